@@ -6,7 +6,7 @@ from time import perf_counter
 
 from benchmarks.measure import Figure
 from starcast.claims import claims, parallel
-from starcast.progress import Silent
+from starcast.support.progress import Silent
 
 _JOBS = 2
 _SLOWEST = 10

@@ -19,9 +19,9 @@ from distributed import Client
 
 from benchmarks.measure import Figure
 from starcast.blockwise import closed_form, combine, run_ranges
-from starcast.progress import Silent
 from starcast.support.dask_cluster import DaskExecutor, connect
 from starcast.support.parallel import Workload, run_parallel
+from starcast.support.progress import Silent
 
 WORKERS = 8
 TASKS = 10_000

@@ -9,8 +9,8 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 from starcast.embedded import stack
-from starcast.progress import Silent
 from starcast.settings import Settings
+from starcast.support.progress import Silent
 
 
 @dataclass(frozen=True)

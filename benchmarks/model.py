@@ -22,14 +22,14 @@ from benchmarks.model_variants import MODELS, QUESTIONS, Model
 from starcast import Forest, forest, schedule, topology
 from starcast.cli.output import emit, say
 from starcast.embedded import stack
-from starcast.endpoints import graph_address
+from starcast.embedded.endpoints import graph_address
 from starcast.graph.artifacts import graph_artifact
 from starcast.graph.connection import Graph
 from starcast.graph.rows import Rows
 from starcast.graph.schema import LINK
 from starcast.graph.writer import group_by_start
-from starcast.progress import Silent
 from starcast.settings import Settings
+from starcast.support.progress import Silent
 from starcast.topologies import Topology
 
 SIZES = ("S7", "S8")

@@ -11,9 +11,9 @@ import psutil
 from benchmarks.measure import Figure, elapsed, embedded_stack
 from starcast.cli.output import say
 from starcast.embedded import processes
+from starcast.embedded.endpoints import graph_address
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
-from starcast.endpoints import graph_address
 from starcast.graph.connection import Graph
 from starcast.ingest import (
     LoadMethod,

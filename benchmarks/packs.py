@@ -21,7 +21,7 @@ from benchmarks.packs_cases import CASES, COMPARED
 from benchmarks.packs_peers import PEERS
 from benchmarks.packs_place import Place
 from starcast.cli.output import say
-from starcast.endpoints import graph_address
+from starcast.embedded.endpoints import graph_address
 from starcast.errors import LimitError
 from starcast.graph.connection import Graph
 from starcast.graph.writer import BoltWriter

@@ -13,7 +13,7 @@ from starcast import forest, schedule, topology
 from starcast.convert import to_igraph, to_networkx
 from starcast.graph.artifacts import graph_artifact
 from starcast.graph.writer import BoltWriter
-from starcast.progress import Silent
+from starcast.support.progress import Silent
 from starcast.trees import Forest
 from starcast.trees.edges import Edges, edges_of
 

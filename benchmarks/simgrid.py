@@ -12,9 +12,9 @@ from pathlib import Path
 from starcast import schedule, timing
 from starcast.collectives.catalogue import algorithms_on
 from starcast.errors import StarcastError
-from starcast.external import SimGridRequest, run_simgrid_batch
+from starcast.simulator.simgrid import SimGridRequest, run_simgrid_batch
+from starcast.support.vocabulary import EXECUTION_MODELS
 from starcast.topologies import as_topology
-from starcast.vocabulary import EXECUTION_MODELS
 
 
 def compare(spec: str, installation: Path | None) -> Iterator[bool]:

@@ -10,7 +10,7 @@ from benchmarks import libraries
 from benchmarks.measure import Figure, Growth, seconds
 from starcast import Schedule, schedule, simulate, timing
 from starcast.simulator import FaultLike
-from starcast.vocabulary import EXECUTION_MODELS
+from starcast.support.vocabulary import EXECUTION_MODELS
 
 #: Schedules that are simulated: topology, collective, algorithm, ports, arguments, and whether they
 #: are timed in both execution models as well.

@@ -11,7 +11,7 @@ from benchmarks.measure import Figure, elapsed, embedded_stack
 from starcast import forest, topology
 from starcast.database.bulk_copy import copy_columns
 from starcast.database.sessions import connect
-from starcast.endpoints import graph_address, migration_url
+from starcast.embedded.endpoints import graph_address, migration_url
 from starcast.graph import rows
 from starcast.graph.artifacts import graph_artifact
 from starcast.graph.connection import Graph

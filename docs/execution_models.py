@@ -14,8 +14,8 @@ from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms_on, find
 from starcast.costs import Machine, execute_in_model, price_simulation
 from starcast.simulator import Simulation, simulate, timing
+from starcast.support.vocabulary import EXECUTION_MODELS, ExecutionModel, Ports
 from starcast.topologies import topology
-from starcast.vocabulary import EXECUTION_MODELS, ExecutionModel, Ports
 
 PAGE = Path(__file__).parent / "execution-models.md"
 SIZES = (4, 5, 6, 7, 8)

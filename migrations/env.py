@@ -30,7 +30,7 @@ def migrate(connection: Connection) -> None:
 
 def migrate_configured() -> None:
     from starcast.database.sessions import connect  # noqa: PLC0415
-    from starcast.endpoints import migration_url  # noqa: PLC0415 - a connection needs no settings
+    from starcast.embedded.endpoints import migration_url  # noqa: PLC0415 - a connection needs no settings
     from starcast.settings import Settings  # noqa: PLC0415
 
     with connect(migration_url(Settings.load())).begin() as connection:

@@ -1,6 +1,6 @@
 """Settings, in order of precedence: flags, ``STARCAST_*`` variables, ``starcast.toml``, defaults.
 
-Without a server's URI the embedded server is used; `starcast.endpoints` finds its address.
+Without a server's URI the embedded server is used; `starcast.embedded.endpoints` finds its address.
 """
 
 import os
@@ -16,10 +16,10 @@ from urllib.parse import parse_qsl, urlsplit
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
-from starcast.config_file import CONFIG, PREFIX, config_file
 from starcast.errors import InputError, LimitError
+from starcast.support.config_file import CONFIG, PREFIX, config_file
 from starcast.support.table import Table
-from starcast.vocabulary import LogLevel
+from starcast.support.vocabulary import LogLevel
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -26,10 +26,10 @@ from starcast.experiments.exchange_file import FORMAT, read_file
 from starcast.experiments.execution import execute, price_run
 from starcast.experiments.grid import Grid
 from starcast.experiments.sharding import read_shards, run_shard
-from starcast.progress import Silent
 from starcast.records import Record, load_all, load_record, path_of, shipped_folder, verify
 from starcast.search import Budget, verify_bound
 from starcast.search.sharding import merge_searches, plan_searches, search_shard
+from starcast.support.progress import Silent
 from starcast.support.shards import Kind, Shard
 
 #: A description of an input, and a function that reads it.

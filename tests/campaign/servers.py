@@ -14,10 +14,9 @@ from sqlalchemy import URL, select
 
 from campaign.commands import finishing
 from campaign.output import Done
-from starcast.config_file import PREFIX
 from starcast.database import models, sessions
 from starcast.embedded import addresses
-from starcast.endpoints import graph_address, store_url
+from starcast.embedded.endpoints import graph_address, store_url
 from starcast.errors import NotFoundError, StarcastError, UnavailableError
 from starcast.graph import reader
 from starcast.graph.address import GraphAddress
@@ -25,6 +24,7 @@ from starcast.graph.connection import Graph
 from starcast.ingest import Stores
 from starcast.ingest.verification import verify
 from starcast.settings import Settings
+from starcast.support.config_file import PREFIX
 from support.fix_servers import without_password
 
 #: The data that every action must leave as they are; no action names them.

@@ -21,7 +21,7 @@ from campaign.proxy import Fault, Proxy
 from campaign.servers import Servers
 from starcast.database import migrations, sessions
 from starcast.graph.address import GraphAddress
-from starcast.progress import Silent
+from starcast.support.progress import Silent
 from support.fix_servers import empty, new_database
 
 pytestmark = pytest.mark.slow

@@ -21,8 +21,8 @@ from starcast.errors import UnavailableError
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.ingest import Stores, ingest, parse_request
-from starcast.progress import Silent
 from starcast.queries.counterexample import to_cypher
+from starcast.support.progress import Silent
 from support.fix_cli import Result, Starcast, name_store
 
 LOOK = ("claims", "check", "TS.L5", "TS.h", "--sizes", "S4,S3")

@@ -16,7 +16,7 @@ from starcast.graph.address import GraphAddress
 from starcast.graph.writer import BoltWriter
 from starcast.ingest import Stores
 from starcast.ingest.stores import lock_stores
-from starcast.progress import Silent
+from starcast.support.progress import Silent
 from starcast.trees import Forest, forest, plain_constructions
 from support.checks import assert_stored, counts, states, stored_counts
 from support.fix_cli import Result, Starcast, name_store

@@ -23,8 +23,8 @@ from starcast.cli.output import (
 from starcast.comparison.listing import RunList
 from starcast.errors import InputError
 from starcast.lab.files import check_suffix
-from starcast.progress import ProgressLines, close_all
-from starcast.vocabulary import Format
+from starcast.support.progress import ProgressLines, close_all
+from starcast.support.vocabulary import Format
 from support.latex_tables import read_table
 
 NAME = "S5:broadcast:multiple:one:segments=1:12345"

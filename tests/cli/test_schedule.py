@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from starcast import external
 from starcast.collectives import algorithms, schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLUMNS
 from starcast.errors import InputError, RejectedError
-from starcast.external import SimGridRun
 from starcast.lab import Lab
 from starcast.settings import Settings
 from starcast.simulator import Fault, simulate
+from starcast.simulator import simgrid as external
+from starcast.simulator.simgrid import SimGridRun
 from starcast.topologies import topology
 from support.fix_cli import Result, Starcast
 

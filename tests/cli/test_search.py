@@ -153,7 +153,7 @@ def test_shards_of_searches_are_merged_into_the_records(
     assert load_record(path_of(home / "records", "one-port-broadcast", "Q3")).value == 3
     missing = starcast("records", "merge", files[0])
     assert (missing.code, "1 shard is missing: 2/2" in missing.err) == (2, True)
-    wrong = starcast("experiment", "merge", *files, "--no-store")
+    wrong = starcast("forest", "merge", *files)
     assert "use 'starcast records merge'" in wrong.err
 
 

@@ -8,7 +8,7 @@ import sessions
 from sessions import PLUGINS, PYTHON, README, ROOT, TUTORIAL, SessionError
 
 from starcast.embedded import stack
-from starcast.progress import Silent
+from starcast.support.progress import Silent
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from starcast.ingest import ingest, open_stores, parse_request
 from starcast.ingest.backup import back_up, restore
 from starcast.ingest.stores import Stores
 from starcast.ingest.verification import verify
-from starcast.progress import Silent
 from starcast.settings import Settings
+from starcast.support.progress import Silent
 from support.claim_runs import check_and_store
 from support.fix_cli import Starcast, name_store
 from support.fix_servers import empty, without_password

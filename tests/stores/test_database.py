@@ -18,7 +18,7 @@ from starcast.database import migrations, models, repository, sessions
 from starcast.errors import BusyError, RejectedError, UnavailableError
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
-from starcast.progress import Silent
+from starcast.support.progress import Silent
 from support.recorder import Recorder
 from support.striking import ctrl_c
 

@@ -24,7 +24,7 @@ from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.ingest import ingest, parse_request
 from starcast.ingest.stores import Stores
-from starcast.progress import Silent
+from starcast.support.progress import Silent
 from support.claim_runs import check_and_store
 from support.fix_cli import Starcast, name_store
 from support.fix_servers import new_database

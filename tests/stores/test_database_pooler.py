@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import URL, Engine, select, text
 
 from starcast.database import backup, migrations, models, sessions, watched
-from starcast.doctor import Verdict, examine
+from starcast.embedded.doctor import Verdict, examine
 from starcast.embedded.packages import find_client_programs
 from starcast.errors import BusyError, InputError, UnavailableError
 from starcast.experiments.grid import Grid
@@ -16,8 +16,8 @@ from starcast.experiments.running import run_experiment
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.ingest import Stores, ingest, parse_request
-from starcast.progress import Silent
 from starcast.settings import Settings
+from starcast.support.progress import Silent
 from support.claim_runs import check_and_store
 from support.fix_cli import Starcast, name_store
 from support.fix_servers import without_password

@@ -9,7 +9,7 @@ from sqlalchemy import URL, Engine, text
 
 from starcast.database import migrations, sessions, watched
 from starcast.errors import BusyError, UnavailableError
-from starcast.progress import Silent
+from starcast.support.progress import Silent
 from support.fix_cli import Starcast, name_store
 from support.silent_proxy import SilentProxy
 from support.striking import ctrl_c

@@ -24,8 +24,8 @@ from starcast.experiments import execution, running
 from starcast.experiments.design import Design, describe_missing, missing_points
 from starcast.experiments.grid import Grid, Point
 from starcast.experiments.running import ADHOC, drop_experiment, run_experiment, run_once
-from starcast.progress import Silent, Task
 from starcast.simulator import Fault, simulate
+from starcast.support.progress import Silent, Task
 from starcast.topologies import topology
 from support.experiments import FAULTY, runs, time
 from support.recorder import Recorder

@@ -14,8 +14,8 @@ from starcast.experiments.design import examples, read_design
 from starcast.experiments.execution import execute, price_run
 from starcast.experiments.grid import Grid, Point, group_by_structure
 from starcast.experiments.running import run_experiment, run_once
-from starcast.progress import Silent
 from starcast.simulator import Fault, simulate
+from starcast.support.progress import Silent
 from starcast.topologies import topology
 from support.experiments import FAULTY, make_point, runs, time
 

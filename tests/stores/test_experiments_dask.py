@@ -21,12 +21,12 @@ from starcast.experiments.design import Design
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
 from starcast.plugins.shipping import pack
-from starcast.progress import Silent
 from starcast.search import Budget
 from starcast.search.sharding import SearchTask, plan_searches, run_searches
 from starcast.support import dask_cluster
 from starcast.support.dask_cluster import DaskExecutor, connect
 from starcast.support.parallel import Workload, run_parallel
+from starcast.support.progress import Silent
 from support.dask_cluster import Cluster, cluster
 from support.experiments import figures, runs
 from support.fix_plugins import EXAMPLES

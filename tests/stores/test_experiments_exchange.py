@@ -20,7 +20,7 @@ from starcast.experiments.exchange import Imported, export_experiments, import_e
 from starcast.experiments.grid import Grid
 from starcast.experiments.reproduction import reproduce
 from starcast.experiments.running import exclusive, run_experiment, run_once
-from starcast.progress import Silent
+from starcast.support.progress import Silent
 from support.fix_cli import Starcast, name_store
 from support.stored_runs import PROVENANCE
 

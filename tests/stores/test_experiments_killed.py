@@ -17,7 +17,7 @@ from starcast.database.sessions import session
 from starcast.experiments.design import Design, read_design
 from starcast.experiments.point import Point
 from starcast.experiments.running import run_experiment
-from starcast.progress import Silent
+from starcast.support.progress import Silent
 from support.experiments import figures
 from support.fix_servers import without_password
 from support.workers import workers_of

@@ -9,7 +9,7 @@ from starcast.database.sessions import session
 from starcast.errors import NotFoundError
 from starcast.experiments.reproduction import FIGURES, reproduce
 from starcast.experiments.running import run_experiment, run_once
-from starcast.progress import Silent
+from starcast.support.progress import Silent
 from support.experiments import FAULTY, make_point, runs
 
 POINT = make_point("S4", "broadcast", "recursive-substar", "one", 3, Fraction(1000, 3))

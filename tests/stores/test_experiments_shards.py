@@ -11,7 +11,7 @@ from starcast.errors import InputError, NotFoundError
 from starcast.experiments.design import Design
 from starcast.experiments.running import run_experiment
 from starcast.experiments.sharding import merge_experiment, run_shard
-from starcast.progress import Silent
+from starcast.support.progress import Silent
 from starcast.support.shards import Shard
 from support.experiments import FAULTY, figures, runs
 from support.fix_cli import Starcast

@@ -12,7 +12,7 @@ from starcast.graph.connection import Graph
 from starcast.ingest import LoadMethod, Stores, ingest
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.verification import verify
-from starcast.progress import Silent
+from starcast.support.progress import Silent
 from support.checks import assert_stored, described
 from support.fix_servers import empty, new_database
 from support.plans import plan

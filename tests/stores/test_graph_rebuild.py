@@ -15,8 +15,8 @@ from starcast.ingest.ingestion import REBUILDING, RebuildRequest, rebuild
 from starcast.ingest.loading import LOST
 from starcast.ingest.stores import lock_stores
 from starcast.ingest.verification import check_artifact, verify
-from starcast.progress import Silent, Task
 from starcast.settings import Settings
+from starcast.support.progress import Silent, Task
 from support.checks import assert_stored, counts, only_verified_is_complete, states
 from support.plans import plan
 

@@ -11,8 +11,8 @@ from starcast.graph.connection import Graph
 from starcast.graph.deletion import delete_artifact
 from starcast.graph.schema import FOREST, TOPOLOGY, first_key
 from starcast.graph.writer import BoltWriter, refresh_plans
-from starcast.progress import Silent
 from starcast.simulator import simulate
+from starcast.support.progress import Silent
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest, forest
 from support import readback

@@ -18,9 +18,9 @@ from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.sample import Sample
 from starcast.ingest.verification import verify
 from starcast.queries.execution import operator_name, plan_operators
+from starcast.support.vocabulary import LoadMethod
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
-from starcast.vocabulary import LoadMethod
 from support.checks import assert_stored, described
 from support.plans import plan
 from support.recorder import Recorder

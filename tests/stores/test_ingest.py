@@ -27,7 +27,7 @@ from starcast.ingest.artifacts import (
 from starcast.ingest.loading import STAGES
 from starcast.ingest.stores import lock_stores
 from starcast.ingest.verification import check_artifact
-from starcast.progress import Silent
+from starcast.support.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
 from support.checks import (

@@ -8,9 +8,9 @@ from starcast.errors import InputError
 from starcast.ingest.artifacts import artifact_from_id, forest_artifact, stored_artifacts
 from starcast.ingest.loading import build_and_save
 from starcast.ingest.stores import LoadState, Stores, set_state
+from starcast.support.vocabulary import LoadMethod
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
-from starcast.vocabulary import LoadMethod
 from support.plans import plan
 
 PLANS = (

@@ -16,10 +16,10 @@ from starcast.ingest.load_methods import (
 )
 from starcast.support.spec_syntax import parse_spec
 from starcast.support.text import format_duration
+from starcast.support.vocabulary import LoadMethod
 from starcast.topologies import topology
 from starcast.topologies.star import Star
 from starcast.trees import Forest, constructions, forest, plain_constructions
-from starcast.vocabulary import LoadMethod
 from support.plans import plan
 
 

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from starcast.embedded import data_directories, files, stack
+from starcast.embedded.endpoints import graph_address
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
-from starcast.endpoints import graph_address
 from starcast.errors import BusyError, LimitError, RejectedError, UnavailableError
 from starcast.graph import reader
 from starcast.graph.connection import Graph
@@ -25,8 +25,8 @@ from starcast.ingest import LoadMethod, Plan, Stores, drop, ingest, load_methods
 from starcast.ingest.artifacts import Artifact
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.verification import check_artifact, verify
-from starcast.progress import Silent
 from starcast.settings import Settings
+from starcast.support.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import forest as grow
 from support import readback

@@ -18,7 +18,7 @@ from starcast.ingest.artifacts import PluginMissingError
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.verification import check_artifact, verify
 from starcast.plugins import ORIGINS
-from starcast.progress import Silent
+from starcast.support.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
 from support import readback

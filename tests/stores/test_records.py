@@ -15,7 +15,7 @@ from starcast.database.records import list_stored, load_stored, store_all
 from starcast.database.sessions import session
 from starcast.errors import InputError, RejectedError
 from starcast.records import Record, load_all, save_record, shipped_folder, shipped_record
-from starcast.vocabulary import Verification
+from starcast.support.vocabulary import Verification
 from support.fix_cli import name_store
 
 

@@ -21,14 +21,14 @@ from neo4j import Driver, GraphDatabase
 from sqlalchemy import URL
 
 from starcast.embedded import addresses, processes, stack
+from starcast.embedded.endpoints import graph_address, store_url
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
-from starcast.endpoints import graph_address, store_url
 from starcast.errors import UnavailableError
 from starcast.graph.address import GraphAddress
-from starcast.progress import Silent
 from starcast.settings import Settings
+from starcast.support.progress import Silent
 
 STARCAST = [sys.executable, "-m", "starcast.cli.app"]
 

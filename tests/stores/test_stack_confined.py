@@ -22,15 +22,14 @@ from neo4j import Driver, GraphDatabase
 from neo4j.exceptions import Neo4jError
 
 import starcast
-from starcast import doctor
-from starcast.embedded import accounts, addresses, processes, stack
+from starcast.embedded import accounts, addresses, doctor, processes, stack
 from starcast.embedded.home import Home
 from starcast.embedded.jars import NEO4J_VERSION
 from starcast.embedded.neo4j import PROCEDURES, Neo4j
 from starcast.embedded.uninstall import find_traces, remove
 from starcast.errors import InputError, RejectedError, UnavailableError
-from starcast.progress import Silent
 from starcast.settings import Settings
+from starcast.support.progress import Silent
 
 pytestmark = pytest.mark.slow
 

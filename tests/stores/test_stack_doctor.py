@@ -13,17 +13,16 @@ import pytest
 from neo4j import GraphDatabase
 from sqlalchemy import URL, text
 
-from starcast import doctor
 from starcast.database import migrations, sessions
-from starcast.doctor import Finding, Verdict
-from starcast.embedded import processes
+from starcast.embedded import doctor, processes
+from starcast.embedded.doctor import Finding, Verdict
 from starcast.embedded.home import Home
 from starcast.graph import ownership
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import OLDEST, Graph
 from starcast.graph.schema import VERSION
-from starcast.progress import Silent
 from starcast.settings import Settings
+from starcast.support.progress import Silent
 
 
 def exit_code(findings: list[Finding]) -> int:

@@ -14,8 +14,8 @@ from starcast.embedded.home import Home
 from starcast.embedded.postgres import Postgres
 from starcast.embedded.stack import prepare_store
 from starcast.errors import InputError, RejectedError, UnavailableError
-from starcast.progress import Silent
 from starcast.settings import Settings
+from starcast.support.progress import Silent
 
 pytestmark = pytest.mark.slow
 

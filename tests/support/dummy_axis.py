@@ -122,7 +122,7 @@ def check_in_a_store(address: str) -> None:
     from starcast.experiments.grid import Grid
     from starcast.experiments.reproduction import reproduce
     from starcast.experiments.running import run_experiment
-    from starcast.progress import Silent
+    from starcast.support.progress import Silent
 
     engine = sessions.connect(make_url(address))
     with engine.begin() as connection:

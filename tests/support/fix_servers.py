@@ -21,19 +21,19 @@ import pytest
 from neo4j import Driver, GraphDatabase
 from sqlalchemy import URL
 
-from starcast.config_file import PREFIX
 from starcast.database.roles import Role
 from starcast.embedded import addresses, packages, stack
+from starcast.embedded.endpoints import graph_address as address_of
+from starcast.embedded.endpoints import store_url as url_of
 from starcast.embedded.home import Home
 from starcast.embedded.jars import NEO4J_VERSION
 from starcast.embedded.neo4j import CONFIGURATION, Neo4j
 from starcast.embedded.postgres import Postgres
-from starcast.endpoints import graph_address as address_of
-from starcast.endpoints import store_url as url_of
 from starcast.errors import StarcastError, UnavailableError
 from starcast.graph.address import GraphAddress
-from starcast.progress import Silent
 from starcast.settings import Settings
+from starcast.support.config_file import PREFIX
+from starcast.support.progress import Silent
 from support.quick_java import QUICK_OPTIONS
 
 #: The tests empty the graph store and fill it again all the time. By default the server would then

@@ -7,7 +7,7 @@ import pytest
 
 from starcast.collectives import schedule
 from starcast.errors import UnavailableError
-from starcast.external import run_simgrid
+from starcast.simulator.simgrid import run_simgrid
 
 #: `make` unpacks SimGrid here.
 FOLDER = Path(sys.prefix) / ".simgrid"

@@ -12,8 +12,8 @@ from sqlalchemy import URL, Engine
 from starcast.database import migrations, sessions
 from starcast.database.models import Base
 from starcast.database.roles import Role
-from starcast.progress import Silent
-from starcast.resources import folder
+from starcast.support.progress import Silent
+from starcast.support.resources import folder
 from support.fix_cli import name_store
 from support.fix_servers import new_database, plain_url
 

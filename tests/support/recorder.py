@@ -1,6 +1,6 @@
 """A reporter that records its messages."""
 
-from starcast.progress import Silent
+from starcast.support.progress import Silent
 
 
 class Recorder(Silent):

@@ -6,7 +6,7 @@ import numpy as np
 
 from starcast import timing
 from starcast.errors import StarcastError
-from starcast.external import SimGridRequest, SimGridRun
+from starcast.simulator.simgrid import SimGridRequest, SimGridRun
 
 
 def assert_same_clocks(

@@ -9,7 +9,7 @@ from starcast import forest, schedule, simulate, topology
 from starcast.collectives.any_forest import spanning_constructions
 from starcast.collectives.catalogue import algorithms_on, find
 from starcast.collectives.model import PORT_MODELS
-from starcast.vocabulary import Collective
+from starcast.support.vocabulary import Collective
 from support.meeting import refused
 
 #: S4 is the smallest star on which all constructions differ, so it comes first.

@@ -16,72 +16,58 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 MOST_LINES = 500
 
 #: Parts without domain knowledge, which every other part may import.
-FOUNDATION = {"axes", "config_file", "errors", "support", "progress", "resources", "vocabulary"}
+FOUNDATION = {"axes", "errors", "support"}
 MATHEMATICS = {
-    "permutations",
     "topologies",
     "registry",
     "trees",
     "checkers",
     "collectives",
     "simulator",
-    "external",
     "costs",
     "convert",
     "formats",
-    "layouts",
     "drawing",
-    "explorer",
     "blockwise",
     "plugins",
     "records",
     "search",
 }
-_STORES = {"settings", "graph", "database", "embedded", "endpoints"}
+_STORES = {"settings", "graph", "database", "embedded"}
 
 #: The parts that each part may import besides FOUNDATION. A part may only name parts above it, so
 #: imports point one way. `checkers` and `simulator` may not import the builders of what they judge.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "support": {"errors"},
-    "progress": {"errors", "support"},
-    "resources": {"errors", "support"},
-    "config_file": set(),
-    "vocabulary": {"errors", "support"},
-    "axes": {"errors", "vocabulary"},
-    "permutations": set(),
-    "topologies": {"permutations"},
+    "axes": {"errors", "support"},
+    "topologies": set(),
     "registry": {"topologies"},
-    "checkers": {"permutations", "topologies"},
+    "checkers": {"topologies"},
     "records": {"topologies", "checkers"},
-    "trees": {"permutations", "topologies", "registry", "records"},
-    "collectives": {"permutations", "topologies", "registry", "records", "trees"},
-    "simulator": {"permutations", "topologies", "collectives"},
-    "external": {"topologies", "collectives", "simulator"},
-    "costs": {"permutations", "topologies", "records", "trees", "collectives", "simulator"},
-    "convert": {"permutations", "topologies", "trees"},
+    "trees": {"topologies", "registry", "records"},
+    "collectives": {"topologies", "registry", "records", "trees"},
+    "simulator": {"topologies", "collectives"},
+    "costs": {"topologies", "records", "trees", "collectives", "simulator"},
+    "convert": {"topologies", "trees"},
     "formats": {"topologies", "trees", "collectives", "simulator", "costs", "convert"},
-    "layouts": {"permutations", "topologies"},
-    "drawing": {"permutations", "topologies", "trees", "collectives", "simulator", "layouts"},
-    "explorer": {"topologies", "trees", "collectives", "layouts"},
-    "blockwise": {"permutations", "topologies", "registry", "trees"},
-    "plugins": {"permutations", "topologies", "registry", "trees", "collectives"},
-    "search": {"permutations", "topologies", "records", "trees", "collectives"},
+    "drawing": {"topologies", "trees", "collectives", "simulator"},
+    "blockwise": {"topologies", "registry", "trees"},
+    "plugins": {"topologies", "registry", "trees", "collectives"},
+    "search": {"topologies", "records", "trees", "collectives"},
     "settings": set(),
-    "graph": {"permutations", "topologies", "trees", "collectives", "settings"},
+    "graph": {"topologies", "trees", "collectives", "settings"},
     "database": {"topologies", "records", "trees", "collectives", "simulator", "costs", "settings"},
     "embedded": {"settings", "graph", "database"},
-    "endpoints": {"settings", "graph", "database", "embedded"},
     "claims": {*MATHEMATICS, "database"},
     "experiments": {*MATHEMATICS, "claims", "database"},
     "comparison": {*MATHEMATICS, "database", "experiments"},
-    "doctor": _STORES,
     "ingest": {*MATHEMATICS, *_STORES},
     "queries": {*MATHEMATICS, *_STORES, "claims", "ingest"},
     "lab": {
         *MATHEMATICS,
         *_STORES,
-        *("claims", "experiments", "comparison", "doctor", "ingest", "queries"),
+        *("claims", "experiments", "comparison", "ingest", "queries"),
     },
     "web": {
         *MATHEMATICS,
@@ -91,7 +77,7 @@ ALLOWED: dict[str, set[str]] = {
     "cli": {
         *MATHEMATICS,
         *_STORES,
-        *("claims", "experiments", "comparison", "doctor", "ingest", "queries", "lab", "web"),
+        *("claims", "experiments", "comparison", "ingest", "queries", "lab", "web"),
     },
     "__init__": {*MATHEMATICS, "claims", "lab"},
 }

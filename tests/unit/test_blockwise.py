@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from oracles import edge_disjoint, star_graph, tseng_sheu
-from starcast import checkers, permutations
+from starcast import checkers
 from starcast.blockwise import (
     BlockVerification,
     Source,
@@ -30,7 +30,7 @@ from starcast.blockwise.verification import RangeResult, examine_range
 from starcast.errors import InputError, LimitError, RejectedError
 from starcast.support import shards
 from starcast.support.processes import local_processes
-from starcast.topologies import topology
+from starcast.topologies import permutations, topology
 from starcast.trees import forest
 
 BASES = ("greedy", "multiple", "recursive-substar", "edge-disjoint")

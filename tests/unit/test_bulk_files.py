@@ -20,7 +20,7 @@ from starcast.ingest.artifacts import (
     schedule_artifact,
     topology_artifact,
 )
-from starcast.progress import Silent
+from starcast.support.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import forest
 from support.plans import plan

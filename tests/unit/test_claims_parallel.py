@@ -12,8 +12,8 @@ from starcast.claims.model import family_sizes, only
 from starcast.claims.parallel import Task
 from starcast.claims.verify import applies_to, requested_sizes
 from starcast.errors import InputError, LimitError, StarcastError
-from starcast.progress import Silent
-from starcast.progress import Task as Bar
+from starcast.support.progress import Silent
+from starcast.support.progress import Task as Bar
 from starcast.topologies import memory
 
 SIZES = ["S3", "S4"]

@@ -12,7 +12,7 @@ from starcast.claims.evidence import Aside, Evidence, Finding
 from starcast.errors import NotFoundError
 from starcast.queries.counterexample import quote_string, to_cypher
 from starcast.support.html import inline_html
-from starcast.vocabulary import VERDICT_WORDS
+from starcast.support.vocabulary import VERDICT_WORDS
 
 PLACE: dict[str, int | str] = {
     "n": 3,

@@ -18,8 +18,8 @@ from starcast import (
 from starcast.collectives.columns import rank_labels
 from starcast.collectives.model import COLUMNS, Schedule
 from starcast.errors import InputError
-from starcast.permutations import labels_from
-from starcast.vocabulary import Collective, Ports
+from starcast.support.vocabulary import Collective, Ports
+from starcast.topologies.permutations import labels_from
 
 CASES: list[tuple[str, Collective, str, Ports, dict[str, int]]] = [
     ("S4", "broadcast", "multiple", "all", {"segments": 3}),

@@ -5,12 +5,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from starcast import permutations
 from starcast.collectives import edge_disjoint_personalized as addressed
 from starcast.collectives import schedule
 from starcast.collectives.model import MAX_ROWS
 from starcast.errors import LimitError
-from starcast.topologies import topology
+from starcast.topologies import permutations, topology
 from starcast.topologies.necklaces import necklaces, short_necklaces
 from starcast.trees import Forest, forest
 from starcast.trees.edge_disjoint_levels import detours, level_sum

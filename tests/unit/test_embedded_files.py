@@ -14,8 +14,8 @@ import pytest
 from starcast.embedded import files, packages
 from starcast.embedded.home import Home, ServerProcess
 from starcast.errors import LimitError, UnavailableError
-from starcast.progress import Silent
 from starcast.support import atomic
+from starcast.support.progress import Silent
 
 HOLDER = """
 import fcntl, sys

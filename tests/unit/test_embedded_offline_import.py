@@ -13,8 +13,8 @@ from starcast.embedded import offline_import, packages, processes
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.errors import BusyError, LimitError, RejectedError, StarcastError, UnavailableError
-from starcast.progress import Silent, Task
 from starcast.settings import Settings
+from starcast.support.progress import Silent, Task
 
 #: Output of the tool of Neo4j 2026.08.1, shortened.
 SUCCESS = """\

@@ -8,8 +8,8 @@ import pytest
 from starcast.embedded import packages, postgres, processes, stack
 from starcast.embedded.home import Home
 from starcast.errors import UnavailableError
-from starcast.progress import Silent
 from starcast.settings import Settings
+from starcast.support.progress import Silent
 
 
 def test_only_root_changes_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,8 @@ from starcast.cli.app import app
 from starcast.embedded import accounts, uninstall
 from starcast.embedded.home import Home
 from starcast.errors import InputError
-from starcast.progress import Silent
 from starcast.settings import Settings
+from starcast.support.progress import Silent
 
 
 @pytest.fixture

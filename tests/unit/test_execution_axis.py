@@ -17,8 +17,8 @@ from starcast.costs.tables import Problem, build_table, execute_row
 from starcast.errors import InputError
 from starcast.experiments.execution import execute, price_run
 from starcast.experiments.grid import Grid, Point, group_by_structure
+from starcast.support.vocabulary import EXECUTION_MODELS, Ports
 from starcast.topologies import topology
-from starcast.vocabulary import EXECUTION_MODELS, Ports
 from support.examples import max_examples
 from support.experiments import make_point
 from support.stored_runs import along, side

@@ -4,11 +4,12 @@ from itertools import permutations as all_permutations
 
 import pytest
 
-from starcast import forest, permutations, schedule, simulate, topology
+from starcast import forest, schedule, simulate, topology
 from starcast.drawing import draw, draw_topology
 from starcast.errors import InputError
-from starcast.permutations import labels_from
 from starcast.simulator import Fault
+from starcast.topologies import permutations
+from starcast.topologies.permutations import labels_from
 
 SPECS = ("S2", "S4", "S5,2", "S5,1", "S12", "S30,2", "Q3")
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from starcast.drawing.layouts import layout, layouts, substar_groups, torus_periods
 from starcast.errors import InputError, LimitError
-from starcast.layouts import layout, layouts, substar_groups, torus_periods
 from starcast.topologies import topology
 from starcast.topologies.necklaces import rotation
 

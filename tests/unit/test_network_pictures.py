@@ -8,9 +8,9 @@ import pytest
 
 from starcast import forest, schedule, simulate
 from starcast.drawing import animate_schedule, convert, draw_load, draw_steps, draw_trees
+from starcast.drawing.layouts import layout
 from starcast.drawing.network import ACCENT
 from starcast.errors import InputError, LimitError
-from starcast.layouts import layout
 
 SVG = "{http://www.w3.org/2000/svg}"
 

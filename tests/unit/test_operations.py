@@ -13,7 +13,7 @@ from starcast.cli.operations import command
 from starcast.errors import RejectedError
 from starcast.lab import Facts, Lab, Table
 from starcast.lab.signature import Documentation, Shell
-from starcast.vocabulary import LoadMethod
+from starcast.support.vocabulary import LoadMethod
 
 
 class Options(TypedDict, total=False):

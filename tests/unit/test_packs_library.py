@@ -14,7 +14,7 @@ from starcast.queries.execution import ingest_command
 from starcast.queries.header import Column
 from starcast.queries.pack import load_folder, write_template
 from starcast.queries.parameters import Parameter
-from starcast.resources import folder
+from starcast.support.resources import folder
 
 VALID = """\
 // title: Number of nodes

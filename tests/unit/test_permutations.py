@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import rotation, star_graph
-from starcast import permutations
 from starcast.errors import StarcastError
+from starcast.topologies import permutations
 
 SIZES = range(2, 8)
 

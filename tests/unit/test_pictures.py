@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from starcast.drawing import READABLE, Layout, Link, Picture, sketch, style
+from starcast.drawing.layouts.order import arrange, order_ring
 from starcast.errors import InputError, LimitError
-from starcast.layouts.order import arrange, order_ring
 from starcast.topologies import Topology, topology
 
 SVG = "{http://www.w3.org/2000/svg}"

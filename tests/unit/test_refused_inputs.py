@@ -24,10 +24,10 @@ from starcast.errors import InputError, RejectedError, StarcastError
 from starcast.experiments.design import Design
 from starcast.experiments.grid import Grid
 from starcast.experiments.sharding import read_shards, run_shard
-from starcast.progress import Silent
 from starcast.records import load_record, path_of, shipped_folder, verify
 from starcast.search.sharding import merge_searches
 from starcast.support.identity import source_digest
+from starcast.support.progress import Silent
 from starcast.support.shards import Job, Kind, Shard, write_shard
 from starcast.topologies import topology
 from starcast.topologies.families import FAMILIES

@@ -37,8 +37,8 @@ from starcast.search.formula import Formula
 from starcast.search.hamiltonian import two_factors
 from starcast.search.proofs import check_record_proof, formula_of
 from starcast.search.symmetry import check_automorphism, fixing_root, link_list, orbits, rotation
+from starcast.support.vocabulary import Engine
 from starcast.topologies import topology
-from starcast.vocabulary import Engine
 from support.formulas import pigeons
 from support.recorder import Recorder
 

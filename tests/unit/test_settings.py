@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from starcast.cli import context
 from starcast.cli.app import app
-from starcast.endpoints import graph_address, store_url
+from starcast.embedded.endpoints import graph_address, store_url
 from starcast.errors import InputError, UnavailableError
 from starcast.settings import Settings
 

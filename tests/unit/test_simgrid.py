@@ -10,14 +10,14 @@ import pytest
 
 from starcast import schedule
 from starcast.errors import InputError, LimitError, RejectedError, UnavailableError
-from starcast.external import (
+from starcast.simulator.simgrid import (
     SimGridRequest,
     SimGridRun,
     run_simgrid,
     run_simgrid_batch,
-    simgrid_runs,
+    runs,
 )
-from starcast.vocabulary import EXECUTION_MODELS
+from starcast.support.vocabulary import EXECUTION_MODELS
 from support.simgrid_cases import assert_same_clocks, find_differences
 from support.simulator_cases import changed
 
@@ -70,7 +70,7 @@ def test_large_schedules_and_long_times_are_refused(monkeypatch: pytest.MonkeyPa
     judged = schedule("S3", "broadcast", "greedy")
     with pytest.raises(LimitError, match="SimGrid computes 1,000,000,000 with its precision"):
         run_simgrid(judged, t_s=Fraction(1, 10**9))
-    monkeypatch.setattr(simgrid_runs, "MAX_ROWS", 4)
+    monkeypatch.setattr(runs, "MAX_ROWS", 4)
     with pytest.raises(LimitError, match="has 5 rows for SimGrid; at most 4"):
         run_simgrid(judged)
 

@@ -11,13 +11,13 @@ import pytest
 
 from starcast import Schedule, schedule, timing
 from starcast.errors import RejectedError, StarcastError, UnavailableError
-from starcast.external import SimGridRequest, SimGridRun, run_simgrid_batch, simgrid_runs
-from starcast.external.simgrid_runs import SimGridProblem, execute_rows
 from starcast.simulator import Fault
 from starcast.simulator.execution_models import make_ticks
+from starcast.simulator.simgrid import SimGridRequest, SimGridRun, run_simgrid_batch, runs
+from starcast.simulator.simgrid.runs import SimGridProblem, execute_rows
 from starcast.simulator.simulation import execute
 from starcast.simulator.ticks import Number
-from starcast.vocabulary import EXECUTION_MODELS, Collective, ExecutionModel
+from starcast.support.vocabulary import EXECUTION_MODELS, Collective, ExecutionModel
 from support.simgrid_cases import assert_same_clocks
 from support.simulator_cases import bases, built, changed, kept
 
@@ -147,7 +147,7 @@ def test_a_crash_does_not_affect_the_rest_of_the_batch(
     simgrid: Path | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged = schedule("S3", "broadcast", "greedy")
-    describe = simgrid_runs._describe
+    describe = runs._describe
     # Without links SimGrid itself ends the process; without a column the program raises an error.
     spoiled: list[dict[str, Any]] = [{}, {"links": []}, {}, {"step": None}, {}]
     remaining = iter(spoiled)
@@ -155,7 +155,7 @@ def test_a_crash_does_not_affect_the_rest_of_the_batch(
     def describe_badly(problem: SimGridProblem) -> dict[str, Any]:
         return describe(problem) | next(remaining)
 
-    monkeypatch.setattr(simgrid_runs, "_describe", describe_badly)
+    monkeypatch.setattr(runs, "_describe", describe_badly)
     results = run_simgrid_batch([SimGridRequest(judged)] * len(spoiled), installation=simgrid)
     assert [clock(result) for result in results[::2]] == [timing(judged).time] * 3
     reasons = [" there is no connecting path", "TypeError: "]

@@ -13,7 +13,7 @@ import pytest
 
 from starcast.errors import InputError, UnavailableError
 from starcast.support.table import MOST_SHOWN, Table, properties
-from starcast.vocabulary import LoadMethod
+from starcast.support.vocabulary import LoadMethod
 
 COLUMNS = ("name", "time", "levels")
 ROWS: list[dict[str, Any]] = [

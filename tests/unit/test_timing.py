@@ -16,8 +16,8 @@ from starcast import Schedule, Timing, schedule, simulate, timing
 from starcast.costs import Machine, price_simulation
 from starcast.errors import InputError, RejectedError
 from starcast.simulator import Fault, packets
+from starcast.support.vocabulary import EXECUTION_MODELS, ExecutionModel
 from starcast.topologies import as_topology, topology
-from starcast.vocabulary import EXECUTION_MODELS, ExecutionModel
 from support.examples import max_examples
 from support.simulator_cases import Base, bases, built, changed, down, fault_sets, plan_of
 

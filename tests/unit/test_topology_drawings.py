@@ -8,8 +8,8 @@ import pytest
 
 from starcast.drawing import READABLE, draw_topology, style
 from starcast.errors import LimitError
-from starcast.permutations import unrank
 from starcast.topologies import topology
+from starcast.topologies.permutations import unrank
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -20,8 +20,8 @@ from starlette.testclient import TestClient
 
 from starcast import Fault, forest, schedule, simulate, topology
 from starcast.collectives.model import COLUMNS
+from starcast.drawing.layouts import layout, layouts
 from starcast.errors import EXIT_CODES, StarcastError
-from starcast.layouts import layout, layouts
 from starcast.records import Proof, save_record, shipped_folder, shipped_record
 from starcast.records.listing import load_files
 from starcast.settings import Settings

@@ -18,7 +18,7 @@ from matplotlib.image import imread
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect
 
 from starcast.collectives import Schedule
-from starcast.explorer import build_page, build_schedule
+from starcast.drawing.explorer import build_page, build_schedule
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import forest as build_forest

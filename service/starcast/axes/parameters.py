@@ -24,7 +24,7 @@ from starcast.axes.values import (
     read_seed,
     read_word,
 )
-from starcast.vocabulary import EXECUTION_MODELS, Collective, Ports
+from starcast.support.vocabulary import EXECUTION_MODELS, Collective, Ports
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from starcast.errors import InputError
-from starcast.vocabulary import EXECUTION_MODELS
+from starcast.support.vocabulary import EXECUTION_MODELS
 
 #: The bound of all numerators and denominators: figures computed from them still fit into a double.
 LARGEST = 10**30

@@ -13,7 +13,7 @@ from starcast.blockwise.verification import (
     run_ranges,
 )
 from starcast.errors import InputError
-from starcast.progress import Reporter, Silent
+from starcast.support.progress import Reporter, Silent
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 
 

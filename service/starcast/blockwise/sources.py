@@ -14,13 +14,13 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
 from starcast.blockwise.judge import Blocks
 from starcast.blockwise.ports import EDGE_DISJOINT, GREEDY, SUBSTAR
 from starcast.errors import InputError, LimitError
-from starcast.permutations import Perms
 from starcast.support.spec_syntax import format_spec, parse_construction
+from starcast.topologies import permutations
 from starcast.topologies.necklaces import rotate, rotated_dimension
+from starcast.topologies.permutations import Perms
 from starcast.trees.catalogue import find
 from starcast.trees.common import greedy_path
 

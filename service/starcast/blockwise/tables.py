@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from starcast import permutations
+from starcast.topologies import permutations
 
 Array = np.ndarray[Any, Any]
 #: Free positions whose fixed points are looked up together.

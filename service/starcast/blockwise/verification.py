@@ -31,8 +31,8 @@ from starcast.blockwise.ports import GREEDY
 from starcast.blockwise.sources import Place, Source
 from starcast.blockwise.tables import build_tables
 from starcast.errors import LimitError, RejectedError
-from starcast.progress import Reporter, Silent
 from starcast.support import parallel, processes
+from starcast.support.progress import Reporter, Silent
 from starcast.support.shapes import Shape, is_count
 from starcast.topologies import memory
 

@@ -5,8 +5,8 @@ import numpy as np
 from starcast.checkers.evidence import Evidence
 from starcast.checkers.shape import traverse_forest
 from starcast.checkers.traversal import Ports
-from starcast.permutations import Ranks
 from starcast.topologies import Topology
+from starcast.topologies.permutations import Ranks
 
 
 def level_dimensions(topology: Topology, parent_port: Ports, root: int) -> Ranks:

@@ -4,8 +4,8 @@ import numpy as np
 
 from starcast.checkers.evidence import Evidence
 from starcast.checkers.traversal import Ports, TraversedTree, UncheckedForest
-from starcast.permutations import Ranks
 from starcast.topologies import Topology
+from starcast.topologies.permutations import Ranks
 
 
 def rooted(topology: Topology, parent_port: Ports, root: int) -> Evidence:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.errors import InputError
-from starcast.permutations import Ranks
 from starcast.topologies import Topology
+from starcast.topologies.permutations import Ranks
 
 Ports = NDArray[np.uint8]
 

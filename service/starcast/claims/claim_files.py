@@ -11,8 +11,8 @@ from starcast.claims.model import FAMILIES, Paper, Sizes, family_sizes, only
 from starcast.errors import StarcastError
 from starcast.records import PROBLEM_NAMES
 from starcast.support.text import as_sentence
+from starcast.support.vocabulary import LEVELS
 from starcast.topologies import topology
-from starcast.vocabulary import LEVELS
 
 #: Packages of `starcast.claims.papers`, in the order in which claims are listed.
 PAPER_PACKAGES = (

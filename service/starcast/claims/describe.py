@@ -8,7 +8,7 @@ from starcast.claims.check import FAR, REVERSED
 from starcast.claims.evidence import BOUNDED, Aside, Evidence, Finding, Place, Plain
 from starcast.claims.model import Claim, is_degenerate
 from starcast.support.text import as_sentence, pluralize
-from starcast.vocabulary import VerdictWord
+from starcast.support.vocabulary import VerdictWord
 
 _MOST_SIZES = 8
 _MOST_DESCRIPTIONS = 4

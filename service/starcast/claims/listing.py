@@ -14,7 +14,7 @@ from starcast.database import models
 from starcast.errors import StarcastError
 from starcast.support.table import Row, Table
 from starcast.support.text import pluralize
-from starcast.vocabulary import LEVELS, VERDICT_WORDS
+from starcast.support.vocabulary import LEVELS, VERDICT_WORDS
 
 #: The newest stored verdict of each claim, and its verification run.
 Stored = Mapping[str, tuple[models.ClaimRun, Verdict]]

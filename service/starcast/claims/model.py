@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from starcast.claims.check import ClaimCheck
+from starcast.support.vocabulary import Level
 from starcast.topologies import Topology, topology
 from starcast.topologies.families import SHIPPED
-from starcast.vocabulary import Level
 
 CheckFunction = Callable[[ClaimCheck], None]
 BytesPerNode = Callable[[Topology], int]

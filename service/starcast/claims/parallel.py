@@ -22,10 +22,10 @@ from starcast.claims.verify import (
     verdicts,
 )
 from starcast.errors import LimitError, StarcastError
-from starcast.progress import Reporter, Silent
 from starcast.support import parallel, processes
+from starcast.support.progress import Reporter, Silent
+from starcast.support.vocabulary import Level
 from starcast.topologies import memory, topology
-from starcast.vocabulary import Level
 
 #: Claim id and spec.
 Pair = tuple[str, str]

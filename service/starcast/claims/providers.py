@@ -14,8 +14,8 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.reference import bfs
 from starcast.claims.registry import Provider
 from starcast.collectives.model import Schedule
-from starcast.permutations import Ranks
 from starcast.simulator import Simulation
+from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
 
 Argument = int | str

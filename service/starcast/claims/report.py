@@ -15,7 +15,7 @@ from starcast.claims.parallel import verify_claims
 from starcast.claims.verdict import Verdict
 from starcast.support.html import inline_files, render_page
 from starcast.support.text import pluralize
-from starcast.vocabulary import VERDICT_WORDS
+from starcast.support.vocabulary import VERDICT_WORDS
 
 #: Signs of the verdicts, so that they do not depend on colour alone.
 SIGNS = {"holds": "✓", "holds as a bound": "≤", "fails": "✕", "not checkable": "?"}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from starcast.claims.describe import describe_evidence
 from starcast.claims.evidence import Evidence, Finding, Place
 from starcast.claims.model import Claim, size_order
-from starcast.vocabulary import VERDICT_WORDS, VerdictWord
+from starcast.support.vocabulary import VERDICT_WORDS, VerdictWord
 
 _WORST_FIRST: tuple[VerdictWord, ...] = ("fails", "not checkable", "holds as a bound")
 

@@ -11,8 +11,8 @@ from starcast.claims.model import Claim, size_order
 from starcast.claims.object_cache import ObjectCache
 from starcast.claims.verdict import Verdict, claim_verdict, conjunction_verdict
 from starcast.errors import InputError, StarcastError
+from starcast.support.vocabulary import LEVELS, Level
 from starcast.topologies import memory, topology
-from starcast.vocabulary import LEVELS, Level
 
 
 def check(claim_id: str, level: Level = "quick", sizes: Sequence[str] | None = None) -> Verdict:

@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 import typer
 
-from starcast.vocabulary import LAYOUT_NAMES, Collective
+from starcast.support.vocabulary import LAYOUT_NAMES, Collective
 
 #: The variable through which Typer's completion scripts call the program.
 VARIABLE = "_STARCAST_COMPLETE"
@@ -246,7 +246,7 @@ def _ask(ctx: typer.Context, statement: str, *values: str) -> list[str]:
     """Return the first column of a statement's rows; none if the store does not answer in time."""
     import psycopg
 
-    from starcast.endpoints import store_url
+    from starcast.embedded.endpoints import store_url
 
     url = store_url(_settings(ctx)).translate_connect_args(username="user", database="dbname")
     rows: list[str] = []

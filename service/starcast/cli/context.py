@@ -14,8 +14,8 @@ from starcast.cli.output import warn
 
 if TYPE_CHECKING:
     from starcast.lab.connection import Connection
-    from starcast.progress import Reporter
     from starcast.settings import Settings
+    from starcast.support.progress import Reporter
 
 #: Folder of the embedded stack: a global flag that the commands of the stack accept as well.
 HomeOption = Annotated[Path | None, typer.Option("--home", help="Folder of the embedded stack.")]
@@ -92,7 +92,7 @@ def _is_set(name: str) -> bool:
 
     Loading all settings takes longer.
     """
-    from starcast.config_file import config_file
+    from starcast.support.config_file import config_file
 
     if os.environ.get(f"STARCAST_{name.upper()}"):
         return True

@@ -16,8 +16,8 @@ from typer.core import TyperGroup
 
 from starcast.cli import context, output
 from starcast.errors import InputError, StarcastError, clean_message
-from starcast.progress import close_all
 from starcast.support import log
+from starcast.support.progress import close_all
 
 _start = perf_counter()
 _is_logging = False

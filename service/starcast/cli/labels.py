@@ -18,7 +18,7 @@ def _use(ctx: typer.Context, value: int | None) -> int | None:
         return value
     first = context.first_symbol(ctx) if value is None else value
     if first != 1:
-        from starcast.permutations import labels_from
+        from starcast.topologies.permutations import labels_from
 
         ctx.with_resource(labels_from(first))
     return value

@@ -17,10 +17,10 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from starcast.errors import InputError, escape
-from starcast.progress import ProgressLines, Reporter, Silent, Task
 from starcast.support import log
+from starcast.support.progress import ProgressLines, Reporter, Silent, Task
 from starcast.support.text import format_value, to_json
-from starcast.vocabulary import Format, ListingFormat
+from starcast.support.vocabulary import Format, ListingFormat
 
 #: Formats for people: cells are shortened, and laid out as in a table.
 READABLE = (Format.TABLE, Format.MARKDOWN, Format.LATEX)

@@ -26,7 +26,7 @@ from starcast.cli.output import (
 )
 from starcast.errors import InputError
 from starcast.lab.files import ExchangeFile, Picture, check_suffix
-from starcast.vocabulary import Format, Layout, ListingFormat
+from starcast.support.vocabulary import Format, Layout, ListingFormat
 
 if TYPE_CHECKING:
     from starcast.lab.answers import Answer, ComparisonTable

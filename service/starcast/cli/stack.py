@@ -7,7 +7,7 @@ import typer
 from starcast.cli import context
 from starcast.cli.output import FormatOption, confirm, emit, reporter, say
 from starcast.support.text import pluralize
-from starcast.vocabulary import Format
+from starcast.support.vocabulary import Format
 
 
 def uninstall(

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from starcast.collectives.model import PORT_MODELS, Schedule, schedule_id
 from starcast.errors import InputError
 from starcast.registry import Argument, Entry
+from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 from starcast.trees.catalogue import CONSTRUCTIONS
-from starcast.vocabulary import Collective, Ports
 
 #: The arguments of a schedule by name, all with values: what `Algorithm.resolve_arguments` returns.
 Arguments = Mapping[str, int | str]

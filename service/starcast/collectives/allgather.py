@@ -15,11 +15,11 @@ from starcast.collectives.algorithm import Algorithm, Arguments
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
 from starcast.registry import Argument
+from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 from starcast.trees import Forest
 from starcast.trees.catalogue import CONSTRUCTIONS, single_trees
 from starcast.trees.change import dimension_change
-from starcast.vocabulary import Ports
 
 BASE = Argument(
     "base",

@@ -22,12 +22,12 @@ from starcast import trees
 from starcast.collectives.algorithm import MESSAGES, Algorithm, Arguments
 from starcast.collectives.model import Schedule, build_schedule
 from starcast.collectives.rows import Columns
+from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import rotated_dimension, rotation
 from starcast.trees import Forest
 from starcast.trees.hamiltonian_paths import cycle_word, walk
 from starcast.trees.necklace import numbering
-from starcast.vocabulary import Ports
 
 
 class _SingleMessage(NamedTuple):

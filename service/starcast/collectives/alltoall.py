@@ -25,10 +25,10 @@ from starcast.collectives.scatter import (
     count_trees,
     refuse_uneven,
 )
+from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import necklaces
 from starcast.trees import Forest
-from starcast.vocabulary import Ports
 
 
 def _build_necklace(topology: Topology, root: int, ports: Ports) -> Schedule:

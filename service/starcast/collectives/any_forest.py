@@ -16,9 +16,9 @@ from starcast.collectives.gather import gather_from_scatter
 from starcast.collectives.injection_order import Units
 from starcast.collectives.model import Schedule
 from starcast.registry import Argument
+from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 from starcast.trees.catalogue import CONSTRUCTIONS, plain_constructions
-from starcast.vocabulary import Collective, Ports
 
 NAME = "forest"
 

@@ -13,10 +13,10 @@ from starcast import trees
 from starcast.collectives.algorithm import MESSAGES, SEGMENTS, Algorithm, Arguments
 from starcast.collectives.model import Schedule, build_schedule
 from starcast.collectives.rows import Columns, flood_units
+from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 from starcast.trees import Forest
 from starcast.trees.catalogue import CONSTRUCTIONS
-from starcast.vocabulary import Collective, Ports
 
 
 def build_pipeline(

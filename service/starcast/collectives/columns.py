@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from starcast.collectives.model import ADDRESSED, MULTI_SOURCE, Schedule, build_schedule
 from starcast.collectives.rows import DTYPES, Columns, Integers
 from starcast.errors import InputError
+from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
-from starcast.vocabulary import Collective, Ports
 
 #: Columns that users must give, and what they may give besides.
 REQUIRED = ("step", "sender", "port", "unit")

@@ -19,8 +19,8 @@ from starcast.collectives.columns import REQUIRED, rank_labels, schedule_from_co
 from starcast.collectives.model import MAX_ROWS, Schedule, check_collective, check_ports
 from starcast.collectives.rows import DTYPES
 from starcast.errors import InputError, LimitError, StarcastError
+from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
-from starcast.vocabulary import Collective, Ports
 
 #: Columns that a file must have, and may have.
 OPTIONAL = ("tree", "receiver")

@@ -12,9 +12,9 @@ from starcast.collectives import edge_disjoint_personalized as personalized
 from starcast.collectives.algorithm import COPIES, MESSAGES, Algorithm, Arguments
 from starcast.collectives.gather import gather_from_scatter
 from starcast.collectives.model import Schedule
+from starcast.support.vocabulary import Collective
 from starcast.topologies import Topology
 from starcast.trees.edge_disjoint_levels import level_sum
-from starcast.vocabulary import Collective
 
 
 def _algorithm(

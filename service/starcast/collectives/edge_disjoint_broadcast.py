@@ -13,10 +13,10 @@ from starcast import trees
 from starcast.collectives.model import Schedule
 from starcast.collectives.round_robin import assign_round_robin, build_copies_schedule
 from starcast.collectives.rows import flood_units
-from starcast.permutations import Ranks
+from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
+from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest
-from starcast.vocabulary import Ports
 
 
 def build_broadcast(

@@ -12,12 +12,12 @@ from starcast.collectives.injection_order import Units, order_furthest_first
 from starcast.collectives.model import Schedule
 from starcast.collectives.round_robin import assign_round_robin, build_copies_schedule
 from starcast.collectives.rows import route_units
-from starcast.permutations import Ranks
+from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import necklaces, rotation, short_necklaces
+from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest
 from starcast.trees.edge_disjoint_levels import Detours, detours
-from starcast.vocabulary import Ports
 
 NAME = "edge-disjoint"
 

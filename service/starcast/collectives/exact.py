@@ -30,10 +30,10 @@ from starcast.collectives.exact_short import Opening, internal_error, plan_openi
 from starcast.collectives.model import Schedule, build_schedule
 from starcast.collectives.rows import Columns, Integers, concatenate_rows
 from starcast.collectives.scatter import count_rows
-from starcast.permutations import Ranks
+from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import necklaces, rotated_dimension, rotation
-from starcast.vocabulary import Ports
+from starcast.topologies.permutations import Ranks
 
 
 class FullNecklaces(NamedTuple):

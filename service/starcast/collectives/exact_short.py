@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
 from starcast.errors import StarcastError
-from starcast.permutations import Perms
 from starcast.support.integers import ceil_div
+from starcast.topologies import permutations
 from starcast.topologies.necklaces import short_necklaces
+from starcast.topologies.permutations import Perms
 
 Cycle = tuple[int, ...]
 

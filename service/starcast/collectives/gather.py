@@ -11,8 +11,8 @@ from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import Schedule
 from starcast.collectives.rows import Columns
 from starcast.errors import InputError
+from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
-from starcast.vocabulary import Collective, Ports
 
 _REVERSED: dict[str, Collective] = {"scatter": "gather", "gather": "scatter"}
 

@@ -20,10 +20,10 @@ from starcast.errors import InputError, LimitError
 from starcast.support.arrays import frozen_copy
 from starcast.support.display import Displayable
 from starcast.support.spec_syntax import format_arguments
+from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
 from starcast.trees.model import UNNAMED
-from starcast.vocabulary import Collective, Ports
 
 COLLECTIVES: tuple[Collective, ...] = get_args(Collective)
 #: Collectives in which every node is a source. The schedule of one source can represent all.

@@ -15,8 +15,8 @@ from starcast.collectives.broadcast import build_rounds
 from starcast.collectives.model import Schedule, build_schedule
 from starcast.collectives.rows import Columns, concatenate_rows
 from starcast.support.integers import ceil_div
+from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
-from starcast.vocabulary import Ports
 
 _FAMILIES = ("star", "nk-star", "hypercube")
 _BROADCAST, _CYCLES = "one-port-broadcast", "hamiltonian-decomposition"

@@ -18,10 +18,10 @@ from starcast.collectives.model import Schedule, build_schedule
 from starcast.collectives.rows import route_units
 from starcast.errors import InputError
 from starcast.registry import Argument
+from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 from starcast.trees import Forest
 from starcast.trees.balanced import numbered_dimension, running_numbers
-from starcast.vocabulary import Ports
 
 
 def build_scatter(

@@ -15,12 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.broadcast import build_rounds
 from starcast.collectives.model import Schedule
-from starcast.topologies import Topology
-from starcast.vocabulary import Ports
+from starcast.support.vocabulary import Ports
+from starcast.topologies import Topology, permutations
 
 NAME = "substar-doubling"
 _Integers = NDArray[np.int64]

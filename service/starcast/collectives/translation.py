@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.rows import Columns, Integers
-from starcast.permutations import Ranks
 from starcast.topologies import Topology
+from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest
 from starcast.trees.common import translate_ports
 

@@ -23,7 +23,7 @@ from starcast.costs.paper_tables import (
 from starcast.database import models, repository
 from starcast.errors import InputError, NotFoundError
 from starcast.experiments.design import examples, read_design, stored_design
-from starcast.progress import Reporter
+from starcast.support.progress import Reporter
 from starcast.support.table import Table, with_numbers
 from starcast.support.text import did_you_mean
 from starcast.topologies import as_topology

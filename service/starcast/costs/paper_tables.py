@@ -12,8 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 from starcast.costs.bounds import lower_bound
 from starcast.costs.machine import Cost, Machine
 from starcast.costs.tables import Problem, build_table
+from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
-from starcast.vocabulary import Collective, Ports
 
 #: The basis of a row; rows that are executed name their algorithm instead.
 CITED, BOUND, NOT_EXECUTED = "cited", "lower bound", "not executed"

@@ -29,9 +29,9 @@ from sqlalchemy.dialects.postgresql import BYTEA
 from starcast.database import migrations, sessions
 from starcast.database.watched import TCP_OPTIONS, WatchedConnection, is_pooled
 from starcast.errors import InputError, RejectedError, StarcastError, UnavailableError
-from starcast.progress import Reporter, Silent
 from starcast.support.atomic import atomic_write
 from starcast.support.limited import open_archive, read_member
+from starcast.support.progress import Reporter, Silent
 from starcast.support.text import pluralize
 
 _DUMP, _MANIFEST = "postgres.dump", "manifest.json"

@@ -31,8 +31,8 @@ from starcast.database.sessions import (
 )
 from starcast.database.views import VIEWS, View
 from starcast.errors import BusyError, RejectedError
-from starcast.progress import Reporter
-from starcast.resources import folder
+from starcast.support.progress import Reporter
+from starcast.support.resources import folder
 
 UPGRADE_SECONDS = 60
 #: The advisory lock that serializes migrations.

@@ -41,7 +41,7 @@ from starcast.database.columns import (
     one_of,
     rational,
 )
-from starcast.vocabulary import LEVELS, VERDICT_WORDS, VERIFICATIONS, Collective, Ports
+from starcast.support.vocabulary import LEVELS, VERDICT_WORDS, VERIFICATIONS, Collective, Ports
 
 #: The base class of all tables.
 Base = columns.Base

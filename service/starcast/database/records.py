@@ -15,7 +15,7 @@ from starcast.records.files import pack_witness, unpack_witness
 from starcast.records.listing import COLUMNS, SPARE, evidence_kind, record_row
 from starcast.records.model import FIELDS, FORMAT
 from starcast.support.table import Table
-from starcast.vocabulary import VERIFICATIONS, Verification
+from starcast.support.vocabulary import VERIFICATIONS, Verification
 
 #: A number of PostgreSQL's advisory locks, which no other part of starcast uses.
 _LOCK = 7_718

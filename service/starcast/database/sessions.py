@@ -18,7 +18,7 @@ from starcast.database.watched import (
     connect_watched,
 )
 from starcast.errors import BusyError, RejectedError, StarcastError, UnavailableError
-from starcast.resources import folder
+from starcast.support.resources import folder
 from starcast.support.signals import caused_by_interrupt
 
 CONNECT_SECONDS = 5

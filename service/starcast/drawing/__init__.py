@@ -14,7 +14,7 @@ from starcast.drawing.schedule_steps import animate_schedule, draw_steps
 from starcast.drawing.svg import COLOURS, READABLE, style
 from starcast.drawing.topology import draw_topology
 from starcast.drawing.tree import draw
-from starcast.vocabulary import Layout
+from starcast.support.vocabulary import Layout
 
 __all__ = [
     "COLOURS",

@@ -6,9 +6,9 @@ from xml.etree import ElementTree as ET
 
 from starcast.drawing import svg as parts
 from starcast.drawing.forest_on_network import draw_trees, summarize
+from starcast.drawing.layouts.tidy_tree import tidy_layout
 from starcast.drawing.svg import COLOURS, FAINT, INK, MARGIN, PAPER, Place
 from starcast.errors import LimitError
-from starcast.layouts.tidy_tree import tidy_layout
 from starcast.trees import Forest
 from starcast.trees.edges import Edges, edges_of
 
@@ -39,7 +39,7 @@ def draw_forest(forest: Forest, layout: str | None = None) -> str:
 
     Args:
         forest: a forest; it is not trusted.
-        layout: one of `starcast.layouts.layouts`, in which all trees have the nodes in the same
+        layout: one of `layouts.layouts`, in which all trees have the nodes in the same
             places; by default every tree has its root at the top and its levels as rows.
 
     Raises:

@@ -23,7 +23,7 @@ def draw_trees(forest: Forest, trees: Iterable[int], layout: str | None = None) 
     Args:
         forest: a verified forest.
         trees: the numbers of the trees, from 0.
-        layout: one of `starcast.layouts.layouts`; by default the first.
+        layout: one of `starcast.drawing.layouts.layouts`; by default the first.
 
     Raises:
         InputError: the forest has no such tree, or the topology no such layout.
@@ -45,7 +45,7 @@ def draw_load(forest: Forest, layout: str | None = None) -> str:
 
     Args:
         forest: a verified forest.
-        layout: one of `starcast.layouts.layouts`; by default the first.
+        layout: one of `starcast.drawing.layouts.layouts`; by default the first.
 
     Raises:
         InputError: the topology has no such layout.

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.drawing import svg as parts
+from starcast.drawing.layouts import default_layout, layout, torus_periods
+from starcast.drawing.layouts.catalogue import check_name
 from starcast.drawing.svg import BOX_HEIGHT, FAINT, INK, MARGIN, PAPER, READABLE, Place
-from starcast.layouts import default_layout, layout, torus_periods
-from starcast.layouts.catalogue import check_name
 from starcast.topologies import Topology
 
 #: The colour of links that carry nothing, and of nodes by what they hold.

@@ -13,8 +13,8 @@ from starcast.drawing.strokes import Stroke, draw_stroke
 from starcast.drawing.svg import BOX_HEIGHT, LEVELS, MARGIN, READABLE, Place
 from starcast.errors import InputError, LimitError
 from starcast.support.text import pluralize
+from starcast.support.vocabulary import Layout
 from starcast.topologies import Topology
-from starcast.vocabulary import Layout
 
 _HEAD, _LEGEND = 74.0, 22.0  # title and two lines; the legend below them
 _WIDEST = 5.0  # pixels of a link that many rows name

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.drawing.layouts.order import arrange, order_ring
 from starcast.drawing.svg import BOX_HEIGHT, GAP, Place
-from starcast.layouts.order import arrange, order_ring
 
 #: A link that pulls its two ends together: sender, receiver, weight.
 Pull = tuple[int, int, float]

@@ -29,7 +29,7 @@ def draw_steps(
     Args:
         schedule: the schedule; of a symmetric one, the rows of its source are drawn.
         steps: the steps, from 1; by default all, side by side.
-        layout: one of `starcast.layouts.layouts`; by default the first.
+        layout: one of `starcast.drawing.layouts.layouts`; by default the first.
 
     Raises:
         InputError: the schedule has no such step, or the topology no such layout.

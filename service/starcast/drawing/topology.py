@@ -1,10 +1,10 @@
 """A complete topology in one of its layouts."""
 
 from starcast.drawing import svg as parts
+from starcast.drawing.layouts import DESCRIPTIONS
 from starcast.drawing.network import Frame, Panel, draw_panels
 from starcast.drawing.svg import READABLE
 from starcast.errors import LimitError
-from starcast.layouts import DESCRIPTIONS
 from starcast.topologies import Topology
 
 
@@ -13,7 +13,7 @@ def draw_topology(topology: Topology, layout: str | None = None) -> str:
 
     Args:
         topology: the topology.
-        layout: one of `starcast.layouts.layouts`; by default the first.
+        layout: one of `starcast.drawing.layouts.layouts`; by default the first.
 
     Raises:
         InputError: the topology has no such layout.

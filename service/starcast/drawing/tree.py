@@ -4,9 +4,9 @@ from itertools import accumulate
 from xml.etree import ElementTree as ET
 
 from starcast.drawing import svg as parts
+from starcast.drawing.layouts.tidy_tree import tidy_layout
 from starcast.drawing.svg import BOX_HEIGHT, GAP, HEAD, LEVELS, MARGIN, READABLE, Place
 from starcast.errors import LimitError
-from starcast.layouts.tidy_tree import tidy_layout
 from starcast.topologies import Topology
 from starcast.trees import Forest
 from starcast.trees.edges import Edges, edges_of

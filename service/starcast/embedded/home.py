@@ -23,8 +23,8 @@ from pathlib import Path
 from starcast.database.roles import Role
 from starcast.embedded import files
 from starcast.errors import UnavailableError
-from starcast.progress import Reporter
 from starcast.support.atomic import write_text
+from starcast.support.progress import Reporter
 from starcast.support.text import describe_activity
 
 

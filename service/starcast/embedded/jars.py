@@ -19,7 +19,7 @@ from typing import Any
 
 from starcast.embedded import accounts, files, packages
 from starcast.errors import RejectedError, StarcastError, UnavailableError
-from starcast.progress import Reporter
+from starcast.support.progress import Reporter
 from starcast.support.text import pluralize
 
 #: The only place that pins Neo4j's version; a test compares lock file, compose and docs with it.

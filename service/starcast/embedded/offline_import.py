@@ -15,9 +15,9 @@ from pathlib import Path
 from starcast.embedded import files, packages, processes
 from starcast.embedded.neo4j import JAVA_OPTIONS, Neo4j
 from starcast.errors import BusyError, LimitError, RejectedError, StarcastError, UnavailableError
-from starcast.progress import Reporter
 from starcast.settings import Settings
 from starcast.support.atomic import write_text
+from starcast.support.progress import Reporter
 
 #: Bounds of the tool's memory; by default it takes 90 % of the machine. S10 needs 0.3 GB off heap.
 HEAP = "1g"

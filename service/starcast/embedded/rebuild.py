@@ -18,8 +18,8 @@ from starcast.embedded.processes import LOOPBACK
 from starcast.embedded.stack import Startup
 from starcast.errors import StarcastError, UnavailableError
 from starcast.graph.address import GraphAddress
-from starcast.progress import Reporter
 from starcast.settings import Settings
+from starcast.support.progress import Reporter
 
 
 class StoreRebuild:

@@ -28,8 +28,8 @@ from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
 from starcast.embedded.processes import LOOPBACK, Server, UnreadableDataError
 from starcast.errors import InputError, UnavailableError
-from starcast.progress import Reporter
 from starcast.settings import Settings
+from starcast.support.progress import Reporter
 
 ServerState = Literal["running", "not responding", "starting", "rebuilding", "stopped"]
 

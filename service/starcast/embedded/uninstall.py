@@ -18,8 +18,8 @@ from typing import Literal
 from starcast.embedded import accounts, files, processes, stack
 from starcast.embedded.home import Home
 from starcast.errors import BusyError, UnavailableError
-from starcast.progress import Reporter
 from starcast.settings import Settings
+from starcast.support.progress import Reporter
 
 #: What a home contains; see `home`.
 _HOME_ENTRIES = (

@@ -16,8 +16,8 @@ from starcast.axes.parameters import AXES
 from starcast.database import models
 from starcast.errors import InputError, LimitError, StarcastError
 from starcast.experiments.grid import MOST_POINTS, Grid, Point, group_by_structure
-from starcast.resources import folder
 from starcast.support.limited import read_text
+from starcast.support.resources import folder
 from starcast.support.text import did_you_mean, pluralize
 
 _TEXTS = ("title", "description")

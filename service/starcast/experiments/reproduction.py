@@ -14,8 +14,8 @@ from starcast.experiments.design import describe_missing
 from starcast.experiments.execution import count_processes, execute_all, price_run
 from starcast.experiments.grid import group_by_structure
 from starcast.experiments.point import Point
-from starcast.progress import Reporter
 from starcast.simulator.step_profile import COLUMNS
+from starcast.support.progress import Reporter
 
 #: The figures compared, in the order of a listing.
 FIGURES = ("status", "steps", "transmissions", "costs", "missing", "profile")

@@ -29,9 +29,9 @@ from starcast.experiments.execution import (
 )
 from starcast.experiments.grid import Grid, group_by_structure
 from starcast.experiments.point import Point
-from starcast.progress import Reporter
 from starcast.support.parallel import count_slots
 from starcast.support.processes import check_jobs
+from starcast.support.progress import Reporter
 from starcast.support.text import pluralize
 
 #: The default experiment for single runs.

@@ -14,8 +14,8 @@ from starcast.experiments.design import Design, check_name
 from starcast.experiments.exchange import Imported, import_experiment, record_run
 from starcast.experiments.exchange_file import IncomingExperiment, read_records
 from starcast.experiments.execution import count_processes, execute_all, price_run
-from starcast.progress import Reporter
 from starcast.support.parallel import count_slots
+from starcast.support.progress import Reporter
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 
 

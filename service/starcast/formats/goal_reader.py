@@ -17,8 +17,8 @@ from starcast.collectives.columns import schedule_from_columns
 from starcast.collectives.model import MAX_ROWS, Schedule, check_collective, check_ports
 from starcast.errors import InputError, LimitError, StarcastError
 from starcast.simulator.rows import Indices
+from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
-from starcast.vocabulary import Collective, Ports
 
 _LONGEST_LINE = 4096
 _NUMBER = r"(\d{1,10})"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from starcast.collectives import Schedule, schedule_from_csv
 from starcast.formats.goal_reader import schedule_from_goal
+from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
-from starcast.vocabulary import Collective, Ports
 
 
 def read_schedule(

@@ -13,9 +13,9 @@ from starcast.simulator.execution_models import make_ticks, time_executed
 from starcast.simulator.simulation import Executed, execute
 from starcast.support.atomic import atomic_write
 from starcast.support.text import did_you_mean
+from starcast.support.vocabulary import ExecutionModel, ForestFormat, ScheduleFormat, TopologyFormat
 from starcast.topologies import Topology
 from starcast.trees import Forest
-from starcast.vocabulary import ExecutionModel, ForestFormat, ScheduleFormat, TopologyFormat
 
 Artifact = Topology | Forest | Schedule
 #: The parts of a file, as text or bytes.

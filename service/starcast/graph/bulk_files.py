@@ -36,7 +36,7 @@ from starcast.graph.schema import (
     Relationship,
     first_key,
 )
-from starcast.progress import Reporter, Task
+from starcast.support.progress import Reporter, Task
 from starcast.topologies import Topology
 
 #: Options of the importer besides the files: nodes are numbered, and no row may be skipped.

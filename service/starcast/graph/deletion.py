@@ -14,7 +14,7 @@ from starcast.graph.connection import Graph
 from starcast.graph.reader import pages
 from starcast.graph.schema import NODE, TOPOLOGY, GraphState, Relationship
 from starcast.graph.writer import set_state
-from starcast.progress import Task
+from starcast.support.progress import Task
 from starcast.topologies import Topology
 
 

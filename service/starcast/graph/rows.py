@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from starcast.collectives import Schedule
 from starcast.errors import RejectedError
 from starcast.graph.schema import LINK, SEND, TREE_EDGE, Relationship
-from starcast.permutations import Ranks
 from starcast.topologies import Topology
+from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest
 
 #: Greatest number of rows per block: a few arrays of 8 MB.

@@ -14,7 +14,7 @@ from starcast.graph.artifacts import GraphArtifact, id_property
 from starcast.graph.connection import Graph
 from starcast.graph.rows import Rows
 from starcast.graph.schema import NODE, GraphState, Label, Relationship, first_key, statements
-from starcast.progress import Task
+from starcast.support.progress import Task
 from starcast.topologies import Topology
 
 #: Time limit for creating indexes, in seconds. The nodes of S10 take 15 s on an idle machine.

@@ -4,7 +4,7 @@ from starcast.ingest.dropping import drop
 from starcast.ingest.ingestion import Summary, ingest
 from starcast.ingest.planning import Plan, parse_request
 from starcast.ingest.stores import Stores, open_stores
-from starcast.vocabulary import LoadMethod
+from starcast.support.vocabulary import LoadMethod
 
 __all__ = [
     "LoadMethod",

@@ -8,16 +8,16 @@ from sqlalchemy import URL, Engine
 
 from starcast.database import backup, sessions
 from starcast.database.backup import Manifest
+from starcast.embedded.endpoints import graph_address, migration_url, store_url
 from starcast.embedded.packages import find_client_programs
-from starcast.endpoints import graph_address, migration_url, store_url
 from starcast.errors import RejectedError
 from starcast.graph import ownership
 from starcast.graph.connection import Graph
 from starcast.graph.reader import read_artifact_nodes
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.stores import open_stores
-from starcast.progress import Reporter
 from starcast.settings import Settings
+from starcast.support.progress import Reporter
 
 
 def back_up(settings: Settings, file: Path) -> Manifest:

@@ -14,9 +14,9 @@ from starcast.ingest.load_methods import ChosenMethod, choose_deletion
 from starcast.ingest.loading import discard, find_dependents, recover
 from starcast.ingest.offline import check_space, import_remaining
 from starcast.ingest.stores import Stores, delete_row, lock_stores
-from starcast.progress import Reporter, Silent
+from starcast.support.progress import Reporter, Silent
 from starcast.support.text import pluralize
-from starcast.vocabulary import LoadMethod
+from starcast.support.vocabulary import LoadMethod
 
 
 def _ignore_stage(stage: str) -> None:

@@ -41,9 +41,9 @@ from starcast.ingest.offline import import_all, share_seconds
 from starcast.ingest.planning import Plan
 from starcast.ingest.stores import LoadState, Stores, lock_stores, read_state, set_columns
 from starcast.plugins import find_changed
-from starcast.progress import Reporter, Silent
+from starcast.support.progress import Reporter, Silent
 from starcast.support.text import pluralize
-from starcast.vocabulary import LoadMethod
+from starcast.support.vocabulary import LoadMethod
 
 #: Why an artifact is ``failed`` that a rebuild has deleted and not yet recreated.
 REBUILDING = "'starcast graph rebuild' has not recreated it yet"

@@ -16,7 +16,7 @@ from starcast.graph.bulk_files import node_bytes, row_bytes
 from starcast.ingest.artifacts import Artifact
 from starcast.support.table import Table
 from starcast.support.text import format_duration
-from starcast.vocabulary import LoadMethod
+from starcast.support.vocabulary import LoadMethod
 
 #: Speed of Bolt on a warm server (docs/decisions/0002-keys-and-labels.md), and of reading in pages.
 NODES_PER_SECOND = 30_000

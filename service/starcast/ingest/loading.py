@@ -43,9 +43,9 @@ from starcast.ingest.stores import (
     set_columns,
     set_state,
 )
-from starcast.progress import Reporter, Task
+from starcast.support.progress import Reporter, Task
 from starcast.support.text import did_you_mean
-from starcast.vocabulary import LoadMethod
+from starcast.support.vocabulary import LoadMethod
 
 #: The stages of a load, in order; `OnStage` is called after each, and per batch for ``batch``.
 STAGES = (

@@ -23,9 +23,9 @@ from starcast.ingest.load_methods import Estimate
 from starcast.ingest.loading import Loaded, OnStage, build_and_save, cleanup_on_error, forget
 from starcast.ingest.sample import Sample, compare_counts
 from starcast.ingest.stores import LoadState, Stores, read_state, set_columns, set_state
-from starcast.progress import Reporter
 from starcast.settings import Settings
-from starcast.vocabulary import LoadMethod
+from starcast.support.progress import Reporter
+from starcast.support.vocabulary import LoadMethod
 
 #: The stages of an import, in order: the first three once per new artifact, the others once.
 STAGES = (

@@ -13,11 +13,11 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from starcast.database import models, sessions
-from starcast.endpoints import graph_address, store_url
+from starcast.embedded.endpoints import graph_address, store_url
 from starcast.errors import BusyError
 from starcast.graph.connection import Graph
-from starcast.progress import Reporter
 from starcast.settings import Settings
+from starcast.support.progress import Reporter
 from starcast.support.text import describe_activity
 
 LOCK = "starcast ingest"

@@ -39,7 +39,7 @@ from starcast.ingest.loading import find_artifacts, is_well_formed
 from starcast.ingest.sample import WHOLE_STORE, Problem, Sample, compare_counts
 from starcast.ingest.stores import LoadState, Stores
 from starcast.plugins import find_changed
-from starcast.progress import Reporter, Silent
+from starcast.support.progress import Reporter, Silent
 from starcast.support.table import Table
 from starcast.trees import Forest, constructions, forest
 

@@ -37,7 +37,7 @@ class Administration(Connection):
 
         In a shell, exit code 0: healthy; 4: a server is not running; 6: another problem.
         """
-        from starcast.doctor import examine, failure
+        from starcast.embedded.doctor import examine, failure
 
         findings = examine(self.settings)
         columns = ("check", "verdict", "found", "advice")
@@ -122,7 +122,7 @@ class Administration(Connection):
             UnavailableError: the server cannot be reached, or refuses the owner of the tables.
         """
         from starcast.database import migrations, sessions
-        from starcast.endpoints import migration_url
+        from starcast.embedded.endpoints import migration_url
 
         self._check_open()
         owner = sessions.connect(migration_url(self.settings))

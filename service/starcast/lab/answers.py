@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from starcast.errors import InputError
 from starcast.lab.choices import choose
 from starcast.support.table import Row, Table
-from starcast.vocabulary import Layout
+from starcast.support.vocabulary import Layout
 
 if TYPE_CHECKING:
     from starcast.comparison.compare import Comparison

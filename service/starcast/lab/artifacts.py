@@ -17,7 +17,7 @@ from starcast.lab.signature import (
 )
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
-from starcast.vocabulary import LoadMethod
+from starcast.support.vocabulary import LoadMethod
 
 if TYPE_CHECKING:
     from starcast.ingest import Plan

@@ -17,7 +17,7 @@ from starcast.lab.connection import Connection
 from starcast.lab.signature import Jobs, Shell
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
-from starcast.vocabulary import Level, VerdictWord
+from starcast.support.vocabulary import Level, VerdictWord
 
 if TYPE_CHECKING:
     from starcast.claims import Verdict, listing

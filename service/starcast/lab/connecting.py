@@ -19,8 +19,8 @@ from starcast.lab.schedules import Schedules
 from starcast.lab.simulations import Simulations
 
 if TYPE_CHECKING:
-    from starcast.progress import Reporter
     from starcast.settings import Settings
+    from starcast.support.progress import Reporter
 
 
 class Lab(
@@ -64,7 +64,7 @@ def connect(
         start: start the embedded stack if it is not running, and create or upgrade the tables. It
             keeps running when the lab is closed; see `Lab.stop`.
         plugins: plug-ins to load in addition to those of the settings: modules or .py files.
-        reporter: receives progress: a `starcast.progress.Reporter`, or a function of one line of
+        reporter: receives progress: a `support.progress.Reporter`, or a function of one line of
             text, such as ``print``.
         settings: other settings, such as ``neo4j_uri``; ``starcast config`` lists them.
 

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from starcast.errors import UnavailableError
-from starcast.progress import ProgressLines, Reporter, Silent
+from starcast.support.progress import ProgressLines, Reporter, Silent
 from starcast.support.table import Table
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Connection:
         file is the one that STARCAST_CONFIG names, or else starcast.toml in the working directory,
         or else in the user's configuration folder.
         """
-        from starcast.config_file import config_file
+        from starcast.support.config_file import config_file
 
         listed = self.settings.listing()
         file = config_file().absolute()
@@ -112,7 +112,7 @@ class Connection:
             UnavailableError: the lab is closed, or the server is not running.
         """
         from starcast.database.sessions import connect
-        from starcast.endpoints import store_url
+        from starcast.embedded.endpoints import store_url
 
         self._check_open()
         if self._engine is None:
@@ -142,7 +142,7 @@ class Connection:
         Raises:
             UnavailableError: the lab is closed, or the server cannot be reached.
         """
-        from starcast.endpoints import graph_address
+        from starcast.embedded.endpoints import graph_address
         from starcast.graph.connection import Graph
 
         self._check_open()

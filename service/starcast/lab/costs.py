@@ -21,7 +21,7 @@ from starcast.lab.signature import (
     TopologyName,
 )
 from starcast.support.table import Row, Table, rounded, with_numbers
-from starcast.vocabulary import Collective, ExecutionModel, Ports
+from starcast.support.vocabulary import Collective, ExecutionModel, Ports
 
 if TYPE_CHECKING:
     from starcast.comparison.paper_rows import PaperCases

@@ -24,7 +24,7 @@ from starcast.lab.signature import (
     TopologyName,
 )
 from starcast.support.table import Facts, Table
-from starcast.vocabulary import ForestFormat
+from starcast.support.vocabulary import ForestFormat
 
 if TYPE_CHECKING:
     from starcast.blockwise import BlockVerification
@@ -280,7 +280,7 @@ class Forests(Artifacts):
             $ starcast forest show forest.npz
             $ starcast forest show S5:multiple:12345 --verify
         """
-        from starcast.permutations import first_symbol, labels_from
+        from starcast.topologies.permutations import first_symbol, labels_from
         from starcast.trees.catalogue import CONSTRUCTIONS
         from starcast.trees.metrics import forest_metrics
 

@@ -8,7 +8,7 @@ from starcast.lab.choices import choose
 from starcast.lab.signature import All, ArtifactId, Method, Shell
 from starcast.support.table import Table
 from starcast.support.text import pluralize
-from starcast.vocabulary import LoadMethod
+from starcast.support.vocabulary import LoadMethod
 
 
 class Graphs(Artifacts):

@@ -9,7 +9,7 @@ from starcast.lab.files import ExchangeFile, Picture, check_suffix
 from starcast.lab.forests import is_forest, load_forest
 from starcast.lab.signature import Layout, OutFile, Root, Shell, TopologyName
 from starcast.support.table import Facts
-from starcast.vocabulary import TopologyFormat
+from starcast.support.vocabulary import TopologyFormat
 
 if TYPE_CHECKING:
     from starcast.trees import Forest
@@ -155,7 +155,7 @@ class Networks(Artifacts):
             $ starcast explore S5 --forest multiple --schedule broadcast:multiple --out page.html
             $ starcast explore S4 --schedule alltoall:exact --state step=2 --out s4.html
         """
-        from starcast import explorer
+        from starcast.drawing import explorer
         from starcast.support.atomic import atomic_write
         from starcast.topologies import as_topology
 

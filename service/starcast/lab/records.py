@@ -11,7 +11,7 @@ from starcast.lab.files import check_suffix
 from starcast.lab.signature import ShardFiles, ShardName, Shell, TopologyName
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
-from starcast.vocabulary import Engine
+from starcast.support.vocabulary import Engine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,7 +16,7 @@ from starcast.lab.signature import (
     TopologyName,
 )
 from starcast.support.table import Table
-from starcast.vocabulary import Collective, ExecutionModel, Ports, ScheduleFormat
+from starcast.support.vocabulary import Collective, ExecutionModel, Ports, ScheduleFormat
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from starcast.axes.parameters import AXES
-from starcast.vocabulary import Collective, LayoutName, LoadMethod
+from starcast.support.vocabulary import Collective, LayoutName, LoadMethod
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

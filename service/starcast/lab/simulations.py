@@ -10,7 +10,7 @@ from starcast.lab.schedules import AlgorithmName, ScheduleOptions, build_schedul
 from starcast.lab.signature import CollectiveName, Number, Root, Shell, TopologyName
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
-from starcast.vocabulary import ExecutionModel, ExternalSimulator, Ports
+from starcast.support.vocabulary import ExecutionModel, ExternalSimulator, Ports
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -199,8 +199,8 @@ class Simulations(Connection):
             $ starcast schedule time S4 broadcast multiple --segments 4 --execution asynchronous
             $ starcast schedule time S4 alltoall exact --with simgrid
         """
-        from starcast import external
         from starcast.axes.values import read_number
+        from starcast.simulator import simgrid as external
         from starcast.simulator import timing
 
         machine = {"unit_bytes": unit_bytes, "t_s": t_s, "t_c": t_c}

@@ -15,6 +15,7 @@ from starcast.collectives.model import Schedule, check_collective
 from starcast.errors import InputError
 from starcast.plugins.origin import ORIGINS, Located, Origin, run_guarded
 from starcast.registry import AnyEntry, Argument, Registry
+from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 from starcast.topologies.cayley import CayleyGraph
 from starcast.topologies.families import (
@@ -26,7 +27,6 @@ from starcast.topologies.families import (
 )
 from starcast.trees import Forest
 from starcast.trees.catalogue import CONSTRUCTIONS, Construction
-from starcast.vocabulary import Collective, Ports
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

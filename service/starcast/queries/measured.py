@@ -15,7 +15,7 @@ from typing import Any
 
 from starcast.errors import RejectedError
 from starcast.queries.pack import Query
-from starcast.resources import folder
+from starcast.support.resources import folder
 from starcast.support.table import Table
 
 SIZES = ("S6", "S7", "S8")

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from starcast import resources
 from starcast.errors import InputError, NotFoundError
 from starcast.records.combination import is_better
 from starcast.records.model import PROBLEMS, Record, Witness
 from starcast.records.schema import as_record, not_a_record, witness_file
+from starcast.support import resources
 from starcast.support.atomic import atomic_write
 from starcast.support.limited import DAMAGE, MB, read_bytes
 from starcast.support.limited_arrays import read_arrays

@@ -5,7 +5,6 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
 from starcast.records import Witness
 from starcast.records.cut_bounds import round_cut
 from starcast.search.cut_bounds import bound_cuts, supports
@@ -22,7 +21,7 @@ from starcast.search.problem import (
     too_small,
 )
 from starcast.search.symmetry import link_list
-from starcast.topologies import Topology
+from starcast.topologies import Topology, permutations
 
 #: Nodes up to which the eigenvalues of a dense matrix are computed.
 _DENSE = 5_040

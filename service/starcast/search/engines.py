@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.errors import InputError, LimitError, UnavailableError
-from starcast.progress import Reporter, Silent
 from starcast.search.formula import Formula, true_variables
+from starcast.support.progress import Reporter, Silent
 from starcast.support.signals import start_blocked
-from starcast.vocabulary import ENGINES, Engine
+from starcast.support.vocabulary import ENGINES, Engine
 
 _CADICAL = "cadical195"
 #: The option of prctl(2), from <linux/prctl.h>.

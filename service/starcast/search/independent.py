@@ -13,7 +13,6 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
 from starcast.records import Witness
 from starcast.search.engines import Budget, race, require
 from starcast.search.formula import Formula, require_fit
@@ -28,7 +27,7 @@ from starcast.search.problem import (
     too_small,
 )
 from starcast.search.symmetry import translation_order
-from starcast.topologies import Topology
+from starcast.topologies import Topology, permutations
 
 #: ``literal(node, class)``.
 Literal = Callable[[int, int], int]

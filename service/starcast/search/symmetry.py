@@ -9,9 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
 from starcast.errors import RejectedError
-from starcast.topologies import Topology
+from starcast.topologies import Topology, permutations
 
 Images = NDArray[np.int64]
 

@@ -10,14 +10,14 @@ from starcast.errors import (
     UnavailableError,
     UncheckedError,
 )
-from starcast.progress import Reporter
 from starcast.records import Proof, Record, verify
 from starcast.search.engines import Budget
 from starcast.search.proofs import compare_proof, prove_again, verify_bound
 from starcast.search.refutation import Refutation
+from starcast.support.progress import Reporter
 from starcast.support.table import Table
 from starcast.support.text import pluralize
-from starcast.vocabulary import Verification
+from starcast.support.vocabulary import Verification
 
 
 class CheckedRecord(NamedTuple):

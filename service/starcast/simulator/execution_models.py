@@ -25,8 +25,8 @@ from starcast.simulator.postconditions import Postcondition
 from starcast.simulator.rows import Indices
 from starcast.simulator.simulation import Executed, Simulation, execute
 from starcast.simulator.ticks import Number, Ticks, Times, exact_number
+from starcast.support.vocabulary import ExecutionModel
 from starcast.topologies import memory
-from starcast.vocabulary import ExecutionModel
 
 
 class PacketTimes(NamedTuple):

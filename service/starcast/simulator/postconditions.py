@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from starcast.collectives.model import Schedule
 from starcast.errors import InputError
-from starcast.vocabulary import Collective
+from starcast.support.vocabulary import Collective
 
 Numbers = NDArray[np.int64]
 

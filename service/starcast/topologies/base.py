@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from starcast.errors import InputError
-from starcast.permutations import Ranks, labels_from
 from starcast.support.arrays import freeze
 from starcast.support.display import Displayable
 from starcast.topologies import memory
+from starcast.topologies.permutations import Ranks, labels_from
 
 _CHUNK = 2**15
 #: The tables of topologies with up to this many directed links are kept: reading neighbours from

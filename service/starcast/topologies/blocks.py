@@ -16,8 +16,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
-from starcast.permutations import Perms, Ranks
+from starcast.topologies import permutations
+from starcast.topologies.permutations import Perms, Ranks
 
 CHUNK = 64  # blocks at a time: the temporaries fit into the second-level cache
 _SUFFIX = 6  # 6! = 720 orders: a block's row and most tables fit into the first-level cache

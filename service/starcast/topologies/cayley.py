@@ -13,11 +13,11 @@ from math import factorial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast import permutations
 from starcast.errors import InputError
-from starcast.permutations import Ranks
 from starcast.support.arrays import freeze
+from starcast.topologies import permutations
 from starcast.topologies.base import Topology
+from starcast.topologies.permutations import Ranks
 
 #: Ranks are int32, and port numbers, which start at 2, are uint8.
 LARGEST, MOST_GENERATORS = 12, 254

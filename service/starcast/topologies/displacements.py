@@ -16,9 +16,9 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
-from starcast.permutations import Perms
+from starcast.topologies import permutations
 from starcast.topologies.necklaces import Necklaces, necklaces
+from starcast.topologies.permutations import Perms
 
 _NO_CYCLE = np.iinfo(np.int64).max
 

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from starcast.errors import InputError
-from starcast.permutations import Ranks
 from starcast.topologies.base import Topology
+from starcast.topologies.permutations import Ranks
 from starcast.topologies.profiles import hypercube_profile
 
 SMALLEST, LARGEST = 1, 28  # 2^28 < 12! < 2^29, and S_12 is the largest star

@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
-from starcast.permutations import Perms, Ranks
+from starcast.topologies import permutations
+from starcast.topologies.permutations import Perms, Ranks
 
 _Dimensions = TypeVar("_Dimensions", int, NDArray[np.uint8])
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
-from starcast.permutations import Perms, Ranks
+from starcast.topologies import permutations
 from starcast.topologies.blocks import NodeArray, chunk_slices, missing_symbols, through_prefix
+from starcast.topologies.permutations import Perms, Ranks
 
 _MOST = 1000  # patterns per block: the temporaries of a chunk fit into the second-level cache
 

@@ -12,10 +12,9 @@ from math import perm
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast import permutations
-from starcast.permutations import Perms, Ranks
-from starcast.topologies import nk_blocks
+from starcast.topologies import nk_blocks, permutations
 from starcast.topologies.base import Topology, kept_table
+from starcast.topologies.permutations import Perms, Ranks
 from starcast.topologies.profiles import nk_star_profile
 
 SMALLEST, LARGEST = 2, len(permutations.SYMBOLS)

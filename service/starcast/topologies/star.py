@@ -10,10 +10,9 @@ from math import factorial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast import permutations
-from starcast.permutations import Ranks
-from starcast.topologies import blocks
+from starcast.topologies import blocks, permutations
 from starcast.topologies.base import RankedValueReader, Topology, ValueReader, kept_table
+from starcast.topologies.permutations import Ranks
 from starcast.topologies.profiles import star_profile
 
 SMALLEST, LARGEST = 2, 12

@@ -25,8 +25,7 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
-from starcast.topologies import Topology
+from starcast.topologies import Topology, permutations
 from starcast.topologies.displacements import displacements
 from starcast.topologies.necklaces import necklaces
 from starcast.trees.common import translate_ports

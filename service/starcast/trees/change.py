@@ -16,11 +16,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
-from starcast.permutations import Ranks
 from starcast.support.arrays import freeze
-from starcast.topologies import Topology
+from starcast.topologies import Topology, permutations
 from starcast.topologies.necklaces import rotate, rotated_dimension
+from starcast.topologies.permutations import Ranks
 from starcast.trees.common import translate_ports
 from starcast.trees.model import Forest
 

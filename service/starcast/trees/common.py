@@ -3,10 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
-from starcast.permutations import Perms
 from starcast.support.arrays import freeze
-from starcast.topologies import Topology
+from starcast.topologies import Topology, permutations
+from starcast.topologies.permutations import Perms
 
 
 def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) -> None:

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from starcast import permutations
 from starcast.support.arrays import freeze
-from starcast.topologies import Topology
+from starcast.topologies import Topology, permutations
 from starcast.trees.common import write_greedy_ports
 from starcast.trees.model import Forest
 

@@ -10,8 +10,7 @@ node u with u_1 = 1 is a leaf, and its parent is across the position of symbol n
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
-from starcast.topologies import Topology
+from starcast.topologies import Topology, permutations
 from starcast.topologies.necklaces import rotated_dimension, rotation
 from starcast.trees.common import translate_ports
 from starcast.trees.hamiltonian_paths import Word, cycle_word, path_word, walk

@@ -14,8 +14,8 @@ from math import factorial, isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
-from starcast.permutations import Perms, Ranks
+from starcast.topologies import permutations
+from starcast.topologies.permutations import Perms, Ranks
 
 Word = NDArray[np.uint8]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from starcast.permutations import Ranks
+from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
 
 

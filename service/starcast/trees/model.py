@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from starcast.errors import InputError, RejectedError
-from starcast.permutations import Ranks
 from starcast.support import spec_syntax
 from starcast.support.arrays import freeze, frozen_copy
 from starcast.support.display import Displayable
 from starcast.topologies import Topology, as_topology
 from starcast.topologies.base import ValueReader
+from starcast.topologies.permutations import Ranks
 from starcast.trees import files, limits
 
 #: The construction of a forest that was made from an array.

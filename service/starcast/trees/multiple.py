@@ -3,11 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
 from starcast.errors import InputError
-from starcast.permutations import Perms
 from starcast.support.arrays import freeze
-from starcast.topologies import Topology
+from starcast.topologies import Topology, permutations
+from starcast.topologies.permutations import Perms
 from starcast.trees.common import greedy_path, write_greedy_ports
 from starcast.trees.model import Forest
 

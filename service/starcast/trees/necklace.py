@@ -24,10 +24,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
-from starcast.permutations import Perms, Ranks
-from starcast.topologies import Topology
+from starcast.topologies import Topology, permutations
 from starcast.topologies.necklaces import necklaces, rotation
+from starcast.topologies.permutations import Perms, Ranks
 from starcast.trees.common import translate_ports
 from starcast.trees.model import Forest
 

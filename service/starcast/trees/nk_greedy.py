@@ -17,10 +17,10 @@ from math import perm
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.permutations import Perms
 from starcast.support.arrays import freeze
 from starcast.topologies import Topology
 from starcast.topologies.nk_star import NkStar
+from starcast.topologies.permutations import Perms
 from starcast.trees.model import Forest
 
 _ROWS = 2**15  # labels at a time: they and their tables stay in the cache

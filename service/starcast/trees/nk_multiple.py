@@ -3,9 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
 from starcast.support.arrays import freeze
-from starcast.topologies import Topology
+from starcast.topologies import Topology, permutations
 from starcast.trees.model import Forest
 from starcast.trees.nk_greedy import require_nk_star, write_sp_ports
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.permutations import Ranks
 from starcast.topologies import Topology
+from starcast.topologies.permutations import Ranks
 from starcast.trees.common import translate_ports
 from starcast.trees.model import Forest
 

@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import drawing, layouts
+from starcast import drawing
 from starcast.collectives import Schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.ids import parse_schedule_id
 from starcast.collectives.model import COLUMNS
+from starcast.drawing import layouts
+from starcast.drawing.explorer import data
 from starcast.errors import InputError, LimitError
-from starcast.explorer import data
 from starcast.simulator import Fault, Simulation, find_executed, simulate
 from starcast.support.table import Table
+from starcast.support.vocabulary import Format
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, constructions
 from starcast.trees.catalogue import forest_from_id, plain_constructions
-from starcast.vocabulary import Format
 
 if TYPE_CHECKING:
     from starcast.claims import Verdict

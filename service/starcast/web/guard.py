@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from starcast.errors import BusyError
 from starcast.support import log
-from starcast.vocabulary import Format
+from starcast.support.vocabulary import Format
 from starcast.web import problems
 
 #: Longest path with its query string.

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starcast.errors import InputError, NotFoundError
 from starcast.support.table import Row, Table
 from starcast.support.text import to_json
-from starcast.vocabulary import Format
+from starcast.support.vocabulary import Format
 
 Item = TypeVar("Item")
 Model = TypeVar("Model", bound=BaseModel)

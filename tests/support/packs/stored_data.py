@@ -11,7 +11,7 @@ from starcast.graph.artifacts import GraphArtifact, graph_artifact
 from starcast.graph.connection import Graph
 from starcast.graph.writer import BoltWriter, refresh_plans
 from starcast.plugins import load as load_plugins
-from starcast.progress import Silent
+from starcast.support.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions
 from support.fix_plugins import EXAMPLES, restored_registries

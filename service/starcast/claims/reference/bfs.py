@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.object_cache import CachedTopology
-from starcast.permutations import Ranks
+from starcast.topologies.permutations import Ranks
 
 _ALL_ROOTS = 24  # nodes of S_4: up to this size every node is a sample root
 _SEED = 1997

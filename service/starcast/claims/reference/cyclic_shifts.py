@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference.star_labels import symbols
-from starcast.permutations import Ranks
+from starcast.topologies.permutations import Ranks
 
 
 class Path(NamedTuple):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference import bfs, star_labels
-from starcast.permutations import Ranks
+from starcast.topologies.permutations import Ranks
 
 #: Depth of a node that has no path to the root, greater than every real depth.
 _UNREACHABLE = 1_000

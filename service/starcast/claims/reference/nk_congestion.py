@@ -27,10 +27,10 @@ every port has a load of 1 or more.
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
 from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference.bfs import parents
 from starcast.claims.reference.nk_pipelines import MANY_TREES
+from starcast.topologies import permutations
 
 
 def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
 from starcast.claims.object_cache import CachedTopology
-from starcast.permutations import Perms, Ranks
+from starcast.topologies import permutations
+from starcast.topologies.permutations import Perms, Ranks
 
 Counts = NDArray[np.int64]
 

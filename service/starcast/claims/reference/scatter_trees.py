@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference import bfs, necklaces, star_labels
-from starcast.permutations import Ranks
+from starcast.topologies.permutations import Ranks
 
 #: Parent or children function, bool ``[nodes, n]``.
 Dimensions = NDArray[np.bool_]

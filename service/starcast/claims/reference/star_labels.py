@@ -1,7 +1,7 @@
 """Labels of S_n as arrays: symbols, positions, ranks, translations, and the rotation R.
 
 Translation and R are those of docs/definitions/conventions.md (Fragopoulou & Akl 1993, Definitions
-2 and 5). The module uses neither `starcast.trees` nor the ranking of `starcast.permutations`. The
+2 and 5). The module uses neither `starcast.trees` nor the ranking of `topologies.permutations`. The
 number 0 is not a symbol and stays unchanged: it occurs in labels that the mutation tests break.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.object_cache import CachedTopology
-from starcast.permutations import Perms, Ranks
+from starcast.topologies.permutations import Perms, Ranks
 
 
 def symbols(network: CachedTopology) -> Perms:

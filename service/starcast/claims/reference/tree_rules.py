@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference.star_labels import positions
-from starcast.permutations import Perms, Ranks
+from starcast.topologies.permutations import Perms, Ranks
 
 #: Symbols, positions or dimensions.
 Numbers = NDArray[np.int64]

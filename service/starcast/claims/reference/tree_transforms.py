@@ -11,7 +11,7 @@ from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference import bfs, star_labels
 from starcast.claims.reference.shipped import single_trees
 from starcast.collectives.model import Schedule
-from starcast.permutations import Ranks
+from starcast.topologies.permutations import Ranks
 
 _CHUNK = 4_000_000  # array entries that are computed at once
 _DEEP = ("rotated-hamiltonian", "hamiltonian-cycle")

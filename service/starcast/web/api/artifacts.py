@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from starcast.collectives.model import COLUMNS
 from starcast.support.table import Table
-from starcast.vocabulary import Format
+from starcast.support.vocabulary import Format
 from starcast.web import computations, models
 from starcast.web.responses import (
     ARRAY_RESPONSE,

@@ -11,7 +11,7 @@ from starcast.database.sessions import session
 from starcast.errors import InputError, NotFoundError, UnavailableError
 from starcast.queries.counterexample import locate, to_cypher
 from starcast.support.table import Row
-from starcast.vocabulary import Format, VerdictWord
+from starcast.support.vocabulary import Format, VerdictWord
 from starcast.web import computations, models
 from starcast.web.responses import (
     Page,

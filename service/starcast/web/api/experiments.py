@@ -18,7 +18,7 @@ from starcast.errors import LimitError
 from starcast.lab import ComparisonTable, Lab
 from starcast.support.table import Row, Table
 from starcast.support.text import format_value
-from starcast.vocabulary import Format
+from starcast.support.vocabulary import Format
 from starcast.web import models
 from starcast.web.responses import (
     FormatParameter,

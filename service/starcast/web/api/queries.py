@@ -11,7 +11,7 @@ from starcast.lab import Answer
 from starcast.queries import Query as PackQuery
 from starcast.queries.parameters import Parameter
 from starcast.queries.picture import check_drawable
-from starcast.vocabulary import Format, Layout
+from starcast.support.vocabulary import Format, Layout
 from starcast.web import models
 from starcast.web.responses import (
     FormatParameter,

@@ -10,7 +10,7 @@ from starcast.errors import InputError, NotFoundError
 from starcast.records import PROBLEM_NAMES, Record, known_folders
 from starcast.records.listing import load_files, record_row
 from starcast.support.table import Row
-from starcast.vocabulary import Format
+from starcast.support.vocabulary import Format
 from starcast.web import models, witnesses
 from starcast.web.responses import (
     ARRAY_RESPONSE,

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from starcast.errors import StarcastError
-from starcast.vocabulary import Format
+from starcast.support.vocabulary import Format
 from starcast.web import computations, models
 from starcast.web.responses import (
     ARRAY_RESPONSE,

@@ -13,7 +13,7 @@ from starcast.claims.reference import star_labels as labels
 from starcast.claims.reference import tree_rules as rules
 from starcast.claims.reference.place_labels import links_by_port, node_labels
 from starcast.claims.registry import checks
-from starcast.permutations import Perms, Ranks
+from starcast.topologies.permutations import Perms, Ranks
 from starcast.trees.model import Forest
 
 shortest_path_trees = forests("shortest-path")

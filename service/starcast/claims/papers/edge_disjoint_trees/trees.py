@@ -13,8 +13,8 @@ from starcast.claims.reference import star_labels as labels
 from starcast.claims.reference import tree_rules as rules
 from starcast.claims.reference.place_labels import column_labels, links_by_port, outgoing_links
 from starcast.claims.registry import checks
-from starcast.permutations import Ranks
 from starcast.topologies import Topology
+from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
 
 

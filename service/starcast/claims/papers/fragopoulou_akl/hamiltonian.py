@@ -15,10 +15,10 @@ from starcast.claims.reference import star_labels
 from starcast.claims.reference.bfs import levels, parents
 from starcast.claims.registry import checks
 from starcast.collectives.model import BYTES_PER_ROW, COLUMNS, Schedule
-from starcast.permutations import Perms, Ranks
 from starcast.simulator import Simulation
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
+from starcast.topologies.permutations import Perms, Ranks
 from starcast.trees.model import Forest
 
 _LARGEST_DRAWN = 6  # up to S_6 paths T_2 are drawn at random as well

@@ -22,7 +22,7 @@ from starcast.claims.reference import bfs, star_labels
 from starcast.claims.reference.place_labels import other_nodes
 from starcast.claims.registry import checks
 from starcast.collectives.model import Schedule
-from starcast.permutations import Ranks
+from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
 
 _RANDOM_NUMBERINGS = 3

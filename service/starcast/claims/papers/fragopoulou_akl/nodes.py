@@ -9,11 +9,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
 from starcast.claims.check import ClaimCheck
 from starcast.claims.reference.bfs import distances
 from starcast.claims.reference.star_labels import symbols
-from starcast.permutations import Perms, Ranks
+from starcast.topologies import permutations
+from starcast.topologies.permutations import Perms, Ranks
 
 
 def link_types(check: ClaimCheck) -> NDArray[np.int64]:

@@ -21,9 +21,9 @@ from starcast.claims.registry import checks
 from starcast.collectives.model import BYTES_PER_ROW, Schedule, build_schedule
 from starcast.collectives.rows import route_units
 from starcast.collectives.scatter import build_scatter, root_ports
+from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
-from starcast.vocabulary import Ports
 
 _SEED = 1993
 _SINGLE_TREES = ("balanced", "near-balanced", "necklace", "greedy")

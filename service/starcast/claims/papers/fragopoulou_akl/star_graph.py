@@ -7,7 +7,6 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import divided, factorial, harmonic, log2
@@ -17,8 +16,8 @@ from starcast.claims.reference import bfs, star_labels
 from starcast.claims.registry import checks
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
-from starcast.permutations import Ranks
-from starcast.topologies import Topology
+from starcast.topologies import Topology, permutations
+from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
 
 

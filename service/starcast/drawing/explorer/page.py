@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import quote
 
 from starcast.collectives import Schedule
+from starcast.drawing.explorer.data import pack_forest, pack_schedule, pack_topology
 from starcast.errors import InputError, LimitError
-from starcast.explorer.data import pack_forest, pack_schedule, pack_topology
 from starcast.support.html import STATIC, inline_files
 from starcast.topologies import Topology
 from starcast.trees import Forest

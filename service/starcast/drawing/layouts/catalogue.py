@@ -5,14 +5,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.drawing.layouts.hypercube import place_by_projection
+from starcast.drawing.layouts.levels import place_on_levels
+from starcast.drawing.layouts.necklaces import place_necklaces
+from starcast.drawing.layouts.substars import place_by_substars
+from starcast.drawing.layouts.torus import PERIODS, place_on_torus
 from starcast.errors import InputError, LimitError
-from starcast.layouts.hypercube import place_by_projection
-from starcast.layouts.levels import place_on_levels
-from starcast.layouts.necklaces import place_necklaces
-from starcast.layouts.substars import place_by_substars
-from starcast.layouts.torus import PERIODS, place_on_torus
+from starcast.support.vocabulary import LAYOUT_NAMES, LayoutName
 from starcast.topologies import Topology, as_topology
-from starcast.vocabulary import LAYOUT_NAMES, LayoutName
 
 Positions = NDArray[np.float32]
 

@@ -18,12 +18,12 @@ import numpy as np
 
 from starcast.collectives import Schedule
 from starcast.errors import LimitError, RejectedError, StarcastError, UnavailableError
-from starcast.external import simgrid_program
 from starcast.simulator.execution_models import execute_valid, make_ticks
 from starcast.simulator.faults import FaultLike
+from starcast.simulator.simgrid import program
 from starcast.simulator.simulation import Executed
 from starcast.simulator.ticks import Number, Ticks, simplify
-from starcast.vocabulary import ExecutionModel
+from starcast.support.vocabulary import ExecutionModel
 
 #: SimGrid computes with floating-point numbers and a precision of 1e-9.
 MAX_TICKS = 10**9
@@ -255,11 +255,11 @@ def _describe(problem: SimGridProblem) -> dict[str, Any]:
 
 def _run_program(problems: list[dict[str, Any]], installation: Path | None) -> list[dict[str, Any]]:
     """Run the program in the first interpreter that has SimGrid, and return its results."""
-    program = Path(simgrid_program.__file__)
+    path = Path(program.__file__)
     for python, variables in _interpreters(installation):
         try:
             ran = subprocess.run(
-                [python, program],
+                [python, path],
                 input=json.dumps(problems),
                 env={**os.environ, **variables},
                 capture_output=True,
@@ -268,7 +268,7 @@ def _run_program(problems: list[dict[str, Any]], installation: Path | None) -> l
             )
         except OSError:  # no such interpreter
             continue
-        if ran.returncode == simgrid_program.NOT_INSTALLED:
+        if ran.returncode == program.NOT_INSTALLED:
             continue
         if ran.returncode:
             last = (ran.stderr.strip().splitlines() or [f"exit code {ran.returncode}"])[-1]

@@ -1,6 +1,6 @@
 """Simulators of other projects, which execute schedules as independent witnesses of their times."""
 
-from starcast.external.simgrid_runs import (
+from starcast.simulator.simgrid.runs import (
     SimGridRequest,
     SimGridRun,
     run_simgrid,

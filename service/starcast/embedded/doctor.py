@@ -16,10 +16,10 @@ from sqlalchemy import Engine, text
 from starcast.database import sessions
 from starcast.database.watched import WatchedConnection, is_pooled
 from starcast.embedded import files, stack
+from starcast.embedded.endpoints import graph_address, store_url
 from starcast.embedded.home import Home
 from starcast.embedded.jars import JarSet
 from starcast.embedded.neo4j import Neo4j
-from starcast.endpoints import graph_address, store_url
 from starcast.errors import RejectedError, StarcastError, UnavailableError
 from starcast.graph import ownership
 from starcast.graph.connection import OLDEST, Graph

@@ -5,8 +5,8 @@ from math import pi, sin
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.permutations import arrangement_rank, arrangement_unrank
 from starcast.topologies import Topology
+from starcast.topologies.permutations import arrangement_rank, arrangement_unrank
 
 Points = NDArray[np.complex128]
 

@@ -5,7 +5,7 @@ apart where they are nearest. Every layout is a function of the topology alone, 
 all steps of a schedule, and of all trees of a forest, show a node in the same place.
 """
 
-from starcast.layouts.catalogue import (
+from starcast.drawing.layouts.catalogue import (
     DESCRIPTIONS,
     default_layout,
     layout,

@@ -52,7 +52,7 @@ class Layout(StrEnum):
     RING = "ring"
 
 
-#: Positions of all nodes of a topology; see `starcast.layouts`.
+#: Positions of all nodes of a topology; see `starcast.drawing.layouts`.
 LayoutName = Literal["substars", "levels", "necklaces", "torus", "projection", "quotient"]
 LAYOUT_NAMES: tuple[LayoutName, ...] = get_args(LayoutName)
 

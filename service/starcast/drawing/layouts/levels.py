@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.layouts.order import arrange
+from starcast.drawing.layouts.order import arrange
 from starcast.topologies import Topology
 
 #: Up to so many nodes, levels are single rows in an order with few crossings.

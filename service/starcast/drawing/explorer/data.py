@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from starcast.collectives import Schedule
 from starcast.collectives.catalogue import find
 from starcast.collectives.model import COLUMNS
+from starcast.drawing.layouts import DESCRIPTIONS, layout, layouts
 from starcast.errors import InputError
-from starcast.layouts import DESCRIPTIONS, layout, layouts
 from starcast.support.spec_syntax import format_spec
 from starcast.topologies import Topology
 from starcast.trees import Forest
