@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import permutations
-from starcast.blockwise.judge import Blocks
-from starcast.blockwise.ports import EDGE_DISJOINT, GREEDY, SUBSTAR
+from starcast.blockwise.ports import EDGE_DISJOINT, GREEDY, SUBSTAR, Blocks
 from starcast.errors import InputError, LimitError
 from starcast.permutations import Perms
 from starcast.support.spec_syntax import format_spec, parse_construction
