@@ -1,6 +1,8 @@
 """Fewest one-port rounds of a broadcast: each informed node informs one neighbour per round."""
 
 import random
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +14,11 @@ from starcast.search.engines import Budget, solve
 from starcast.search.formula import Formula, require_fit
 from starcast.search.problem import (
     OPEN,
-    Arguments,
     Decision,
     Method,
     PaperValue,
     SearchProblem,
     TheoryBound,
-    too_small,
 )
 from starcast.topologies import Topology
 
@@ -52,7 +52,7 @@ def counting_bound(nodes: int, degree: int) -> int:
     return len(informed) - 1
 
 
-def _bound(graph: Topology, _arguments: Arguments) -> TheoryBound:
+def _bound(graph: Topology) -> TheoryBound:
     counted = counting_bound(graph.nodes, graph.degree)
     if graph.diameter > counted:
         return TheoryBound(graph.diameter, "the diameter")
@@ -72,17 +72,12 @@ def _catalogue(graph: Topology, *omitted: str) -> list[tuple[Schedule, str]]:
     ]
 
 
-def _papers(graph: Topology, _arguments: Arguments) -> PaperValue | None:
-    values = [PaperValue(each.steps, source) for each, source in _catalogue(graph, *_OWN)]
-    return min(values, default=None)
-
-
 def _table(graph: Topology) -> Neighbours:
     """Return the neighbours, int64 ``[nodes, ports]``."""
     return np.ascontiguousarray(graph.table().T.astype(np.int64))
 
 
-def _start(graph: Topology, _arguments: Arguments, budget: Budget) -> Witness:
+def _start(graph: Topology, budget: Budget) -> Witness:
     """Return matched rounds; on large topologies the best broadcast of the catalogue, if any."""
     if not _is_small(graph):
         schedules = [each for each, _ in _catalogue(graph, "optimal") if each.units == 1]
@@ -171,7 +166,7 @@ def _exchange(
         sender = sender_of[node]
 
 
-def _match_rounds(graph: Topology, _args: Arguments, target: int, budget: Budget) -> Decision:
+def _match_rounds(graph: Topology, target: int, budget: Budget) -> Decision:
     """Repeat the matched rounds with other random choices."""
     best: Witness | None = None
     for seed in range(budget.seed, budget.seed + _STARTS):
@@ -184,7 +179,7 @@ def _match_rounds(graph: Topology, _args: Arguments, target: int, budget: Budget
     return OPEN if best is None else Decision("witness", best)
 
 
-def _complete_rounds(graph: Topology, _args: Arguments, target: int, budget: Budget) -> Decision:
+def _complete_rounds(graph: Topology, target: int, budget: Budget) -> Decision:
     """Match all rounds but the last few, at random, and let a formula decide about those."""
     seed = budget.seed
     while budget.left > 0:
@@ -355,20 +350,16 @@ def _involution(graph: Topology) -> NDArray[np.int64] | None:
     return None
 
 
-def _solve_formula(graph: Topology, arguments: Arguments, target: int, budget: Budget) -> Decision:
-    require_fit(_literals(graph, arguments, target), budget.memory, f"a broadcast on {graph.spec}")
+def _solve_formula(graph: Topology, target: int, budget: Budget) -> Decision:
+    require_fit(_literals(graph, target), budget.memory, f"a broadcast on {graph.spec}")
     return _search_formula(graph, target, budget, None)
 
 
-def _solve_symmetric(
-    graph: Topology, arguments: Arguments, target: int, budget: Budget
-) -> Decision:
+def _solve_symmetric(graph: Topology, target: int, budget: Budget) -> Decision:
     images = _involution(graph)
     if images is None:
         return OPEN
-    require_fit(
-        _literals(graph, arguments, target) // 2, budget.memory, f"a broadcast on {graph.spec}"
-    )
+    require_fit(_literals(graph, target) // 2, budget.memory, f"a broadcast on {graph.spec}")
     outcome = _search_formula(graph, target, budget, images)
     # None that is symmetric says nothing about others.
     return outcome if outcome.result == "witness" else OPEN
@@ -421,46 +412,61 @@ def _as_witness(graph: Topology, informer: NDArray[np.int64], rounds: NDArray[np
     return {"parent_port": ports, "round": rounds.astype(np.uint8)}
 
 
-def _literals(graph: Topology, _arguments: Arguments, target: int) -> int:
+def _literals(graph: Topology, target: int) -> int:
     return graph.nodes * target * (graph.degree**2 + 4 * graph.degree + 4)
 
 
-def _rebuild(graph: Topology, _args: Arguments, target: int, _witness: Witness) -> Formula:
-    return _formula(graph, target, None)[0]
+class OnePortBroadcast(SearchProblem):
+    """Fewest one-port rounds of a broadcast."""
 
-
-PROBLEM = SearchProblem(
-    name="one-port-broadcast",
-    question="fewest one-port rounds of a broadcast",
-    variables="node v is informed after round t; node v sends over port i in round t",
-    constraints=(
+    name = "one-port-broadcast"
+    question = "fewest one-port rounds of a broadcast"
+    variables = "node v is informed after round t; node v sends over port i in round t"
+    constraints = (
         "a node sends over one port in a round, and only if it was informed before; a node that "
         "becomes informed is sent to; after the last round all nodes are informed"
-    ),
-    symmetry=(
+    )
+    symmetry = (
         "translations: the root is the identity, which loses nothing. A second formula only "
         "admits schedules that a translation of order two maps to themselves after round 1; it "
         "finds witnesses, and its refutation proves nothing"
-    ),
-    bound=_bound,
-    papers=_papers,
-    start=_start,
-    methods=(
-        Method(
-            "rounds of maximum matchings, random",
-            _match_rounds,
-            0.1,
-            _is_small,
-            solves_formulas=False,
-        ),
-        Method(
-            "rounds of maximum matchings, the last by a formula", _complete_rounds, 0.4, _is_small
-        ),
-        Method("formula, symmetric after round 1", _solve_symmetric, 0.5),
-        Method("formula", _solve_formula),
-    ),
-    literals=_literals,
-    statement=lambda _arguments, target: f"no one-port broadcast in {target} rounds",
-    rebuild=_rebuild,
-    unsupported=too_small(2),
-)
+    )
+    least_nodes = 2
+
+    def bound(self) -> TheoryBound:
+        return _bound(self.topology)
+
+    def papers(self) -> PaperValue | None:
+        catalogue = _catalogue(self.topology, *_OWN)
+        values = [PaperValue(each.steps, source) for each, source in catalogue]
+        return min(values, default=None)
+
+    def start(self, budget: Budget) -> Witness:
+        return _start(self.topology, budget)
+
+    def methods(self) -> Sequence[Method]:
+        graph = self.topology
+        methods = [
+            Method("formula, symmetric after round 1", partial(_solve_symmetric, graph), 0.5),
+            Method("formula", partial(_solve_formula, graph)),
+        ]
+        if not _is_small(graph):
+            return methods
+        random_rounds = partial(_match_rounds, graph)
+        completed = partial(_complete_rounds, graph)
+        return [
+            Method(
+                "rounds of maximum matchings, random", random_rounds, 0.1, solves_formulas=False
+            ),
+            Method("rounds of maximum matchings, the last by a formula", completed, 0.4),
+            *methods,
+        ]
+
+    def literals(self, target: int) -> int:
+        return _literals(self.topology, target)
+
+    def statement(self, target: int) -> str:
+        return f"no one-port broadcast in {target} rounds"
+
+    def rebuild(self, target: int, _witness: Witness) -> Formula:
+        return _formula(self.topology, target, None)[0]
