@@ -279,7 +279,7 @@ class _Pairing:
         return chosen
 
     def find_unmatched(self) -> list[models.Run]:
-        """Return the runs of the other side that are no partner of any run."""
+        """Return the runs of the other side that are not in a row of the baseline."""
         used = {run for runs in self.partners.values() for run in runs}
         return [run for run in self._other.runs if run not in used]
 
@@ -299,7 +299,7 @@ class _Pairing:
         return next(filter(None, no_figures), None) or _undelivered(pair)
 
     def describe_missing(self, run: models.Run, side: Side) -> str:
-        """Return why no run of a side, one of the two, matches a run of the other one."""
+        """Return why no run of a side, one of the two, matches a run of the other side."""
         if not side.runs:
             return f"{side.name} has no runs"
         question = self._points.question
