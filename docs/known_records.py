@@ -152,7 +152,7 @@ def _checker(proof: Proof) -> str:
     return f"{proof.format}: {proof.checker}"
 
 
-def _section(problem: SearchProblem, records: list[Record]) -> Iterator[str]:
+def _section(problem: type[SearchProblem], records: list[Record]) -> Iterator[str]:
     yield f"## {problem.name}\n"
     yield f"The {problem.question}.\n"
     if problem.name in _REMARKS:
@@ -171,8 +171,8 @@ def _section(problem: SearchProblem, records: list[Record]) -> Iterator[str]:
     yield ""
 
 
-def _row(problem: SearchProblem, record: Record) -> str:
-    papers = problem.papers(topology(record.topology), record.arguments)
+def _row(problem: type[SearchProblem], record: Record) -> str:
+    papers = problem(topology(record.topology), record.arguments).papers()
     reached = "" if papers is None else f"{papers.value} ({papers.source})"
     name = record.topology
     name += "".join(f", {key} {value}" for key, value in record.arguments.items())

@@ -223,8 +223,8 @@ def second_solver(folder: Path) -> Path:
 
 def broadcast_formula(spec: str, rounds: int) -> str:
     """The SHA-256 of the formula of a broadcast."""
-    problem = find_problem("one-port-broadcast")
-    return problem.rebuild(topology(spec), {}, rounds, {}).sha256()
+    problem = find_problem("one-port-broadcast")(topology(spec), {})
+    return problem.rebuild(rounds, {}).sha256()
 
 
 def test_the_word_of_a_second_solver_is_not_checked_and_a_forgery_is_rejected(

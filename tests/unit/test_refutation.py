@@ -295,10 +295,9 @@ def test_a_search_that_ends_with_the_word_of_a_second_solver_is_not_checked() ->
 
 def test_a_formula_that_does_not_fit_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
     record = true_height("LRAT")
-    problem = replace(
-        find_problem(record.problem), literals=lambda *_: 10**12, rebuild=_must_not_be_called
-    )
-    monkeypatch.setattr("starcast.search.proofs.find_problem", lambda _: problem)
+    problem = find_problem(record.problem)
+    monkeypatch.setattr(problem, "literals", lambda *_: 10**12)
+    monkeypatch.setattr(problem, "rebuild", _must_not_be_called)
     checked = check_record(record)
     assert checked.verification == "not made again"
     assert "needs about" in checked.reason

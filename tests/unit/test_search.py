@@ -28,13 +28,14 @@ from starcast.search import (
     search,
     verify_bound,
 )
-from starcast.search.bisection import PROBLEM as BISECTION
-from starcast.search.broadcast import counting_bound
+from starcast.search.bisection import BisectionWidth
+from starcast.search.broadcast import OnePortBroadcast, counting_bound
 from starcast.search.cut_bounds import bound_cuts
 from starcast.search.engines import solve
 from starcast.search.faults import targets
 from starcast.search.formula import Formula
-from starcast.search.hamiltonian import two_factors
+from starcast.search.hamiltonian import HamiltonianDecomposition, two_factors
+from starcast.search.problem import Decision
 from starcast.search.proofs import check_record_proof, formula_of
 from starcast.search.symmetry import check_automorphism, fixing_root, link_list, orbits, rotation
 from starcast.support.vocabulary import Engine
@@ -288,9 +289,9 @@ def test_an_improvement_is_kept_before_the_search_ends() -> None:
 
 
 def test_a_formula_that_does_not_fit_is_refused_before_it_is_written() -> None:
-    method = find_problem("edge-disjoint-trees").methods[-1]
+    method = find_problem("edge-disjoint-trees")(topology("S7"), {}).methods()[-1]
     with pytest.raises(LimitError, match=r"needs about 359 MB, and the limit is 200 MB"):
-        method.run(topology("S7"), {}, 9, Budget(seconds=60, memory=200))
+        method.run(9, Budget(seconds=60, memory=200))
 
 
 def test_a_topology_whose_arrays_do_not_fit_is_refused_before_anything_is_computed() -> None:
@@ -303,24 +304,28 @@ def test_on_a_large_topology_the_search_starts_from_the_catalogue(
 ) -> None:
     monkeypatch.setattr(broadcast, "_MOST_NODES", 20)
     for spec, most in (("S4", 6), ("S5,3", 8)):
-        witness = broadcast.PROBLEM.start(topology(spec), {}, LIMITS)
+        witness = OnePortBroadcast(topology(spec), {}).start(LIMITS)
         assert witness_value("one-port-broadcast", spec, {}, witness) == most
 
 
 def test_the_last_rounds_of_a_broadcast_are_completed_by_a_formula() -> None:
     """Random matchings take 8 or 9 rounds on S5."""
-    method = next(each for each in broadcast.PROBLEM.methods if "by a formula" in each.name)
-    found = method.run(topology("S5"), {}, 8, Budget(seconds=60))
+    found = last_by_a_formula("S5", 8, Budget(seconds=60))
     assert found.witness is not None
     assert witness_value("one-port-broadcast", "S5", {}, found.witness) == 8
-    assert method.run(topology("S3"), {}, 2, Budget(seconds=0.1)).result == "open"
+    assert last_by_a_formula("S3", 2, Budget(seconds=0.1)).result == "open"
+
+
+def last_by_a_formula(spec: str, target: int, budget: Budget) -> Decision:
+    methods = OnePortBroadcast(topology(spec), {}).methods()
+    return next(each for each in methods if "by a formula" in each.name).run(target, budget)
 
 
 @pytest.mark.parametrize("spec", ["S5", "S6"])
 def test_cycles_of_a_quotient_lift_to_hamiltonian_cycles(spec: str) -> None:
     graph = topology(spec)
-    method = hamiltonian.PROBLEM.methods[0]
-    found = method.run(graph, {}, graph.degree // 2, Budget(seconds=60))
+    method = HamiltonianDecomposition(graph, {}).methods()[0]
+    found = method.run(graph.degree // 2, Budget(seconds=60))
     assert found.witness is not None
     value = witness_value("hamiltonian-decomposition", spec, {}, found.witness)
     assert value == graph.degree // 2
@@ -409,7 +414,7 @@ def test_every_problem_declares_what_it_searches() -> None:
     for problem in PROBLEMS.values():
         texts = (problem.question, problem.variables, problem.constraints, problem.symmetry)
         assert all(texts)
-        assert problem.bound(topology("S4"), problem.arguments).reason
+        assert problem(topology("S4"), problem.arguments).bound().reason
 
 
 @pytest.mark.parametrize(("spec", "least"), [("S3", 2), ("S4", 8), ("Q3", 4), ("S4,2", 4)])
@@ -417,7 +422,7 @@ def test_cutting_planes_certify_a_bound_that_no_bisection_contradicts(
     spec: str, least: int
 ) -> None:
     graph = topology(spec)
-    decision = bound_cuts(graph, {}, 0, Budget(seconds=60))
+    decision = bound_cuts(graph, 0, Budget(seconds=60))
     certificate = decision.evidence
     value = certified_cut(
         graph,
@@ -427,14 +432,14 @@ def test_cutting_planes_certify_a_bound_that_no_bisection_contradicts(
         int(certificate["denominator"][0]),
     )
     assert decision.target == value - 1
-    assert BISECTION.bound(graph, {}).value <= value <= least
+    assert BisectionWidth(graph, {}).bound().value <= value <= least
 
 
 def test_a_certificate_is_read_with_suspicion() -> None:
     """Multipliers too large prove less; negative ones and wrong maps are rejected."""
     graph = topology("S4")
     maps, vectors, multipliers, denominator = (
-        bound_cuts(graph, {}, 0, Budget(seconds=60)).evidence[name] for name in CERTIFICATE
+        bound_cuts(graph, 0, Budget(seconds=60)).evidence[name] for name in CERTIFICATE
     )
     vectors = vectors.astype(np.int64)
     scale = int(denominator[0])

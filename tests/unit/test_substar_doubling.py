@@ -7,7 +7,7 @@ from starcast.collectives.substar_doubling import NAME
 from starcast.costs.counts import ceil_log2
 from starcast.costs.recorded import substar_doubling
 from starcast.records import load_all, shipped_folder
-from starcast.search.broadcast import PROBLEM
+from starcast.search.broadcast import OnePortBroadcast
 
 SPECS = [f"S{n},{k}" for n in range(2, 7) for k in range(1, n)]
 
@@ -40,7 +40,7 @@ def test_with_a_single_free_symbol_it_takes_the_rounds_of_recursive_substars() -
 
 
 def test_no_record_takes_more_rounds() -> None:
-    records = [each for each in load_all(shipped_folder()) if each.problem == PROBLEM.name]
+    records = [each for each in load_all(shipped_folder()) if each.problem == OnePortBroadcast.name]
     for record in records:
         graph = topology(record.topology)
         if graph.family == "nk-star":

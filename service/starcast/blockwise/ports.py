@@ -10,6 +10,8 @@ In all functions ``x`` is a node, uint8 ``[n+1]``, with the symbol of position p
 symbols 1..m of a block are those of ``rest``, ascending.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from starcast.blockwise.compiled import jit
@@ -17,6 +19,24 @@ from starcast.blockwise.tables import Array, Tables
 
 #: The kinds of closed forms.
 GREEDY, SUBSTAR, EDGE_DISJOINT = 0, 1, 2
+
+
+class Blocks(NamedTuple):
+    """The closed forms of a forest, as the kernels read them.
+
+    Attributes:
+        kind: `GREEDY`, `SUBSTAR` or `EDGE_DISJOINT`.
+        n, m: the size of S_n, and the symbols of a block that are not in its tail.
+        homes: the position of each symbol in each tree's hub, uint8 ``[trees, n+1]``.
+        changes: nodes whose port is not that of the kind's closed form, int64 ``[changes, 4]``:
+            block, tree, index in the block, port; ascending.
+    """
+
+    kind: int
+    n: int
+    m: int
+    homes: Array
+    changes: Array
 
 
 @jit
@@ -67,49 +87,44 @@ def rank_orders(symbols: Array) -> int:
 
 
 @jit
-def fill_ports(
-    kind: int,
-    n: int,
-    m: int,
-    x: Array,
-    rest: Array,
-    tables: Tables,
-    homes: Array,
-    ports: Array,
-) -> None:
+def write_order(m: int, order: Array, others: Array, x: Array) -> None:
+    """Write the symbols of a row into the positions 2..m of x, in an order of 0..m-2."""
+    for index in range(m - 1):
+        x[index + 2] = others[order[index]]
+
+
+@jit
+def fill_ports(blocks: Blocks, tables: Tables, x: Array, rest: Array, out: Array) -> None:
     """Write the ports of all trees for the nodes of a block.
 
     Args:
-        kind: `GREEDY`, `SUBSTAR` or `EDGE_DISJOINT`.
-        n: the size of S_n.
-        m: the symbols of a block that are not in its tail.
+        blocks: the closed forms.
+        tables: the tables of m.
         x: a node with the tail of the block; its other positions are overwritten.
         rest: the other symbols, ascending, uint8 ``[m]``.
-        tables: the tables of m.
-        homes: for `GREEDY` the position of each symbol in the hub of each tree, uint8
-            ``[trees, n+1]``.
-        ports: the result, uint8 ``[trees, m!]``.
+        out: the result, uint8 ``[trees, m!]``.
     """
+    n, m = blocks.n, blocks.m
+    if blocks.kind == SUBSTAR:
+        fill_substar(n, m, x, rest, tables, out[0])
+        return
     size = len(tables.orders)
     others = np.empty(m - 1, dtype=np.uint8)
     column = np.empty(n + 1, dtype=np.uint8)
-    if kind == SUBSTAR:
-        fill_substar(n, m, x, rest, tables, ports[0])
-        return
     for first in range(m):
         read_row(first, m, rest, others)
         x[1] = rest[first]
         start = first * size
-        if kind == GREEDY:
-            for tree in range(len(homes)):
-                fill_greedy(n, m, x, others, homes[tree], ports[tree, start : start + size])
+        if blocks.kind == GREEDY:
+            for tree in range(len(blocks.homes)):
+                row = out[tree, start : start + size]
+                fill_greedy(n, m, x, others, blocks.homes[tree], row)
             continue
         for order in range(size):
-            for index in range(m - 1):
-                x[index + 2] = others[tables.orders[order, index]]
+            write_order(m, tables.orders[order], others, x)
             edge_disjoint_ports(n, x, column)
             for tree in range(n - 1):
-                ports[tree, start + order] = column[tree + 2]
+                out[tree, start + order] = column[tree + 2]
 
 
 @jit

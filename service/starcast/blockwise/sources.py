@@ -14,8 +14,7 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.blockwise.judge import Blocks
-from starcast.blockwise.ports import EDGE_DISJOINT, GREEDY, SUBSTAR
+from starcast.blockwise.ports import EDGE_DISJOINT, GREEDY, SUBSTAR, Blocks
 from starcast.errors import InputError, LimitError
 from starcast.support.spec_syntax import format_spec, parse_construction
 from starcast.topologies import permutations

@@ -114,7 +114,21 @@ def find_matches(sides: Sequence[Side], across: Sequence[str] = ()) -> list[Matc
     Every run of every side is in at least one row. The first side is the baseline. The axes
     ``across`` are the first choices instead of parts of the question.
     """
-    return _Matcher(sides, across).find_matches()
+    baseline, *others = (replace(side, runs=tuple(_distinct(side.runs))) for side in sides)
+    points = _Points([baseline, *others], across)
+    pairings = [_Pairing(points, baseline, other) for other in others]
+    matches = []
+    for run in baseline.runs:
+        for row in _divide_into_rows([each.partners[run] for each in pairings], points):
+            pairs = zip(pairings, row, strict=True)
+            reasons = tuple(pairing.find_reason(run, other) for pairing, other in pairs)
+            matches.append(Match((run, *row), reasons))
+    for place, pairing in enumerate(pairings):
+        before, after = (None,) * place, (None,) * (len(pairings) - place - 1)
+        for run in pairing.find_unmatched():
+            reason = pairing.describe_missing(run, baseline)
+            matches.append(Match((None, *before, run, *after), (*before, reason, *after)))
+    return sorted(matches, key=points.order)
 
 
 def as_text(value: Any) -> str:
@@ -124,220 +138,213 @@ def as_text(value: Any) -> str:
     return "-" if value is None else str(value)
 
 
-class _Matcher:
-    """The matching of several sides; the parameters of every run are read once."""
+class _Points:
+    """The parameters of every run, read once.
 
-    def __init__(self, sides: Sequence[Side], across: Sequence[str]) -> None:
-        self._sides = tuple(replace(side, runs=tuple(_distinct(side.runs))) for side in sides)
-        self._question = tuple(axis for axis in QUESTION if axis not in across)
-        self._choice = (*across, *CHOICE)
-        self._points = {
+    Attributes:
+        question: the axes on which comparable runs agree.
+        choice: the other axes, in the order in which runs are matched on them.
+    """
+
+    def __init__(self, sides: Iterable[Side], across: Sequence[str]) -> None:
+        self.question = tuple(axis for axis in QUESTION if axis not in across)
+        self.choice = (*across, *CHOICE)
+        self._values = {
             run: {axis: value(run, axis) for axis in PARAMETERS}
-            for side in self._sides
+            for side in sides
             for run in side.runs
         }
         self._numbers: dict[str, dict[Any, int]] = {axis: {} for axis in PARAMETERS}
-        self._codes = [np.array([self._code(run) for run in side.runs]) for side in self._sides]
-        #: For each side: the choices on which its runs and those of the baseline are matched.
-        self._matched: list[dict[models.Run, tuple[str, ...]]] = [{} for _ in sides]
 
-    def find_matches(self) -> list[Match]:
-        baseline, *others = self._sides
-        partners = [self._partners(place) for place in range(1, len(self._sides))]
-        rows = []
-        for run in baseline.runs:
-            rows += self._rows(run, [candidates[run] for candidates in partners])
-        for place, (other, candidates) in enumerate(zip(others, partners, strict=True), start=1):
-            used = {run for runs in candidates.values() for run in runs}
-            rows += [self._unmatched(place, run) for run in other.runs if run not in used]
-        return sorted(rows, key=self._order)
+    def key(self, run: models.Run, axes: Iterable[str]) -> tuple[Any, ...]:
+        """Return the values of a run on some axes."""
+        values = self._values[run]
+        return tuple(values[axis] for axis in axes)
 
-    def _partners(self, place: int) -> Mapping[models.Run, Sequence[models.Run | None]]:
-        """Return, for each run of the baseline, the runs of another side in its rows.
+    def group(
+        self, runs: Iterable[models.Run], axes: Sequence[str]
+    ) -> dict[tuple[Any, ...], list[models.Run]]:
+        """Return the runs by their values on some axes."""
+        groups: dict[tuple[Any, ...], list[models.Run]] = {}
+        for run in runs:
+            groups.setdefault(self.key(run, axes), []).append(run)
+        return groups
 
-        These are its matches. If the side has no run with its question, the partner is the nearest
-        run with a question that the baseline does not have, so that the row can show both and the
-        reason why they are not comparable.
-        """
-        ours = self._by_key(self._sides[0].runs, self._question)
-        theirs = self._by_key(self._sides[place].runs, self._question)
-        found: dict[models.Run, list[models.Run]] = {run: [] for run in self._sides[0].runs}
+    def differing(self, run: models.Run, other: models.Run, axes: Iterable[str]) -> list[str]:
+        """Return the axes on which two runs have different values."""
+        ours, theirs = self._values[run], self._values[other]
+        return [axis for axis in axes if ours[axis] != theirs[axis]]
+
+    def code(self, run: models.Run) -> NDArray[np.int64]:
+        """Return the parameters of a run as numbers, to find the nearest of thousands of runs."""
+        codes = []
+        for axis, each in self._values[run].items():
+            numbers = self._numbers[axis]
+            codes.append(numbers.setdefault(each, len(numbers)))
+        return np.array(codes)
+
+    def order(self, match: Match) -> tuple[Any, ...]:
+        """Return the key by which rows are sorted."""
+        run = next(run for run in match.runs if run is not None)
+        values = self.key(run, (*self.question, *self.choice))
+        size = as_topology(run.topology).nodes if "topology" in self.question else 0
+        return size, *("" if value is None else value for value in values)
+
+
+class _Pairing:
+    """The runs of another side for each run of the baseline.
+
+    Attributes:
+        partners: for each run of the baseline the runs of the other side in its rows. These are
+            its matches. If the other side has no run with its question, the partner is the nearest
+            run with a question that the baseline does not have, so that the row can show both and
+            the reason why they are not comparable; None if there is no such run.
+    """
+
+    def __init__(self, points: _Points, baseline: Side, other: Side) -> None:
+        self._points = points
+        self._baseline = baseline
+        self._other = other
+        self._baseline_codes = np.array([points.code(run) for run in baseline.runs])
+        self._other_codes = np.array([points.code(run) for run in other.runs])
+        self._matches: dict[models.Run, list[models.Run]] = {run: [] for run in baseline.runs}
+        #: The choices but segments of which both sides have common values.
+        self._common = [
+            axis
+            for axis in points.choice
+            if axis != "segments"
+            and points.group(baseline.runs, [axis]).keys() & points.group(other.runs, [axis]).keys()
+        ]
+        #: The choices on which each run was matched.
+        self._matched: dict[models.Run, tuple[str, ...]] = {}
+        ours = points.group(baseline.runs, points.question)
+        theirs = points.group(other.runs, points.question)
         for question, runs in ours.items():
-            self._match(place, runs, theirs.get(question, []), self._choice, (), found)
+            self._match(runs, theirs.get(question, []), points.choice, ())
         only_ours = _joined({key: runs for key, runs in ours.items() if key not in theirs})
         only_theirs = _joined({key: runs for key, runs in theirs.items() if key not in ours})
-        nearest = self._pair_nearest(only_ours, only_theirs, place)
-        return {run: runs or [nearest.get(run)] for run, runs in found.items()}
+        nearest = self._pair_nearest(only_ours, only_theirs)
+        self.partners: dict[models.Run, Sequence[models.Run | None]] = {
+            run: runs or [nearest.get(run)] for run, runs in self._matches.items()
+        }
 
     def _match(
         self,
-        place: int,
         ours: Sequence[models.Run],
         theirs: Sequence[models.Run],
         choice: Sequence[str],
         matched: tuple[str, ...],
-        found: dict[models.Run, list[models.Run]],
     ) -> None:
         """Match runs with the same question on one choice after the other."""
         if not choice or not ours or not theirs:
-            self._matched[place] |= dict.fromkeys((*ours, *theirs), matched)
+            self._matched |= dict.fromkeys((*ours, *theirs), matched)
             for run in ours:
-                found[run].extend(theirs)
+                self._matches[run].extend(theirs)
             return
         axis, *rest = choice
-        mine, others = self._by_key(ours, [axis]), self._by_key(theirs, [axis])
+        mine, others = self._points.group(ours, [axis]), self._points.group(theirs, [axis])
         common = mine.keys() & others.keys()
         if not common:
-            self._match(place, ours, theirs, rest, matched, found)
+            self._match(ours, theirs, rest, matched)
             return
         for key in common:
-            self._match(place, mine.pop(key), others.pop(key), rest, (*matched, axis), found)
+            self._match(mine.pop(key), others.pop(key), rest, (*matched, axis))
         # The best number of segments depends on everything else, so remaining ones are matched.
         if axis == "segments" and mine and others:
-            self._match(place, _joined(mine), _joined(others), rest, matched, found)
+            self._match(_joined(mine), _joined(others), rest, matched)
         else:
             remaining = (*_joined(mine), *_joined(others))
-            self._matched[place] |= dict.fromkeys(remaining, (*matched, axis))
-
-    def _common_choices(self, place: int) -> tuple[str, ...]:
-        """Return the choices but segments of which a side and the baseline have common values."""
-        ours, theirs = self._sides[0].runs, self._sides[place].runs
-        return tuple(
-            axis
-            for axis in self._choice
-            if axis != "segments" and self._values(ours, axis) & self._values(theirs, axis)
-        )
+            self._matched |= dict.fromkeys(remaining, (*matched, axis))
 
     def _pair_nearest(
-        self, ours: Sequence[models.Run], theirs: Sequence[models.Run], place: int
+        self, ours: Sequence[models.Run], theirs: Sequence[models.Run]
     ) -> dict[models.Run, models.Run]:
         """Pair runs of different questions, those that differ in the fewest parameters first."""
         chosen: dict[models.Run, models.Run] = {}
         free = dict.fromkeys(theirs)
-        common = self._common_choices(place)
-        for size in range(1, len(self._question) + 1):
-            for apart, last in product(combinations(self._question, size), (("segments",), ())):
+        question = self._points.question
+        for size in range(1, len(question) + 1):
+            for apart, last in product(combinations(question, size), (("segments",), ())):
                 if len(chosen) == len(ours) or not free:
                     return chosen
-                axes = [axis for axis in (*self._question, *common, *last) if axis not in apart]
-                waiting = self._by_key(free, axes)
+                axes = [axis for axis in (*question, *self._common, *last) if axis not in apart]
+                waiting = self._points.group(free, axes)
                 for run in ours:
-                    candidates = [] if run in chosen else waiting.get(self._key(run, axes), [])
+                    if run in chosen:
+                        continue
+                    candidates = waiting.get(self._points.key(run, axes))
                     if candidates:
                         chosen[run] = candidates.pop(0)
                         del free[chosen[run]]
         return chosen
 
-    def _rows(
-        self, run: models.Run, partners: Sequence[Sequence[models.Run | None]]
-    ) -> list[Match]:
-        """Return the rows of a run of the baseline.
+    def find_unmatched(self) -> list[models.Run]:
+        """Return the runs of the other side that are not in a row of the baseline."""
+        used = {run for runs in self.partners.values() for run in runs}
+        return [run for run in self._other.runs if run not in used]
 
-        If other sides have several partners, the most similar ones share a row, so that each
-        appears and the rows are not multiplied.
-        """
-        rows: list[tuple[models.Run | None, ...]] = []
-        for place, candidates in enumerate(partners):
-            for lead in candidates:
-                if all(row[place] is not lead for row in rows):
-                    row = tuple(
-                        lead if others is candidates else self._most_similar(lead, others)
-                        for others in partners
-                    )
-                    rows.append(row)
-        return [Match((run, *row), self._reasons(run, row)) for row in rows]
-
-    def _unmatched(self, place: int, run: models.Run) -> Match:
-        runs: list[models.Run | None] = [None] * len(self._sides)
-        runs[place] = run
-        reasons: list[str | None] = [None] * (len(self._sides) - 1)
-        reasons[place - 1] = self._no_counterpart(run, 0, place)
-        return Match(tuple(runs), tuple(reasons))
-
-    def _reasons(
-        self, run: models.Run, others: Sequence[models.Run | None]
-    ) -> tuple[str | None, ...]:
-        return tuple(self._reason(run, place, other) for place, other in enumerate(others, start=1))
-
-    def _reason(self, run: models.Run, place: int, other: models.Run | None) -> str | None:
-        """Return why two runs are not comparable, or None if they are."""
+    def find_reason(self, run: models.Run, other: models.Run | None) -> str | None:
+        """Return why a run and its partner are not comparable, or None if they are."""
         if other is None:
-            return self._no_counterpart(run, place, place)
-        apart = self._differing(run, other, self._question)
+            return self.describe_missing(run, self._other)
+        apart = self._points.differing(run, other, self._points.question)
         if apart:
             pairs = (
                 f"{axis} ({as_text(value(run, axis))}, {as_text(value(other, axis))})"
                 for axis in apart
             )
             return f"different {', '.join(pairs)}"
-        pair = ((self._sides[0], run), (self._sides[place], other))
+        pair = ((self._baseline, run), (self._other, other))
         no_figures = (_without_figures(side, each) for side, each in pair)
         return next(filter(None, no_figures), None) or _undelivered(pair)
 
-    def _no_counterpart(self, run: models.Run, lacking: int, place: int) -> str:
-        """Return why no run of a side matches a run.
-
-        Args:
-            run: a run of the baseline or of the side ``place``.
-            lacking: the side without a match.
-            place: the side that is not the baseline.
-        """
-        side = self._sides[lacking]
+    def describe_missing(self, run: models.Run, side: Side) -> str:
+        """Return why no run of a side, one of the two, matches a run of the other side."""
         if not side.runs:
             return f"{side.name} has no runs"
-        axes = (*self._question, *(self._matched[place].get(run) or self._common_choices(place)))
-        places = [PARAMETERS.index(axis) for axis in axes]
-        apart = self._codes[lacking][:, places] != self._code(run)[places]
+        question = self._points.question
+        axes = (*question, *(self._matched.get(run) or self._common))
+        columns = [PARAMETERS.index(axis) for axis in axes]
+        codes = self._other_codes if side is self._other else self._baseline_codes
+        apart = codes[:, columns] != self._points.code(run)[columns]
         # A run with the same question is nearer than any run with a different question.
-        weights = [len(axes) if axis in self._question else 1 for axis in axes]
+        weights = [len(axes) if axis in question else 1 for axis in axes]
         nearest = side.runs[int((apart @ weights).argmin())]
         missing = " and ".join(
-            f"{axis} = {as_text(value(run, axis))}" for axis in self._differing(run, nearest, axes)
+            f"{axis} = {as_text(value(run, axis))}"
+            for axis in self._points.differing(run, nearest, axes)
         )
         return f"{side.name} has no run with {missing}"
 
-    def _most_similar(
-        self, run: models.Run | None, others: Sequence[models.Run | None]
-    ) -> models.Run | None:
-        """Return the candidate with the fewest choices that differ from those of a run."""
-        present = [other for other in others if other is not None]
-        if run is None or not present:
-            return others[0]
-        return min(present, key=lambda other: len(self._differing(run, other, self._choice)))
 
-    def _differing(self, run: models.Run, other: models.Run, axes: Iterable[str]) -> list[str]:
-        ours, theirs = self._points[run], self._points[other]
-        return [axis for axis in axes if ours[axis] != theirs[axis]]
+def _divide_into_rows(
+    partners: Sequence[Sequence[models.Run | None]], points: _Points
+) -> list[tuple[models.Run | None, ...]]:
+    """Return the rows of a run of the baseline, from its partners on every other side.
 
-    def _code(self, run: models.Run) -> NDArray[np.int64]:
-        """Return the parameters of a run as numbers, to find the nearest of thousands of runs."""
-        point = self._points[run]
-        codes = []
-        for axis in PARAMETERS:
-            numbers = self._numbers[axis]
-            codes.append(numbers.setdefault(point[axis], len(numbers)))
-        return np.array(codes)
+    If other sides have several partners, the most similar ones share a row, so that each appears
+    and the rows are not multiplied.
+    """
+    rows: list[tuple[models.Run | None, ...]] = []
+    for place, candidates in enumerate(partners):
+        for lead in candidates:
+            if all(row[place] is not lead for row in rows):
+                row = tuple(
+                    lead if others is candidates else _most_similar(lead, others, points)
+                    for others in partners
+                )
+                rows.append(row)
+    return rows
 
-    def _values(self, runs: Iterable[models.Run], axis: str) -> set[Any]:
-        return {self._points[run][axis] for run in runs}
 
-    def _by_key(
-        self, runs: Iterable[models.Run], axes: Sequence[str]
-    ) -> dict[tuple[Any, ...], list[models.Run]]:
-        groups: dict[tuple[Any, ...], list[models.Run]] = {}
-        for run in runs:
-            groups.setdefault(self._key(run, axes), []).append(run)
-        return groups
-
-    def _key(self, run: models.Run, axes: Iterable[str]) -> tuple[Any, ...]:
-        point = self._points[run]
-        return tuple(point[axis] for axis in axes)
-
-    def _order(self, match: Match) -> tuple[Any, ...]:
-        run = next(run for run in match.runs if run is not None)
-        point = (self._points[run][axis] for axis in (*self._question, *self._choice))
-        size = as_topology(run.topology).nodes if "topology" in self._question else 0
-        return size, *("" if value is None else value for value in point)
+def _most_similar(
+    run: models.Run | None, others: Sequence[models.Run | None], points: _Points
+) -> models.Run | None:
+    """Return the candidate with the fewest choices that differ from those of a run."""
+    present = [other for other in others if other is not None]
+    if run is None or not present:
+        return others[0]
+    return min(present, key=lambda other: len(points.differing(run, other, points.choice)))
 
 
 def _distinct(runs: Iterable[models.Run]) -> Iterable[models.Run]:

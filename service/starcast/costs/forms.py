@@ -38,10 +38,10 @@ class Entry:
 
 
 _SCATTERS: dict[str, Callable[..., Form]] = {
-    "balanced": fragopoulou_akl.balanced,
-    "near-balanced": fragopoulou_akl.near_balanced,
-    "perfectly-balanced": fragopoulou_akl.perfectly_balanced,
-    "one-port": fragopoulou_akl.one_port_scatter,
+    "balanced": fragopoulou_akl.BALANCED.form,
+    "near-balanced": fragopoulou_akl.NEAR_BALANCED.form,
+    "perfectly-balanced": fragopoulou_akl.PERFECTLY_BALANCED.form,
+    "one-port": fragopoulou_akl.ONE_PORT_SCATTER.form,
     "edge-disjoint": edge_disjoint.scatter,
 }
 FORMS = {
@@ -56,9 +56,9 @@ FORMS = {
     ("broadcast", "optimal"): Entry(recorded.optimal_broadcast),
     ("broadcast", "substar-doubling"): Entry(recorded.substar_doubling),
     ("allgather", "dimension-change"): Entry(tseng_sheu.dimension_change, each_tree=True),
-    ("allgather", "rotated-hamiltonian"): Entry(fragopoulou_akl.rotated_hamiltonian),
-    ("allgather", "necklace"): Entry(fragopoulou_akl.necklace),
-    ("allgather", "hamiltonian-cycle"): Entry(fragopoulou_akl.hamiltonian_cycle),
+    ("allgather", "rotated-hamiltonian"): Entry(fragopoulou_akl.ROTATED_HAMILTONIAN.form),
+    ("allgather", "necklace"): Entry(fragopoulou_akl.NECKLACE.form),
+    ("allgather", "hamiltonian-cycle"): Entry(fragopoulou_akl.HAMILTONIAN_CYCLE.form),
     ("allgather", "edge-disjoint"): Entry(edge_disjoint.allgather),
     ("allgather", "hamiltonian-decomposition"): Entry(recorded.hamiltonian_decomposition),
     ("allgather", "nk-greedy"): Entry(nk_star.greedy_allgather),
@@ -66,10 +66,10 @@ FORMS = {
     **{("scatter", name): Entry(form) for name, form in _SCATTERS.items()},
     # A gather is a scatter that runs backwards.
     **{("gather", name): Entry(form) for name, form in _SCATTERS.items()},
-    ("alltoall", "necklace"): Entry(fragopoulou_akl.rule_9),
-    ("alltoall", "perfectly-balanced"): Entry(fragopoulou_akl.rule_10),
-    ("alltoall", "exact"): Entry(fragopoulou_akl.exact_alltoall),
-    ("alltoall", "one-port"): Entry(fragopoulou_akl.one_port_alltoall),
+    ("alltoall", "necklace"): Entry(fragopoulou_akl.RULE_9.form),
+    ("alltoall", "perfectly-balanced"): Entry(fragopoulou_akl.RULE_10.form),
+    ("alltoall", "exact"): Entry(fragopoulou_akl.EXACT_ALLTOALL.form),
+    ("alltoall", "one-port"): Entry(fragopoulou_akl.ONE_PORT_ALLTOALL.form),
     ("alltoall", "edge-disjoint"): Entry(edge_disjoint.alltoall),
 }
 
@@ -111,7 +111,7 @@ def closed_form(
 ) -> Cost:
     """Return the papers' cost of an algorithm.
 
-    The functions of `FORMS` document each form and whether executions agree with it, and
+    The modules of `FORMS` document each form and whether executions agree with it, and
     `Cost.note` summarizes this. The source is the paper that states the form, or "starcast".
 
     Args:

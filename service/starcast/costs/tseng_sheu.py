@@ -4,14 +4,17 @@ Notation of docs/definitions/tseng-sheu.md, A6: m bytes per message, p segments 
 greatest height, D_n the diameter. One-port, an all-port slot is n-1 sub-slots (Theorem 2).
 """
 
+from collections.abc import Callable
 from fractions import Fraction
-from math import factorial
+from math import comb, factorial
 
 from starcast.costs.counts import ceil_log2, multiple_height, phases, tree_height
 from starcast.costs.machine import Form, stepwise_form
 from starcast.topologies import Topology
 
 PAPER = "Tseng & Sheu 1997"
+
+CitedForm = Callable[[Topology], Form]
 
 
 def sub_slots(topology: Topology, ports: str) -> int:
@@ -86,7 +89,7 @@ def dimension_change(topology: Topology, ports: str, base: str) -> Form:
     return Form(steps, bytes_per_m, sent, f"{PAPER}, Theorem 3 and section 5.2", steps)
 
 
-# Cited in Table 1: broadcast
+# Cited in Table 1: pipelined broadcasts (section 6.1)
 
 
 def day_tripathi(topology: Topology, segments: int) -> Form:
@@ -98,61 +101,43 @@ def day_tripathi(topology: Topology, segments: int) -> Form:
     return stepwise_form(steps, Fraction(1, segments), None, f"{PAPER}, Table 1 [7]")
 
 
-def misic_jovanovic(topology: Topology) -> Form:
-    """Return n(n-1)/2 (T_s + m T_c): Misic & Jovanovic [13] (section 6.1)."""
-    return stepwise_form(topology.n * (topology.n - 1) // 2, 1, None, f"{PAPER}, Table 1 [13]")
-
-
-def akl(topology: Topology) -> Form:
-    """Return S (T_s + m T_c), S the sum of ceil(log2 i), i = 2..n: Akl et al. [2] (section 6.1)."""
-    return stepwise_form(phases(topology.n), 1, None, f"{PAPER}, Table 1 [2]")
-
-
-def mendia_sarkar(topology: Topology) -> Form:
-    """Return S (T_s + m T_c): Mendia & Sarkar [12], as Akl et al. (section 6.1)."""
-    return stepwise_form(phases(topology.n), 1, None, f"{PAPER}, Table 1 [12]")
-
-
 def sheu_1995(topology: Topology, segments: int) -> Form:
     """Return (S + (p-1)k)(T_s + m/p T_c), k = ceil(log2 n): Sheu et al. [17] (section 6.1).
 
-    They pipeline the algorithm of [2].
-
+    They pipeline the algorithm of [2], which takes S steps, the sum of ceil(log2 i), i = 2..n.
     The paper rounds S to n log2 n and k to log2 n, which are not whole numbers of steps.
     """
     steps = phases(topology.n) + (segments - 1) * ceil_log2(topology.n)
     return stepwise_form(steps, Fraction(1, segments), None, f"{PAPER}, Table 1 [17]")
 
 
-# Cited in Table 2: allgather
+# Cited in Tables 1 and 2, without segments (sections 6.1 and 6.2)
 
 
-def hamiltonian_paths(topology: Topology) -> Form:
-    """Return (n-1)! T_s + (n!-1)/(n-1) m T_c: Fragopoulou & Akl [8], HAM (section 6.2).
-
-    The height is about (n-1)!.
-    """
-    steps = factorial(topology.n - 1)
-    return Form(
-        steps,
-        Fraction(topology.nodes - 1, topology.degree),
-        None,
-        f"{PAPER}, Table 2 [8] HAM",
-        steps,
-    )
+def _whole_messages(steps: Callable[[Topology], int], row: str) -> CitedForm:
+    """Return the form of steps that send whole messages: steps (T_s + m T_c)."""
+    return lambda topology: stepwise_form(steps(topology), 1, None, f"{PAPER}, {row}")
 
 
-def necklaces(topology: Topology) -> Form:
-    """Return D_n T_s + (n!-1)/(n-1) m T_c: Fragopoulou & Akl [8], NL (section 6.2)."""
-    return Form(
-        topology.diameter,
-        Fraction(topology.nodes - 1, topology.degree),
-        None,
-        f"{PAPER}, Table 2 [8] NL",
-        topology.diameter,
-    )
+def _all_links(steps: Callable[[Topology], int], row: str) -> CitedForm:
+    """Return the form of an allgather over all links: steps T_s + (n!-1)/(n-1) m T_c."""
+
+    def form(topology: Topology) -> Form:
+        count = steps(topology)
+        bytes_per_m = Fraction(topology.nodes - 1, topology.degree)
+        return Form(count, bytes_per_m, None, f"{PAPER}, {row}", count)
+
+    return form
 
 
-def misic_allgather(topology: Topology) -> Form:
-    """Return (n!-1)(T_s + m T_c): Misic & Jovanovic [13] (section 6.2)."""
-    return stepwise_form(topology.nodes - 1, 1, None, f"{PAPER}, Table 2 [13]")
+def _phases(topology: Topology) -> int:
+    return phases(topology.n)
+
+
+misic_jovanovic = _whole_messages(lambda topology: comb(topology.n, 2), "Table 1 [13]")
+akl = _whole_messages(_phases, "Table 1 [2]")
+mendia_sarkar = _whole_messages(_phases, "Table 1 [12]")
+misic_allgather = _whole_messages(lambda topology: topology.nodes - 1, "Table 2 [13]")
+# The paper says that the height is about (n-1)!.
+hamiltonian_paths = _all_links(lambda topology: factorial(topology.n - 1), "Table 2 [8] HAM")
+necklaces = _all_links(lambda topology: topology.diameter, "Table 2 [8] NL")

@@ -130,11 +130,20 @@ class Records(Connection):
 
     def problems(self) -> Table:
         """List the problems: question, symmetry that the search uses, and what that means."""
+        from starcast.records.model import PROBLEMS as SENSES
         from starcast.search import PROBLEMS
 
         columns = ("problem", "question", "sense", "variables", "constraints", "symmetry")
         rows = [
-            {"problem": each.name, "sense": each.sense, **vars(each)} for each in PROBLEMS.values()
+            {
+                "problem": name,
+                "question": each.question,
+                "sense": SENSES[name],
+                "variables": each.variables,
+                "constraints": each.constraints,
+                "symmetry": each.symmetry,
+            }
+            for name, each in PROBLEMS.items()
         ]
         return Table.of(rows, columns, spare=("constraints", "variables", "symmetry"))
 

@@ -1,5 +1,7 @@
 """Fewest links between two halves of the nodes."""
 
+from collections.abc import Sequence
+from functools import partial
 from math import ceil
 
 import numpy as np
@@ -12,13 +14,10 @@ from starcast.search.engines import Budget, solve
 from starcast.search.formula import Formula, require_fit
 from starcast.search.problem import (
     OPEN,
-    Arguments,
     Decision,
     Method,
-    PaperValue,
     SearchProblem,
     TheoryBound,
-    too_small,
 )
 from starcast.search.symmetry import link_list
 from starcast.topologies import Topology, permutations
@@ -31,7 +30,7 @@ _STARTS = 60
 _ERROR = 1e-6
 
 
-def _bound(graph: Topology, _arguments: Arguments) -> TheoryBound:
+def _bound(graph: Topology) -> TheoryBound:
     """Return N lambda / 4 for the second eigenvalue lambda of the Laplacian (Fiedler, Mohar)."""
     second = _second_eigenvalue(graph)
     halves = (graph.nodes // 2) * ((graph.nodes + 1) // 2)
@@ -59,10 +58,6 @@ def _second_eigenvalue(graph: Topology) -> float:
     return float(np.linalg.eigvalsh(laplacian)[1])
 
 
-def _start(graph: Topology, _arguments: Arguments, _budget: Budget) -> Witness:
-    return {"side": _substar_halves(graph)}
-
-
 def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
     """Return halves that consist of substars, one of which is divided in the same way for odd n.
 
@@ -78,9 +73,7 @@ def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
     return side
 
 
-def _exchange_nodes(
-    graph: Topology, _arguments: Arguments, target: int, budget: Budget
-) -> Decision:
+def _exchange_nodes(graph: Topology, target: int, budget: Budget) -> Decision:
     """Exchange pairs of nodes by tabu search, from substars, random halves and the last best."""
     generator = np.random.default_rng(budget.seed)
     table = graph.table().astype(np.int64)
@@ -172,9 +165,9 @@ def _formula(graph: Topology, target: int) -> tuple[Formula, NDArray[np.int32]]:
     return formula, side
 
 
-def _solve(graph: Topology, arguments: Arguments, target: int, budget: Budget) -> Decision:
+def _solve(graph: Topology, target: int, budget: Budget) -> Decision:
     subject = f"halves of {graph.spec} with {target} links"
-    require_fit(_literals(graph, arguments, target), budget.memory, subject)
+    require_fit(_literals(graph, target), budget.memory, subject)
     formula, side = _formula(graph, target)
     status, values = solve(formula, budget, subject)
     if status == "unsatisfiable":
@@ -185,47 +178,54 @@ def _solve(graph: Topology, arguments: Arguments, target: int, budget: Budget) -
     return Decision("witness", {"side": values[side].astype(np.uint8)})
 
 
-def _papers(_graph: Topology, _arguments: Arguments) -> PaperValue | None:
-    return None
-
-
-def _literals(graph: Topology, _arguments: Arguments, target: int) -> int:
+def _literals(graph: Topology, target: int) -> int:
     return 8 * graph.links * target + 4 * graph.nodes**2
 
 
-def _rebuild(graph: Topology, _args: Arguments, target: int, _witness: Witness) -> Formula:
-    # The last number of links of the right parity.
-    return _formula(graph, round_cut(graph, target) - 2 * (round_cut(graph, target) > target))[0]
+class BisectionWidth(SearchProblem):
+    """Fewest links between two halves."""
 
-
-PROBLEM = SearchProblem(
-    name="bisection-width",
-    question="fewest links between two halves",
-    variables="node v is in half 1; link e is cut",
-    constraints=(
+    name = "bisection-width"
+    question = "fewest links between two halves"
+    variables = "node v is in half 1; link e is cut"
+    constraints = (
         "a link between the halves is cut; at most the target of the links are cut; the halves "
         "differ by at most one node. Cutting planes bound the average of y_u y_v over all images "
         "of a pair of nodes (`starcast.records.cut_bounds`)"
-    ),
-    symmetry=(
+    )
+    symmetry = (
         "the identity is in half 0, which loses nothing: the halves can be exchanged. Cutting "
         "planes average over all automorphisms, which loses nothing for a lower bound"
-    ),
-    bound=_bound,
-    papers=_papers,
-    start=_start,
-    methods=(
-        Method("cutting planes", bound_cuts, 0.3, supports, solves_formulas=False),
-        Method(
-            "exchanges of nodes between the halves (tabu search)",
-            _exchange_nodes,
-            0.5,
-            solves_formulas=False,
-        ),
-        Method("formula", _solve),
-    ),
-    literals=_literals,
-    statement=lambda _arguments, target: f"no halves with at most {target} links between them",
-    rebuild=_rebuild,
-    unsupported=too_small(3),
-)
+    )
+    least_nodes = 3
+
+    def bound(self) -> TheoryBound:
+        return _bound(self.topology)
+
+    def start(self, _budget: Budget) -> Witness:
+        return {"side": _substar_halves(self.topology)}
+
+    def methods(self) -> Sequence[Method]:
+        graph = self.topology
+        planes = Method("cutting planes", partial(bound_cuts, graph), 0.3, solves_formulas=False)
+        return (
+            *([planes] if supports(graph) else []),
+            Method(
+                "exchanges of nodes between the halves (tabu search)",
+                partial(_exchange_nodes, graph),
+                0.5,
+                solves_formulas=False,
+            ),
+            Method("formula", partial(_solve, graph)),
+        )
+
+    def literals(self, target: int) -> int:
+        return _literals(self.topology, target)
+
+    def statement(self, target: int) -> str:
+        return f"no halves with at most {target} links between them"
+
+    def rebuild(self, target: int, _witness: Witness) -> Formula:
+        # The last number of links of the right parity.
+        rounded = round_cut(self.topology, target)
+        return _formula(self.topology, rounded - 2 * (rounded > target))[0]

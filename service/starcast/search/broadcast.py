@@ -1,6 +1,15 @@
-"""Fewest one-port rounds of a broadcast: each informed node informs one neighbour per round."""
+"""Fewest one-port rounds of a broadcast: each informed node informs one neighbour per round.
+
+Two ideas find schedules. *Matchings*: every round is a maximum matching of informed with uninformed
+nodes, random where there is a choice. *Formulas*: a solver decides about all rounds, about the last
+few after matched rounds, or about schedules that a translation maps to themselves. A refuted
+formula of all rounds is a lower bound; the first one is by counting (Liestman & Peters 1988).
+"""
 
 import random
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +21,11 @@ from starcast.search.engines import Budget, solve
 from starcast.search.formula import Formula, require_fit
 from starcast.search.problem import (
     OPEN,
-    Arguments,
     Decision,
     Method,
     PaperValue,
     SearchProblem,
     TheoryBound,
-    too_small,
 )
 from starcast.topologies import Topology
 
@@ -52,7 +59,7 @@ def counting_bound(nodes: int, degree: int) -> int:
     return len(informed) - 1
 
 
-def _bound(graph: Topology, _arguments: Arguments) -> TheoryBound:
+def _bound(graph: Topology) -> TheoryBound:
     counted = counting_bound(graph.nodes, graph.degree)
     if graph.diameter > counted:
         return TheoryBound(graph.diameter, "the diameter")
@@ -72,17 +79,12 @@ def _catalogue(graph: Topology, *omitted: str) -> list[tuple[Schedule, str]]:
     ]
 
 
-def _papers(graph: Topology, _arguments: Arguments) -> PaperValue | None:
-    values = [PaperValue(each.steps, source) for each, source in _catalogue(graph, *_OWN)]
-    return min(values, default=None)
-
-
 def _table(graph: Topology) -> Neighbours:
     """Return the neighbours, int64 ``[nodes, ports]``."""
     return np.ascontiguousarray(graph.table().T.astype(np.int64))
 
 
-def _start(graph: Topology, _arguments: Arguments, budget: Budget) -> Witness:
+def _start(graph: Topology, budget: Budget) -> Witness:
     """Return matched rounds; on large topologies the best broadcast of the catalogue, if any."""
     if not _is_small(graph):
         schedules = [each for each, _ in _catalogue(graph, "optimal") if each.units == 1]
@@ -132,7 +134,11 @@ def _matched_rounds(graph: Topology, chance: random.Random) -> tuple[Neighbours,
 
 
 def _match(table: Neighbours, can_send: NDArray[np.bool_], receivers: list[int]) -> dict[int, int]:
-    """Match receivers with senders: earlier receivers keep their match (a greedy matroid)."""
+    """Match receivers with senders; earlier receivers keep a match, though perhaps another sender.
+
+    The sets of receivers that can be matched are a matroid, so that this greedy order gives a
+    maximum matching (Edmonds & Fulkerson 1965).
+    """
     receiver_of: dict[int, int] = {}
     choices = {receiver: [int(s) for s in table[receiver] if can_send[s]] for receiver in receivers}
     for receiver in receivers:
@@ -162,6 +168,7 @@ def _augment(receiver: int, choices: dict[int, list[int]], receiver_of: dict[int
 def _exchange(
     sender: int, start: int, reached_from: dict[int, int], receiver_of: dict[int, int]
 ) -> None:
+    """Give each receiver on the path that ends at a free sender the sender after it."""
     sender_of = {receiver: each for each, receiver in receiver_of.items()}
     while True:
         node = reached_from[sender]
@@ -171,7 +178,7 @@ def _exchange(
         sender = sender_of[node]
 
 
-def _match_rounds(graph: Topology, _args: Arguments, target: int, budget: Budget) -> Decision:
+def _match_rounds(graph: Topology, target: int, budget: Budget) -> Decision:
     """Repeat the matched rounds with other random choices."""
     best: Witness | None = None
     for seed in range(budget.seed, budget.seed + _STARTS):
@@ -184,7 +191,7 @@ def _match_rounds(graph: Topology, _args: Arguments, target: int, budget: Budget
     return OPEN if best is None else Decision("witness", best)
 
 
-def _complete_rounds(graph: Topology, _args: Arguments, target: int, budget: Budget) -> Decision:
+def _complete_rounds(graph: Topology, target: int, budget: Budget) -> Decision:
     """Match all rounds but the last few, at random, and let a formula decide about those."""
     seed = budget.seed
     while budget.left > 0:
@@ -227,6 +234,44 @@ def _complete(
     )
 
 
+class _Variables(NamedTuple):
+    """The variables of a schedule by node; 0 where a value is known, so that there is no variable.
+
+    Attributes:
+        table: the neighbours, int64 ``[nodes, ports]``.
+        back: the index of the port by which each neighbour reaches the node, as ``table``.
+        informed: the node is informed after a round, int32 ``[nodes, rounds + 1]``.
+        sends: the node sends over a port in a round, int32 ``[nodes, ports, rounds + 1]``.
+    """
+
+    table: Neighbours
+    back: Neighbours
+    informed: NDArray[np.int32]
+    sends: NDArray[np.int32]
+
+    @classmethod
+    def of(
+        cls, graph: Topology, informed: NDArray[np.int32], sends: NDArray[np.int32]
+    ) -> "_Variables":
+        """Return the variables on a topology."""
+        table = _table(graph)
+        back = np.argmax(table[table] == np.arange(graph.nodes)[:, None, None], axis=2)
+        return cls(table, back, informed, sends)
+
+    def add_round(self, formula: Formula, node: int, now: int) -> None:
+        """Add what a schedule requires of a node in a round."""
+        own = self.sends[node, :, now]
+        own = own[own > 0].tolist()
+        formula.at_most_one(own)
+        if not self.informed[node, now]:
+            return  # the node is known to be informed
+        before = self.informed[node, now - 1]
+        for each in own:
+            formula.add(-each, before)
+        causes = np.array([before, *self.sends[self.table[node], self.back[node], now]])
+        formula.add(-self.informed[node, now], *causes[causes > 0])
+
+
 def _formula_of_last_rounds(
     graph: Topology, rounds: Neighbours, last: int, target: int
 ) -> tuple[Formula, NDArray[np.int32]]:
@@ -235,112 +280,74 @@ def _formula_of_last_rounds(
     Returns:
         The formula; ``sends`` [nodes, ports, rounds + 1], 0 without a variable.
     """
-    table = _table(graph)
     formula = Formula()
     is_open = rounds > last
+    open_nodes = np.flatnonzero(is_open)
     informed = np.zeros((graph.nodes, target + 1), dtype=np.int32)
     sends = np.zeros((graph.nodes, graph.degree, target + 1), dtype=np.int32)
-    nodes = np.flatnonzero(is_open)
-    informed[nodes, last + 1 :] = formula.new(len(nodes), target - last)
+    variables = _Variables.of(graph, informed, sends)
+    informed[open_nodes, last + 1 :] = formula.new(len(open_nodes), target - last)
     for now in range(last + 1, target + 1):
-        can_send = ~is_open if now == last + 1 else np.ones(graph.nodes, dtype=bool)
-        is_used = is_open[table] & can_send[:, None]
+        # Only open nodes receive, and in the first of the rounds only the others send.
+        is_used = is_open[variables.table]
+        if now == last + 1:
+            is_used &= ~is_open[:, None]
         sends[is_used, now] = formula.new(int(is_used.sum()))
-    back = np.argmax(table[table] == np.arange(graph.nodes)[:, None, None], axis=2)
     for now in range(last + 1, target + 1):
-        incoming = sends[table, back, now]
         for node in range(graph.nodes):
-            own = [each for each in sends[node, :, now].tolist() if each]
-            formula.at_most_one(own)
-            if not is_open[node]:
-                continue
-            before = int(informed[node, now - 1])
-            for each in own:
-                formula.add(-each, before)
-            senders = [each for each in incoming[node].tolist() if each]
-            earlier = [before] if before else []
-            formula.add(-int(informed[node, now]), *earlier, *senders)
-    for node in nodes.tolist():
-        formula.add(int(informed[node, target]))
+            variables.add_round(formula, node, now)
+    for literal in informed[open_nodes, target]:
+        formula.add(literal)
     return formula, sends
 
 
 def _formula(
     graph: Topology, target: int, images: NDArray[np.int64] | None
-) -> tuple[Formula, NDArray[np.int32], NDArray[np.int32]]:
-    """Return the formula, and its variables.
+) -> tuple[Formula, NDArray[np.int32]]:
+    """Return the formula of all rounds.
 
     With the images of a translation of order two, whose image of the root is a neighbour of the
-    root, the schedule after round 1 has to be mapped to itself.
+    root, the schedule after round 1 has to be mapped to itself. In round 1 the root informs this
+    neighbour; a node and its image have the same variables, so that one of them is enough.
 
     Returns:
-        The formula; ``informed`` [nodes, rounds + 1]; ``sends`` [nodes, ports, rounds + 1].
+        The formula; ``sends`` [nodes, ports, rounds + 1].
     """
-    table, distances = _table(graph), graph.distances(0)
+    distances = graph.distances(0)
     formula = Formula()
     informed = formula.new(graph.nodes, target + 1)
     sends = formula.new(graph.nodes, graph.degree, target + 1)
+    variables = _Variables.of(graph, informed, sends)
     if images is not None:
-        _identify(graph, table, images, informed, sends)
-    representatives = range(graph.nodes) if images is None else _least(images)
-    for node in representatives:
-        is_start = node == 0
+        _identify(variables, images)
+    for node in range(graph.nodes) if images is None else _least(images):
         for now in range(target + 1):
-            before_reach = now < distances[node]
-            if is_start and (now > 0 or images is None):
-                formula.add(int(informed[node, now]))
-            elif before_reach or now == 0:
-                formula.add(-int(informed[node, now]))
-        if not is_start:
-            formula.add(int(informed[node, target]))
+            if node == 0 and (now > 0 or images is None):
+                formula.add(informed[node, now])
+            elif now < distances[node] or now == 0:
+                formula.add(-informed[node, now])
+        if node > 0:
+            formula.add(informed[node, target])
         for now in range(1, target + 1):
-            _one_round(formula, table, node, now, informed, sends, skip=images is not None)
-    return formula, informed, sends
-
-
-def _one_round(
-    formula: Formula,
-    table: Neighbours,
-    node: int,
-    now: int,
-    informed: NDArray[np.int32],
-    sends: NDArray[np.int32],
-    *,
-    skip: bool,
-) -> None:
-    """Add the constraints of one node in one round; ``skip`` leaves round 1 to the symmetry."""
-    if skip and now == 1:
-        for port in range(table.shape[1]):
-            formula.add(-int(sends[node, port, now]))
-        return
-    own = [int(each) for each in sends[node, :, now]]
-    formula.at_most_one(own)
-    for each in own:
-        formula.add(-each, int(informed[node, now - 1]))
-    senders = [
-        int(sends[neighbour, np.flatnonzero(table[neighbour] == node)[0], now])
-        for neighbour in table[node]
-    ]
-    formula.add(-int(informed[node, now]), int(informed[node, now - 1]), *senders)
+            if images is None or now > 1:
+                variables.add_round(formula, node, now)
+                continue
+            for literal in sends[node, :, now]:
+                formula.add(-literal)
+    return formula, sends
 
 
 def _least(images: NDArray[np.int64]) -> list[int]:
     return np.flatnonzero(np.arange(len(images)) < images).tolist()
 
 
-def _identify(
-    graph: Topology,
-    table: Neighbours,
-    images: NDArray[np.int64],
-    informed: NDArray[np.int32],
-    sends: NDArray[np.int32],
-) -> None:
+def _identify(variables: _Variables, images: NDArray[np.int64]) -> None:
     """Give a node and its image the same variables."""
+    table, _, informed, sends = variables
     for node in _least(images):
-        image = int(images[node])
+        image = images[node]
         informed[image] = informed[node]
-        for port in range(graph.degree):
-            neighbour = images[table[node, port]]
+        for port, neighbour in enumerate(images[table[node]]):
             image_port = int(np.flatnonzero(table[image] == neighbour)[0])
             sends[image, image_port] = sends[node, port]
 
@@ -355,20 +362,16 @@ def _involution(graph: Topology) -> NDArray[np.int64] | None:
     return None
 
 
-def _solve_formula(graph: Topology, arguments: Arguments, target: int, budget: Budget) -> Decision:
-    require_fit(_literals(graph, arguments, target), budget.memory, f"a broadcast on {graph.spec}")
+def _solve_formula(graph: Topology, target: int, budget: Budget) -> Decision:
+    require_fit(_literals(graph, target), budget.memory, f"a broadcast on {graph.spec}")
     return _search_formula(graph, target, budget, None)
 
 
-def _solve_symmetric(
-    graph: Topology, arguments: Arguments, target: int, budget: Budget
-) -> Decision:
+def _solve_symmetric(graph: Topology, target: int, budget: Budget) -> Decision:
     images = _involution(graph)
     if images is None:
         return OPEN
-    require_fit(
-        _literals(graph, arguments, target) // 2, budget.memory, f"a broadcast on {graph.spec}"
-    )
+    require_fit(_literals(graph, target) // 2, budget.memory, f"a broadcast on {graph.spec}")
     outcome = _search_formula(graph, target, budget, images)
     # None that is symmetric says nothing about others.
     return outcome if outcome.result == "witness" else OPEN
@@ -377,7 +380,7 @@ def _solve_symmetric(
 def _search_formula(
     graph: Topology, target: int, budget: Budget, images: NDArray[np.int64] | None
 ) -> Decision:
-    formula, _, sends = _formula(graph, target, images)
+    formula, sends = _formula(graph, target, images)
     subject = f"broadcast on {graph.spec} in {target} rounds"
     status, values = solve(formula, budget, subject)
     if status == "unsatisfiable":
@@ -421,46 +424,61 @@ def _as_witness(graph: Topology, informer: NDArray[np.int64], rounds: NDArray[np
     return {"parent_port": ports, "round": rounds.astype(np.uint8)}
 
 
-def _literals(graph: Topology, _arguments: Arguments, target: int) -> int:
+def _literals(graph: Topology, target: int) -> int:
     return graph.nodes * target * (graph.degree**2 + 4 * graph.degree + 4)
 
 
-def _rebuild(graph: Topology, _args: Arguments, target: int, _witness: Witness) -> Formula:
-    return _formula(graph, target, None)[0]
+class OnePortBroadcast(SearchProblem):
+    """Fewest one-port rounds of a broadcast."""
 
-
-PROBLEM = SearchProblem(
-    name="one-port-broadcast",
-    question="fewest one-port rounds of a broadcast",
-    variables="node v is informed after round t; node v sends over port i in round t",
-    constraints=(
+    name = "one-port-broadcast"
+    question = "fewest one-port rounds of a broadcast"
+    variables = "node v is informed after round t; node v sends over port i in round t"
+    constraints = (
         "a node sends over one port in a round, and only if it was informed before; a node that "
         "becomes informed is sent to; after the last round all nodes are informed"
-    ),
-    symmetry=(
+    )
+    symmetry = (
         "translations: the root is the identity, which loses nothing. A second formula only "
         "admits schedules that a translation of order two maps to themselves after round 1; it "
         "finds witnesses, and its refutation proves nothing"
-    ),
-    bound=_bound,
-    papers=_papers,
-    start=_start,
-    methods=(
-        Method(
-            "rounds of maximum matchings, random",
-            _match_rounds,
-            0.1,
-            _is_small,
-            solves_formulas=False,
-        ),
-        Method(
-            "rounds of maximum matchings, the last by a formula", _complete_rounds, 0.4, _is_small
-        ),
-        Method("formula, symmetric after round 1", _solve_symmetric, 0.5),
-        Method("formula", _solve_formula),
-    ),
-    literals=_literals,
-    statement=lambda _arguments, target: f"no one-port broadcast in {target} rounds",
-    rebuild=_rebuild,
-    unsupported=too_small(2),
-)
+    )
+    least_nodes = 2
+
+    def bound(self) -> TheoryBound:
+        return _bound(self.topology)
+
+    def papers(self) -> PaperValue | None:
+        catalogue = _catalogue(self.topology, *_OWN)
+        values = [PaperValue(each.steps, source) for each, source in catalogue]
+        return min(values, default=None)
+
+    def start(self, budget: Budget) -> Witness:
+        return _start(self.topology, budget)
+
+    def methods(self) -> Sequence[Method]:
+        graph = self.topology
+        methods = [
+            Method("formula, symmetric after round 1", partial(_solve_symmetric, graph), 0.5),
+            Method("formula", partial(_solve_formula, graph)),
+        ]
+        if not _is_small(graph):
+            return methods
+        random_rounds = partial(_match_rounds, graph)
+        completed = partial(_complete_rounds, graph)
+        return [
+            Method(
+                "rounds of maximum matchings, random", random_rounds, 0.1, solves_formulas=False
+            ),
+            Method("rounds of maximum matchings, the last by a formula", completed, 0.4),
+            *methods,
+        ]
+
+    def literals(self, target: int) -> int:
+        return _literals(self.topology, target)
+
+    def statement(self, target: int) -> str:
+        return f"no one-port broadcast in {target} rounds"
+
+    def rebuild(self, target: int, _witness: Witness) -> Formula:
+        return _formula(self.topology, target, None)[0]

@@ -5,20 +5,20 @@ from starcast.search import bisection, broadcast, faults, forests, hamiltonian, 
 from starcast.search.problem import SearchProblem
 from starcast.support.text import did_you_mean
 
-_ALL = (
-    broadcast.PROBLEM,
-    hamiltonian.PROBLEM,
-    forests.EDGE_DISJOINT,
-    forests.CONGESTION,
-    independent.PROBLEM,
-    faults.PROBLEM,
-    bisection.PROBLEM,
+_ALL: tuple[type[SearchProblem], ...] = (
+    broadcast.OnePortBroadcast,
+    hamiltonian.HamiltonianDecomposition,
+    forests.EdgeDisjointTrees,
+    forests.CongestionTrees,
+    independent.IndependentTrees,
+    faults.FaultDiameter,
+    bisection.BisectionWidth,
 )
 #: All problems by name.
-PROBLEMS: dict[str, SearchProblem] = {problem.name: problem for problem in _ALL}
+PROBLEMS = {problem.name: problem for problem in _ALL}
 
 
-def find_problem(name: str) -> SearchProblem:
+def find_problem(name: str) -> type[SearchProblem]:
     """Return the problem of a name.
 
     Raises:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from starcast.records.cut_bounds import LARGEST, certified_cut, pair_orbits, quadratic_form
 from starcast.search.engines import Budget, race, require
-from starcast.search.problem import OPEN, Arguments, Decision
+from starcast.search.problem import OPEN, Decision
 from starcast.search.symmetry import fixing_root
 from starcast.topologies import Topology
 
@@ -34,7 +34,7 @@ def supports(graph: Topology) -> bool:
     return graph.nodes <= LARGEST
 
 
-def bound_cuts(graph: Topology, _arguments: Arguments, target: int, budget: Budget) -> Decision:
+def bound_cuts(graph: Topology, target: int, budget: Budget) -> Decision:
     """Look for a certificate that no bisection has at most ``target`` links."""
     require("ortools")
     translations = [graph.translation(int(node)) for node in graph.table()[:, 0]]

@@ -5,6 +5,8 @@ them. The search proposes faults, finds a short path that avoids them, excludes 
 this path, and repeats: what remains unsatisfiable is a small formula of paths, with a proof.
 """
 
+from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,13 +18,11 @@ from starcast.search.engines import Budget, race, require
 from starcast.search.formula import Formula, require_fit
 from starcast.search.problem import (
     OPEN,
-    Arguments,
     Decision,
     Method,
     PaperValue,
     SearchProblem,
     TheoryBound,
-    too_small,
 )
 from starcast.search.symmetry import fixing_root, orbits
 from starcast.topologies import Topology
@@ -58,9 +58,9 @@ def path_formula(graph: Topology, paths: list[Path]) -> Formula:
     return formula
 
 
-def _search(graph: Topology, _arguments: Arguments, target: int, budget: Budget) -> Decision:
+def _search(graph: Topology, target: int, budget: Budget) -> Decision:
     require("pysat")
-    require_fit(_literals(graph, {}, target), budget.memory, f"faults on {graph.spec}")
+    require_fit(_literals(graph), budget.memory, f"faults on {graph.spec}")
     subject = f"faults that make the diameter of {graph.spec} {target}"
     # Distant nodes first: they are the likelier ends.
     from_root = graph.distances(0)
@@ -175,7 +175,7 @@ def _as_array(paths: list[Path]) -> NDArray[np.int32]:
     return np.array([[*path, *[-1] * (longest - len(path))] for path in paths], dtype=np.int32)
 
 
-def _rebuild(graph: Topology, _args: Arguments, _target: int, witness: Witness) -> Formula:
+def _rebuild(graph: Topology, witness: Witness) -> Formula:
     """Return the formula of the paths that a record keeps.
 
     Raises:
@@ -198,44 +198,45 @@ def _wrong_paths(graph: Topology, reason: str) -> RejectedError:
     )
 
 
-def _bound(graph: Topology, _arguments: Arguments) -> TheoryBound:
-    return TheoryBound(
-        graph.nodes - graph.degree,
-        f"a shortest path between two of the {graph.nodes - graph.degree + 1} other nodes",
-    )
-
-
-def _papers(graph: Topology, _arguments: Arguments) -> PaperValue | None:
-    if graph.family == "star" and graph.n >= 7:
-        return PaperValue(graph.diameter + 1, "published for n >= 7: D + 1")
-    return None
-
-
-def _start(graph: Topology, _arguments: Arguments, _budget: Budget) -> Witness:
-    """Return no faults and a most distant node."""
-    end = int(graph.distances(0).argmax())
-    return {"faults": np.empty(0, dtype=np.int64), "pair": np.array([0, end])}
-
-
-def _literals(graph: Topology, _arguments: Arguments, _target: int) -> int:
+def _literals(graph: Topology) -> int:
     return graph.nodes * graph.degree * 8 + 20_000 * graph.diameter
 
 
-PROBLEM = SearchProblem(
-    name="fault-diameter",
-    question="greatest diameter after degree - 1 node faults",
-    variables="node v is faulty; t is the distant node",
-    constraints="at most degree - 1 nodes are faulty; every short path to t has a faulty node",
-    symmetry=(
+class FaultDiameter(SearchProblem):
+    """Greatest diameter after degree - 1 node faults."""
+
+    name = "fault-diameter"
+    question = "greatest diameter after degree - 1 node faults"
+    variables = "node v is faulty; t is the distant node"
+    constraints = "at most degree - 1 nodes are faulty; every short path to t has a faulty node"
+    symmetry = (
         "translations and the automorphisms that fix the identity: a pair of nodes is mapped to "
         "the identity and a node of each orbit, with its faults, which loses nothing"
-    ),
-    bound=_bound,
-    papers=_papers,
-    start=_start,
-    methods=(Method("faults against short paths, in turn", _search),),
-    literals=_literals,
-    statement=lambda _arguments, target: f"no faults that make the diameter {target}",
-    rebuild=_rebuild,
-    unsupported=too_small(4),
-)
+    )
+    least_nodes = 4
+
+    def bound(self) -> TheoryBound:
+        most = self.topology.nodes - self.topology.degree
+        return TheoryBound(most, f"a shortest path between two of the {most + 1} other nodes")
+
+    def papers(self) -> PaperValue | None:
+        if self.topology.family == "star" and self.topology.n >= 7:
+            return PaperValue(self.topology.diameter + 1, "published for n >= 7: D + 1")
+        return None
+
+    def start(self, _budget: Budget) -> Witness:
+        """Return no faults and a most distant node."""
+        end = int(self.topology.distances(0).argmax())
+        return {"faults": np.empty(0, dtype=np.int64), "pair": np.array([0, end])}
+
+    def methods(self) -> Sequence[Method]:
+        return (Method("faults against short paths, in turn", partial(_search, self.topology)),)
+
+    def literals(self, _target: int) -> int:
+        return _literals(self.topology)
+
+    def statement(self, target: int) -> str:
+        return f"no faults that make the diameter {target}"
+
+    def rebuild(self, _target: int, witness: Witness) -> Formula:
+        return _rebuild(self.topology, witness)

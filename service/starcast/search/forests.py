@@ -4,7 +4,10 @@ With congestion 1 these are the directed edge-disjoint trees: at every node but 
 enters over another link, and each link of the root begins another tree.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +18,11 @@ from starcast.search.engines import Budget, solve
 from starcast.search.formula import Formula, require_fit
 from starcast.search.problem import (
     OPEN,
-    Arguments,
     Decision,
     Method,
     PaperValue,
     SearchProblem,
     TheoryBound,
-    too_small,
 )
 from starcast.search.symmetry import rotation
 from starcast.topologies import Topology
@@ -43,36 +44,8 @@ def distances_without_root(graph: Topology, start: int) -> NDArray[np.int64]:
     return distances
 
 
-def _edge_disjoint_bound(graph: Topology, _arguments: Arguments) -> TheoryBound:
-    first = [int(graph.neighbours(port, [0])[0]) for port in graph.ports]
-    height = max(1 + int(distances_without_root(graph, node).max()) for node in first)
-    return TheoryBound(
-        height,
-        "the root has a single child in each tree, so the other nodes are reached from it without "
-        "the root",
-    )
-
-
-def _congestion_bound(graph: Topology, arguments: Arguments) -> TheoryBound:
-    if arguments["congestion"] == 1:
-        return _edge_disjoint_bound(graph, arguments)
-    return TheoryBound(graph.diameter, "the diameter")
-
-
-def _papers(
-    wanted: Callable[[Forest], bool],
-) -> Callable[[Topology, Arguments], PaperValue | None]:
-    def papers(graph: Topology, _arguments: Arguments) -> PaperValue | None:
-        found = _best_construction(graph, wanted)
-        if found is None:
-            return None
-        return PaperValue(found.height, CONSTRUCTIONS[found.construction].source)
-
-    return papers
-
-
-def _best_construction(graph: Topology, wanted: Callable[[Forest], bool]) -> Forest | None:
-    """Return the lowest forest of the catalogue with a property, or None."""
+def _best_construction(graph: Topology, congestion: int) -> Forest | None:
+    """Return the lowest forest of the catalogue with at most a congestion, or None."""
     candidates = [
         forest(graph, name)
         for name in constructions(graph)
@@ -81,23 +54,8 @@ def _best_construction(graph: Topology, wanted: Callable[[Forest], bool]) -> For
         and not CONSTRUCTIONS[name].arguments
         and name != "optimal-edge-disjoint"
     ]
-    fitting = [each for each in candidates if wanted(each)]
+    fitting = [each for each in candidates if each.congestion <= congestion]
     return min(fitting, key=lambda each: each.height, default=None)
-
-
-def _start(graph: Topology, arguments: Arguments, budget: Budget) -> Witness:
-    congestion = arguments.get("congestion", 1)
-    found = _best_construction(graph, lambda each: each.congestion <= congestion)
-    if found is not None:
-        return {"parent_port": found.parent_port}
-    # Any height that trees can have: Edmonds' theorem gives trees, since links are as many.
-    outcome = _solve(graph, {"congestion": congestion}, graph.diameter + 6, budget)
-    if outcome.witness is None:
-        raise LimitError(
-            f"no first forest on {graph.spec} was found in {budget.seconds:.0f} s",
-            hint="raise --timeout, or choose a smaller topology",
-        )
-    return outcome.witness
 
 
 def _formula(graph: Topology, congestion: int, height: int) -> tuple[Formula, NDArray[np.int32]]:
@@ -155,56 +113,10 @@ def _one_tree(
             )
 
 
-def _solve(graph: Topology, arguments: Arguments, target: int, budget: Budget) -> Decision:
-    congestion = arguments.get("congestion", 1)
-    subject = f"trees on {graph.spec} of height {target}, congestion {congestion}"
-    require_fit(_literals(graph, arguments, target), budget.memory, subject)
-    formula, chosen = _formula(graph, congestion, target)
-    status, values = solve(formula, budget, subject)
-    if status == "unsatisfiable":
-        return Decision("none", formula=formula)
-    if values is None:
-        return OPEN
-    return Decision("witness", {"parent_port": _ports(graph, values[chosen])})
-
-
 def _ports(graph: Topology, chosen: NDArray[np.bool_]) -> NDArray[np.uint8]:
     ports: NDArray[np.uint8] = np.array(graph.ports, dtype=np.uint8)[chosen.argmax(axis=-1)]
     ports[..., 0] = 0
     return ports
-
-
-def _solve_rotated(graph: Topology, arguments: Arguments, target: int, budget: Budget) -> Decision:
-    """Search for a tree whose images under a rotation are the other trees."""
-    images = rotation(graph)
-    if images is None:
-        return OPEN
-    subject = f"rotated trees on {graph.spec} of height {target}"
-    require_fit(_literals(graph, arguments, target) // graph.degree, budget.memory, subject)
-    congestion = arguments.get("congestion", 1)
-    table, degree = graph.table(), graph.degree
-    formula = Formula()
-    chosen = formula.new(graph.nodes, degree)
-    within = formula.new(graph.nodes, target + 1)
-    distances = graph.distances(0)
-    for node in range(graph.nodes):
-        _one_tree(formula, table, node, chosen, within, int(distances[node]))
-    port_image = _port_images(table, images)
-    for orbit in _link_orbits(graph.nodes, degree, images, port_image):
-        # An orbit shorter than the rotation: each of its links is used by several of the trees.
-        repeated = degree // len(orbit)
-        formula.at_most([int(chosen[node, port]) for node, port in orbit], congestion // repeated)
-    status, values = solve(formula, budget, subject)
-    if values is None or status != "satisfiable":
-        return OPEN  # none that is rotated says nothing about others
-    row = values[chosen]
-    rows = [row]
-    for _ in range(degree - 1):
-        turned = np.zeros_like(row)
-        nodes, ports = np.nonzero(rows[-1])
-        turned[images[nodes], port_image[nodes, ports]] = True
-        rows.append(turned)
-    return Decision("witness", {"parent_port": _ports(graph, np.stack(rows))})
 
 
 def _port_images(table: NDArray[np.int32], images: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -236,11 +148,6 @@ def _link_orbits(
     return orbits
 
 
-def _literals(graph: Topology, _arguments: Arguments, target: int) -> int:
-    return graph.degree * graph.nodes * graph.degree * (3 * target + graph.degree)
-
-
-_VARIABLES = "port i of node v leads to its parent in tree l; the level of v in tree l is at most d"
 _CONSTRAINTS = (
     "a node but the root has one parent in each tree, which is closer to the root; each directed "
     "link is used by at most {} of the trees"
@@ -252,46 +159,129 @@ _SYMMETRY = (
 )
 
 
-def _rebuild(graph: Topology, arguments: Arguments, target: int, _witness: Witness) -> Formula:
-    return _formula(graph, arguments.get("congestion", 1), target)[0]
+class CongestionTrees(SearchProblem):
+    """Least height of as many spanning trees as the degree, with bounded congestion."""
+
+    name = "congestion-trees"
+    question = "least height of as many spanning trees as the degree, with bounded congestion"
+    variables = (
+        "port i of node v leads to its parent in tree l; the level of v in tree l is at most d"
+    )
+    constraints = _CONSTRAINTS.format("c")
+    symmetry = _SYMMETRY.format("")
+    arguments: ClassVar[Mapping[str, int]] = MappingProxyType({"congestion": 2})
+    least_nodes = 4
+    #: The congestion of the papers' trees to compare with.
+    paper_congestion: ClassVar[int] = 2
+
+    @property
+    def congestion(self) -> int:
+        """The number of trees that may share a directed link."""
+        return self.values.get("congestion", 1)
+
+    def bound(self) -> TheoryBound:
+        graph = self.topology
+        if self.congestion > 1:
+            return TheoryBound(graph.diameter, "the diameter")
+        first = [int(graph.neighbours(port, [0])[0]) for port in graph.ports]
+        height = max(1 + int(distances_without_root(graph, node).max()) for node in first)
+        return TheoryBound(
+            height,
+            "the root has a single child in each tree, so the other nodes are reached from it "
+            "without the root",
+        )
+
+    def papers(self) -> PaperValue | None:
+        found = _best_construction(self.topology, self.paper_congestion)
+        if found is None:
+            return None
+        return PaperValue(found.height, CONSTRUCTIONS[found.construction].source)
+
+    def start(self, budget: Budget) -> Witness:
+        graph = self.topology
+        found = _best_construction(graph, self.congestion)
+        if found is not None:
+            return {"parent_port": found.parent_port}
+        # Any height that trees can have: Edmonds' theorem gives trees, since links are as many.
+        outcome = self._solve(graph.diameter + 6, budget)
+        if outcome.witness is None:
+            raise LimitError(
+                f"no first forest on {graph.spec} was found in {budget.seconds:.0f} s",
+                hint="raise --timeout, or choose a smaller topology",
+            )
+        return outcome.witness
+
+    def methods(self) -> Sequence[Method]:
+        methods = [Method("formula", self._solve)]
+        images = rotation(self.topology)
+        if images is not None:
+            turned = partial(self._solve_rotated, images)
+            methods.insert(0, Method("formula, rotated trees", turned, 0.5))
+        return methods
+
+    def literals(self, target: int) -> int:
+        degree = self.topology.degree
+        return degree * self.topology.nodes * degree * (3 * target + degree)
+
+    def statement(self, target: int) -> str:
+        return f"no spanning trees of height {target} with congestion {self.congestion}"
+
+    def rebuild(self, target: int, _witness: Witness) -> Formula:
+        return _formula(self.topology, self.congestion, target)[0]
+
+    def _solve(self, target: int, budget: Budget) -> Decision:
+        graph, congestion = self.topology, self.congestion
+        subject = f"trees on {graph.spec} of height {target}, congestion {congestion}"
+        require_fit(self.literals(target), budget.memory, subject)
+        formula, chosen = _formula(graph, congestion, target)
+        status, values = solve(formula, budget, subject)
+        if status == "unsatisfiable":
+            return Decision("none", formula=formula)
+        if values is None:
+            return OPEN
+        return Decision("witness", {"parent_port": _ports(graph, values[chosen])})
+
+    def _solve_rotated(self, images: NDArray[np.int64], target: int, budget: Budget) -> Decision:
+        """Search for a tree whose images under a rotation are the other trees."""
+        graph = self.topology
+        subject = f"rotated trees on {graph.spec} of height {target}"
+        require_fit(self.literals(target) // graph.degree, budget.memory, subject)
+        table, degree = graph.table(), graph.degree
+        formula = Formula()
+        chosen = formula.new(graph.nodes, degree)
+        within = formula.new(graph.nodes, target + 1)
+        distances = graph.distances(0)
+        for node in range(graph.nodes):
+            _one_tree(formula, table, node, chosen, within, int(distances[node]))
+        port_image = _port_images(table, images)
+        for orbit in _link_orbits(graph.nodes, degree, images, port_image):
+            # An orbit shorter than the rotation: each of its links is used by several of the trees.
+            repeated = degree // len(orbit)
+            formula.at_most(
+                [int(chosen[node, port]) for node, port in orbit], self.congestion // repeated
+            )
+        status, values = solve(formula, budget, subject)
+        if values is None or status != "satisfiable":
+            return OPEN  # none that is rotated says nothing about others
+        row = values[chosen]
+        rows = [row]
+        for _ in range(degree - 1):
+            turned = np.zeros_like(row)
+            nodes, ports = np.nonzero(rows[-1])
+            turned[images[nodes], port_image[nodes, ports]] = True
+            rows.append(turned)
+        return Decision("witness", {"parent_port": _ports(graph, np.stack(rows))})
 
 
-_METHODS = (
-    Method("formula, rotated trees", _solve_rotated, 0.5, lambda g: rotation(g) is not None),
-    Method("formula", _solve),
-)
+class EdgeDisjointTrees(CongestionTrees):
+    """Least height of as many arc-disjoint spanning trees as the degree: congestion 1."""
 
-EDGE_DISJOINT = SearchProblem(
-    name="edge-disjoint-trees",
-    question="least height of as many arc-disjoint spanning trees as the degree",
-    variables=_VARIABLES,
-    constraints=_CONSTRAINTS.format(1),
-    symmetry=_SYMMETRY.format(", and each tree is named after its link of the root"),
-    bound=_edge_disjoint_bound,
-    papers=_papers(lambda each: each.congestion <= 1),
-    start=_start,
-    methods=_METHODS,
-    literals=_literals,
-    statement=lambda _arguments, target: f"no arc-disjoint spanning trees of height {target}",
-    rebuild=_rebuild,
-    unsupported=too_small(4),
-)
+    name = "edge-disjoint-trees"
+    question = "least height of as many arc-disjoint spanning trees as the degree"
+    constraints = _CONSTRAINTS.format(1)
+    symmetry = _SYMMETRY.format(", and each tree is named after its link of the root")
+    arguments: ClassVar[Mapping[str, int]] = MappingProxyType({})
+    paper_congestion = 1
 
-CONGESTION = SearchProblem(
-    name="congestion-trees",
-    question="least height of as many spanning trees as the degree, with bounded congestion",
-    variables=_VARIABLES,
-    constraints=_CONSTRAINTS.format("c"),
-    symmetry=_SYMMETRY.format(""),
-    bound=_congestion_bound,
-    papers=_papers(lambda each: each.congestion <= 2),
-    start=_start,
-    methods=_METHODS,
-    literals=_literals,
-    statement=lambda arguments, target: (
-        f"no spanning trees of height {target} with congestion {arguments['congestion']}"
-    ),
-    arguments={"congestion": 2},
-    rebuild=_rebuild,
-    unsupported=too_small(4),
-)
+    def statement(self, target: int) -> str:
+        return f"no arc-disjoint spanning trees of height {target}"

@@ -7,6 +7,7 @@ in turn to two of the factors, keeps both 2-factors and can join their cycles.
 
 import random
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +16,11 @@ from starcast.records import Witness
 from starcast.search.engines import Budget
 from starcast.search.problem import (
     OPEN,
-    Arguments,
     Decision,
     Method,
     PaperValue,
     SearchProblem,
     TheoryBound,
-    too_small,
 )
 from starcast.search.symmetry import orbits, translation_order
 from starcast.topologies import Topology
@@ -146,7 +145,7 @@ def two_factors(graph: Topology) -> tuple[list[list[list[int]]], list[list[int]]
     return factors, rest
 
 
-def _search(graph: Topology, _arguments: Arguments, target: int, budget: Budget) -> Decision:
+def _search(graph: Topology, target: int, budget: Budget) -> Decision:
     chance = random.Random(budget.seed)  # noqa: S311 - not a secret
     adjacent, rest = two_factors(graph)
     factors, everything = _as_factors(adjacent, rest, target)
@@ -155,9 +154,7 @@ def _search(graph: Topology, _arguments: Arguments, target: int, budget: Budget)
     return OPEN
 
 
-def _search_quotient(
-    graph: Topology, _arguments: Arguments, target: int, budget: Budget
-) -> Decision:
+def _search_quotient(graph: Topology, target: int, budget: Budget) -> Decision:
     """Join cycles of a quotient by a translation; each must lift to a single cycle."""
     chance = random.Random(budget.seed)  # noqa: S311 - not a secret
     classes = quotient(graph, chance)
@@ -302,45 +299,46 @@ def _finished(graph: Topology, factors: list[list[list[int]]]) -> Decision:
     return Decision("witness", {"ports": np.array(rows, dtype=np.uint8).reshape(shape)})
 
 
-def _bound(graph: Topology, _arguments: Arguments) -> TheoryBound:
-    return TheoryBound(
-        graph.degree // 2, f"each cycle uses two of the {graph.degree} links of a node"
-    )
+class HamiltonianDecomposition(SearchProblem):
+    """Most link-disjoint Hamiltonian cycles."""
 
-
-def _papers(graph: Topology, _arguments: Arguments) -> PaperValue | None:
-    if graph.family == "star":
-        return PaperValue(1, "Fragopoulou & Akl 1993, section 4")
-    return None
-
-
-def _start(graph: Topology, _arguments: Arguments, _budget: Budget) -> Witness:
-    return {"ports": np.empty((0, graph.nodes), dtype=np.uint8)}
-
-
-PROBLEM = SearchProblem(
-    name="hamiltonian-decomposition",
-    question="most link-disjoint Hamiltonian cycles",
-    variables="the 2-factor of each link",
-    constraints="each 2-factor is a single cycle",
-    symmetry=(
+    name = "hamiltonian-decomposition"
+    question = "most link-disjoint Hamiltonian cycles"
+    variables = "the 2-factor of each link"
+    constraints = "each 2-factor is a single cycle"
+    symmetry = (
         "the first method admits only cycles that a translation of odd order maps to themselves, "
         "and joins cycles of the quotient; the second has none. Both start from the ports, and "
         "only find witnesses"
-    ),
-    bound=_bound,
-    papers=_papers,
-    start=_start,
-    methods=(
-        Method(
-            "exchanges between 2-factors of a quotient by a translation",
-            _search_quotient,
-            0.6,
-            solves_formulas=False,
-        ),
-        Method("exchanges between 2-factors", _search, solves_formulas=False),
-    ),
-    literals=lambda _graph, _arguments, _target: 0,
-    statement=lambda _arguments, target: f"no {target} link-disjoint Hamiltonian cycles",
-    unsupported=too_small(3),
-)
+    )
+    least_nodes = 3
+
+    def bound(self) -> TheoryBound:
+        degree = self.topology.degree
+        return TheoryBound(degree // 2, f"each cycle uses two of the {degree} links of a node")
+
+    def papers(self) -> PaperValue | None:
+        if self.topology.family == "star":
+            return PaperValue(1, "Fragopoulou & Akl 1993, section 4")
+        return None
+
+    def start(self, _budget: Budget) -> Witness:
+        return {"ports": np.empty((0, self.topology.nodes), dtype=np.uint8)}
+
+    def methods(self) -> Sequence[Method]:
+        return (
+            Method(
+                "exchanges between 2-factors of a quotient by a translation",
+                partial(_search_quotient, self.topology),
+                0.6,
+                solves_formulas=False,
+            ),
+            Method(
+                "exchanges between 2-factors",
+                partial(_search, self.topology),
+                solves_formulas=False,
+            ),
+        )
+
+    def statement(self, target: int) -> str:
+        return f"no {target} link-disjoint Hamiltonian cycles"

@@ -6,7 +6,7 @@ tree. The search finds the partition: a formula with local constraints, to which
 for every class that is not connected and for every component that is a tree.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import combinations
 
@@ -18,13 +18,10 @@ from starcast.search.engines import Budget, race, require
 from starcast.search.formula import Formula, require_fit
 from starcast.search.problem import (
     OPEN,
-    Arguments,
     Decision,
     Method,
-    PaperValue,
     SearchProblem,
     TheoryBound,
-    too_small,
 )
 from starcast.search.symmetry import translation_order
 from starcast.topologies import Topology, permutations
@@ -38,28 +35,20 @@ Symmetry = list[tuple[NDArray[np.int64], int]]
 _MOST_NODES = 10_000
 
 
-def _bound(graph: Topology, _arguments: Arguments) -> TheoryBound:
-    most = graph.links // (graph.nodes - 1)
-    return TheoryBound(most, f"each tree needs {graph.nodes - 1} of the {graph.links} links")
-
-
-def _search(exact: bool, symmetric: bool) -> Callable[..., Decision]:
-    def search(graph: Topology, _arguments: Arguments, target: int, budget: Budget) -> Decision:
-        require("pysat")
-        require_fit(_literals(graph, {}, target), budget.memory, f"trees on {graph.spec}")
-        if exact and graph.degree != 2 * target:
-            return OPEN
-        groups = symmetries(graph, target) if symmetric else [[]]
-        for number, each in enumerate(groups):
-            part = budget.part(1 / (len(groups) - number))
-            subject = f"{target} completely independent trees on {graph.spec}"
-            work = (graph.table().T.tolist(), target, exact, each)
-            classes = race(partition, work, part, subject)
-            if classes is not None and len(classes):
-                return Decision("witness", {"parent_port": _trees(graph, classes, target)})
+def _search(exact: bool, symmetric: bool, graph: Topology, target: int, budget: Budget) -> Decision:
+    require("pysat")
+    require_fit(_literals(graph, target), budget.memory, f"trees on {graph.spec}")
+    if exact and graph.degree != 2 * target:
         return OPEN
-
-    return search
+    groups = symmetries(graph, target) if symmetric else [[]]
+    for number, each in enumerate(groups):
+        part = budget.part(1 / (len(groups) - number))
+        subject = f"{target} completely independent trees on {graph.spec}"
+        work = (graph.table().T.tolist(), target, exact, each)
+        classes = race(partition, work, part, subject)
+        if classes is not None and len(classes):
+            return Decision("witness", {"parent_port": _trees(graph, classes, target)})
+    return OPEN
 
 
 def symmetries(graph: Topology, classes: int) -> list[Symmetry]:
@@ -330,43 +319,49 @@ def _as_ports(graph: Topology, tree: list[set[int]]) -> NDArray[np.uint8]:
     return ports
 
 
-def _start(graph: Topology, _arguments: Arguments, _budget: Budget) -> Witness:
-    """Return a single tree by breadth-first search."""
-    links = _spanning_links(graph.table().T.tolist(), [0] * graph.nodes, 0, 0)
-    tree: list[set[int]] = [set() for _ in range(graph.nodes)]
-    _add_links(tree, links)
-    return {"parent_port": _as_ports(graph, tree)[None, :]}
-
-
-def _papers(_graph: Topology, _arguments: Arguments) -> PaperValue | None:
-    return None
-
-
-def _literals(graph: Topology, _arguments: Arguments, target: int) -> int:
+def _literals(graph: Topology, target: int) -> int:
     return graph.nodes * target * graph.degree * (graph.degree + 3) * 8
 
 
-PROBLEM = SearchProblem(
-    name="independent-trees",
-    question="most completely independent spanning trees",
-    variables="node v belongs to class i (Araki 2014: a tree for each class)",
-    constraints=(
+class IndependentTrees(SearchProblem):
+    """Most completely independent spanning trees."""
+
+    name = "independent-trees"
+    question = "most completely independent spanning trees"
+    variables = "node v belongs to class i (Araki 2014: a tree for each class)"
+    constraints = (
         "each node is in one class and has neighbours in all of them; classes are connected, and "
         "no component between two of them is a tree, by clauses that are added when they fail"
-    ),
-    symmetry=(
+    )
+    symmetry = (
         "none in the last method. The others admit only partitions that a group of translations "
         "maps to themselves, or with two neighbours of each node in each class; they find witnesses"
-    ),
-    bound=_bound,
-    papers=_papers,
-    start=_start,
-    methods=(
-        Method("classes, two neighbours in each, by translations", _search(True, True), 0.4),
-        Method("classes by translations", _search(False, True), 0.4),
-        Method("classes", _search(False, False)),
-    ),
-    literals=_literals,
-    statement=lambda _arguments, target: f"no {target} completely independent spanning trees",
-    unsupported=too_small(3),
-)
+    )
+    least_nodes = 3
+
+    def bound(self) -> TheoryBound:
+        needed, links = self.topology.nodes - 1, self.topology.links
+        return TheoryBound(links // needed, f"each tree needs {needed} of the {links} links")
+
+    def start(self, _budget: Budget) -> Witness:
+        """Return a single tree by breadth-first search."""
+        graph = self.topology
+        links = _spanning_links(graph.table().T.tolist(), [0] * graph.nodes, 0, 0)
+        tree: list[set[int]] = [set() for _ in range(graph.nodes)]
+        _add_links(tree, links)
+        return {"parent_port": _as_ports(graph, tree)[None, :]}
+
+    def methods(self) -> Sequence[Method]:
+        both = partial(_search, True, True, self.topology)
+        symmetric = partial(_search, False, True, self.topology)
+        return (
+            Method("classes, two neighbours in each, by translations", both, 0.4),
+            Method("classes by translations", symmetric, 0.4),
+            Method("classes", partial(_search, False, False, self.topology)),
+        )
+
+    def literals(self, target: int) -> int:
+        return _literals(self.topology, target)
+
+    def statement(self, target: int) -> str:
+        return f"no {target} completely independent spanning trees"

@@ -1,9 +1,10 @@
 """The declaration of a problem: what is searched, why a bound holds, and the methods."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from starcast.errors import InputError
 from starcast.records import Witness
@@ -12,8 +13,6 @@ from starcast.search.engines import Budget
 from starcast.search.formula import Formula
 from starcast.support.text import did_you_mean
 from starcast.topologies import Topology
-
-Arguments = Mapping[str, int]
 
 
 class TheoryBound(NamedTuple):
@@ -50,8 +49,8 @@ class Decision(NamedTuple):
 
 OPEN = Decision("open")
 
-#: ``run(topology, arguments, target, budget)``.
-Run = Callable[[Topology, Arguments, int, Budget], Decision]
+#: ``run(target, budget)``.
+Run = Callable[[int, Budget], Decision]
 
 
 @dataclass(frozen=True)
@@ -62,24 +61,17 @@ class Method:
         name: what it does, for records.
         run: the search.
         share: the share of the remaining time that it gets; the last method gets all.
-        supports: whether it can be used on a topology.
         solves_formulas: whether it uses the engine of the budget.
     """
 
     name: str
     run: Run
     share: float = 1.0
-    supports: Callable[[Topology], bool] = lambda _topology: True
     solves_formulas: bool = True
 
 
-def _no_formula(_graph: Topology, _args: Arguments, _target: int, _witness: Witness) -> Formula:
-    raise InputError("this problem has no formula", hint="its bound follows from theory")
-
-
-@dataclass(frozen=True)
-class SearchProblem:
-    """A question about topologies with a number as its answer.
+class SearchProblem(ABC):
+    """A question about topologies with a number as its answer; an instance asks it about one.
 
     Attributes:
         name: its name.
@@ -87,75 +79,89 @@ class SearchProblem:
         variables: the variables of the formula.
         constraints: its constraints.
         symmetry: the symmetry that the search uses, and why it loses nothing or what it restricts.
-        bound: ``bound(topology, arguments)`` returns the bound of theory.
-        papers: ``papers(topology, arguments)`` returns what the papers reach, or None.
-        start: ``start(topology, arguments, budget)`` returns a first witness.
-        methods: the searches, in the order in which they are tried.
-        literals: ``literals(topology, arguments, target)`` estimates the size of the formula.
-        statement: ``statement(arguments, target)`` says what a refuted formula shows.
-        rebuild: ``rebuild(topology, arguments, target, witness)`` writes the refuted formula of a
-            record again.
         arguments: names and defaults of the arguments.
-        unsupported: ``unsupported(topology)`` returns why the problem makes no sense, or None.
+        least_nodes: the number of nodes from which the problem makes sense.
+        topology: the topology.
+        values: the values of the arguments.
     """
 
-    name: str
-    question: str
-    variables: str
-    constraints: str
-    symmetry: str
-    bound: Callable[[Topology, Arguments], TheoryBound]
-    papers: Callable[[Topology, Arguments], PaperValue | None]
-    start: Callable[[Topology, Arguments, Budget], Witness]
-    methods: tuple[Method, ...]
-    literals: Callable[[Topology, Arguments, int], int]
-    statement: Callable[[Arguments, int], str]
-    rebuild: Callable[[Topology, Arguments, int, Witness], Formula] = _no_formula
-    arguments: Mapping[str, int] = field(default_factory=dict)
-    unsupported: Callable[[Topology], str | None] = lambda _topology: None
+    name: ClassVar[str]
+    question: ClassVar[str]
+    variables: ClassVar[str]
+    constraints: ClassVar[str]
+    symmetry: ClassVar[str]
+    arguments: ClassVar[Mapping[str, int]] = MappingProxyType({})
+    least_nodes: ClassVar[int]
+
+    def __init__(self, topology: Topology, values: Mapping[str, int]) -> None:
+        self.topology = topology
+        self.values = values
 
     @property
     def sense(self) -> Sense:
         """Whether the least or the greatest value is wanted."""
         return PROBLEMS[self.name]
 
-    def resolve_arguments(self, given: Mapping[str, int]) -> dict[str, int]:
+    @abstractmethod
+    def bound(self) -> TheoryBound:
+        """Return the bound of theory."""
+
+    def papers(self) -> PaperValue | None:
+        """Return what the papers reach, or None."""
+        return None
+
+    @abstractmethod
+    def start(self, budget: Budget) -> Witness:
+        """Return a first witness."""
+
+    @abstractmethod
+    def methods(self) -> Sequence[Method]:
+        """Return the searches that the topology admits, in the order in which they are tried."""
+
+    @abstractmethod
+    def statement(self, target: int) -> str:
+        """Return what a refuted formula shows."""
+
+    def literals(self, target: int) -> int:  # noqa: ARG002 - of the formula of a target
+        """Return an estimate of the literals of the formula; 0 if there is no formula."""
+        return 0
+
+    def rebuild(self, target: int, witness: Witness) -> Formula:  # noqa: ARG002
+        """Write the refuted formula of a record again.
+
+        Raises:
+            InputError: the problem has no formula.
+        """
+        raise InputError("this problem has no formula", hint="its bound follows from theory")
+
+    @classmethod
+    def resolve_arguments(cls, given: Mapping[str, int]) -> dict[str, int]:
         """Return all arguments with their values.
 
         Raises:
             InputError: an argument is unknown or not a number from 1.
         """
         for name, value in given.items():
-            if name not in self.arguments:
-                known = ", ".join(self.arguments) or "none"
+            if name not in cls.arguments:
+                known = ", ".join(cls.arguments) or "none"
                 raise InputError(
-                    f"the problem {self.name} has no argument '{name}'",
-                    hint=f"{did_you_mean(name, self.arguments)}its arguments: {known}",
+                    f"the problem {cls.name} has no argument '{name}'",
+                    hint=f"{did_you_mean(name, cls.arguments)}its arguments: {known}",
                 )
             if value < 1:
                 raise InputError(f"{name} is {value!r}", hint="give a whole number from 1")
-        return {**self.arguments, **given}
+        return {**cls.arguments, **given}
 
-    def check_topology(self, topology: Topology) -> None:
+    @classmethod
+    def check_topology(cls, topology: Topology) -> None:
         """Check that the problem makes sense on a topology.
 
         Raises:
-            InputError: it does not.
+            InputError: the topology has fewer than `least_nodes`, or a degree below 2.
         """
-        reason = self.unsupported(topology)
-        if reason is not None:
+        if topology.nodes < cls.least_nodes or topology.degree < 2:
             raise InputError(
-                f"the problem {self.name} is not defined on {topology.spec}: {reason}",
+                f"the problem {cls.name} is not defined on {topology.spec}: it needs"
+                f" {cls.least_nodes} nodes and two links at each",
                 hint="choose another topology",
             )
-
-
-def too_small(nodes: int) -> Callable[[Topology], str | None]:
-    """Return a function that excludes topologies with fewer nodes or a degree below 2."""
-
-    def reason(topology: Topology) -> str | None:
-        if topology.nodes >= nodes and topology.degree >= 2:
-            return None
-        return f"it needs {nodes} nodes and two links at each"
-
-    return reason

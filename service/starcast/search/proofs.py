@@ -10,7 +10,7 @@ from starcast.search.engines import Budget, solve, solver_name
 from starcast.search.formula import Formula, require_fit
 from starcast.search.problem import SearchProblem
 from starcast.search.refutation import Refutation, check_drat, refute
-from starcast.topologies import Topology, topology
+from starcast.topologies import topology
 
 #: A proof may take this many times the time limit of its search, and at least this many seconds.
 _FACTOR, _LEAST_SECONDS = 10, 60
@@ -65,13 +65,13 @@ def verify_bound(record: Record) -> None:
         InputError: the problem is not defined on the topology, or has no formula.
         LimitError: the formula is too large to write.
     """
-    problem, graph = _subject(record)
+    problem = _problem_of(record)
     if record.proof is not None:
         formula_of(record)
         return
     if record.problem == "bisection-width" and "vectors" in record.witness:
         return  # `starcast.records.verify` adds up the inequalities
-    theory = problem.bound(graph, record.arguments)
+    theory = problem.bound()
     if record.bound != theory.value:
         raise RejectedError(
             f"{record.id} has the bound {record.bound} without a proof, and theory gives"
@@ -80,10 +80,11 @@ def verify_bound(record: Record) -> None:
         )
 
 
-def _subject(record: Record) -> tuple[SearchProblem, Topology]:
-    problem, graph = find_problem(record.problem), topology(record.topology)
-    problem.check_topology(graph)
-    return problem, graph
+def _problem_of(record: Record) -> SearchProblem:
+    declared = find_problem(record.problem)
+    graph = topology(record.topology)
+    declared.check_topology(graph)
+    return declared(graph, record.arguments)
 
 
 def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
@@ -103,15 +104,15 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
             f"the bound of {record.id} needs no proof: {record.reason}",
             hint="name a record with a proof: see 'starcast records list'",
         )
-    problem, graph = _subject(record)
+    problem = _problem_of(record)
     refuted = record.bound - 1 if problem.sense == "least" else record.bound + 1
     if refuted < 0:
         raise RejectedError(
             f"{record.id} has the bound {record.bound}, which needs no proof", hint="search again"
         )
-    literals = problem.literals(graph, record.arguments, refuted)
-    require_fit(literals, memory, f"{record.problem} on {graph.spec}")
-    formula = problem.rebuild(graph, record.arguments, refuted, record.witness)
+    literals = problem.literals(refuted)
+    require_fit(literals, memory, f"{record.problem} on {record.topology}")
+    formula = problem.rebuild(refuted, record.witness)
     if formula.sha256() != record.proof.formula_sha256:
         raise RejectedError(
             f"the proof of {record.id} is about another formula", hint="search again"

@@ -1,6 +1,6 @@
 """The search of a problem: it starts from what is known, and every improvement is kept."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version
 from time import monotonic
@@ -55,12 +55,12 @@ def search(
     graph = as_topology(topology)
     declared = find_problem(problem)
     declared.check_topology(graph)
-    values = declared.resolve_arguments(arguments)
+    asked = declared(graph, declared.resolve_arguments(arguments))
     # A budget's time begins when the search does.
     limits = Budget() if budget is None else replace(budget)
     # Formulas are estimated where they are written; no model is smaller than this.
     require_fit(_LITERALS * graph.nodes * graph.degree, limits.memory, f"{problem} on {graph.spec}")
-    return _Search(declared, graph, values, limits, keep).run(known)
+    return _Search(asked, limits, keep).run(known)
 
 
 def _without_evidence(witness: Witness) -> Witness:
@@ -73,14 +73,11 @@ class _Search:
     def __init__(
         self,
         problem: SearchProblem,
-        graph: Topology,
-        arguments: Mapping[str, int],
         budget: Budget,
         keep: Callable[[Record], None],
     ) -> None:
         self._problem = problem
-        self._graph = graph
-        self._arguments = arguments
+        self._graph = problem.topology
         self._budget = budget
         self._keep = keep
         self._sign = 1 if problem.sense == "least" else -1
@@ -102,13 +99,13 @@ class _Search:
 
     def _first(self, known: Record | None) -> Record:
         """Return the known record with the bound of theory, or the record of a first witness."""
-        bound = self._problem.bound(self._graph, self._arguments)
+        bound = self._problem.bound()
         if known is not None:
             check_record(known)
             if self._sign * bound.value > self._sign * known.bound:
                 return replace(known, bound=bound.value, reason=bound.reason, proof=None)
             return known
-        witness = self._problem.start(self._graph, self._arguments, self._budget)
+        witness = self._problem.start(self._budget)
         record = Record(
             problem=self._problem.name,
             topology=self._graph.spec,
@@ -116,7 +113,7 @@ class _Search:
             bound=bound.value,
             reason=bound.reason,
             witness=witness,
-            arguments=dict(self._arguments),
+            arguments=dict(self._problem.values),
             version=version("starcast"),
             command=self._command(),
         )
@@ -136,8 +133,7 @@ class _Search:
     def _look_for(self, record: Record, target: int, share: float) -> Record:
         """Search for a value with all methods in turn, until one of them decides."""
         part = self._budget.part(share)
-        methods = [each for each in self._problem.methods if each.supports(self._graph)]
-        for method in methods:
+        for method in self._problem.methods():
             # Some methods prepare their work before they look at the clock.
             if self._budget.left <= 0:
                 break
@@ -146,7 +142,7 @@ class _Search:
                 f"{self._problem.name} on {self._graph.spec}: value {record.value}, bound "
                 f"{record.bound}; looking for {target} ({method.name})"
             )
-            outcome = method.run(self._graph, self._arguments, target, part.part(method.share))
+            outcome = method.run(target, part.part(method.share))
             seconds = round(monotonic() - start, 1)
             is_reached = self._reaches(outcome, target)
             result = outcome.result if outcome.result == "none" or is_reached else "open"
@@ -180,7 +176,7 @@ class _Search:
             )
         else:
             refuted = target if outcome.target is None else outcome.target
-            statement = self._problem.statement(self._arguments, refuted)
+            statement = self._problem.statement(refuted)
             proof = None
             if outcome.formula is not None:
                 self._budget.reporter.say(f"{statement}: making and checking the proof")
@@ -199,7 +195,7 @@ class _Search:
         return better
 
     def _value(self, witness: Witness) -> int:
-        return witness_value(self._problem.name, self._graph.spec, self._arguments, witness)
+        return witness_value(self._problem.name, self._graph.spec, self._problem.values, witness)
 
     def _report(self, record: Record) -> None:
         state = "optimal" if record.optimal else f"bound {record.bound}"
@@ -209,7 +205,7 @@ class _Search:
         defaults = self._problem.arguments
         given = [
             f"--{name} {value}"
-            for name, value in self._arguments.items()
+            for name, value in self._problem.values.items()
             if defaults[name] != value
         ]
         return " ".join(["starcast search", self._problem.name, self._graph.spec, *given])
