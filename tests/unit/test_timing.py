@@ -206,6 +206,13 @@ def test_a_delivery_of_a_later_step_can_be_the_earlier_one(
     assert timing(judged, 1, 1, 1).time == 10 + 4 * 2
 
 
+def test_a_unit_that_returns_to_its_source_is_there_from_the_start() -> None:
+    """Its next row does not wait for the return."""
+    rows = [(1, "000", 1, 0), (2, "100", 1, 0), (3, "000", 2, 0)]
+    judged = _rows("Q3", 8, *rows, collective="scatter")
+    assert assert_same_times(judged, "asynchronous", (1, 1, 1)).time == 2 * 2
+
+
 @BOTH
 @given(data=st.data())
 @max_examples(40)
