@@ -247,6 +247,13 @@ def test_another_question_is_flagged_with_what_differs_and_not_compared(
     assert (row["time_a"], row["time_b"]) == (10, 5)
 
 
+def test_runs_of_different_questions_are_paired_where_they_differ_least() -> None:
+    ours = [run(message_bytes=Fraction(m)) for m in (8, 64, 512)]
+    theirs = [run(message_bytes=Fraction(m), t_s=Fraction(1)) for m in (512, 8, 64)]
+    comparison = compare([side("a", *ours), side("b", *theirs)])
+    assert [row["note"] for row in comparison.rows()] == ["different t_s (100, 1)"] * 3
+
+
 def test_a_failed_run_is_flagged_with_its_reason_on_either_side() -> None:
     failed = run(None, status="failed", error="step 1: too early")
     for sides, name in (
