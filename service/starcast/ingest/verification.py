@@ -155,7 +155,8 @@ class _Verification:
                 yield Problem(WHOLE_STORE, f"it has {phrase}, which are not of starcast's schema")
             yield from self._check_unknown_nodes()
             if all(each.state is LoadState.COMPLETE for each in self.records.values()):
-                yield from compare_counts(graph, list(self.records))
+                ordered = sorted(self.records, key=lambda artifact: artifact.build_order)
+                yield from compare_counts(graph, ordered)
             if self.checksums:
                 self.reporter.say("computing counts and checksums of the whole graph")
                 contents = self._read_contents()
