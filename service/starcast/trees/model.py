@@ -285,12 +285,12 @@ class Forest(Displayable):
         Raises:
             RejectedError: with the first offending tree, its first offending node and the reason.
         """
-        self._check_entries()
-        largest = _ENTRIES if self.verify_hubs is None else _FEW_NODES
-        if self.topology.nodes <= largest or not all(
-            self._reach_root(tree, exceptions) for tree, exceptions in enumerate(self._exceptions())
-        ):
-            self.heights  # noqa: B018 - raises
+        few = _ENTRIES if self.verify_hubs is None else _FEW_NODES
+        if self.topology.nodes > few:
+            self._check_entries()
+            if all(map(self._reach_root, range(self.trees), self._exceptions())):
+                return
+        self.heights  # noqa: B018 - raises
 
     def __repr__(self) -> str:
         return f"<Forest {self.id}: {self.trees} trees on {self.topology.nodes} nodes>"
@@ -382,9 +382,12 @@ class Forest(Displayable):
         inside = self.parent_port[tree] != 0
         if not inside.any():
             return 0
-        ends = parents[inside]
         height = _greatest_steps(np.where(inside, parents, np.int32(self.root)), self.root)
-        if height and (self.spanning or (inside[ends] | (ends == self.root)).all()):
+        is_closed = self.spanning
+        if not is_closed:
+            ends = parents[inside]
+            is_closed = bool((inside[ends] | (ends == self.root)).all())
+        if height and is_closed:
             return height
         raise self._lost(tree, parents)
 
