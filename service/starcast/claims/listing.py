@@ -179,7 +179,7 @@ def list_changes(session: Session, before: int | None = None, after: int | None 
     Raises:
         NotFoundError: there is no such run.
     """
-    new = storage.load_newest(session) if after is None else storage.load_claim_run(session, after)
+    new = storage.load_claim_run(session, after)
     old = (
         storage.load_newest(session, before=new.id)
         if before is None

@@ -133,6 +133,15 @@ def size_order(spec: str) -> tuple[int, int, int]:
     return size.n, int(size.k or 0), len(size.family)
 
 
+def sort_sizes(specs: Iterable[str]) -> tuple[str, ...]:
+    """Return the specs of topologies, each once and in size order.
+
+    Raises:
+        InputError: a spec is not a topology.
+    """
+    return tuple(sorted({topology(spec).spec for spec in specs}, key=size_order))
+
+
 def is_degenerate(spec: str) -> bool:
     """Return whether a size is at the edge of its family: n <= 3, k = 1, k = n-1, Q_1 or Q_2."""
     size = topology(spec)

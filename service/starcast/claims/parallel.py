@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from starcast.claims import catalogue
 from starcast.claims.evidence import Evidence
-from starcast.claims.model import Claim, size_order
+from starcast.claims.model import Claim, sort_sizes
 from starcast.claims.object_cache import ObjectCache
 from starcast.claims.verdict import Verdict
 from starcast.claims.verify import (
@@ -25,7 +25,7 @@ from starcast.errors import LimitError, StarcastError
 from starcast.support import parallel, processes
 from starcast.support.progress import Reporter, Silent
 from starcast.support.vocabulary import Level
-from starcast.topologies import memory, topology
+from starcast.topologies import memory
 
 #: Claim id and spec.
 Pair = tuple[str, str]
@@ -78,7 +78,7 @@ def plan_pairs(
             physical = memory.physical()
             pairs = [pair for pair in pairs if pair[0].required_bytes(pair[1]) <= physical]
     else:
-        specs = sorted({topology(spec).spec for spec in sizes}, key=size_order)
+        specs = sort_sizes(sizes)
         for spec in specs:
             if not any(applies_to(claim, spec) for claim in single):
                 requested_sizes(single[0], level, [spec])  # raises the error with its hint

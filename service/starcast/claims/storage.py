@@ -11,13 +11,12 @@ from sqlalchemy.orm import Session
 
 from starcast.claims import serialization
 from starcast.claims.evidence import Evidence
-from starcast.claims.model import size_order
+from starcast.claims.model import size_order, sort_sizes
 from starcast.claims.verdict import Verdict
 from starcast.database import models
 from starcast.database.models import ClaimEvidence, ClaimRun, ClaimVerdict
 from starcast.errors import NotFoundError
 from starcast.support.provenance import provenance
-from starcast.topologies import topology
 
 #: The largest value of PostgreSQL's type integer.
 _LARGEST_ID = 2**31 - 1
@@ -39,8 +38,7 @@ def question_of(names: Sequence[str], level: str, sizes: Sequence[str] | None) -
     """Return what is asked for by names, and by a level or the sizes that replace it."""
     if sizes is None:
         return Question(tuple(names), level, None)
-    specs = {topology(spec).spec for spec in sizes}
-    return Question(tuple(names), None, tuple(sorted(specs, key=size_order)))
+    return Question(tuple(names), None, sort_sizes(sizes))
 
 
 def question(run: ClaimRun) -> Question:
@@ -90,12 +88,14 @@ def save_claim_run(session: Session, asked: Question, verdicts: Sequence[Verdict
     return run
 
 
-def load_claim_run(session: Session, number: int) -> ClaimRun:
-    """Return the verification run with this number.
+def load_claim_run(session: Session, number: int | None = None) -> ClaimRun:
+    """Return the verification run with this number; without a number the newest.
 
     Raises:
         NotFoundError: no such verification run is stored.
     """
+    if number is None:
+        return load_newest(session)
     run = session.get(ClaimRun, number) if 0 <= number <= _LARGEST_ID else None
     if run is None:
         raise NotFoundError(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from starcast.claims import catalogue
 from starcast.claims.check import ClaimCheck
 from starcast.claims.evidence import Evidence
-from starcast.claims.model import Claim, size_order
+from starcast.claims.model import Claim, size_order, sort_sizes
 from starcast.claims.object_cache import ObjectCache
 from starcast.claims.verdict import Verdict, claim_verdict, conjunction_verdict
 from starcast.errors import InputError, StarcastError
@@ -112,7 +112,7 @@ def requested_sizes(
             raise InputError(
                 f"claim {claim.id} is not about {spec}", hint=f"it is verified on {quick}"
             )
-    return tuple(sorted({topology(spec).spec for spec in sizes}, key=size_order))
+    return sort_sizes(sizes)
 
 
 def applies_to(claim: Claim, spec: str) -> bool:

@@ -261,11 +261,7 @@ class Claims(Connection):
         from starcast.claims.listing import run_provenance
 
         with self._session() as session:
-            found = (
-                storage.load_newest(session)
-                if run is None
-                else storage.load_claim_run(session, run)
-            )
+            found = storage.load_claim_run(session, run)
             verdicts = storage.load_verdicts(session, found.id)
         claims = pluralize(len(verdicts), "claim")
         subject = f"verification run {found.id}: {storage.question(found)}, {claims}"
