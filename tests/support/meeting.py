@@ -139,18 +139,10 @@ def places(topology: Topology) -> Sequence[Any]:
 def plain_rows(schedule: Schedule) -> list[Row]:
     """The columns of a schedule row by row, with nodes for ranks."""
     every = places(schedule.topology)
-    columns = (
-        schedule.step,
-        schedule.sender,
-        schedule.port,
-        schedule.receiver,
-        schedule.tree,
-        schedule.unit,
-    )
     return [
         Row(step, every[sender], port, every[receiver], tree, unit)
         for step, sender, port, receiver, tree, unit in zip(
-            *(column.tolist() for column in columns), strict=True
+            *(column.tolist() for column in schedule.columns), strict=True
         )
     ]
 
