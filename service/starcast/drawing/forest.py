@@ -39,8 +39,8 @@ def draw_forest(forest: Forest, layout: str | None = None) -> str:
 
     Args:
         forest: a forest; it is not trusted.
-        layout: one of `layouts.layouts`, in which all trees have the nodes in the same
-            places; by default every tree has its root at the top and its levels as rows.
+        layout: one of `starcast.drawing.layouts.layouts`, in which all trees have the nodes in
+            the same places; by default every tree has its root at the top and its levels as rows.
 
     Raises:
         InputError: the topology has no such layout.

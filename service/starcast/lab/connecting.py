@@ -64,8 +64,8 @@ def connect(
         start: start the embedded stack if it is not running, and create or upgrade the tables. It
             keeps running when the lab is closed; see `Lab.stop`.
         plugins: plug-ins to load in addition to those of the settings: modules or .py files.
-        reporter: receives progress: a `support.progress.Reporter`, or a function of one line of
-            text, such as ``print``.
+        reporter: receives progress: a `starcast.support.progress.Reporter`, or a function of one
+            line of text, such as ``print``.
         settings: other settings, such as ``neo4j_uri``; ``starcast config`` lists them.
 
     Returns:

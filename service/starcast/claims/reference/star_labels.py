@@ -1,8 +1,9 @@
 """Labels of S_n as arrays: symbols, positions, ranks, translations, and the rotation R.
 
 Translation and R are those of docs/definitions/conventions.md (Fragopoulou & Akl 1993, Definitions
-2 and 5). The module uses neither `starcast.trees` nor the ranking of `topologies.permutations`. The
-number 0 is not a symbol and stays unchanged: it occurs in labels that the mutation tests break.
+2 and 5). The module uses neither `starcast.trees` nor the ranking of
+`starcast.topologies.permutations`. The number 0 is not a symbol and stays unchanged: it occurs in
+labels that the mutation tests break.
 """
 
 from itertools import permutations as orders
