@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from starcast import plugins
+from starcast.catalogue import plugins
+from starcast.catalogue.origin import ORIGINS
 from starcast.database import artifact_rows, models
 from starcast.database.sessions import session
 from starcast.errors import InputError, RejectedError, StarcastError
@@ -17,7 +18,6 @@ from starcast.ingest import LoadMethod, Stores, drop, ingest, parse_request
 from starcast.ingest.artifacts import PluginMissingError
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.verification import check_artifact, verify
-from starcast.plugins import ORIGINS
 from starcast.support.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import Forest, forest

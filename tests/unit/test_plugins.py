@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 import starcast
-from starcast import forest, plugins, schedule, simulate, topology
+from starcast import forest, schedule, simulate, topology
+from starcast.catalogue import plugins
+from starcast.catalogue.origin import ORIGINS
 from starcast.claims.reference import shipped
 from starcast.collectives.catalogue import algorithms_on
 from starcast.costs import Machine
@@ -21,9 +23,8 @@ from starcast.drawing import draw_forest
 from starcast.experiments.execution import execute
 from starcast.experiments.grid import Grid, Point
 from starcast.formats.writing import render
-from starcast.plugins.origin import ORIGINS
 from starcast.topologies import Topology
-from starcast.trees.catalogue import CONSTRUCTIONS, constructions, single_trees
+from starcast.trees.construction import CONSTRUCTIONS, constructions, single_trees
 from support.fix_plugins import load_examples
 from support.meeting import refused
 

@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from starcast import plugins
+import starcast
 from starcast.blockwise import merge_blocks
 from starcast.collectives import schedule
 from starcast.database.backup import read_manifest
@@ -30,9 +30,7 @@ from starcast.support.identity import source_digest
 from starcast.support.progress import Silent
 from starcast.support.shards import Job, Kind, Shard, write_shard
 from starcast.topologies import topology
-from starcast.topologies.families import FAMILIES
 from starcast.trees import Forest, forest
-from starcast.trees.catalogue import CONSTRUCTIONS
 
 Read = Callable[[Path], object]
 
@@ -263,7 +261,7 @@ def construction(result: object = None, name: Any = "mine", **options: Any) -> R
         def trees(topology: object, root: int) -> object:  # noqa: ARG001
             return result
 
-        plugins.construction(name, **{"source": "me", **options})(trees)
+        starcast.construction(name, **{"source": "me", **options})(trees)
         forest("S3", "mine")
 
     return read
@@ -276,7 +274,7 @@ def algorithm(columns: object = None, collective: Any = "broadcast", **options: 
         def rows(topology: object, root: int, ports: str) -> object:  # noqa: ARG001
             return columns
 
-        plugins.algorithm(collective, "mine", **{"source": "me", **options})(rows)
+        starcast.algorithm(collective, "mine", **{"source": "me", **options})(rows)
         schedule("S3", "broadcast", "mine")
 
     return read
@@ -289,7 +287,7 @@ def family(generators: object = None, spec: str = "P3", **options: Any) -> Read:
         def graph(n: int) -> object:  # noqa: ARG001
             return generators
 
-        plugins.family("mine", **{"source": "me", "pattern": r"P(\d+)", **options})(graph)
+        starcast.family("mine", **{"source": "me", "pattern": r"P(\d+)", **options})(graph)
         topology(spec)
 
     return read
@@ -297,7 +295,7 @@ def family(generators: object = None, spec: str = "P3", **options: Any) -> Read:
 
 def declared(value: object) -> Read:
     """Return the declaration of a value that is not a function."""
-    return lambda _: plugins.construction("mine", source="me")(value)  # type: ignore[type-var]
+    return lambda _: starcast.construction("mine", source="me")(value)  # type: ignore[type-var]
 
 
 def with_default(default: object) -> Read:
@@ -308,7 +306,7 @@ def with_default(default: object) -> Read:
             """Do nothing."""
 
         trees.__annotations__["depth"] = default
-        plugins.construction("mine", source="me")(trees)
+        starcast.construction("mine", source="me")(trees)
 
     return read
 
@@ -366,25 +364,6 @@ CASES = {
     **{f"plug-in: {name}": case for name, case in PLUGINS.items()},
     **{f"forest: {name}": case for name, case in FORESTS.items()},
 }
-
-
-@pytest.fixture
-def registries() -> Iterator[None]:
-    """Remove what a test declares."""
-    from starcast.collectives.catalogue import REGISTRIES
-    from starcast.plugins.origin import ORIGINS
-
-    owners: tuple[dict[Any, Any], ...] = (
-        CONSTRUCTIONS._entries,
-        FAMILIES,
-        ORIGINS,
-        REGISTRIES["broadcast"]._entries,
-    )
-    before = [dict(owner) for owner in owners]
-    yield
-    for owner, entries in zip(owners, before, strict=True):
-        owner.clear()
-        owner.update(entries)
 
 
 @pytest.mark.usefixtures("registries")

@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from starcast import plugins
+from starcast.catalogue import plugins
 from starcast.errors import InputError, LimitError, RejectedError, UnavailableError
 from starcast.records import Record, verify, witness_value
 from starcast.records.cut_bounds import certified_cut, round_cut

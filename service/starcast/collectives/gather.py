@@ -3,11 +3,10 @@
 Reference: Fragopoulou & Akl 1993, section 6.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 
-from starcast.collectives import scatter
-from starcast.collectives.algorithm import Algorithm
+import starcast.collectives.scatter  # noqa: F401 - declares what is reversed here
+from starcast.collectives.algorithm import REGISTRIES
 from starcast.collectives.model import Schedule
 from starcast.collectives.rows import Columns
 from starcast.errors import InputError
@@ -43,18 +42,15 @@ def reverse_schedule(schedule: Schedule) -> Schedule:
     return schedule.replace_rows(rows, collective=_REVERSED[schedule.collective])
 
 
-def gather_from_scatter(algorithm: Algorithm) -> Algorithm:
-    """Return the gather with the arguments, port models, trees and steps of a scatter."""
-    return replace(algorithm, collective="gather", build=_reverse_build(algorithm.build))
+def declare_gather(name: str) -> None:
+    """Declare the gather with the arguments, port models, trees and steps of a scatter."""
+    scatter = REGISTRIES["scatter"][name]
+
+    def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:
+        return reverse_schedule(scatter.build(topology, root, ports, **arguments))
+
+    REGISTRIES["gather"].register(replace(scatter, collective="gather", build=build))
 
 
-def _reverse_build(build: Callable[..., Schedule]) -> Callable[..., Schedule]:
-    def build_gather(
-        topology: Topology, root: int, ports: Ports, **arguments: int | str
-    ) -> Schedule:
-        return reverse_schedule(build(topology, root, ports, **arguments))
-
-    return build_gather
-
-
-ALGORITHMS = tuple(gather_from_scatter(algorithm) for algorithm in scatter.ALGORITHMS)
+for _name in ("balanced", "near-balanced", "perfectly-balanced", "one-port"):
+    declare_gather(_name)

@@ -336,19 +336,21 @@ def statements() -> list[str]:
     return [text for element in (*LABELS, *RELATIONSHIPS) for text in element.statements()]
 
 
+#: Families whose keys have their number here.
+_NUMBERED_FAMILIES = ("star", "nk-star", "hypercube")
+
+
 def first_key(topology: "Topology") -> int:
     """Return the key of a topology's node 0; the node of rank r has the key ``first_key + r``.
 
     The key is composed of the family, n in five bits, k in five bits and the rank: unlike a
     counter, it is the same in every store. S_{32,k} to S_{35,k}, which exceed five bits, use keys
-    with k > 0 of the next family, the hypercubes, which have no k. The family of a plug-in has the
-    numbers 1024 to 2047 and a k that follow from its name, whichever plug-ins are loaded.
+    with k > 0 of the next family, the hypercubes, which have no k. Any other family has the numbers
+    1024 to 2047 and a k that follow from its name, whichever plug-ins are loaded.
     """
-    from starcast.topologies.families import SHIPPED  # noqa: PLC0415 - queries need no numpy
-
     k = topology.k or 0
-    if topology.family in SHIPPED:
-        family = SHIPPED.index(topology.family)
+    if topology.family in _NUMBERED_FAMILIES:
+        family = _NUMBERED_FAMILIES.index(topology.family)
     else:
         high, k = divmod(crc32(topology.family.encode()) >> 17, 32)
         family = 1024 + high

@@ -10,8 +10,10 @@ from math import factorial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from starcast.errors import InputError
 from starcast.topologies import blocks, permutations
 from starcast.topologies.base import RankedValueReader, Topology, ValueReader, kept_table
+from starcast.topologies.families import family
 from starcast.topologies.permutations import Ranks
 from starcast.topologies.profiles import star_profile
 
@@ -112,3 +114,15 @@ class Star(Topology):
     def rank(self, label: str) -> int:
         """See `Topology.rank`."""
         return int(permutations.rank(permutations.parse(label, self.n)[None, :])[0])
+
+
+@family(
+    "star", pattern=r"S(\d+)", source="Akers & Krishnamurthy 1989", noun="star graphs",
+    spelling=f"S{SMALLEST} to S{LARGEST} for a star graph",
+)  # fmt: skip
+def _star(n: int) -> Star:
+    if not SMALLEST <= n <= LARGEST:
+        raise InputError(
+            f"the star graph S{n} is out of range", hint=f"n goes from {SMALLEST} to {LARGEST}"
+        )
+    return Star(n)

@@ -6,11 +6,11 @@ from functools import cache
 from typing import Any
 
 import starcast
+from starcast.catalogue.origin import load as load_plugins
 from starcast.collectives import Schedule, schedule
 from starcast.graph.artifacts import GraphArtifact, graph_artifact
 from starcast.graph.connection import Graph
 from starcast.graph.writer import BoltWriter, refresh_plans
-from starcast.plugins import load as load_plugins
 from starcast.support.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions
