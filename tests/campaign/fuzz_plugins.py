@@ -176,7 +176,10 @@ def declaration(draw: Random, _: Path) -> Case:
             collective, name, source=source, **options
         )
     else:
-        options = _options(draw, {"pattern": r"P(\d+)", "noun": "graphs"})
+        options = _options(
+            draw,
+            {"pattern": r"X(\d+)", "noun": "graphs", "group": "permutations", "sizes": range(2, 9)},
+        )
         result = _generators(draw)
         use = _use_family
         decorate = lambda: starcast.family(name, source=source, **options)  # noqa: E731
@@ -203,5 +206,5 @@ def _use_algorithm() -> None:
 
 
 def _use_family() -> None:
-    graph = starcast.topology("P3")
+    graph = starcast.topology("X3")
     _ = graph.diameter, graph.neighbours(2)

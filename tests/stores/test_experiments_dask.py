@@ -221,7 +221,7 @@ def test_plug_ins_are_sent_to_the_workers(
     design = Design(
         (
             Grid.from_json(
-                {"topology": ["P4", "S4"], "algorithm": ["forest(base=breadth-first)"]}
+                {"topology": ["R4", "S4"], "algorithm": ["forest(base=highest-ports)"]}
                 | {"segments": [1, 4], "message_bytes": ["64"]}
             ),
         )

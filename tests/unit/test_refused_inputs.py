@@ -280,14 +280,14 @@ def algorithm(columns: object = None, collective: Any = "broadcast", **options: 
     return read
 
 
-def family(generators: object = None, spec: str = "P3", **options: Any) -> Read:
+def family(generators: object = None, spec: str = "X3", **options: Any) -> Read:
     """Return the use of a family with some generators."""
 
     def read(_: Path) -> None:
         def graph(n: int) -> object:  # noqa: ARG001
             return generators
 
-        starcast.family("mine", **{"source": "me", "pattern": r"P(\d+)", **options})(graph)
+        starcast.family("mine", **{"source": "me", "pattern": r"X(\d+)", **options})(graph)
         topology(spec)
 
     return read
@@ -331,8 +331,19 @@ PLUGINS = {
     "a collective that is a list": Case(algorithm(collective=[]), "option 'collective'"),
     "ports that are a number": Case(algorithm(ports=1), "option 'ports'"),
     "a pattern that is a number": Case(family(pattern=5), "option 'pattern'"),
-    "a group that is not a number": Case(family(pattern=r"P(\w+)", spec="Px"), "is a number"),
-    "a group that is missing": Case(family(pattern=r"P(\d)?", spec="P"), "is a number"),
+    "a group that is not a number": Case(family(pattern=r"X(\w+)", spec="Xx"), "is a number"),
+    "a group that is missing": Case(family(pattern=r"X(\d)?", spec="X"), "raised TypeError"),
+    "a group that does not exist": Case(family(group="odd"), "the group of 'mine' is 'odd'"),
+    "a group that is a number": Case(family(group=5), "option 'group'"),
+    "sizes that are a list": Case(family(sizes=[3]), "option 'sizes'"),
+    "a size that is out of range": Case(family(sizes=range(4, 6)), "mine graph X3 is out of range"),
+    "an odd generator": Case(family([[2, 1, 3]], group="even permutations"), "is not a generator"),
+    "a sign too many": Case(
+        family([[-1, 2, 3], [1, -1, 2]], group="signed permutations"), "is not"
+    ),
+    "steps of a longer vector": Case(family([[1, 0]], group="residues"), "is not a generator"),
+    "steps that lead nowhere": Case(family([[3]], group="residues"), "is not a generator"),
+    "a side of one node": Case(family([[1]], "X1", group="residues"), "sides 1 are out of range"),
     "generators that raise": Case(family([[Raising()]]), "generators"),
 }
 

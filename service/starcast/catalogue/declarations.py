@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from types import NoneType
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -21,13 +22,16 @@ _KINDS: Mapping[Any, Literal["integer", "text"]] = {
 #: The options of the decorators, with their types and what to give.
 _OPTIONS: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(
-        ("collective", "source", "description", "noun", "pattern", "spelling"), ((str,), "a text")
+        ("collective", "source", "description", "noun", "pattern", "spelling", "group"),
+        ((str,), "a text"),
     ),
     **dict.fromkeys(
         ("families", "ports"), ((list, tuple, set, frozenset), "a list of texts")
     ),
     **dict.fromkeys(("one_tree_per_port", "partial"), ((bool, np.bool_), "True or False")),
     "smallest": ((int, np.integer), "a whole number"),
+    "sizes": ((range, NoneType), "a range"),
+    "exclusion": ((Callable,), "a function"),  # type: ignore[dict-item]
 }  # fmt: skip
 
 
@@ -40,7 +44,7 @@ def check_options(origin: Origin, subject: str, options: Mapping[str, Any]) -> N
     for option, value in options.items():
         types, expected = _OPTIONS[option]
         is_valid = isinstance(value, types) and (bool in types or not isinstance(value, bool))
-        if is_valid and isinstance(value, Collection):
+        if is_valid and isinstance(value, Collection) and range not in types:
             is_valid = all(isinstance(each, str) for each in value)
         if not is_valid:
             raise InputError(

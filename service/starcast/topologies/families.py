@@ -1,8 +1,10 @@
 """Families of topologies: how their specs are written, and how their members are built."""
 
+import inspect
 import re
 from collections.abc import Callable, Iterator
 from itertools import chain, product
+from typing import Literal
 
 from starcast.catalogue.declarations import Function, check_declaration
 from starcast.catalogue.entries import FAMILIES, Family
@@ -10,6 +12,12 @@ from starcast.catalogue.origin import Located, Origin, run_guarded
 from starcast.errors import InputError
 from starcast.topologies.base import Topology
 from starcast.topologies.cayley import CayleyGraph
+from starcast.topologies.groups import (
+    EvenPermutations,
+    Permutations,
+    Residues,
+    SignedPermutations,
+)
 
 #: The characters of a spec, for messages. Ids with specs appear in files of many formats, so a spec
 #: contains no character that one of them treats specially.
@@ -21,14 +29,36 @@ _FOREIGN = re.compile(r"\\[^dw.+,-]|[^A-Za-z0-9,._+\\()\[\]{}*?|^$-]")
 _GROUP = re.compile(r"\(\?(P<\w+>|[:=!])")
 
 
-def family(
-    name: str, *, pattern: str, source: str, noun: str = "", spelling: str = ""
-) -> Callable[[Function], Function]:
-    r"""Declare a function as a family of Cayley graphs of permutations.
+#: The groups of families by name; None is that of residues, whose sides are the numbers of a spec.
+_GROUPS: dict[str, type[Permutations] | None] = {
+    "permutations": Permutations,
+    "even permutations": EvenPermutations,
+    "signed permutations": SignedPermutations,
+    "residues": None,
+}
 
-    The function is called with the numbers in a spec, and returns the generators as permutations of
-    the positions 1..n. A node x is linked to (x[g_1], .., x[g_n]) for every generator g, over the
-    ports 2, 3, ... in the order of the generators. Inverses of generators must be generators.
+
+def family(
+    name: str,
+    *,
+    pattern: str,
+    source: str,
+    noun: str = "",
+    spelling: str = "",
+    group: Literal[
+        "permutations", "even permutations", "signed permutations", "residues"
+    ] = "permutations",
+    sizes: range | None = None,
+) -> Callable[[Function], Function]:
+    r"""Declare a function as a family of Cayley graphs.
+
+    The function is called with the numbers in a spec, and returns the generators, by default as
+    permutations of the positions 1..n. A node x is linked to (x[g_1], .., x[g_n]) for every
+    generator g, over the ports 2, 3, ... in the order of the generators. Inverses of generators
+    must be generators.
+
+    Of ``signed permutations``, a negative position also changes the sign of what it moves. Nodes of
+    ``residues`` are vectors modulo the numbers in the spec, and generators are steps.
 
     Args:
         name: lower-case words joined by hyphens.
@@ -37,29 +67,46 @@ def family(
             hyphens, whatever else the pattern matches.
         source: the paper that defines the family.
         noun: what the graphs are, in the plural, for messages.
-        spelling: how a spec is written, for messages; by default the pattern.
+        spelling: how a spec is written, for messages; by default the pattern, or with sizes
+            ``P2 to P12 for a pancake graph``.
+        group: the group of which each graph has all elements as nodes.
+        sizes: the first numbers that a spec may have; by default all.
 
     Raises:
-        InputError: the name is taken, or the pattern is malformed or matches specs of others.
+        InputError: the name is taken, an option is malformed, or the pattern matches specs of
+            other families.
     """
 
     def decorate(function: Function) -> Function:
         origin = check_declaration(
-            "family", name, function, pattern=pattern, source=source, noun=noun, spelling=spelling
-        )
+            "family", name, function, pattern=pattern, source=source, noun=noun, spelling=spelling,
+            group=group, sizes=sizes,
+        )  # fmt: skip
+        if group not in _GROUPS:
+            raise InputError(
+                f"{origin}: the group of '{name}' is {group!r}",
+                hint=f"give one of {', '.join(_GROUPS)}",
+            )
         subject = f"the family '{name}'"
+        many = noun or f"{name} graphs"
 
         def build(spec: str, *numbers: int) -> Topology:
+            if sizes is not None and numbers[0] not in sizes:
+                first = next(iter(inspect.signature(function).parameters))
+                raise InputError(
+                    f"the {many[:-1]} {spec} is out of range",
+                    hint=f"{first} goes from {sizes[0]} to {sizes[-1]}",
+                )
             built = run_guarded(subject, origin, lambda: function(*numbers))
             if isinstance(built, Topology):
                 return built
             with Located(subject, origin):
-                return CayleyGraph(spec, name, built)
+                return CayleyGraph(spec, name, built, _GROUPS[group] or Residues(numbers))
 
         entry = Family(
-            name=name, source=source, origin=origin, build=build,
+            name=name, source=source, origin=origin, build=build, noun=many,
             pattern=_compile_pattern(name, pattern, origin),
-            noun=noun or f"{name} graphs", spelling=spelling or pattern,
+            spelling=spelling or (_spell(pattern, many, sizes) if sizes else pattern),
         )  # fmt: skip
         FAMILIES.register(entry)
         return function
@@ -95,21 +142,27 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
     shipped = [each for each in FAMILIES.values() if each.origin.is_shipped and each.name != name]
     taken = next(filter(compiled.fullmatch, chain.from_iterable(map(_examples, shipped))), None)
     if taken is not None:
-        letters = dict.fromkeys(each.pattern.pattern[0] for each in shipped)
+        letters = [each.pattern.pattern.partition("(")[0] for each in shipped]
         raise InputError(
             f"the family '{name}' ({origin}): the pattern '{pattern}' matches '{taken}', a spec"
             " that is shipped",
-            hint=f"begin the specs with other letters than {' and '.join(letters)}",
+            hint=f"begin the specs with other letters than {', '.join(dict.fromkeys(letters))}",
         )
     return compiled
 
 
+def _spell(pattern: str, noun: str, sizes: range) -> str:
+    """Return how a spec with one number is written: ``P2 to P12 for a pancake graph``."""
+    letters = pattern.partition("(")[0]
+    article = "an" if noun[0] in "aeiou" else "a"
+    return f"{letters}{sizes[0]} to {letters}{sizes[-1]} for {article} {noun[:-1]}"
+
+
 def _examples(shipped: Family) -> Iterator[str]:
-    """Yield specs of a family, with many first numbers."""
-    *texts, last = re.split(r"\(.*?\)", shipped.pattern.pattern)
-    for first, other in product(range(1, 36), (1, 2)):
-        numbers = [first, *[other] * (len(texts) - 1)]
-        yield "".join(f"{text}{number}" for text, number in zip(texts, numbers, strict=True)) + last
+    """Yield specs of a family with other numbers than that with which its spelling begins."""
+    first, *later = re.findall(r"\D+", shipped.spelling.split()[0])
+    for number, other in product(range(1, 36), (1, 2)):
+        yield f"{first}{number}" + "".join(f"{text}{other}" for text in later)
 
 
 def topology(spec: str) -> Topology:
@@ -129,16 +182,17 @@ def topology(spec: str) -> Topology:
     text = str(spec)
     for entry in FAMILIES.values() if _SPEC.fullmatch(text) else ():
         if match := entry.pattern.fullmatch(text):
+            groups = [group for group in match.groups() if group is not None]
             try:
-                numbers = [int(group) for group in match.groups()]
-            except (TypeError, ValueError):  # of the pattern of a plug-in
+                numbers = [int(group) for group in groups]
+            except ValueError:  # of the pattern of a plug-in
                 raise InputError(
                     f"'{text}' matches the pattern of the family '{entry.name}', but not each of"
                     " its groups is a number",
                     hint=f"write {entry.spelling}, or correct the plug-in's pattern",
                 ) from None
             # A topology has one spec: S05 is not another name of S5.
-            if tuple(map(str, numbers)) == match.groups():
+            if [str(number) for number in numbers] == groups:
                 built: Topology = entry.build(text, *numbers)
                 return built
     spellings = ", ".join(entry.spelling for entry in FAMILIES.values())

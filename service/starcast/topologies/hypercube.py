@@ -98,11 +98,7 @@ class Hypercube(Topology):
 
 @family(
     "hypercube", pattern=r"Q(\d+)", source="Johnsson & Ho 1989", noun="hypercubes",
-    spelling=f"Q{SMALLEST} to Q{LARGEST} for a hypercube",
+    sizes=range(SMALLEST, LARGEST + 1),
 )  # fmt: skip
 def _hypercube(d: int) -> Hypercube:
-    if not SMALLEST <= d <= LARGEST:
-        raise InputError(
-            f"the hypercube Q{d} is out of range", hint=f"d goes from {SMALLEST} to {LARGEST}"
-        )
     return Hypercube(d)

@@ -162,14 +162,9 @@ def _along_clique(n: int, rows: Perms, steps: int | NDArray[np.intp]) -> NDArray
 
 @family(
     "nk-star", pattern=r"S(\d+),(\d+)", source="Li, Chen, Xiang & Yao", noun="(n,k)-stars",
-    spelling="S6,3 for an (n,k)-star",
+    spelling="S6,3 for an (n,k)-star", sizes=range(SMALLEST, LARGEST + 1),
 )  # fmt: skip
 def _nk_star(n: int, k: int) -> NkStar:
-    if not SMALLEST <= n <= LARGEST:
-        raise InputError(
-            f"the (n,k)-star S{n},{k} is out of range",
-            hint=f"n goes from {SMALLEST} to {LARGEST}",
-        )
     if not 1 <= k <= n - 1:
         raise InputError(
             f"the (n,k)-star S{n},{k} is out of range",

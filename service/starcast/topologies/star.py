@@ -10,7 +10,6 @@ from math import factorial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast.errors import InputError
 from starcast.topologies import blocks, permutations
 from starcast.topologies.base import RankedValueReader, Topology, ValueReader, kept_table
 from starcast.topologies.families import family
@@ -118,11 +117,7 @@ class Star(Topology):
 
 @family(
     "star", pattern=r"S(\d+)", source="Akers & Krishnamurthy 1989", noun="star graphs",
-    spelling=f"S{SMALLEST} to S{LARGEST} for a star graph",
+    sizes=range(SMALLEST, LARGEST + 1),
 )  # fmt: skip
 def _star(n: int) -> Star:
-    if not SMALLEST <= n <= LARGEST:
-        raise InputError(
-            f"the star graph S{n} is out of range", hint=f"n goes from {SMALLEST} to {LARGEST}"
-        )
     return Star(n)

@@ -23,6 +23,7 @@ from starcast.trees import (  # noqa: F401
     nk_multiple,
     binomial,
     optimal_edge_disjoint,
+    breadth_first,
 )
 
 # isort: on

@@ -76,6 +76,7 @@ def construction(
         origin = check_declaration(
             "construction", name, function, families, source=source, description=description,
             one_tree_per_port=one_tree_per_port, partial=partial, smallest=smallest,
+            exclusion=exclusion,
         )  # fmt: skip
 
         def build(topology: Topology, root: int, **arguments: Any) -> Forest:

@@ -8,9 +8,9 @@ from starcast.trees.construction import single_trees as all_single_trees
 
 
 def single_trees(topology: Topology) -> tuple[str, ...]:
-    """Return the names of the shipped constructions of a single spanning tree."""
-    names = all_single_trees(topology)
-    return tuple(name for name in names if CONSTRUCTIONS[name].origin.is_shipped)
+    """Return the names of the shipped constructions of a single spanning tree on its family."""
+    entries = (CONSTRUCTIONS[name] for name in all_single_trees(topology))
+    return tuple(entry.name for entry in entries if entry.origin.is_shipped and entry.families)
 
 
 def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
