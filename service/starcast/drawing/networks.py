@@ -10,12 +10,11 @@ import numpy as np
 
 from starcast.drawing.layouts import (
     DESCRIPTIONS,
-    check_name,
-    default_layout,
+    choose_layout,
     layout,
-    torus_periods,
 )
 from starcast.drawing.layouts.order import nearest_distance
+from starcast.drawing.layouts.torus import PERIODS
 from starcast.drawing.scene import (
     ACCENT,
     BOX_HEIGHT,
@@ -66,7 +65,7 @@ class Frame:
     def __init__(self, topology: Topology, name: str | None, panels: int) -> None:
         check_size(topology, panels)
         self.topology = topology
-        self.layout = default_layout(topology) if name is None else check_name(name)
+        self.layout = choose_layout(topology, name)
         self.labels = topology.labels().tolist()
         points = layout(topology, self.layout).astype(np.float64) @ np.array([1, 1j])
         gap = nearest_distance(points)
@@ -77,10 +76,10 @@ class Frame:
             scale = (box.real + _LINK) / gap
         else:
             scale = (_PANEL if panels > 1 else _WIDEST) / max(extent.real, extent.imag, gap)
-        periods = torus_periods(self.layout)
-        self._periods = None if periods is None else periods @ np.array([1, 1j]) * scale
+        is_torus = self.layout == "torus"
+        self._periods = PERIODS @ np.array([1, 1j]) * scale if is_torus else None
         border = box / 2 if has_boxes else 8 + 8j
-        if periods is not None:  # room for the links that leave the picture
+        if is_torus:  # room for the links that leave the picture
             border += _CUT * scale * (1 + 1j)
         corner = complex(points.real.min(), points.imag.min())
         self._points = (points - corner) * scale + border
@@ -101,18 +100,17 @@ class Frame:
     @cached_property
     def background(self) -> Stroke:
         """All links, faintly."""
-        curves: list[Curve] = []
-        for port in self.topology.ports:
-            for sender, receiver in self._links(port):
-                curves += self.curves(sender, receiver)
+        curves = [curve for stroke in self.coloured_links() for curve in stroke.curves]
         return Stroke(curves, LINE, 0.8)
 
     def coloured_links(self) -> list[Stroke]:
-        """Return every link once, in the colour of its port."""
+        """Return every link once, from the lower rank, in the colour of its port."""
         strokes = []
         for port in self.topology.ports:
             colour, dashes = style(self.topology, port)
-            for sender, receiver in self._links(port):
+            neighbours = self.topology.neighbours(port)
+            for sender in np.flatnonzero(np.arange(self.topology.nodes) < neighbours).tolist():
+                receiver = int(neighbours[sender])
                 title = f"{self.labels[sender]} -{port}- {self.labels[receiver]}"
                 curves = self.curves(sender, receiver)
                 strokes.append(Stroke(curves, colour, 1.5, title, dashes=dashes))
@@ -146,12 +144,6 @@ class Frame:
         tail, tip = join(start, end._replace(center=end.center + over), shift=shift)
         part = _CUT * (tip - tail)
         return [(tail, tail + part), (tip - over - part, tip - over)]
-
-    def _links(self, port: int) -> list[tuple[int, int]]:
-        """Return the links of a port, each once, from the lower rank."""
-        neighbours = self.topology.neighbours(port)
-        senders = np.flatnonzero(np.arange(self.topology.nodes) < neighbours)
-        return list(zip(senders.tolist(), neighbours[senders].tolist(), strict=True))
 
     def _shift_over_border(self, sender: int, receiver: int) -> complex:
         """Return the translation to the nearest image of the receiver; 0 except on a torus."""

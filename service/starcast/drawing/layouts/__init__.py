@@ -15,9 +15,9 @@ from starcast.drawing.layouts.levels import place_on_levels
 from starcast.drawing.layouts.necklaces import place_necklaces
 from starcast.drawing.layouts.order import nearest_distance
 from starcast.drawing.layouts.substars import place_by_substars
-from starcast.drawing.layouts.torus import PERIODS, place_on_torus
+from starcast.drawing.layouts.torus import place_on_torus
 from starcast.errors import InputError, LimitError
-from starcast.support.vocabulary import LAYOUT_NAMES, LayoutName
+from starcast.support.vocabulary import LayoutName
 from starcast.topologies import Topology, as_topology
 
 Positions = NDArray[np.float32]
@@ -62,24 +62,35 @@ def layouts(topology: str | Topology) -> tuple[LayoutName, ...]:
     return tuple(names)
 
 
-def default_layout(topology: str | Topology) -> LayoutName:
-    """Return the name of the layout that is shown if none is named."""
-    return layouts(topology)[0]
+def choose_layout(topology: Topology, name: str | None) -> LayoutName:
+    """Return the layout of a topology with a name, by default the first.
+
+    Raises:
+        InputError: the topology has no such layout.
+    """
+    names = layouts(topology)
+    if name is None:
+        return names[0]
+    for known in names:
+        if name == known:
+            return known
+    raise InputError(
+        f"{topology.spec} has no layout '{name}'", hint=f"its layouts are {', '.join(names)}"
+    )
 
 
-def layout(topology: str | Topology, name: str | None = None, root: int | str = 0) -> Positions:
+def layout(topology: str | Topology, name: str | None = None) -> Positions:
     """Return the positions of the nodes in a layout.
 
     Args:
         topology: a topology or its spec.
         name: one of `layouts`; by default the first.
-        root: label or rank of the node at the position of the identity.
 
     Returns:
         float32 ``[nodes, 2]``, read-only. Two nodes coincide only in a quotient.
 
     Raises:
-        InputError: the topology has no such layout, or no such root.
+        InputError: the topology has no such layout.
         LimitError: the topology has more than `MOST_NODES` nodes.
 
     Example:
@@ -87,42 +98,15 @@ def layout(topology: str | Topology, name: str | None = None, root: int | str = 
         (120, 2)
     """
     network = as_topology(topology)
-    names = layouts(network)
-    chosen = check_name(name or names[0])
-    if chosen not in names:
-        raise InputError(
-            f"{network.spec} has no layout '{chosen}'", hint=f"its layouts are {', '.join(names)}"
-        )
+    chosen = choose_layout(network, name)
     if network.nodes > MOST_NODES:
         raise LimitError(
             f"{network.spec} has {network.nodes:,} nodes, and layouts have at most {MOST_NODES:,}",
             hint="choose a smaller topology, such as S9",
         )
-    positions = _LAYOUTS[chosen](network)
-    if network.node(root) != 0:
-        moved = np.empty_like(positions)
-        moved[network.translation(root)] = positions
-        positions = moved
-    fixed = np.ascontiguousarray(positions, dtype=np.float32)
-    fixed.flags.writeable = False
-    return fixed
-
-
-def check_name(name: str) -> LayoutName:
-    """Return the name of a layout.
-
-    Raises:
-        InputError: no topology has such a layout.
-    """
-    for known in LAYOUT_NAMES:
-        if name == known:
-            return known
-    raise InputError(f"unknown layout '{name}'", hint=f"the layouts are {', '.join(LAYOUT_NAMES)}")
-
-
-def torus_periods(name: str) -> NDArray[np.float64] | None:
-    """Return the two translations that map a layout to itself, ``[2, 2]``; None if it has none."""
-    return PERIODS if name == "torus" else None
+    positions = np.ascontiguousarray(_LAYOUTS[chosen](network), dtype=np.float32)
+    positions.flags.writeable = False
+    return positions
 
 
 def substar_groups(topology: Topology) -> NDArray[np.int64]:
