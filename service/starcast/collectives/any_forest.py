@@ -12,7 +12,6 @@ from starcast import trees
 from starcast.collectives import allgather, scatter
 from starcast.collectives.algorithm import MESSAGES, SEGMENTS, Algorithm, Arguments
 from starcast.collectives.broadcast import build_pipeline
-from starcast.collectives.gather import gather_from_scatter
 from starcast.collectives.injection_order import Units
 from starcast.collectives.model import Schedule
 from starcast.registry import Argument
@@ -122,10 +121,8 @@ def _algorithm(
     )  # fmt: skip
 
 
-_SCATTER = _algorithm("scatter", MESSAGES, _build_scatter)
 ALGORITHMS = (
     _algorithm("broadcast", SEGMENTS, _build_broadcast),
     _algorithm("allgather", SEGMENTS, _build_allgather),
-    _SCATTER,
-    gather_from_scatter(_SCATTER),
+    _algorithm("scatter", MESSAGES, _build_scatter),
 )

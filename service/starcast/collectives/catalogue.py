@@ -7,12 +7,13 @@ from starcast.collectives import (
     broadcast,
     edge_disjoint,
     exact,
-    gather,
     recorded,
     scatter,
     substar_doubling,
+    yardsticks,
 )
 from starcast.collectives.algorithm import Algorithm, Arguments
+from starcast.collectives.allreduce import allreduce_algorithm
 from starcast.collectives.model import (
     BYTES_PER_ROW,
     COLLECTIVES,
@@ -20,6 +21,7 @@ from starcast.collectives.model import (
     Schedule,
     check_collective,
 )
+from starcast.collectives.reversal import REVERSED, reverse_algorithm
 from starcast.errors import InputError, LimitError
 from starcast.registry import Registry
 from starcast.support.spec_syntax import parse_spec
@@ -30,12 +32,19 @@ REGISTRIES: dict[str, Registry[Algorithm]] = {
     collective: Registry(f"{collective} algorithm") for collective in COLLECTIVES
 }
 _MODULES = (
-    *(broadcast, allgather, scatter, gather, alltoall, exact, edge_disjoint),
-    *(recorded, substar_doubling, any_forest),
+    *(broadcast, allgather, scatter, alltoall, exact, edge_disjoint),
+    *(recorded, substar_doubling, yardsticks, any_forest),
 )
 for _module in _MODULES:
     for _algorithm in _module.ALGORITHMS:
         REGISTRIES[_algorithm.collective].register(_algorithm)
+for _collective, _reversed in REVERSED.items():
+    for _algorithm in REGISTRIES[_collective].values():
+        REGISTRIES[_reversed].register(reverse_algorithm(_algorithm))
+# An allgather and a broadcast of one name make one allreduce: of the allgather, which is shorter.
+_HALVES = {**REGISTRIES["broadcast"], **REGISTRIES["allgather"]}
+for _algorithm in _HALVES.values():
+    REGISTRIES["allreduce"].register(allreduce_algorithm(_algorithm))
 
 
 def algorithms(collective: str | None = None) -> tuple[Algorithm, ...]:
@@ -98,7 +107,7 @@ def schedule(
 
     Args:
         topology: a `Topology` or its spec, such as ``S5``.
-        collective: ``broadcast``, ``allgather``, ``scatter``, ``gather`` or ``alltoall``.
+        collective: one of the collectives, such as ``broadcast`` or ``allreduce``.
         algorithm: the name of one of `algorithms`; its arguments can follow in parentheses:
             ``edge-disjoint(copies=2)``.
         ports: ``all`` (a node may use all its ports in a step) or ``one`` (it may send one packet

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from starcast.collectives import edge_disjoint_broadcast as broadcasts
 from starcast.collectives import edge_disjoint_personalized as personalized
 from starcast.collectives.algorithm import COPIES, MESSAGES, Algorithm, Arguments
-from starcast.collectives.gather import gather_from_scatter
 from starcast.collectives.model import Schedule
 from starcast.support.vocabulary import Collective
 from starcast.topologies import Topology
@@ -57,7 +56,6 @@ def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
     return messages * copies * level_sum(topology)
 
 
-_SCATTER = _algorithm("scatter", "section 4.5", personalized.build_scatter, _count_scatter_rows)
 ALGORITHMS = (
     _algorithm(
         "broadcast", "sections 4.2 and 4.3", broadcasts.build_broadcast, _count_broadcast_rows
@@ -69,7 +67,6 @@ ALGORITHMS = (
         lambda *_: "edge-disjoint-binomial", smallest=1,
     ),
     _algorithm("allgather", "section 4.4", broadcasts.build_allgather, _count_broadcast_rows),
-    _SCATTER,
-    gather_from_scatter(_SCATTER),
+    _algorithm("scatter", "section 4.5", personalized.build_scatter, _count_scatter_rows),
     _algorithm("alltoall", "section 4.6", personalized.build_alltoall, _count_alltoall_rows),
 )  # fmt: skip
