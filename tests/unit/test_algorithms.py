@@ -13,7 +13,7 @@ from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLLECTIVES, COLUMNS, MULTI_SOURCE
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from starcast.trees.catalogue import single_trees
+from starcast.trees.construction import single_trees
 from support.meeting import refused
 
 #: S4 is the smallest star on which all constructions and algorithms differ, so it comes first.

@@ -6,28 +6,17 @@ JPDC 69(2), 2009; E. Chan, M. Heimlich, A. Purkayastha and R. van de Geijn, "Col
 communication: theory, practice, and experience", CCPE 19(13), 2007.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.algorithm import REGISTRIES, Algorithm, Arguments
 from starcast.collectives.model import Schedule
 from starcast.collectives.reversal import reverse_schedule
 from starcast.collectives.rows import Integers, concatenate_rows
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
-
-
-def allreduce_algorithm(algorithm: Algorithm) -> Algorithm:
-    """Return the allreduce whose second half is an allgather or a broadcast."""
-    return replace(
-        algorithm,
-        collective="allreduce",
-        build=_allreduce_build(algorithm.build),
-        rows=lambda topology, arguments: 2 * algorithm.rows(topology, arguments),
-    )
 
 
 def build_allreduce(spread: Schedule) -> Schedule:
@@ -100,8 +89,20 @@ def _busy(schedule: Schedule) -> list[NDArray[np.bool_]]:
     return busy
 
 
-def _allreduce_build(build: Callable[..., Schedule]) -> Callable[..., Schedule]:
-    def build_both(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:
-        return build_allreduce(build(topology, root, ports, **arguments))
+def _declare_allreduce(algorithm: Algorithm) -> None:
+    """Declare the allreduce whose second half is an allgather or a broadcast."""
 
-    return build_both
+    def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:
+        return build_allreduce(algorithm.build(topology, root, ports, **arguments))
+
+    def count_rows(topology: Topology, arguments: Arguments) -> int:
+        return 2 * algorithm.rows(topology, arguments)
+
+    REGISTRIES["allreduce"].register(
+        replace(algorithm, collective="allreduce", build=build, rows=count_rows)
+    )
+
+
+# An allgather and a broadcast of one name make one allreduce, that of the allgather.
+for _algorithm in {**REGISTRIES["broadcast"], **REGISTRIES["allgather"]}.values():
+    _declare_allreduce(_algorithm)

@@ -1,50 +1,31 @@
 """The algorithms by collective and name, and `schedule`, which runs them."""
 
-from starcast.collectives import (
-    allgather,
-    alltoall,
-    any_forest,
+# Each module declares its algorithms; they are listed in this order.
+# isort: off
+from starcast.collectives import (  # noqa: F401
     broadcast,
-    edge_disjoint,
-    exact,
-    recorded,
+    allgather,
+    allgather_units,
+    allgather_nk,
     scatter,
+    alltoall,
+    exact,
+    edge_disjoint_broadcast,
+    edge_disjoint_personalized,
+    recorded,
     substar_doubling,
     yardsticks,
+    any_forest,
+    reversal,
+    allreduce,
 )
-from starcast.collectives.algorithm import Algorithm, Arguments
-from starcast.collectives.allreduce import allreduce_algorithm
-from starcast.collectives.model import (
-    BYTES_PER_ROW,
-    COLLECTIVES,
-    MAX_ROWS,
-    Schedule,
-    check_collective,
-)
-from starcast.collectives.reversal import REVERSED, reverse_algorithm
+
+# isort: on
+from starcast.collectives.algorithm import REGISTRIES, Algorithm, Arguments
+from starcast.collectives.model import BYTES_PER_ROW, MAX_ROWS, Schedule, check_collective
 from starcast.errors import InputError, LimitError
-from starcast.registry import Registry
 from starcast.support.spec_syntax import parse_spec
 from starcast.topologies import Topology, as_topology
-
-#: A registry of algorithms for each collective.
-REGISTRIES: dict[str, Registry[Algorithm]] = {
-    collective: Registry(f"{collective} algorithm") for collective in COLLECTIVES
-}
-_MODULES = (
-    *(broadcast, allgather, scatter, alltoall, exact, edge_disjoint),
-    *(recorded, substar_doubling, yardsticks, any_forest),
-)
-for _module in _MODULES:
-    for _algorithm in _module.ALGORITHMS:
-        REGISTRIES[_algorithm.collective].register(_algorithm)
-for _collective, _reversed in REVERSED.items():
-    for _algorithm in REGISTRIES[_collective].values():
-        REGISTRIES[_reversed].register(reverse_algorithm(_algorithm))
-# An allgather and a broadcast of one name make one allreduce: of the allgather, which is shorter.
-_HALVES = {**REGISTRIES["broadcast"], **REGISTRIES["allgather"]}
-for _algorithm in _HALVES.values():
-    REGISTRIES["allreduce"].register(allreduce_algorithm(_algorithm))
 
 
 def algorithms(collective: str | None = None) -> tuple[Algorithm, ...]:

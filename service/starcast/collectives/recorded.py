@@ -9,11 +9,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from starcast.collectives.algorithm import MESSAGES, Algorithm
+from starcast.collectives.algorithm import Messages, algorithm
 from starcast.collectives.broadcast import build_rounds
 from starcast.collectives.model import Schedule, build_schedule
 from starcast.collectives.rows import concatenate_rows
-from starcast.collectives.yardsticks import count_rows, rotate_messages
+from starcast.collectives.yardsticks import rotate_messages
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 
@@ -34,13 +34,23 @@ def _missing_reason(problem: str, topology: Topology) -> str | None:
     return missing_reason(problem, topology.spec, optimal=True)
 
 
+@algorithm(
+    "broadcast", "optimal", families=_FAMILIES, ports=["one"],
+    source="starcast: records of one-port-broadcast",
+    exclusion=partial(_missing_reason, _BROADCAST),
+)  # fmt: skip
 def _build_broadcast(topology: Topology, root: int, ports: Ports) -> Schedule:  # noqa: ARG001 - one-port only
     """Inform each node in the round of the record."""
     witness = _witness(_BROADCAST, topology)
     return build_rounds(topology, witness["parent_port"], witness["round"], root, "optimal")
 
 
-def _build_allgather(topology: Topology, root: int, ports: Ports, messages: int) -> Schedule:  # noqa: ARG001 - all sources are written out
+@algorithm(
+    "allgather", "hamiltonian-decomposition", families=_FAMILIES,
+    source="starcast: records of hamiltonian-decomposition",
+    exclusion=partial(_missing_reason, _CYCLES), sources=lambda topology, _ports: topology.nodes,
+)  # fmt: skip
+def _build_allgather(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:  # noqa: ARG001 - all sources are written out
     """Send each message both ways round a cycle, half of the nodes each way.
 
     With C cycles, message i takes cycle i mod C. The messages of a cycle follow each other, and the
@@ -65,24 +75,3 @@ def _build_allgather(topology: Topology, root: int, ports: Ports, messages: int)
         packets=False,
         root=0,
     )
-
-
-ALGORITHMS = (
-    Algorithm(
-        "broadcast", "optimal", _FAMILIES, ("one",), (),
-        "starcast: records of one-port-broadcast",
-        _build_broadcast,
-        rows=lambda topology, _: topology.nodes - 1,
-        forest_construction=lambda *_: None,
-        exclusion=partial(_missing_reason, _BROADCAST),
-    ),
-    Algorithm(
-        "allgather", "hamiltonian-decomposition", _FAMILIES, ("all",), (MESSAGES,),
-        "starcast: records of hamiltonian-decomposition",
-        _build_allgather,
-        rows=count_rows,
-        forest_construction=lambda *_: None,
-        exclusion=partial(_missing_reason, _CYCLES),
-        sources=lambda topology, _ports: topology.nodes,
-    ),
-)  # fmt: skip

@@ -5,12 +5,11 @@ contributions on their way to the root, which is a reduce; an allgather backward
 reduce-scatter (Bruck & Ho 1993, and Chan, Heimlich, Purkayastha & van de Geijn 2007, section 3).
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.algorithm import REGISTRIES, Algorithm
 from starcast.collectives.model import REDUCTIONS, Schedule
 from starcast.collectives.rows import Columns
 from starcast.errors import InputError
@@ -59,19 +58,16 @@ def reverse_schedule(schedule: Schedule) -> Schedule:
     return schedule.replace_rows(rows, collective=collective)
 
 
-def reverse_algorithm(algorithm: Algorithm) -> Algorithm:
-    """Return an algorithm reversed, with its arguments, port models, trees and steps."""
-    return replace(
-        algorithm,
-        collective=REVERSED[algorithm.collective],
-        build=_reverse_build(algorithm.build),
-    )
+def _declare_reversed(algorithm: Algorithm) -> None:
+    """Declare an algorithm reversed, with its arguments, port models, trees and steps."""
+
+    def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:
+        return reverse_schedule(algorithm.build(topology, root, ports, **arguments))
+
+    collective = REVERSED[algorithm.collective]
+    REGISTRIES[collective].register(replace(algorithm, collective=collective, build=build))
 
 
-def _reverse_build(build: Callable[..., Schedule]) -> Callable[..., Schedule]:
-    def build_reversed(
-        topology: Topology, root: int, ports: Ports, **arguments: int | str
-    ) -> Schedule:
-        return reverse_schedule(build(topology, root, ports, **arguments))
-
-    return build_reversed
+for _collective in REVERSED:
+    for _algorithm in REGISTRIES[_collective].values():
+        _declare_reversed(_algorithm)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import trees
-from starcast.collectives.algorithm import MESSAGES, Algorithm, Arguments
+from starcast.collectives.algorithm import Messages, algorithm
 from starcast.collectives.model import Schedule, build_schedule
 from starcast.collectives.rows import Columns, concatenate_rows, flood_units
 from starcast.support.integers import ceil_div
@@ -68,7 +68,13 @@ def rotate_messages(
     return parts
 
 
-def _build_ring(topology: Topology, root: int, ports: Ports, messages: int) -> Schedule:  # noqa: ARG001 - all sources are written out
+@algorithm(
+    "allgather", "ring", families=["star", "hypercube"], ports=["all", "one"],
+    source="Patarasuk & Yuan 2009",
+    exclusion=lambda topology: "two nodes have no cycle" if topology.nodes < 3 else None,
+    sources=lambda topology, _ports: topology.nodes,
+)  # fmt: skip
+def _build_ring(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:  # noqa: ARG001 - all sources are written out
     """Pass the messages of all nodes on along one Hamiltonian cycle."""
     parts = rotate_messages(topology, _cycle(topology), range(messages), messages, ports)
     return build_schedule(
@@ -92,7 +98,12 @@ def _cycle(topology: Topology) -> NDArray[np.uint8]:
     return np.append(np.uint8(topology.n + 1) - changed, np.uint8(1))
 
 
-def _build_doubling(topology: Topology, root: int, ports: Ports, messages: int) -> Schedule:
+@algorithm(
+    "allgather", "binomial", families=["hypercube"], ports=["one", "all"], smallest=1,
+    source="Thakur, Rabenseifner & Gropp 2005",
+    forest_construction=lambda *_: "binomial",
+)  # fmt: skip
+def _build_doubling(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:
     """Exchange everything that a node holds, with the neighbour across one dimension per step.
 
     The messages of one source travel down its binomial tree; a step crosses one dimension.
@@ -115,29 +126,3 @@ def _build_doubling(topology: Topology, root: int, ports: Ports, messages: int) 
         symmetric=True,
     )
     return schedule.translate(root)
-
-
-def count_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows of one source whose messages cross a link to every node."""
-    return int(arguments["messages"]) * (topology.nodes - 1)
-
-
-ALGORITHMS = (
-    Algorithm(
-        "allgather", "ring", ("star", "hypercube"), ("all", "one"), (MESSAGES,),
-        "Patarasuk & Yuan 2009",
-        _build_ring,
-        rows=count_rows,
-        forest_construction=lambda *_: None,
-        sources=lambda topology, _ports: topology.nodes,
-        exclusion=lambda topology: "two nodes have no cycle" if topology.nodes < 3 else None,
-    ),
-    Algorithm(
-        "allgather", "binomial", ("hypercube",), ("one", "all"), (MESSAGES,),
-        "Thakur, Rabenseifner & Gropp 2005",
-        _build_doubling,
-        rows=count_rows,
-        forest_construction=lambda *_: "binomial",
-        smallest=1,
-    ),
-)  # fmt: skip
