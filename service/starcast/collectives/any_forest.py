@@ -14,7 +14,6 @@ from starcast.catalogue.entries import Argument
 from starcast.collectives import allgather, scatter
 from starcast.collectives.algorithm import Arguments, Messages, Segments, algorithm
 from starcast.collectives.broadcast import build_pipeline
-from starcast.collectives.gather import declare_gather
 from starcast.collectives.injection_order import Units
 from starcast.collectives.model import Schedule
 from starcast.support.vocabulary import Ports
@@ -125,6 +124,3 @@ def _build_scatter(
         arguments={"base": base, "messages": messages},
     )
     return schedule if schedule.ports == ports else allgather.serialize_ports(schedule)
-
-
-declare_gather(NAME)

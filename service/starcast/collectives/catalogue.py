@@ -8,14 +8,16 @@ from starcast.collectives import (  # noqa: F401
     allgather_units,
     allgather_nk,
     scatter,
-    gather,
     alltoall,
     exact,
     edge_disjoint_broadcast,
     edge_disjoint_personalized,
     recorded,
     substar_doubling,
+    yardsticks,
     any_forest,
+    reversal,
+    allreduce,
 )
 
 # isort: on
@@ -86,7 +88,7 @@ def schedule(
 
     Args:
         topology: a `Topology` or its spec, such as ``S5``.
-        collective: ``broadcast``, ``allgather``, ``scatter``, ``gather`` or ``alltoall``.
+        collective: one of the collectives, such as ``broadcast`` or ``allreduce``.
         algorithm: the name of one of `algorithms`; its arguments can follow in parentheses:
             ``edge-disjoint(copies=2)``.
         ports: ``all`` (a node may use all its ports in a step) or ``one`` (it may send one packet

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from starcast import trees
 from starcast.collectives.algorithm import Arguments, Copies, Messages, algorithm
-from starcast.collectives.gather import declare_gather
 from starcast.collectives.injection_order import Units, order_furthest_first
 from starcast.collectives.model import Schedule
 from starcast.collectives.round_robin import assign_round_robin, build_copies_schedule
@@ -81,9 +80,6 @@ def _build_scatter(
         ports=ports,
         units=topology.nodes * messages,
     )
-
-
-declare_gather(NAME)
 
 
 def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> Units:

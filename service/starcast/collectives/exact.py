@@ -181,7 +181,7 @@ def _rows(
 
 def _repeat(once: Columns, rounds: int, topology: Topology) -> Columns:
     """Return the rows of several rounds of n-1 messages; a round takes t_n steps."""
-    repeated = Columns(*(np.tile(column, rounds) for column in once))
+    repeated = once.apply(lambda column: np.tile(column, rounds))
     round_number = np.repeat(np.arange(rounds, dtype=np.int32), len(once.step))
     return _delay(repeated, round_number, topology)
 
