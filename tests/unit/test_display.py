@@ -129,6 +129,6 @@ assert 'starcast.drawing' in sys.modules
 @pytest.mark.usefixtures("registries")
 def test_a_plug_in_s_family_is_shown_too() -> None:
     load_examples()
-    pancake: Topology = topology("P4")
-    assert str(pancake._repr_svg_()).startswith("<svg")
-    assert str(forest("P4", "breadth-first")._repr_svg_()).startswith("<svg")
+    graph: Topology = topology("R4")
+    assert str(graph._repr_svg_()).startswith("<svg")
+    assert str(forest("R4", "highest-ports")._repr_svg_()).startswith("<svg")

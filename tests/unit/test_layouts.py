@@ -129,5 +129,5 @@ def test_the_family_of_a_plug_in_is_placed_by_levels() -> None:
     from support.fix_plugins import load_examples
 
     load_examples()
-    assert layouts("P4") == ("levels",)
-    assert layout("P4").shape == (24, 2)
+    assert layouts("R4") == ("levels",)
+    assert layout("R4").shape == (24, 2)
