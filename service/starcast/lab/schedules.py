@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 AlgorithmName = Annotated["str | Path", Shell(str, completes="algorithms")]
 
 #: Endings of the files of rows that stand for an algorithm.
-_ROW_FILES = (".csv", ".goal")
+_ROW_FILES = (".csv", ".goal", ".xml")
 
 
 class ScheduleOptions(TypedDict, total=False):
