@@ -27,6 +27,7 @@ from starcast.support.progress import Silent
 from support.claim_runs import check_and_store
 from support.fix_cli import Starcast, name_store
 from support.fix_servers import empty, without_password
+from support.fix_store import HEAD, NEXT
 
 PROGRAMS = find_client_programs(18)
 
@@ -140,7 +141,7 @@ def test_a_backup_of_an_old_revision_is_restored_and_upgraded(
 ) -> None:
     add_revision()
     manifest = backup.restore(target, file, PROGRAMS)
-    assert (manifest.revision, sessions.current(target)) == ("0010", "0011")
+    assert (manifest.revision, sessions.current(target)) == (HEAD, NEXT)
     sessions.check(target)
     with target.connect() as connection:
         assert connection.scalar(text("select count(*) from run_summary")) == 4

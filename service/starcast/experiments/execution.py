@@ -209,6 +209,7 @@ def price_run(point: Point, execution: Execution) -> models.Run:
         figures = [] if simulation is None else _price(point, simulation, execution)
     return models.Run(
         **{axis: getattr(point, axis) for axis in AXES} | {"faults": list(point.faults)},
+        message_units=execution.message_units,
         missing=simulation.missing if simulation else 0,
         status="failed" if execution.error else "complete",
         error=execution.error,

@@ -89,6 +89,7 @@ else:
 class RunRecord(_Axes):
     """A run with its costs and its profile."""
 
+    message_units: Annotated[int, pydantic.Field(ge=1, le=_BIGINT)] | None = None
     missing: _Count
     status: Literal["complete", "failed"]
     error: str | None
