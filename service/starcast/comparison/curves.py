@@ -17,7 +17,7 @@ from starcast.comparison.compare import Comparison
 from starcast.comparison.matching import FIGURES, as_text, figure, value
 from starcast.comparison.networks import PARTS, axis_value
 from starcast.database import models
-from starcast.topologies import as_topology
+from starcast.topologies import as_topology, count_nodes
 
 #: The parameters that all runs of a panel share.
 AXES = tuple(axis for axis in QUESTION if axis != "message_bytes")
@@ -69,8 +69,9 @@ class Curve:
 
     @property
     def links(self) -> int:
-        """The number of directed links of its network."""
-        return 2 * as_topology(self.runs[0].topology).links
+        """The number of directed links of its network; 0 if its plug-in is not loaded."""
+        spec = self.runs[0].topology
+        return 2 * as_topology(spec).links if count_nodes(spec) else 0
 
     def spots(self, kind: str = "simulated") -> tuple[Spot, ...]:
         """Return the least time at each message size; of equal times that of fewer segments."""
@@ -221,7 +222,8 @@ class Panel:
             spots = [
                 spot for spot in curve.spots() if not common or spot.message_bytes == max(common)
             ]
-            runs.append((curve, spots[-1].run))
+            if curve.links:
+                runs.append((curve, spots[-1].run))
         return runs
 
 
@@ -294,7 +296,7 @@ def _samples(sizes: Sequence[Fraction]) -> list[Fraction]:
 
 def _order(question: _Key) -> tuple[Any, ...]:
     values = dict(zip(AXES, question, strict=True))
-    size = as_topology(values["topology"]).nodes if values["topology"] else 0
+    size = count_nodes(values["topology"]) if values["topology"] else 0
     return values["collective"], size, *(value for value in question if value is not None)
 
 

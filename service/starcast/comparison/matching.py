@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from starcast.axes.parameters import CHOICE, QUESTION
 from starcast.database import models
-from starcast.topologies import as_topology
+from starcast.topologies import count_nodes
 
 #: The pieces into which a message is cut. Segments are pieces of each tree's share.
 MESSAGE_UNITS, SEGMENTS = "message_units", "segments"
@@ -199,7 +199,7 @@ class _Points:
         """Return the key by which rows are sorted."""
         run = next(run for run in match.runs if run is not None)
         values = self.key(run, (*self.question, *self.choice))
-        size = as_topology(run.topology).nodes if "topology" in self.question else 0
+        size = count_nodes(run.topology) if "topology" in self.question else 0
         return size, *("" if value is None else value for value in values)
 
 

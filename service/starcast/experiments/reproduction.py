@@ -14,6 +14,7 @@ from starcast.experiments.design import describe_missing
 from starcast.experiments.execution import count_processes, execute_all, price_run
 from starcast.experiments.grid import group_by_structure
 from starcast.experiments.point import Point
+from starcast.plugins import require_plugins
 from starcast.simulator.step_profile import COLUMNS
 from starcast.support.progress import Reporter
 
@@ -69,6 +70,7 @@ def reproduce(
 
     Raises:
         NotFoundError: no such experiment or run is stored.
+        PluginMissingError: the plug-in that defines a run's algorithm is not loaded.
         LimitError: a point does not fit into memory.
     """
     with session(engine) as opened:
@@ -80,6 +82,8 @@ def reproduce(
             missing = describe_missing(experiment, runs)
             if missing:
                 reporter.say(missing)
+    for run in runs:
+        require_plugins(f"run {run.id}", (run.provenance or {}).get("plugins", {}))
     repetitions = []
     with reporter.task(f"repeating {name}", len(runs), "runs") as task:
         for repetition in _repeat(engine, runs, jobs, executor):

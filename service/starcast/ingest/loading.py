@@ -33,7 +33,6 @@ from starcast.ingest.artifacts import (
     Artifact,
     recorded_artifact,
     recorded_plugins,
-    require_plugins,
 )
 from starcast.ingest.stores import (
     LoadState,
@@ -43,6 +42,7 @@ from starcast.ingest.stores import (
     set_columns,
     set_state,
 )
+from starcast.plugins import require_plugins
 from starcast.support.progress import Reporter, Task
 from starcast.support.text import did_you_mean
 from starcast.support.vocabulary import LoadMethod

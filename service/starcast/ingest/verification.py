@@ -30,7 +30,6 @@ from starcast.graph.rows import Content
 from starcast.graph.schema import STORE, VERSION
 from starcast.ingest.artifacts import (
     Artifact,
-    PluginMissingError,
     artifact_from_id,
     forest_artifact,
     recorded_artifact,
@@ -38,7 +37,7 @@ from starcast.ingest.artifacts import (
 from starcast.ingest.loading import find_artifacts, is_well_formed
 from starcast.ingest.sample import WHOLE_STORE, Problem, Sample, compare_counts
 from starcast.ingest.stores import LoadState, Stores
-from starcast.plugins import find_changed
+from starcast.plugins import PluginMissingError, find_changed
 from starcast.support.progress import Reporter, Silent
 from starcast.support.table import Table
 from starcast.trees import Forest, constructions, forest

@@ -340,7 +340,7 @@ class Experiments(Connection):
             $ starcast experiment grid crossovers > crossovers.toml
         """
         from starcast.database import repository
-        from starcast.experiments.design import stored_design
+        from starcast.experiments.design import as_toml
 
         with self._session() as session:
             stored = repository.load_experiment(session, name)
@@ -349,7 +349,7 @@ class Experiments(Connection):
                     f"the experiment '{name}' is a collection of single runs without a grid",
                     hint=f"'starcast experiment show {name}' lists its runs",
                 )
-            return stored_design(stored).toml()
+            return as_toml(stored.grid)
 
     def export_experiment(
         self, *names: Annotated[str, Shell(completes="experiments", required=True)], out: OutFile

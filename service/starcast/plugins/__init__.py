@@ -8,10 +8,19 @@ is trusted: arrays are checked here, forests and schedules by their checkers.
 
 from starcast.plugins.declarations import algorithm, construction, family
 from starcast.plugins.loading import load, loadable
-from starcast.plugins.origin import ORIGINS, Provenance, describe_used, find_changed, find_missing
+from starcast.plugins.origin import (
+    ORIGINS,
+    PluginMissingError,
+    Provenance,
+    describe_used,
+    find_changed,
+    find_missing,
+    require_plugins,
+)
 
 __all__ = [
     "ORIGINS",
+    "PluginMissingError",
     "Provenance",
     "algorithm",
     "construction",
@@ -21,4 +30,5 @@ __all__ = [
     "find_missing",
     "load",
     "loadable",
+    "require_plugins",
 ]
