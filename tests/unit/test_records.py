@@ -1,6 +1,8 @@
 """Records: every shipped witness is checked, and a damaged or worse record is not accepted."""
 
+import re
 from dataclasses import replace
+from math import ceil, gcd, log2
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from starcast.records import (
     load_all,
     load_record,
     path_of,
+    published_values,
     save_record,
     shipped_folder,
     shipped_record,
@@ -26,6 +29,7 @@ from starcast.records import (
 )
 from starcast.records.listing import load_files
 from starcast.records.lrat import CHECKER
+from starcast.records.model import PROBLEMS
 from starcast.search import Budget, check_record, verify_bound
 from starcast.topologies import topology
 
@@ -40,6 +44,57 @@ SETTLED = {
     "fault-diameter": {"S4": 6, "S5": 7},
     "bisection-width": {"S4": 8, "S5": 40},
 }
+
+
+PUBLISHED = published_values()
+
+
+@by_id
+def test_a_record_is_at_least_as_good_as_what_is_published(record: Record) -> None:
+    if record.id in PUBLISHED:
+        sign = 1 if PROBLEMS[record.problem] == "least" else -1
+        assert sign * record.value <= sign * PUBLISHED[record.id].value
+
+
+def test_published_values_name_papers_of_the_bibliography_and_each_record_once() -> None:
+    root = Path(__file__).parents[2]
+    keys = set(re.findall(r"^@\w+\{(\w+),$", (root / "references.bib").read_text(), re.MULTILINE))
+    for each in PUBLISHED.values():
+        assert {each.source, *each.also, *re.findall(r"[a-z]+\d{4}", each.read)} <= keys
+    lines = re.findall(
+        r'^"(.*)" = \d+$', (root / "records/published.toml").read_text(), re.MULTILINE
+    )
+    assert sorted(lines) == sorted(PUBLISHED)
+
+
+@pytest.mark.parametrize("record_id", [name for name in PUBLISHED if "S1" not in name])
+def test_a_published_value_is_that_of_its_formula_or_of_an_execution(record_id: str) -> None:
+    """Cited values, and those read in abstracts, agree with the formulas of their statements."""
+    problem, spec, *_ = record_id.split(":")
+    graph, each = topology(spec), PUBLISHED[record_id]
+    names = [algorithm.name for algorithm in algorithms_on(graph, "broadcast")]
+    totient = sum(gcd(i, graph.n) == 1 for i in range(graph.n))
+    expected = {
+        "sheu1995": lambda: sum(ceil(log2(i)) for i in range(2, graph.n + 1)),
+        "farley1979": lambda: ceil(log2(graph.n)),
+        "li2007": lambda: min(
+            schedule(graph, "broadcast", name, "one").steps
+            for name in names
+            if name.startswith("nk-")
+        ),
+        "derakhshan2014": lambda: max(2 * totient // 9, graph.n // 5),
+        "derakhshan2015": lambda: totient // 2,
+        "aubert1982": lambda: graph.n // 2,
+        "fragopoulou1996": lambda: forest(graph, "edge-disjoint").height,
+        "johnsson1989": lambda: forest(graph, "edge-disjoint-binomial").height,
+        "tseng1997": lambda: forest(graph, "multiple").height,
+        "pai2019": lambda: 2,
+        "fragopoulou1993": lambda: 1,
+        "hussak2010": lambda: graph.degree // 2,
+        "hsu2003": lambda: 1,
+    }
+    assert each.value == expected[each.source]()
+    assert problem in PROBLEM_NAMES
 
 
 @pytest.mark.parametrize("record", SHIPPED, ids=[record.id for record in SHIPPED])

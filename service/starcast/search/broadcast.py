@@ -23,7 +23,6 @@ from starcast.search.problem import (
     OPEN,
     Decision,
     Method,
-    PaperValue,
     SearchProblem,
     TheoryBound,
 )
@@ -31,8 +30,6 @@ from starcast.topologies import Topology
 
 Neighbours = NDArray[np.int64]
 
-#: Algorithms of this project, not of the papers.
-_OWN = ("optimal", "substar-doubling")
 #: Nodes up to which rounds are matched, and starts of the random matchings.
 _MOST_NODES = 50_000
 _STARTS = 100
@@ -70,12 +67,12 @@ def _bound(graph: Topology) -> TheoryBound:
     )
 
 
-def _catalogue(graph: Topology, *omitted: str) -> list[tuple[Schedule, str]]:
-    """Return the one-port broadcasts of the catalogue, with their sources."""
+def _catalogue(graph: Topology) -> list[Schedule]:
+    """Return the one-port broadcasts of the catalogue, but not that of a record."""
     return [
-        (schedule(graph, "broadcast", algorithm.name, "one"), algorithm.source)
+        schedule(graph, "broadcast", algorithm.name, "one")
         for algorithm in algorithms_on(graph, "broadcast")
-        if "one" in algorithm.ports and algorithm.name not in omitted
+        if "one" in algorithm.ports and algorithm.name != "optimal"
     ]
 
 
@@ -87,7 +84,7 @@ def _table(graph: Topology) -> Neighbours:
 def _start(graph: Topology, budget: Budget) -> Witness:
     """Return matched rounds; on large topologies the best broadcast of the catalogue, if any."""
     if not _is_small(graph):
-        schedules = [each for each, _ in _catalogue(graph, "optimal") if each.units == 1]
+        schedules = [each for each in _catalogue(graph) if each.units == 1]
         if schedules:
             return _from_schedule(graph, min(schedules, key=lambda each: each.steps))
     chance = random.Random(budget.seed)  # noqa: S311 - not a secret
@@ -447,11 +444,6 @@ class OnePortBroadcast(SearchProblem):
 
     def bound(self) -> TheoryBound:
         return _bound(self.topology)
-
-    def papers(self) -> PaperValue | None:
-        catalogue = _catalogue(self.topology, *_OWN)
-        values = [PaperValue(each.steps, source) for each, source in catalogue]
-        return min(values, default=None)
 
     def start(self, budget: Budget) -> Witness:
         return _start(self.topology, budget)
