@@ -1,15 +1,22 @@
-"""The page of records: for each problem and topology what is published, and what is known."""
+"""The pages of records: for each problem and topology what is published, and what is known."""
 
-from collections.abc import Iterator
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from typing import Any
 
 from starcast.records import (
     Proof,
     Published,
     Record,
     load_all,
+    path_of,
     published_values,
     shipped_folder,
 )
+from starcast.records.listing import describe_evidence
 from starcast.search import PROBLEMS, SearchProblem
 from starcast.search.proofs import formula_of
 
@@ -19,6 +26,27 @@ _INTRODUCTION = """\
 The best known objects of seven problems, from the files in `records/`. `starcast search PROBLEM
 TOPOLOGY` starts from these records and improves them, and `starcast records show` prints one of
 them.
+
+## Use and cite
+
+Each problem has a page, and its table as CSV and JSON:
+
+{links}
+
+A record has an id that stays, such as `one-port-broadcast:S9`: the problem, the topology, and
+arguments if the problem has some. Its value can improve; the SHA-256 of the witness names the
+object itself. Cite the id, the first digits of the SHA-256, and starcast by `CITATION.cff`:
+
+> starcast {version}, record one-port-broadcast:S9 (19 rounds, optimal), witness {digest}.
+
+`records/check.py` checks all witnesses, or those of named files. It is one file of plain Python
+that shares no code with starcast and needs nothing else, so that two commands verify the records
+on another machine, from a clone or from the wheel:
+
+```sh
+python3 -m zipfile -e starcast-*.whl unpacked
+python3 unpacked/starcast/_shipped/records/check.py
+```
 
 A *witness* is an object with the stated value; it is checked from its definition by code that
 shares nothing with the searches (`starcast.records.checks`). A *bound* is a value that no object
@@ -75,9 +103,14 @@ _REMARKS = {
 The best published algorithms need the sum of ceil(log2 i), i = 2..n, rounds: 3, 5, 8, 11, 14, 17,
 21 on S_3 to S_9 (Akl, Qiu & Stojmenovic 1993; Mendia & Sarkar 1992; Sheu, Wu & Chen 1995, as
 Tseng & Sheu 1997 cite them in section 6.1). The recursive substars of Sheu, Liaw & Chen 1993 need
-n(n-1)/2. The least numbers on S_3 to S_7 are 3, 5, 8, 10 and 13: what is gained are one round on
-S_6 and one on S_7, and that no more can be gained. `broadcast:optimal` executes the optimal
-records.
+n(n-1)/2. The least numbers on S_3 to S_9 are 3, 5, 8, 10, 13, 16 and 19: the counting bound by
+degrees is met. This is one round less than published on S_6, S_7 and S_8, and two on S_9.
+`broadcast:optimal` executes the optimal records.
+
+A local search finds these broadcasts, that of S_9 in some seconds. All but the last few rounds
+are maximum matchings of informed with uninformed nodes. In the last rounds, a node that misses
+the message takes the cheapest place at a neighbour and frees the nodes in its way
+(`starcast.search.exchanges`).
 
 The counting bound by degrees is that of Liestman & Peters 1988 and of Fraigniaud & Lazard 1994,
 which Ivanova, Haugland & Tvedt 2023 generalize; they compute minimum broadcast times of any
@@ -108,7 +141,7 @@ its j-2 ports. A test executes the construction and compares.
   S_n: 28 instead of 17 on S_8.
 
 The records on S_{n,2} take ceil(log2 N) rounds or one more; S_{6,2} needs one more. No rule for all
-n is known, and none for S_n.""",
+n is known.""",
     "hamiltonian-decomposition": """\
 `allgather:hamiltonian-decomposition` sends messages round the cycles in both directions. For odd
 n and messages in multiples of (n-1)/2 it needs ceil(M(N-1)/(n-1)) steps, which is the lower bound:
@@ -145,14 +178,92 @@ abstract was read, which has no numbers for single n.""",
 }
 
 
+def pages() -> dict[str, Callable[[], str]]:
+    """Return the functions that make the pages and tables of records, by file."""
+    made: dict[str, Callable[[], str]] = {"records.md": page}
+    for problem in PROBLEMS:
+        made[f"records/{problem}.md"] = partial(problem_page, problem)
+        made[f"records/{problem}.csv"] = partial(problem_csv, problem)
+        made[f"records/{problem}.json"] = partial(problem_json, problem)
+    return made
+
+
 def page() -> str:
-    """Return the page of records."""
-    records = list(load_all(shipped_folder()))
-    parts = [f"# Records\n\n{NOTE}", _INTRODUCTION, *_proofs(records), _PAPERS]
+    """Return the page about all records."""
+    links = [
+        f"* [{name}](records/{name}.md): [CSV](records/{name}.csv), [JSON](records/{name}.json)"
+        for name in PROBLEMS
+    ]
+    cited = next(row for row in table_rows("one-port-broadcast") if row["topology"] == "S9")
+    introduction = _INTRODUCTION.format(
+        links="\n".join(links), version=cited["version"], digest=cited["sha256"][:12]
+    )
+    parts = [f"# Records\n\n{NOTE}", introduction, *_proofs(_records()), _PAPERS]
     for problem in PROBLEMS.values():
-        own = [record for record in records if record.problem == problem.name]
-        parts += _section(problem, own)
+        own = [record for record in _records() if record.problem == problem.name]
+        parts.append(f"## {problem.name}\n")
+        optimal = sum(record.optimal for record in own)
+        parts.append(
+            f"The {problem.question}: {len(own)} records, {optimal} of them optimal, on"
+            f" [a page of their own](records/{problem.name}.md).\n"
+        )
     return "\n".join([*parts, *_published()])
+
+
+def problem_page(name: str) -> str:
+    """Return the page of a problem."""
+    own = [record for record in _records() if record.problem == name]
+    links = (
+        f"The table as [CSV]({name}.csv) and [JSON]({name}.json); [all records](../records.md).\n"
+    )
+    return "\n".join([f"# {name}\n\n{NOTE}", links, *_section(PROBLEMS[name], own)])
+
+
+def problem_csv(name: str) -> str:
+    """Return the table of a problem as CSV."""
+    rows = table_rows(name)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, rows[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({**row, "arguments": json.dumps(row["arguments"])} for row in rows)
+    return text.getvalue()
+
+
+def problem_json(name: str) -> str:
+    """Return the table of a problem as JSON."""
+    return f"{json.dumps(table_rows(name), indent=1)}\n"
+
+
+def table_rows(name: str) -> list[dict[str, Any]]:
+    """Return a row for each record of a problem."""
+    return [_table_row(record) for record in _records() if record.problem == name]
+
+
+def _table_row(record: Record) -> dict[str, Any]:
+    path = path_of(shipped_folder(), record.problem, record.topology, record.arguments)
+    published = published_values().get(record.id)
+    return {
+        "id": record.id,
+        "problem": record.problem,
+        "topology": record.topology,
+        "arguments": dict(record.arguments),
+        "value": record.value,
+        "bound": record.bound,
+        "optimal": record.optimal,
+        "evidence": describe_evidence(record),
+        "reason": record.reason,
+        "published": published and published.value,
+        "published_by": published and " ".join((published.source, *published.also)),
+        "published_read": published and published.read,
+        "version": record.version,
+        **json.loads(path.read_text())["witness"],
+        "command": record.command,
+    }
+
+
+@cache
+def _records() -> list[Record]:
+    return list(load_all(shipped_folder()))
 
 
 def _published() -> Iterator[str]:
@@ -195,7 +306,6 @@ def _checker(proof: Proof) -> str:
 
 
 def _section(problem: type[SearchProblem], records: list[Record]) -> Iterator[str]:
-    yield f"## {problem.name}\n"
     yield f"The {problem.question}.\n"
     if problem.name in _REMARKS:
         yield f"{_REMARKS[problem.name]}\n"

@@ -37,7 +37,7 @@ SHIPPED = list(load_all(shipped_folder()))
 by_id = pytest.mark.parametrize("record", SHIPPED, ids=[record.id for record in SHIPPED])
 #: Known values, found independently of this code (design.md section 15).
 SETTLED = {
-    "one-port-broadcast": {"S3": 3, "S4": 5, "S5": 8, "S6": 10, "S7": 13},
+    "one-port-broadcast": {"S3": 3, "S4": 5, "S5": 8, "S6": 10, "S7": 13, "S8": 16, "S9": 19},
     "hamiltonian-decomposition": {"S5": 2, "S6": 2, "S7": 3, "S8": 3},
     "edge-disjoint-trees": {"S4": 6, "S5": 8},
     "independent-trees": {"S4": 1, "S5": 2, "S6": 2},
@@ -142,7 +142,7 @@ def test_every_problem_has_a_shipped_record() -> None:
 
 def test_files_of_records_are_small() -> None:
     sizes = {path.name: path.stat().st_size for path in shipped_folder().rglob("*.*")}
-    assert max(sizes.values()) < 200_000
+    assert max(sizes.values()) < 300_000
 
 
 def _changed(record: Record, name: str, place: Any, value: int) -> Record:
@@ -323,8 +323,8 @@ def test_paths_name_problem_topology_and_arguments() -> None:
 
 
 def test_a_record_that_is_not_shipped_is_not_found() -> None:
-    with pytest.raises(NotFoundError, match="no record of one-port-broadcast on S9 is shipped"):
-        shipped_record("one-port-broadcast", "S9")
+    with pytest.raises(NotFoundError, match="no record of one-port-broadcast on S10 is shipped"):
+        shipped_record("one-port-broadcast", "S10")
 
 
 def _shipped_for(problem: str) -> list[str]:
@@ -366,9 +366,9 @@ def test_optimal_edge_disjoint_trees_have_the_height_of_their_record() -> None:
 
 
 def test_algorithms_of_records_are_only_defined_with_a_record() -> None:
-    names = {algorithm.name for algorithm in algorithms_on(topology("S8"))}
+    names = {algorithm.name for algorithm in algorithms_on(topology("S7,6"))}
     assert "optimal" not in names
     with pytest.raises(InputError, match="no record of one-port-broadcast on it is shipped"):
-        schedule("S9", "broadcast", "optimal")
+        schedule("S7,6", "broadcast", "optimal")
     with pytest.raises(InputError, match="no record of edge-disjoint-trees"):
         forest("S8", "optimal-edge-disjoint")
