@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -314,3 +315,29 @@ def test_other_content_is_one_sentence(tmp_path: Path, content: bytes) -> None:
         schedule_from_msccl(file, "S3", "broadcast")
     with pytest.raises(InputError, match="cannot be read: No such file"):
         schedule_from_msccl(tmp_path / "no.xml", "S3", "broadcast")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_damage_is_one_sentence_or_changes_nothing(tmp_path: Path, seed: int) -> None:
+    """Of values, or of bytes: what is accepted still delivers everything."""
+    draw = Random(seed)  # noqa: S311
+    values = ["-1", "0", "1", "2", "7", "70", "256", "40000", "9" * 30, "i", "s", "rcs", "cpy"]
+    for _ in range(10):
+        text = draw.choice((ring(), direct()))
+        spec, collective = ("S4,1", "allgather") if "allgather" in text else ("S3,1", "alltoall")
+        if draw.random() < 0.7:
+            place = draw.choice(list(re.finditer(r'"([^"]*)"', text)))
+            text = text[: place.start(1)] + draw.choice(values) + text[place.end(1) :]
+        else:
+            begin = draw.randrange(len(text))
+            text = text[:begin] + text[begin + draw.randrange(1, 99) :]
+        refusal = None
+        try:
+            back = read(text, tmp_path, spec, collective)
+        except StarcastError as error:
+            refusal = error
+        if refusal is None:
+            assert simulate(back).complete
+        else:
+            assert "mine.xml" in refusal.message
+            assert refusal.hint
