@@ -11,7 +11,7 @@ import pytest
 
 from starcast import Schedule, schedule, schedule_from_msccl, simulate, timing
 from starcast.collectives.catalogue import algorithms_on
-from starcast.collectives.model import COLUMNS
+from starcast.collectives.model import COLUMNS, REDUCTIONS
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.formats import msccl_elements, render
 from starcast.topologies import topology
@@ -21,6 +21,7 @@ CATALOGUE = [
     pytest.param(spec, algorithm.collective, algorithm.name, ports, id=f"{spec} {algorithm.name}")
     for spec in ("S3", "Q3", "S4,2", "S4")
     for algorithm in algorithms_on(topology(spec), None)
+    if algorithm.collective not in REDUCTIONS
     for ports in algorithm.ports
 ]
 
@@ -299,6 +300,13 @@ def test_a_collective_that_cannot_be_in_place_is_refused(tmp_path: Path) -> None
     text = written(schedule("S3", "scatter", "one-port")).replace('inplace="0"', 'inplace="1"')
     with pytest.raises(InputError, match="has a scatter in place"):
         read(text, tmp_path, "S3", "scatter")
+
+
+def test_reductions_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not supported, and this is reduce"):
+        written(schedule("S3", "reduce", "greedy"))
+    with pytest.raises(InputError, match="is not supported, and this is allreduce"):
+        read(direct().replace("alltoall", "allreduce"), tmp_path, "S3,1", "allreduce")
 
 
 def test_a_huge_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
