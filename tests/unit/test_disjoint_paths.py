@@ -5,6 +5,7 @@ from random import Random
 import networkx as nx
 import pytest
 
+from starcast.convert import to_networkx
 from starcast.errors import InputError
 from starcast.topologies import topology
 from starcast.topologies.paths import disjoint_paths
@@ -63,6 +64,20 @@ def test_the_total_length_is_the_least_by_another_library(spec: str) -> None:
         paths = disjoint_paths(topology(spec), 0, target)
         total = sum(len(path) - 1 for path in paths)
         assert (len(paths), total) == least_flow(spec, names[0], names[target])
+
+
+@pytest.mark.parametrize("spec", ["P4", "BP3", "B4", "BS4", "MB4", "CT4", "AG4", "T3x5"])
+def test_other_families_have_degree_many_paths(spec: str) -> None:
+    """Their links are tested against their definitions elsewhere."""
+    network = topology(spec)
+    graph = to_networkx(network)
+    for target in range(1, network.nodes):
+        paths = disjoint_paths(network, 0, target)
+        inner = [node for path in paths for node in path[1:-1]]
+        assert len({*inner, 0, target}) == len(inner) + 2
+        assert len({tuple(path) for path in paths}) == len(paths) == network.degree
+        assert all(nx.is_path(graph, path) for path in paths)
+        assert {(path[0], path[-1]) for path in paths} == {(0, target)}
 
 
 def test_equal_nodes_are_one_sentence() -> None:
