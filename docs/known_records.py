@@ -106,6 +106,7 @@ Tseng & Sheu 1997 cite them in section 6.1). The recursive substars of Sheu, Lia
 n(n-1)/2. The least numbers on S_3 to S_9 are 3, 5, 8, 10, 13, 16 and 19: the counting bound by
 degrees is met. This is one round less than published on S_6, S_7 and S_8, and two on S_9.
 `broadcast:optimal` executes the optimal records.
+[A page of its own](../one-port-conjecture.md) has a conjecture for all n, and what supports it.
 
 A local search finds these broadcasts, that of S_9 in some seconds. All but the last few rounds
 are maximum matchings of informed with uninformed nodes. In the last rounds, a node that misses
