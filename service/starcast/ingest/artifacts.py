@@ -13,13 +13,13 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from starcast.catalogue.origin import Provenance, describe_used, require_plugins
 from starcast.collectives import Schedule
 from starcast.collectives.ids import ScheduleParameters, parse_schedule_id
 from starcast.database import artifact_rows, models
 from starcast.errors import InputError, NotFoundError, RejectedError, StarcastError
 from starcast.graph.artifacts import GraphArtifact, graph_artifact
 from starcast.ingest.stores import LoadState
-from starcast.plugins import Provenance, describe_used, find_missing
 from starcast.simulator import Simulation, simulate
 from starcast.support.spec_syntax import format_spec
 from starcast.topologies import Topology
@@ -29,10 +29,6 @@ from starcast.trees.catalogue import forest_from_id
 from starcast.trees.sizes import count_edges
 
 Structure = Topology | Forest | Schedule
-
-
-class PluginMissingError(InputError):
-    """An artifact cannot be built, because a plug-in that it needs is not loaded."""
 
 
 class Built(NamedTuple):
@@ -247,19 +243,6 @@ def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenanc
     """Return the provenance of the plug-ins by which an artifact was stored."""
     row = session.get(models.Materialization, (kind, artifact_id))
     return {} if row is None else row.plugins
-
-
-def require_plugins(noun: str, recorded: Provenance) -> None:
-    """Check that the plug-ins by which something was stored are loaded.
-
-    Raises:
-        PluginMissingError: one is not.
-    """
-    if missing := find_missing(recorded):
-        raise PluginMissingError(
-            f"{noun} was built by a plug-in that is not loaded: {', '.join(missing)}",
-            hint="name its file with --plugin or STARCAST_PLUGINS",
-        )
 
 
 def recorded_artifact(row: models.Materialization) -> Artifact:

@@ -39,6 +39,7 @@ class Shell:
         least: the least number.
         most: the greatest number.
         default: what the help shows as the default instead of the value.
+        confirm: the question that a terminal asks if the switch is on.
         format: the output format for which a switch is on, which then has no option of its own.
     """
 
@@ -51,6 +52,7 @@ class Shell:
     least: float | None = None
     most: float | None = None
     default: str | None = None
+    confirm: str | None = None
     format: str | None = None
 
 

@@ -152,7 +152,7 @@ def ingest_command(kind: str, artifact_id: str) -> str:
         artifact_id: its id.
     """
     # Imported only here, for messages: a query of stored artifacts needs no catalogue.
-    from starcast.collectives.catalogue import REGISTRIES  # noqa: PLC0415
+    from starcast.collectives.algorithm import REGISTRIES  # noqa: PLC0415
     from starcast.collectives.model import EXPANDED  # noqa: PLC0415
     from starcast.trees import constructions  # noqa: PLC0415
 
@@ -204,6 +204,15 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
         *(notice.text for notice in notices),
         *(f"the plan contains {name}: {_COSTLY[name]}" for name in costly),
         *(f"the plan writes: {name}" for name in operators if _WRITING.search(name)),
+    ]
+
+
+def find_unknown_names(result: QueryResult) -> list[str]:
+    """Return what the server says about names that neither the store nor the schema has."""
+    return [
+        notice.text
+        for notice in result.notices
+        if notice.status in _UNKNOWN_NAME and not _is_expected(notice.status, notice.text)
     ]
 
 
