@@ -59,6 +59,12 @@ def _serve(app: typer.Typer) -> None:
     app.command("serve")(serve)
 
 
+def _publish(app: typer.Typer) -> None:
+    from starcast.web.publishing import Publishing
+
+    command(app, "publish", Publishing.publish)
+
+
 def _uninstall(app: typer.Typer) -> None:
     from starcast.cli.stack import uninstall
 
@@ -268,6 +274,7 @@ PARTS: dict[str, Callable[[typer.Typer], None]] = {
     "status": _servers,
     "doctor": _servers,
     "serve": _serve,
+    "publish": _publish,
     "uninstall": _uninstall,
     "config": _config,
     "ingest": _ingest,

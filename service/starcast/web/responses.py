@@ -129,7 +129,8 @@ class Paging:
                     hint="begin again without the parameter 'after'",
                 )
             start = keys.index(self._after) + 1
-        end = start + self._limit
+        is_published = bool(self._request.app.state.service.published)
+        end = len(listed) if is_published else start + self._limit
         shown = listed[start:end]
         following = None
         if end < len(listed):
