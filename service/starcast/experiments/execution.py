@@ -272,14 +272,17 @@ def formula_costs(point: Point) -> dict[str, costs.Cost]:
     topology = as_topology(point.topology)
     machine = costs.Machine(point.t_s, point.t_c)
     size = point.message_bytes
-    takes_messages = point.catalogue_entry.split_argument == "messages"
+    messages = point.messages if point.catalogue_entry.split_argument == "messages" else None
+    entry = costs.FORMS.get((point.collective, point.algorithm))
+    if messages is not None and entry is not None:
+        messages = entry.split(topology, messages)
     bound = costs.lower_bound(
         topology,
         point.collective,
         point.ports,
         size,
         machine,
-        messages=point.messages if takes_messages else None,
+        messages=messages,
         copies=point.copies,
     )
     known = {}
