@@ -31,7 +31,7 @@ from support.recorder import Recorder
 pytestmark = pytest.mark.usefixtures("registries")
 
 
-@pytest.mark.parametrize("spec", ["R4", "S4", "S4,2"])
+@pytest.mark.parametrize("spec", ["R4", "S4", "S4,2", "BP3", "AG4", "T3x4"])
 def test_artifacts_of_plug_ins_are_stored_and_read_back(stores: Stores, spec: str) -> None:
     load_examples()
     network = topology(spec)
@@ -52,10 +52,10 @@ def test_artifacts_of_plug_ins_are_stored_and_read_back(stores: Stores, spec: st
 
 def test_two_families_of_plug_ins_do_not_share_keys(stores: Stores) -> None:
     load_examples()
-    for spec in ("R4", "S4", "Q4"):
+    for spec in ("R4", "P4", "Q4"):
         ingest(stores, plan(spec))
     counts = stores.graph.read("MATCH (v:Node) RETURN v.topology AS spec, count(*) AS nodes")
-    assert {row["spec"]: row["nodes"] for row in counts} == {"R4": 24, "S4": 24, "Q4": 16}
+    assert {row["spec"]: row["nodes"] for row in counts} == {"R4": 24, "P4": 24, "Q4": 16}
 
 
 def test_what_its_checker_rejects_is_not_stored(stores: Stores) -> None:

@@ -24,7 +24,7 @@ ORDINARY = {
         --verbose --version --wait --where --with --yes
     """,
     "Python": """
-        ask backup build_forest check_queries check_schedule close config cost_table
+        ask backup build_forest check_queries close config cost_table
         database doctor draw_forest draw_schedule draw_topology drop engine explore
         export_forest export_schedule export_topology forests graph ingest
         merge_forest new_query optimum profile_schedule queries query rebuild reproduce restore

@@ -356,7 +356,7 @@ class Forests(Artifacts):
             return Picture(drawing.draw_forest(forest, layout), f"all trees of {forest.id}")
         number = tree or 0
         if layout is None:
-            svg = drawing.draw(forest, number, force)
+            svg = drawing.draw_tree(forest, number, force)
         else:
             svg = drawing.draw_trees(forest, [number], layout)
         return Picture(svg, f"tree {number} of {forest.id}")
