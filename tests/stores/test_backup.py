@@ -140,7 +140,7 @@ def test_a_backup_of_an_old_revision_is_restored_and_upgraded(
 ) -> None:
     add_revision()
     manifest = backup.restore(target, file, PROGRAMS)
-    assert (manifest.revision, sessions.current(target)) == ("0010", "0011")
+    assert (manifest.revision, sessions.current(target)) == ("0011", "0012")
     sessions.check(target)
     with target.connect() as connection:
         assert connection.scalar(text("select count(*) from run_summary")) == 4

@@ -57,12 +57,12 @@ def test_an_upgrade_keeps_all_rows(engine: Engine, add_revision: Callable[[], No
     run_experiment(engine, "e", points, Silent())
     before = everything(engine)
     add_revision()
-    with pytest.raises(RejectedError, match="is 0010, this starcast needs 0011") as refused:
+    with pytest.raises(RejectedError, match="is 0011, this starcast needs 0012") as refused:
         sessions.check(engine)
     assert "starcast db upgrade" in refused.value.hint
     recorder = Recorder()
     assert migrations.upgrade(engine, recorder)
-    assert recorder.lines == ["the schema was upgraded from 0010 to 0011"]
+    assert recorder.lines == ["the schema was upgraded from 0011 to 0012"]
     assert everything(engine) == before
     assert run_experiment(engine, "e", points, Silent()).kept == 2
 
@@ -82,6 +82,19 @@ def test_revision_0010_keeps_finished_verification_runs(bare: Engine) -> None:
         assert opened.scalars(text("select id from claim_run")).all() == [1]
 
 
+def test_revision_0011_allows_reductions(bare: Engine) -> None:
+    listed = text(
+        "select pg_get_constraintdef(oid) from pg_constraint"
+        " where conname in ('ck_schedule_collective', 'ck_run_collective')"
+    )
+    with bare.begin() as connection:
+        command.upgrade(migrations._config(connection), "0010")
+        assert not any("reduce" in each for each in connection.scalars(listed))
+    migrations.upgrade(bare, Silent())
+    with bare.connect() as connection:
+        assert all("allreduce" in each for each in connection.scalars(listed).all())
+
+
 def test_an_upgrade_names_the_rows_that_do_not_fit(
     engine: Engine, add_revision: Callable[[], None]
 ) -> None:
@@ -90,7 +103,7 @@ def test_an_upgrade_names_the_rows_that_do_not_fit(
     add_revision()
     with pytest.raises(RejectedError, match="ck_experiment_next"):
         migrations.upgrade(engine, Silent())
-    assert sessions.current(engine) == "0010"
+    assert sessions.current(engine) == "0011"
 
 
 def test_a_downgrade_names_the_command_that_restores_a_backup(engine: Engine) -> None:

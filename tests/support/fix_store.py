@@ -30,8 +30,8 @@ def bare(fresh_database: URL) -> Iterator[Engine]:
 _NEXT_REVISION = """
 from alembic import op
 
-revision = "0011"
-down_revision = "0010"
+revision = "0012"
+down_revision = "0011"
 
 
 def upgrade() -> None:
@@ -46,7 +46,7 @@ def add_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
     def add() -> None:
         copied = tmp_path / "migrations"
         shutil.copytree(folder("migrations"), copied)
-        (copied / "versions" / "0011_next.py").write_text(_NEXT_REVISION, encoding="utf-8")
+        (copied / "versions" / "0012_next.py").write_text(_NEXT_REVISION, encoding="utf-8")
         for module in (sessions, migrations):
             monkeypatch.setattr(module, "folder", lambda _: copied)
         sessions.revisions.cache_clear()
