@@ -172,7 +172,7 @@ class Graph:
             cypher: the statement.
             parameters: its parameters.
             timeout: time limit in seconds; None for no limit.
-            row_limit: greatest number of rows to fetch; None for all.
+            row_limit: maximum number of rows to fetch; None for all.
 
         Raises:
             StarcastError: see `_translate_errors`.
@@ -323,6 +323,7 @@ class Graph:
         code = error.code or ""
         lines = (error.message or "").strip().splitlines()
         text = lines[0] if lines else code
+        # Neo4j reports an exceeded time limit as a time-out or as a terminated transaction.
         if "TransactionTimedOut" in code or ("Terminated" in code and timeout is not None):
             message = f"the server stopped the statement: {text}"
             if timeout is not None:
@@ -390,6 +391,7 @@ def fetch_result(result: Result, row_limit: int | None) -> QueryResult:
         LimitError: the rows do not fit into the available memory.
     """
     columns = tuple(result.keys())
+    # One row more than the limit shows whether the limit cut off any.
     records = list(result) if row_limit is None else _fetch(result, row_limit + 1)
     more = row_limit is not None and len(records) > row_limit
     summary = result.consume()
@@ -455,9 +457,11 @@ def _create_driver(address: GraphAddress) -> Driver:
             address.uri,
             auth=(address.user, address.password),
             connection_timeout=CONNECT_SECONDS,
+            # Acquiring a connection can include opening one, so it needs the longer limit.
             connection_acquisition_timeout=2 * CONNECT_SECONDS,
             max_transaction_retry_time=RETRY_SECONDS,
             notifications_min_severity=NotificationMinimumSeverity.INFORMATION,
+            # Notices are part of the result; the driver would report them as Python warnings too.
             warn_notification_severity=NotificationMinimumSeverity.OFF,
         )
     except (ConfigurationError, ValueError):

@@ -47,7 +47,8 @@ def check_ownership(graph: Graph, store: UUID) -> None:
     """Check that the graph is paired with a PostgreSQL database; change nothing.
 
     Raises:
-        UnavailableError: it is not, or it is empty.
+        OwnershipError: the graph is paired with another database, or has another schema version.
+        UnavailableError: the graph is empty.
     """
     owner = read_owner(graph)
     if owner is None:
@@ -121,10 +122,12 @@ def _check_version(graph: Graph, version: int) -> None:
 
 def _check_empty(graph: Graph) -> None:
     """Check that an unpaired graph holds no nodes, since they belong to another program."""
+    # A sample of the labels is enough for the message.
     rows = graph.read(
         "MATCH (n) WITH labels(n) AS names LIMIT 1000 "
         "UNWIND names AS name RETURN DISTINCT name ORDER BY name"
     )
+    # Nodes without a label are not among these rows.
     if rows or graph.read("MATCH (n) RETURN true LIMIT 1"):
         names = ", ".join(f":{row['name']}" for row in rows[:5]) or "nodes without a label"
         raise OwnershipError(

@@ -350,6 +350,8 @@ def first_key(topology: "Topology") -> int:
     if topology.family in SHIPPED:
         family = SHIPPED.index(topology.family)
     else:
+        # Fifteen bits of the name: ten for the family, five for k. Python's own hash of a text
+        # differs between processes.
         high, k = divmod(crc32(topology.family.encode()) >> 17, 32)
         family = 1024 + high
     return ((family << 10) + (topology.n << 5) + k) << RANK_BITS

@@ -43,8 +43,8 @@ def drop(
         cascade: also delete the artifacts that depend on it.
         wait: wait for other processes instead of raising BusyError.
         reporter: receives progress messages, first the method with an estimate.
-        method: ``bolt`` deletes in transactions of bounded size, ``import`` imports what remains
-            into a new store, and ``auto`` is the faster of both that is possible.
+        method: ``bolt`` deletes in transactions of bounded size, ``import`` imports the remaining
+            artifacts into a new store, and ``auto`` takes the faster of those that are possible.
         on_stage: called after each stage of an import; tests interrupt there.
 
     Returns:
@@ -115,7 +115,7 @@ def refuse_import_losses(stores: Stores) -> None:
     """Check that the graph holds no data of other programs, since an import replaces the store.
 
     Raises:
-        RejectedError: it does.
+        RejectedError: the graph holds data of other programs.
     """
     nodes, relationships = audit.describe_losses(stores.graph, None)
     if nodes or relationships:

@@ -60,7 +60,7 @@ STAGES = (
     "complete",
 )
 
-#: Why an artifact failed that was complete and is missing in the graph.
+#: Error recorded for an artifact that was complete and is missing in the graph.
 LOST = "it is no longer in the graph store"
 
 OnStage = Callable[[str, Artifact], None]
@@ -233,6 +233,7 @@ def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Rep
         if row is not None:
             nodes, relationships = row.expected_nodes, row.expected_relationships
             error = error or row.error
+        # From here on `recover` finds the artifact, even if this process is killed.
         if before is LoadState.COMPLETE:
             set_state(session, kind, artifact_id, LoadState.LOADING, error=error)
     with reporter.task(f"deleting {artifact_id}", nodes + relationships, "rows") as task:
@@ -246,6 +247,7 @@ def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Rep
             relationships,
         )
     with stores.session() as session:
+        # The row of a failed artifact keeps the reason of the failure.
         if before is LoadState.FAILED:
             _DELETE[kind](session, artifact_id)
         elif error is not None:
@@ -287,6 +289,7 @@ def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
         forest_of = _read_forests(session)
     in_graph: dict[Artifact, str] = {}
     for (kind, artifact_id), row in reader.read_states(stores.graph).items():
+        # PostgreSQL may not know the schedule, for instance after a restore of an older backup.
         if kind == "schedule" and row["forest"]:
             forest_of[artifact_id] = row["forest"]
         if is_well_formed(artifact_id):
