@@ -25,7 +25,7 @@ def verify_shard(
     reporter: Reporter | None = None,
     executor: Executor | None = None,
 ) -> int:
-    """Examine one shard of the blocks of a forest, and write what was found to a file.
+    """Examine one shard of the blocks of a forest, and write the results to a file.
 
     Args:
         source: the forest.
@@ -53,7 +53,7 @@ def verify_shard(
 
 
 def merge_blocks(files: Sequence[Path]) -> BlockVerification:
-    """Return the conclusion of a verification whose shards are in files.
+    """Merge the shards of a verification, and return the verified forest.
 
     Raises:
         InputError: the files are not all shards of one verification, or are damaged.

@@ -324,11 +324,11 @@ def check_known(revision: str, subject: str) -> None:
     if is_known(revision):
         return
     newest, oldest = head(), revisions()[0]
+    # Revisions have leading zeros, so their texts sort like numbers.
     if revision < oldest:
         raise RejectedError(
             f"{subject} is older than this starcast can upgrade ({oldest})",
             hint="upgrade it with the version that docs/upgrades.md names",
-        # Revisions have leading zeros, so their texts sort like numbers.
         )
     raise RejectedError(f"{subject} is newer than this starcast ({newest})", hint="update starcast")
 
@@ -340,7 +340,7 @@ def head() -> str:
         StarcastError: its migrations are missing.
     """
     if not revisions():
-        raise StarcastError("this starcast has no migrations", hint="install it again")
+        raise StarcastError("this installation contains no migrations", hint="reinstall starcast")
     return revisions()[-1]
 
 

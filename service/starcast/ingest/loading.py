@@ -289,7 +289,7 @@ def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
         forest_of = _read_forests(session)
     in_graph: dict[Artifact, str] = {}
     for (kind, artifact_id), row in reader.read_states(stores.graph).items():
-        # PostgreSQL may not know the schedule, for instance after a restore of an older backup.
+        # The schedule may exist in the graph only.
         if kind == "schedule" and row["forest"]:
             forest_of[artifact_id] = row["forest"]
         if is_well_formed(artifact_id):

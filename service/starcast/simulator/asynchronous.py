@@ -39,7 +39,7 @@ class AsynchronousExecution:
 
     Args:
         packets: the packets.
-        dependencies: what their rows need and give.
+        dependencies: the entries that their rows need and give.
         ticks: the durations of packets.
         clock: ``[steps + 1]``, the ends of the steps in the synchronous model.
 
@@ -110,6 +110,7 @@ class AsynchronousExecution:
         before = None if self._dependencies.unique else self.arrival[gives]
         end = self._guess(batch, free)[order]
         while True:
+            # Deliveries are minima: times of the previous iteration would otherwise remain.
             if before is not None:
                 self.arrival[gives] = before
             self._deliver(gives, end if units is None else np.repeat(end, units))
@@ -186,7 +187,7 @@ class _Queue:
 class _FirstQueue:
     """The ends of packets that start once they are ready and their queue is free.
 
-    The end of packet i of a queue is the greatest of ready_j + d_j + .. + d_i over j <= i: with the
+    The end of packet i of a queue is the maximum of ready_j + d_j + .. + d_i over j <= i: with the
     sums D_i = d_1 + .. + d_i, a prefix maximum of ready_j - D_{j-1}. Adding more per queue than
     these can differ makes one prefix maximum serve all queues.
     """

@@ -1,4 +1,4 @@
-"""Which deliveries each row waits for: an entry in the table of arrivals for every unit at a node.
+"""Dependencies of rows on deliveries: an entry in a table of arrivals for every unit at a node.
 
 Every row *needs* the entry of its unit at its sender and *gives* that of its unit at its receiver.
 If every node must receive every unit (broadcast, allgather), the table has an entry for every
@@ -60,11 +60,11 @@ class PairDependencies(Dependencies):
         self.unique = is_counted and executed.simulation.transmissions == gained
 
     def needs(self, rows: slice) -> Indices:
-        """See `Dependencies.needs`."""
+        """Return the position of each row's unit at its sender."""
         return self.places.of(self._packets.sender[rows], self._packets.unit[rows])
 
     def gives(self, rows: slice) -> Indices:
-        """See `Dependencies.gives`."""
+        """Return the position of each row's unit at its receiver."""
         return self.places.of(self._packets.receiver[rows], self._packets.unit[rows])
 
 
@@ -78,11 +78,11 @@ class JourneyDependencies(Dependencies):
         self.unique = True
 
     def needs(self, rows: slice) -> Indices:
-        """See `Dependencies.needs`."""
+        """Return the entry of the row that brought each row's unit; 0 if it was there."""
         return self._previous[rows]
 
     def gives(self, rows: slice) -> Indices:
-        """See `Dependencies.gives`."""
+        """Return each row's own entry."""
         return np.arange(rows.start + 1, rows.stop + 1)
 
 
@@ -136,6 +136,7 @@ def _never_returns(unit: Column, receiver: Column, postcondition: Postcondition)
     """Return whether every unit visits each node once, for rows sorted by unit."""
     if (receiver == postcondition.source(unit.astype(np.int64))).any():
         return False
+    # Rows of one unit are adjacent, so each pass compares all rows that are `hops` apart.
     for hops in range(1, _MAX_HOPS + 1):
         same_journey = unit[hops:] == unit[:-hops]
         if not same_journey.any():

@@ -1,4 +1,4 @@
-"""Execution under faults, step by step: rows whose link is down or unit is missing are dropped."""
+"""Execution under faults, step by step: rows without a working link or their unit are dropped."""
 
 from collections.abc import Iterable
 from itertools import pairwise

@@ -39,6 +39,7 @@ class Fault:
     step: int = 1
 
     def __post_init__(self) -> None:
+        # Typed as object, because callers without a type checker can pass anything.
         what: object = self.what
         if isinstance(what, list | tuple):
             object.__setattr__(self, "what", tuple(what))

@@ -111,7 +111,7 @@ class Packets:
 
     @cached_property
     def link(self) -> Indices:
-        """The number of each row's link; symmetric, the index of its port."""
+        """The number of each row's directed link; the index of its port in symmetric schedules."""
         if self.symmetric:
             return self.links.port_index(self.port)
         return self.links.number(self.sender, self.port)
@@ -127,7 +127,7 @@ class Packets:
         )
 
     def chains(self) -> tuple[Chain, ...]:
-        """Return what packets wait for, besides their units.
+        """Return the resources that packets wait for, besides their units.
 
         All-port, a packet waits for its directed link; one-port, for its sender and its receiver.
         One-port and symmetric, all packets of a step use the same port: each node sends one of

@@ -113,6 +113,7 @@ def delete_abandoned(folder: Path) -> None:
 
 def _delete_if_abandoned(path: Path) -> None:
     with suppress(OSError), ExitStack() as stack:
+        # A link or a pipe with such a name is not ours, and opening it must not block.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         stack.callback(os.close, descriptor)
         if time.time() - os.fstat(descriptor).st_mtime < _GRACE or not _try_lock(descriptor):

@@ -89,6 +89,7 @@ def _environment() -> "Environment":
     environment = Environment(
         loader=FileSystemLoader(_WEB / "templates"),
         autoescape=True,
+        # Jinja2 prints nothing for a missing value by default, and it is a defect.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

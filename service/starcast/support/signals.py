@@ -86,5 +86,6 @@ def defer_signals(cancel: Callable[[], None]) -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
+        # One signal is enough, because a second Ctrl-C asks for the same.
         for number, frame in received[:1]:
             handlers[number](number, frame)

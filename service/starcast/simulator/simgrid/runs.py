@@ -226,14 +226,14 @@ def _check_size(schedule: Schedule, executed: Executed, ticks: Ticks) -> None:
     latest = ticks.end_of_steps(executed.simulation)
     if latest > MAX_TICKS:
         raise LimitError(
-            f"the time may have {latest:,} times the greatest common divisor of its parts, and "
-            f"SimGrid computes {MAX_TICKS:,} with its precision",
+            f"SimGrid cannot represent these times exactly: they need up to {latest:,} ticks of "
+            f"equal length, and its limit is {MAX_TICKS:,}",
             hint="give rounder numbers for --unit-bytes, --t-s and --t-c",
         )
 
 
 def _describe(problem: SimGridProblem) -> dict[str, Any]:
-    """Return a problem as the program reads it."""
+    """Convert a problem to the JSON values that the program reads."""
     executed, ticks, execution = problem
     schedule = executed.rows.schedule
     topology = schedule.topology
