@@ -31,7 +31,7 @@ class Found(NamedTuple):
     Attributes:
         exceptions: int64 ``[count, 3]``: block, tree, index in the block.
         load: the number of directed links by load, int64 ``[trees + 1]``.
-        greatest: the largest potential of each tree, int64 ``[trees]``.
+        largest: the largest potential of each tree, int64 ``[trees]``.
         witnesses: nodes of this potential, int64 ``[count, 3]``: block, tree, index in the block.
     """
 
@@ -45,7 +45,7 @@ class _Findings(NamedTuple):
     """`Found` as the kernel collects it, in arrays of fixed size.
 
     Attributes:
-        exceptions, load, greatest: as in `Found`.
+        exceptions, load, largest: as in `Found`.
         exception_count: the number of recorded exceptions, int64 ``[1]``.
         witnesses: block and index of each witness, int64 ``[trees, WITNESSES, 2]``.
         counts: the number of recorded witnesses, int64 ``[trees]``.

@@ -56,7 +56,7 @@ class RangeResult:
     Attributes:
         blocks: the range.
         load: the number of directed links by load.
-        greatest: the largest potential of each tree.
+        largest: the largest potential of each tree.
         witnesses: nodes of the largest potential.
         exceptions: nodes whose parent's potential is not smaller by 1, all of them declared.
     """

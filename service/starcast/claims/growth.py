@@ -82,7 +82,7 @@ def rounded_up(value: Number) -> Number:
 
 
 def greatest(values: Iterable[Number]) -> Number:
-    """Return the greatest of exact and inexact numbers."""
+    """Return the largest of exact and inexact numbers."""
     return max(values, key=_float)
 
 

@@ -64,7 +64,7 @@ def plan_pairs(
 
     Args:
         claims: a conjunction stands for its parts.
-        level: up to which sizes. Sizes of the level ``deep`` that exceed the memory are omitted.
+        level: sizes to verify. Sizes of the level ``deep`` that exceed the memory are omitted.
         sizes: specs to verify instead of a level; each claim is verified on those it is about.
 
     Raises:
@@ -167,7 +167,7 @@ def verify_claims(
 
     Args:
         claims: a conjunction stands for its parts.
-        level: up to which sizes.
+        level: sizes to verify.
         sizes: specs to verify instead of a level.
         jobs: number of processes; see `run_tasks`.
         reporter: receives the progress.

@@ -35,14 +35,14 @@ class Question:
 
 
 def question_of(names: Sequence[str], level: str, sizes: Sequence[str] | None) -> Question:
-    """Return what is asked for by names, and by a level or the sizes that replace it."""
+    """Return the question for claim names and a level, or sizes that replace the level."""
     if sizes is None:
         return Question(tuple(names), level, None)
     return Question(tuple(names), None, sort_sizes(sizes))
 
 
 def question(run: ClaimRun) -> Question:
-    """Return what a verification run checks."""
+    """Return the question that a verification run answers."""
     sizes = None if run.sizes is None else tuple(run.sizes)
     return Question(tuple(run.names), run.level, sizes)
 

@@ -20,7 +20,7 @@ def check(claim_id: str, level: Level = "quick", sizes: Sequence[str] | None = N
 
     Args:
         claim_id: such as ``TS.L5``.
-        level: up to which sizes: ``quick`` (seconds), ``full`` or ``deep``.
+        level: sizes to verify: ``quick`` (seconds), ``full`` or ``deep``.
         sizes: specs to verify instead of a level, such as ``["S4", "S5"]``.
 
     Returns:

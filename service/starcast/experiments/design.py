@@ -22,7 +22,7 @@ from starcast.support.text import did_you_mean, pluralize
 
 _TEXTS = ("title", "description")
 _GRID = "grid"
-#: Points of all grids together.
+#: Maximum number of points of all grids together.
 _MOST_POINTS = 2 * MOST_POINTS
 _NAME = re.compile(r"(?!\d+$)[A-Za-z0-9][A-Za-z0-9._-]*")
 

@@ -133,7 +133,7 @@ class Point(Parameters):
         )
 
     def command(self) -> str:
-        """Return the command line that runs this point; it names the faults, so it has no seed."""
+        """Return the command line that runs this point; it names the faults instead of a seed."""
         split = self.catalogue_entry.split_argument
         values = {name: getattr(self, name) for name in POINT_AXES if name != "seed"}
         words = [str(values.pop(name)) for name in ("topology", "collective", "algorithm")]

@@ -14,7 +14,7 @@ from starcast.errors import InputError
 from starcast.experiments.point import Point
 from starcast.experiments.reproduction import Steps
 
-#: Keys of a part of a run; every unknown key would become an error with its own text.
+#: Maximum number of keys of a part of a run: pydantic describes every unknown key in an error.
 MOST_KEYS = 64
 _BIGINT = 2**63 - 1
 _RATIONAL = re.compile(r"\d{1,200}(/[1-9]\d{0,200})?", re.ASCII)
@@ -38,7 +38,7 @@ _Rational = Annotated[
     pydantic.PlainValidator(_read_rational),
     pydantic.PlainSerializer(str),
 ]
-#: A moment that every time zone can show.
+#: A time within the range that datetime can convert to every time zone.
 Moment = Annotated[
     pydantic.AwareDatetime,
     pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
@@ -70,6 +70,7 @@ def _axis_field(axis: Axis) -> tuple[Any, Any]:
     kinds: dict[Any, Any] = {
         Fraction: _Rational,
         int: Annotated[int, pydantic.Field(ge=axis.least, le=2 ** (axis.bits - 1) - 1)],
+        # Without FailFast, a long list of wrong elements gives an error for each of them.
         Sequence[str]: Annotated[list[str], pydantic.FailFast()],
     }
     kind = Literal[axis.words] if axis.words else kinds.get(axis.type, axis.type)

@@ -62,7 +62,7 @@ class Outcome:
         """Check that no new run failed.
 
         Raises:
-            RejectedError: some failed.
+            RejectedError: a new run failed.
         """
         if self.failed:
             raise RejectedError(
@@ -126,6 +126,7 @@ def run_once(
         BusyError: another process held the collection for `SAVE_SECONDS` after the execution.
         LimitError: the point does not fit into memory.
     """
+    # Checked before the execution, which may take long, and again when its result is stored.
     with session(engine) as opened:
         _check_collection(opened, check_name(name))
     execution = execute(point)
@@ -136,6 +137,7 @@ def run_once(
         for earlier in repository.load_runs(opened, experiment):
             if Point.of(earlier) == point:
                 opened.delete(earlier)
+        # The earlier run has to be deleted first, since the points of a collection are unique.
         opened.flush()
         run = _save(opened, experiment, point, execution, jobs=1)
     if reporter is not None:
@@ -162,7 +164,7 @@ def exclusive(engine: Engine, name: str) -> AbstractContextManager[Lock]:
     """Hold the lock of an experiment.
 
     Raises:
-        BusyError: another process holds it.
+        BusyError: another process holds the lock.
     """
     return advisory_lock(engine, _lock_name(name), _busy(name))
 
@@ -198,7 +200,7 @@ def check_design(experiment: models.Experiment, design: Design | None) -> None:
     Designs with equal points are equal, whatever their titles and the order of their values.
 
     Raises:
-        InputError: it has other points, or is a collection of single runs.
+        InputError: the experiment has other points, or is a collection of single runs.
     """
     stored = set(stored_design(experiment).points()) if experiment.grid else None
     if stored == (None if design is None else set(design.points())):

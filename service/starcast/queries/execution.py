@@ -85,7 +85,7 @@ def run(
 
 
 def narrowing_advice(query: Query) -> str:
-    """Return which parameters to change if a query takes too long or returns too many rows."""
+    """Suggest which parameters to change if a query takes too long or returns too many rows."""
     parameters = query.parameters
     artifacts = [each.name for each in parameters if each.type.name in STORED]
     numbers = [each.name for each in parameters if each.type.name in {"int", "float"}]

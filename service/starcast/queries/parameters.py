@@ -46,7 +46,7 @@ class Type:
     Attributes:
         name: a name in `EXPECTED`.
         many: whether it is a list of such values.
-        least: the least value of a number, or None.
+        least: the smallest valid number, or None.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Type:
         """Convert text or a Python value to this type.
 
         Raises:
-            ValueError: it is not of this type.
+            ValueError: the value is not of this type.
         """
         if not self.many:
             return self._convert(given)
@@ -97,7 +97,7 @@ class Type:
         return [self._convert(item) for item in given]
 
     def sample(self) -> Any:
-        """Return a value of this type, to plan a query with."""
+        """Return a valid value of this type, so that a query can be planned without arguments."""
         samples = {
             "int": self.least or 0,
             "float": float(self.least or 0),
@@ -216,7 +216,7 @@ class Parameter:
         """Convert text or a Python value to the parameter's type.
 
         Raises:
-            InputError: it is not of that type.
+            InputError: the value is not of the parameter's type.
         """
         try:
             return self.type.value(given)

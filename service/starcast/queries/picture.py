@@ -54,7 +54,8 @@ def build_picture(
     """Return the nodes and links in the rows of a result, to be drawn.
 
     Raises:
-        InputError: see `check_drawable`; or a value is not a node of the topology.
+        InputError: no column contains nodes, the parameters do not name exactly one topology, or a
+            value is not a node of it.
     """
     topology = check_drawable(query, values)
     ranks = _Ranks(topology)

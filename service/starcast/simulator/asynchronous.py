@@ -6,7 +6,7 @@ it at its sender, and at its receiver). It ends after its duration. So the vecto
 fixed point x = F(x) of a function F made of maxima, minima and additions, which is monotone.
 
 *F has one fixed point.* Durations are positive, or all are 0 and so are all times. Let x and y be
-fixed points, and p a packet with the least start, in either of them, among those with different
+fixed points, and p a packet with the smallest start, in either of them, among those with different
 ends; say it starts earlier in x. What p waits for in x, of several deliveries the earliest, ends no
 later than p starts, so it starts earlier than p and has the same end in y. So p starts in y no
 later than in x, a contradiction.

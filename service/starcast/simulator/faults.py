@@ -131,7 +131,7 @@ class Outages:
     def down_from(self, links: Links) -> NDArray[np.int64]:
         """Return the first step in which each directed link is down, int64 ``[links]``.
 
-        Links that are never down have the greatest int64.
+        Links that are never down have the largest int64.
         """
         topology = self.topology
         first = np.full(links.count, _NEVER, dtype=np.int64)

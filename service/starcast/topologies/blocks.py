@@ -264,11 +264,13 @@ def through_prefix(
         path from it leaves the prefix, counted from 0, int16 ``[blocks, symbols]``.
     """
     places = int(max(prefix.max(), rest.max(), width)) + 1
+    # Positions are at most 35, so that int8 is enough.
     target = np.empty((len(prefix), places), dtype=np.int8)
     target[:, :width] = prefix
     target[:, width:] = np.arange(width, places)
     block = places * np.arange(len(prefix), dtype=np.int64)[:, None]
     smallest = np.broadcast_to(np.arange(places, dtype=np.int8), target.shape).copy()
+    # After i rounds of pointer doubling, a pointer has followed up to 2^i positions.
     for _ in range(width.bit_length()):
         ahead = target + block
         np.minimum(smallest, smallest.take(ahead), out=smallest)

@@ -1,7 +1,7 @@
 """Generators and displacements of the necklaces of S_n (Fragopoulou & Akl 1993, Def. 7 and 8).
 
-The displacement d(x) is the least number of rotations R that map the generator of x's necklace to
-x. The generator is
+The displacement d(x) is the smallest number of rotations R that map the generator of x's necklace
+to x. The generator is
 
 * for nodes that do not start with 1: the node with symbol 1 in position 2, so that d(x) = k-2 for
   symbol 1 in position k;
@@ -41,7 +41,7 @@ def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
 
 
 def _from_generator(orbits: Necklaces, cycle: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return the number of rotations from each necklace's generator to every node."""
+    """Return, for every node, how many rotations take its necklace's generator to it."""
     order = np.lexsort((cycle, orbits.leader))  # stable: equal cycles stay in rank order
     leaders, first = np.unique(orbits.leader[order], return_index=True)
     generator = np.empty_like(orbits.leader)

@@ -41,7 +41,7 @@ def require(needed: int, purpose: str, hint: str = _SMALLER) -> None:
 
     Args:
         needed: bytes.
-        purpose: what they are needed for, as the subject of a sentence in the plural.
+        purpose: subject of the error message, in the plural: ``the arrivals of all units``.
         hint: what to do otherwise.
 
     Raises:

@@ -30,20 +30,20 @@ from starcast.trees.catalogue import forest_from_id, plain_constructions
 if TYPE_CHECKING:
     from starcast.claims import Verdict
 
-#: Greatest number of nodes of a topology whose arrays are computed for a request: S8 and Q15.
+#: Largest number of nodes of a topology whose arrays are computed for a request: S8 and Q15.
 MOST_NODES = 50_000
-#: Greatest number of rows of a schedule that is built for a request.
+#: Largest number of rows of a schedule that is built for a request.
 MOST_ROWS = 1_000_000
-#: Greatest number of rows or steps that are listed as JSON or CSV.
+#: Largest number of rows or steps that are listed as JSON or CSV.
 MOST_LISTED = 100_000
-#: Greatest number of faults of a simulation.
+#: Largest number of faults of a simulation.
 MOST_FAULTS = 200
 
 Facts = dict[str, Any]
 
 
 def describe_topology(spec: str) -> Facts:
-    """Return the counts and distances of a topology, and what is defined on it."""
+    """Return counts, distances, constructions and algorithms of a topology."""
     topology = parse_topology(spec)
     return {
         **data.describe_topology(topology),
@@ -316,6 +316,6 @@ _CACHES = (_built_forest, _schedule, _expanded, _simulate, list_schedule_rows, l
 
 
 def forget() -> None:
-    """Forget what earlier requests have built, which makes its memory available."""
+    """Forget the artifacts of earlier requests, which frees their memory."""
     for kept in _CACHES:
         kept.cache_clear()

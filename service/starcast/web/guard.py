@@ -207,7 +207,7 @@ def _too_many_requests() -> BusyError:
 
 
 def _netloc(origin: str) -> str:
-    """Return host and port of an origin; empty if it is malformed, which no host is."""
+    """Return host and port of an origin; an empty text, which matches no host, if malformed."""
     try:
         return urlsplit(origin).netloc.casefold()
     except ValueError:

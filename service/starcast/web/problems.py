@@ -91,7 +91,7 @@ def as_starcast_error(error: Exception) -> StarcastError:
 
 
 def describe(error: Exception, path: str) -> ProblemDetails:
-    """Return the problem that an exception is, for a request of a path."""
+    """Describe an exception as problem details, for a request of a path."""
     if isinstance(error, HTTPException):
         detail, hint = _describe_status(error, path)
         return _problem("http", error.status_code, detail, hint, path)

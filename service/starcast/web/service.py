@@ -86,7 +86,7 @@ class Service:
             self._labs.put(lab)
 
     def compute_forest(self, function: Callable[[str | Forest], Result], forest_id: str) -> Result:
-        """Return what a function computes of a forest, which a worker builds or a store holds.
+        """Apply a function to a forest, which a worker builds or a store holds.
 
         The construction ``record`` names the witness of a record.
 

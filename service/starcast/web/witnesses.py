@@ -44,7 +44,7 @@ def build_witness_forest(home: Path, forest_id: str) -> Forest:
     """Return the trees of a record after verifying the record.
 
     Args:
-        home: see `find_known_record`.
+        home: the user's home directory of starcast, which may contain better records.
         forest_id: ``S4:record(problem=congestion-trees,congestion=2)``, with or without the root.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Worker processes for what requests compute: with a time limit, after which a process is killed.
+"""Worker processes for the computations of requests, each killed after a time limit.
 
 Constructions of plug-ins are code of users, which may never return; and the largest topologies take
 seconds. A thread cannot be stopped, so computations run in processes of their own. Their memory is
@@ -102,7 +102,7 @@ class Workers:
             self._idle.put(slot)
 
     def run(self, function: Callable[P, Result], *arguments: P.args, **options: P.kwargs) -> Result:
-        """Return what a module-level function returns, computed in a worker.
+        """Call a module-level function in a worker, and return its result.
 
         Raises:
             StarcastError: the error that the function raised.
@@ -198,7 +198,7 @@ def _perform(
 
 @cache
 def _prepare(plugin_names: tuple[str, ...]) -> ModuleType:
-    """Import in a new worker what takes time; the limit of a computation does not include it."""
+    """Import slow modules in a new worker; the limit of a computation does not include it."""
     computations = import_module("starcast.web.computations")
     plugins.load(plugin_names)
     _limit_memory()

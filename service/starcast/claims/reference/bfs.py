@@ -47,7 +47,7 @@ def profile(network: CachedTopology, root: int = 0) -> NDArray[np.int64]:
 
 
 def diameter(network: CachedTopology) -> int:
-    """Return the greatest distance from the identity.
+    """Return the largest distance from the identity.
 
     It is the diameter because the topologies are node-symmetric, which claim TS.size verifies.
     """

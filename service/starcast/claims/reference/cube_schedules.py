@@ -44,7 +44,7 @@ def unit_schedules_on_cube(
 
 
 class _Dealt(NamedTuple):
-    """A copy of a unit: its message, its tree, and the number of earlier copies in the tree."""
+    """One copy of a unit: its message, its tree, and its position among the copies in the tree."""
 
     message: int
     tree: int

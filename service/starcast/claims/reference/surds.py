@@ -18,7 +18,7 @@ def rational_sqrt(value: Exact) -> Fraction | None:
 
 
 def floor_sqrt(value: Exact) -> int:
-    """Return the greatest integer that does not exceed the square root of a fraction."""
+    """Return the largest integer that does not exceed the square root of a fraction."""
     return isqrt(int(Fraction(value) // 1))
 
 

@@ -84,7 +84,7 @@ def _trees_per_unit(schedule: Schedule) -> list[int]:
 
 
 def cuts_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of the faults that block copies."""
+    """Estimate the memory, in bytes per node, of the faults that block copies."""
     return 16 * topology.degree * topology.nodes
 
 
@@ -280,7 +280,7 @@ def _execute_acknowledged(
     "EDT.MNB.fault-tolerant", bytes_per_node=lambda topology: 400 * topology.degree * topology.nodes
 )
 def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
-    """Count what sets of faults keep from healthy nodes, with and without acknowledgements."""
+    """Count the units that faults keep from healthy nodes, with and without acknowledgements."""
     schedule = execute_collective(check, "allgather", 1, check.n - 1).schedule
     instead = check.correction(
         "driven by steps, the same schedule waits for nobody and survives every such set of faults"
@@ -406,7 +406,7 @@ def alltoall_is_conflict_free(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.steps")
 def alltoall_steps(check: ClaimCheck) -> None:
-    """Check the steps of total exchanges, and their order without M(n!-1)."""
+    """Check the number of steps of the total exchange, and the order of steps - M(n!-1)."""
     for alltoall in alltoalls(check):
         stated = alltoall.messages * int(level_sum(check.n))
         check.equal("steps", alltoall.steps, stated, **alltoall.place)

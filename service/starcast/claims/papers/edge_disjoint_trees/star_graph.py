@@ -206,7 +206,7 @@ def spg_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L5", given=shortest_path_graphs)
 def spg_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the n-1 paths of the nodes of S^1 are disjoint and of the least total length."""
+    """Check that the n-1 paths of the nodes of S^1 are disjoint and of minimum total length."""
     check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)
     check.passes(checkers.rooted(check.topology, forest.parent_port, forest.root), of=forest)
     nodes = np.flatnonzero(labels.symbols(check)[:, 0] == 1)[1:]

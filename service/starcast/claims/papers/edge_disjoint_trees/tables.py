@@ -304,7 +304,7 @@ def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NetworkCounts) -> 
 
 
 def schedules_bytes(topology: Topology, cell: BoundCell) -> int:
-    """Return the bytes of memory per node of the schedules of all M and x.
+    """Estimate the memory, in bytes per node, of the schedules of all M and x.
 
     There is a row per node and copy, or a row per link of its path if each node has its own units.
     """

@@ -108,7 +108,7 @@ def subtrees_are_edge_disjoint(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L6.2", given=edt_forests)
 def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
-    """Check that R takes the links of subtree l to those of subtree r(l)."""
+    """Check that the rotation R maps the links of subtree l to the links of subtree r(l)."""
     rotated_node = labels.rotation(check)
     rotated_dimension = labels.rotation_function(check.n)
     for tree, row in enumerate(forest.parent_port):

@@ -26,7 +26,7 @@ rule_9 = executions("alltoall", "necklace")
 
 
 def source_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of one source's schedule with one message per pair."""
+    """Estimate the memory, in bytes per node, of one source's schedule of unit messages."""
     return BYTES_PER_ROW * 2 * topology.n
 
 

@@ -118,7 +118,7 @@ def _random_path(check: ClaimCheck, rng: np.random.Generator) -> list[int]:
 
 
 def source_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of one source's schedule and the neighbour table."""
+    """Estimate the memory, in bytes per node, of one source's schedule and the neighbour table."""
     return BYTES_PER_ROW + 64 * topology.degree
 
 

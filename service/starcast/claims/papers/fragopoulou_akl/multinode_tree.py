@@ -238,7 +238,7 @@ def parents_of(check: ClaimCheck, numbering: Numbering) -> Ranks:
 
 
 def generators(check: ClaimCheck) -> dict[int, Generator]:
-    """Return the generator of N_k1 by k; for odd n without the greatest distance.
+    """Return the generator of N_k1 by k; for odd n without the largest distance.
 
     For k <= n-1 it has the cycle (k+1, k, .., 2, 1), and v is its first symbol. For k >= n the
     symbols are in reverse order: the first k+1-n pairs are cycles, the others the last cycle, and v

@@ -27,7 +27,7 @@ def node_and_type(check: ClaimCheck) -> dict[str, Callable[[int, int], int | str
 
 
 def cycle_minima(check: ClaimCheck) -> Perms:
-    """Return the least symbol of the cycle of each symbol, uint8 ``[nodes, n]``.
+    """Return the smallest symbol of the cycle of each symbol, uint8 ``[nodes, n]``.
 
     A symbol in its own position is its own minimum.
     """

@@ -33,7 +33,7 @@ _LONG_TREE_NODES = 120
 
 
 def scatter_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of a scatter of 2(n-1) messages per node."""
+    """Estimate the memory, in bytes per node, of a scatter of 2(n-1) messages per node."""
     return BYTES_PER_ROW * 2 * topology.degree * topology.n
 
 

@@ -138,7 +138,7 @@ Links = tuple[NDArray[np.integer], NDArray[np.integer]]
 
 
 def translates_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of all translations."""
+    """Estimate the memory, in bytes per node, of all translations."""
     return 4 * topology.nodes
 
 

@@ -18,7 +18,7 @@ from starcast.claims.registry import checks
 from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
 
-#: Greatest number of rows, for all sources, with which MT is also executed.
+#: Largest number of rows, for all sources, with which MT is also executed.
 _MOST_ROWS = 100_000
 
 # The algorithms of the catalogue relabel (LC) with the missing symbols in ascending order.

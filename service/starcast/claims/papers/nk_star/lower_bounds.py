@@ -14,7 +14,7 @@ from starcast.claims.registry import check_rows
 from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
 
-#: Greatest number of rows, of all sources if they are written out, of a compared schedule.
+#: Largest number of rows, of all sources if they are written out, of a compared schedule.
 _MOST_ROWS = 80_000
 #: Broadcasts with up to this many nodes are executed from two roots.
 _TWO_ROOTS = 130
@@ -51,7 +51,7 @@ class Bound:
 
 
 def bound_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of a schedule that is compared with a bound."""
+    """Estimate the memory, in bytes per node, of a schedule that is compared with a bound."""
     return 200 * topology.degree * (4 if topology.translation_keeps_ports else topology.nodes)
 
 

@@ -59,7 +59,7 @@ def _check_one_tree(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
-    """Check the order of the time on SP for T_c = 0."""
+    """Check the order of growth of the time on the tree SP if bytes cost nothing (T_c = 0)."""
     _check_one_tree(check, ports)
     if ports == "all":
         check.order("D T_s over D T_s", lambda n, k: divided(nk_diameter(n, k), nk_diameter(n, k)))
@@ -69,7 +69,7 @@ def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
-    """Check the order of the time on SP for T_s = 0."""
+    """Check the order of growth of the time on the tree SP if start-ups cost nothing (T_s = 0)."""
     _check_one_tree(check, ports)
     if ports == "all":
         check.order("m T_c over m T_c/(n-1)", lambda n, _: divided(1, divided(1, n - 1)))
@@ -84,7 +84,7 @@ def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_overall(check: ClaimCheck, ports: str) -> None:
-    """Check the order of the time on SP."""
+    """Check the order of growth of the time on the tree SP."""
     _check_one_tree(check, ports)
     if ports == "all":
         what = "time over D T_s + m T_c/(n-1) + 2 sqrt(m(D-1)T_s T_c/(n-1))"
@@ -107,7 +107,7 @@ def one_tree_overall(check: ClaimCheck, ports: str) -> None:
 
 @cache  # every size evaluates the same huge n
 def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
-    """Return the greatest quotient of the pipeline on SP, with its best integer p, and an order.
+    """Return the largest quotient of the pipeline on SP, with its best integer p, and an order.
 
     The order is slot (D T_s + share m T_c + 2 sqrt(share m (D-1) T_s T_c)).
     """
@@ -146,7 +146,7 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
-    """Check the order of the time on MT for T_c = 0."""
+    """Check the order of growth of the time on the trees MT if bytes cost nothing (T_c = 0)."""
     _check_many_trees(check, ports)
     if ports == "all":
         what = "2D T_s, no less than the time with T_c = 0, over (2D-1)T_s"
@@ -172,7 +172,7 @@ def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_overall(check: ClaimCheck, ports: str) -> None:
-    """Check the order of the all-port time on MT."""
+    """Check the order of growth of the all-port time on the trees MT."""
     _check_many_trees(check, ports)
 
     def quotient(n: int, k: int) -> Number:

@@ -72,7 +72,7 @@ def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
 
 
 def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bool]:  # noqa: N803
-    """Yield whether the time falls up to q, then whether it rises from q on, for p = j/4."""
+    """Yield, for p in steps of 1/4, whether the time decreases below q and increases above it."""
     square = line.square(T_s, b)
     segments = [Fraction(j, 4) for j in range(1, 41)]
     times = [line.time(p, T_s, b) for p in segments]

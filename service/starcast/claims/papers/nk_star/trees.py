@@ -300,7 +300,7 @@ def path_lengths(check: ClaimCheck) -> NDArray[np.int64]:
 
 @checks("NK.T6")
 def congestion_of_shifted_trees(check: ClaimCheck) -> None:
-    """Compare the greatest load of a link with ceil(n/k) - 1."""
+    """Compare the largest load of a link with ceil(n/k) - 1."""
     n, k = check.n_and_k
     loads = np.zeros((check.nodes, check.degree), dtype=np.int64)
     for tree in shifted_trees(check):

@@ -123,12 +123,12 @@ PORT_MODELS = {
 
 
 def schedule_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of the longest stream."""
+    """Estimate the memory, in bytes per node, of the longest stream."""
     return BYTES_PER_ROW * max(LENGTHS) * topology.degree
 
 
 def greatest_quotient(steps: Formula, order: Formula, n: int) -> Number:
-    """Return the greatest quotient over M: 1, powers of n around it, and far beyond."""
+    """Return the largest quotient over M: 1, powers of n around it, and far beyond."""
     lengths = (1, 2, n, n**2, n**3, n**8, 10**6 * n**8)
     return greatest(divided(steps(n, messages), order(n, messages)) for messages in lengths)
 

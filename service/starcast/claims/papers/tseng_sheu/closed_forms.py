@@ -24,14 +24,14 @@ from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
-#: Greatest number of segments per tree in executions; all smaller numbers are executed too.
+#: Largest number of segments per tree in executions; all smaller numbers are executed too.
 MOST_SEGMENTS = 4
 SEGMENTS = tuple(range(1, MOST_SEGMENTS + 1))
 SMALL = pipelines.parameters()
 
 
 def multiple_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of Algorithm 1 with all SEGMENTS, both port models."""
+    """Estimate the memory, in bytes per node, of Algorithm 1 with all SEGMENTS, in both models."""
     return 80 * topology.degree * MOST_SEGMENTS * (MOST_SEGMENTS + 1)
 
 
@@ -193,7 +193,7 @@ def heights(forest: Forest) -> list[int]:
 
 
 def height(check: ClaimCheck, construction: str) -> int:
-    """Return the greatest height of a forest of the catalogue."""
+    """Return the largest height of a forest of the catalogue."""
     return max(heights(check.forest(construction)))
 
 

@@ -29,17 +29,17 @@ TIMES = tuple(product((0, 1, 3), (0, 1, 2), (1, 2, 6)))
 
 
 def broadcast_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of Algorithm 1 with the most segments per tree."""
+    """Estimate the memory, in bytes per node, of Algorithm 1 with the largest number of segments."""
     return BYTES_PER_ROW * topology.degree * max(SEGMENTS)
 
 
 def allgather_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of Algorithm 2 for one source."""
+    """Estimate the memory, in bytes per node, of Algorithm 2 for one source."""
     return BYTES_PER_ROW * topology.degree
 
 
 def all_sources_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of Algorithm 2 for all sources."""
+    """Estimate the memory, in bytes per node, of Algorithm 2 for all sources."""
     return BYTES_PER_ROW * topology.degree * topology.nodes
 
 
@@ -331,7 +331,7 @@ def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
 
 
 def translations_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of all translations."""
+    """Estimate the memory, in bytes per node, of all translations."""
     return 16 * topology.nodes
 
 

@@ -31,12 +31,12 @@ Times = NDArray[Any]
 
 
 def catalogue_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of all schedules that are compared with a lower bound."""
+    """Estimate the memory, in bytes per node, of all schedules compared with a lower bound."""
     return 80 * 40 * topology.degree
 
 
 def other_broadcasts_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of Algorithm 1 and of the other broadcasts."""
+    """Estimate the memory, in bytes per node, of Algorithm 1 and of the other broadcasts."""
     others = 80 * topology.degree * forms.MOST_SEGMENTS * (2 * forms.MOST_SEGMENTS + 1)
     return forms.multiple_bytes(topology) + others
 
@@ -176,7 +176,7 @@ def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None
 def check_least(
     check: ClaimCheck, run: Execution, times: Times, stated: Times, known: NDArray[np.bool_]
 ) -> None:
-    """Check the least time over p = 1, 2, .. where it is known to be the least over all p."""
+    """Check the smallest time over p = 1, 2, .. where it is known to be the smallest over all p."""
     place = Parameters(*(column[known] for column in WIDE)).place
     best = times[:, known].argmin(axis=0) + 1
     least = times.min(axis=0)[known]

@@ -123,7 +123,7 @@ def heights_of_trees(check: ClaimCheck) -> None:
 
 
 def level_outside_branch(check: ClaimCheck, path: cyclic_shifts.Path) -> int:
-    """Return the greatest level of L(rho^i(r)) outside of the branch by which p_i arrives."""
+    """Return the largest level of L(rho^i(r)) outside of the branch by which p_i arrives."""
     goal = cyclic_shifts.shifted_root(check, int(path.nodes[0]), path.i)
     row = cyclic_shifts.greedy_ports(check, goal)
     parent = bfs.parents(check, row)
@@ -134,7 +134,7 @@ def level_outside_branch(check: ClaimCheck, path: cyclic_shifts.Path) -> int:
 
 @checks("TS.h", given=forests("multiple"))
 def greatest_height(check: ClaimCheck, forest: Forest) -> None:
-    """Check both bounds on the greatest height of the trees L-hat."""
+    """Check both bounds on the largest height of the trees L-hat."""
     what = "greatest height of the trees L-hat"
     height = max(heights(forest))
     check.at_least(what, height, diameter(check.n) + check.n - 1, of=forest)
