@@ -283,6 +283,7 @@ class _Follower:
 
     def __init__(self, source: Source) -> None:
         self._source = source
+        # Consecutive nodes of a path are often in the same block.
         self._read = lru_cache(maxsize=64)(
             partial(judge.read_block, source.blocks, build_tables(source.blocks.m))
         )

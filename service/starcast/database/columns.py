@@ -170,6 +170,7 @@ def axis_checks() -> Iterator[CheckConstraint]:
 if TYPE_CHECKING:
     AxisColumns = Parameters
 else:
+    # The columns follow from the declared axes, so a static class cannot list them.
     AxisColumns = type(
         "AxisColumns",
         (),

@@ -63,6 +63,7 @@ def upgrade(engine: Engine, reporter: Reporter) -> bool:
     with _migrating(engine) as connection:
         revision = check_owner(connection)
         if revision == head():
+            # Comments, views and rights have no revision, and may differ from the declaration.
             declare(connection)
             reporter.say(f"the schema is up to date ({revision})")
             return False

@@ -155,6 +155,7 @@ def advisory_lock(
             # The server shows it to other processes, and forgets it together with the lock.
             setting = {"value": f"{_HOLDER}{task}"[:_NAME_BYTES]}
             connection.execute(text("select set_config('application_name', :value, true)"), setting)
+        # Without waiting, because the other process may hold the lock for a long time.
         if not connection.scalar(text(f"select pg_try_advisory_xact_lock({_KEY})"), key):
             raise busy
         # The server keeps the snapshot of the last statement, unless it came without parameters.

@@ -56,6 +56,7 @@ class Home:
     """
 
     def __init__(self, root: Path) -> None:
+        # One path for each home, because the command lines of its servers contain it.
         self.root = root.resolve()
         self.logs = self.root / "logs"
         self.neo4j = self.root / "neo4j"

@@ -239,6 +239,7 @@ class Neo4j(Server):
             self.main,
             f"--home-dir={home}",
             f"--config-dir={home}/conf",
+            # The server logs to its output, which `start_detached` appends to the log file.
             "--console-mode",
         ]
         return processes.start_detached(command, self.home.neo4j, self.logs[0], self._account)

@@ -150,7 +150,9 @@ def start_detached(command: Sequence[str], folder: Path, log: Path, user: User) 
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=output,
+            # In a session of its own the server does not receive a Ctrl-C in the terminal.
             start_new_session=True,
+            # Data and logs stay private, whatever the umask of the user is.
             umask=0o077,
             user=user.uid,
             group=user.gid,

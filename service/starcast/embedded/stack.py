@@ -105,6 +105,7 @@ def up(settings: Settings, reporter: Reporter) -> Endpoints:
                 Startup(home, settings, reporter).start_and_publish(stopped)
             else:
                 reporter.say(f"the embedded stack in {home.root} is already running")
+            # Also for a running stack, since the `up` that started it may have been interrupted.
             prepare_store(home, reporter)
             return endpoints(home.root)
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         def __getattr__(self, axis: str) -> tuple[Any, ...]: ...
 
 else:
+    # The fields follow from the declared axes, so a static class cannot list them.
     _OPTIONAL = [
         (name, tuple, field(default=axis.grid_default))
         for name, axis in AXES.items()

@@ -80,6 +80,7 @@ def _axis_field(axis: Axis) -> tuple[Any, Any]:
 if TYPE_CHECKING:
     _Axes = StrictRecord
 else:
+    # The fields follow from the declared axes, so a static class cannot list them.
     _Axes = pydantic.create_model(
         "_Axes",
         __base__=StrictRecord,

@@ -36,6 +36,7 @@ def claim(graph: Graph, store: UUID) -> bool:
         return False
     _check_empty(graph)
     graph.write(
+        # MERGE, so that two first ingests at the same time create a single node.
         f"MERGE (s:{STORE.name} {{schema: $schema}}) ON CREATE SET s.id = $id",
         {"schema": VERSION, "id": str(store)},
     )
@@ -93,6 +94,7 @@ def read_owner(graph: Graph) -> tuple[str, int] | None:
 def mark(graph: Graph, identity: str) -> None:
     """Replace all (:Store) nodes with the one of a PostgreSQL database and the current schema."""
     graph.write(
+        # One statement, so that an interruption cannot leave the graph without an owner.
         f"OPTIONAL MATCH (s:{STORE.name}) WITH collect(s) AS others "
         "FOREACH (s IN others | DETACH DELETE s) "
         f"CREATE (:{STORE.name} {{schema: $schema, id: $id}})",

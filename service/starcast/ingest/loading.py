@@ -296,6 +296,7 @@ def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
             in_graph[Artifact(kind, artifact_id)] = row["state"] or ""
     everything = known.keys() | in_graph.keys()
     deleted = {each for each in everything if _is_unusable(known.get(each), in_graph.get(each))}
+    # What depends on an unusable artifact cannot be used either.
     deleted |= {each for each in everything if _depends_on(each, deleted, forest_of)}
     ordered = sorted(deleted, key=lambda artifact: artifact.deletion_order)
     for artifact in ordered:
@@ -312,6 +313,7 @@ def _is_unusable(known: LoadState | None, in_graph: str | None) -> bool:
         return True
     if known is LoadState.COMPLETE:
         return in_graph != GraphState.COMPLETE
+    # Of a failed or unknown artifact, only remains can be in the graph.
     return in_graph is not None
 
 

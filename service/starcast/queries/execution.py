@@ -172,6 +172,7 @@ def ingest_command(kind: str, artifact_id: str) -> str:
 
 def has_indexes(graph: Graph) -> bool:
     """Return whether the store has all indexes of the schema; the first ingest creates them."""
+    # The planner does not use an index that is still being filled.
     rows = graph.read("SHOW INDEXES YIELD name, state WHERE state = 'ONLINE' RETURN name")
     online = {row["name"] for row in rows}
     declared = [name for element in (*LABELS, *RELATIONSHIPS) for name in element.index_names()]

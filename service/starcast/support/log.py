@@ -133,6 +133,7 @@ class _JsonFile(WatchedFileHandler):
             self.baseFilename,
             "a",
             encoding=self.encoding,
+            # Only the owner may read statements and paths.
             opener=lambda path, flags: os.open(path, flags, 0o600),
         )
 

@@ -299,6 +299,7 @@ def _serve(connection: Connection, target: log.Target | None) -> None:
 def _attempt(connection: Connection) -> tuple[Any, BaseException | None]:
     received = connection.recv_bytes()
     try:
+        # Inside the try block, because unpickling imports modules, which can fail.
         function, args, kwargs = ForkingPickler.loads(received)
         return function(*args, **kwargs), None
     except Exception as error:  # noqa: BLE001 - the parent raises it

@@ -140,6 +140,7 @@ class Topology(Displayable, ABC):
 
     def table(self) -> Ranks:
         """Return all neighbours, int32 ``[ports, nodes]``, in the order of `ports`."""
+        # A copy, because callers may change their table and the kept one is shared.
         return kept_table(self).copy() if self._has_kept_table else self._compute_table()
 
     def _compute_table(self) -> Ranks:

@@ -64,6 +64,7 @@ class NkStar(Topology):
             self._require_memory(4, "neighbours")
         if self._has_kept_table:
             kept = kept_table(self)[port - 2]
+            # A copy, because the kept table is shared.
             return kept.copy() if ranks is None else np.take(kept, self._check_ranks(ranks))
         if ranks is None:
             return nk_blocks.Neighbours(self.n, self.k, port).all()

@@ -51,6 +51,7 @@ class Star(Topology):
             self._require_memory(4, "neighbours")
         if self._has_kept_table:
             kept = kept_table(self)[index - 1]
+            # A copy, because the kept table is shared.
             return kept.copy() if ranks is None else np.take(kept, self._check_ranks(ranks))
         if ranks is None:
             return blocks.Neighbours(self.n, index).all()

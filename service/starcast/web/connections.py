@@ -108,6 +108,7 @@ class ClientConnection(H11Protocol):
         self._request_timer = None
         if self.transport.is_closing():
             return
+        # A response that has begun cannot be replaced by an error.
         if self.conn.our_state is h11.IDLE:
             self.transport.write(_LATE)
         self.transport.close()
@@ -123,6 +124,7 @@ class ClientConnection(H11Protocol):
 
     def _check_reading(self) -> None:
         self._read_timer = None
+        # Compared over an interval, because a byte now and then would keep a connection for ever.
         if self._unread - self.unread < LEAST_READ_BYTES:
             self.transport.abort()
         else:

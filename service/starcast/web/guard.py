@@ -100,6 +100,7 @@ class Guard:
                 "open http://127.0.0.1 with the port, or start 'starcast serve --host NAME'",
                 path,
             )
+        # Neither PostgreSQL nor a file name can hold this character.
         if "\0" in path or b"%00" in scope["query_string"]:
             return problems.refuse(
                 400, "the URL contains the character NUL", "remove %00 from it", path
@@ -146,6 +147,7 @@ class Guard:
             address = ipaddress.ip_address(name)
         except ValueError:
             return False
+        # An attacker can rebind a name to this machine, but not a number.
         return address.is_loopback or not is_loopback(self.host)
 
 
@@ -165,6 +167,7 @@ class _Reply:
         if message["type"] == "http.response.start":
             self._start = message
             return
+        # The ETag is computed from the complete body.
         self._body += message.get("body", b"")
         if message.get("more_body", False):
             return

@@ -41,6 +41,7 @@ class Service:
 
     settings: Settings
     workers: Workers = field(default_factory=Workers)
+    # Last in, first out: while few requests run at a time, few connections are opened.
     _labs: LifoQueue[Lab | None] = field(default_factory=LifoQueue)
     _places: threading.Semaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(MOST_STORE_REQUESTS)

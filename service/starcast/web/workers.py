@@ -177,6 +177,7 @@ class Workers:
         slot.executor = ProcessExecutor(1)
         if self._closed.is_set():  # meanwhile
             slot.clear()
+        # The first call waits for the imports of the process, which do not count for a request.
         slot.run(START_SECONDS, len, ())
 
 

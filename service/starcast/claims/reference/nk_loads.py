@@ -71,7 +71,7 @@ def all_port_bytes(loads: NDArray[Any]) -> Fraction:
 
 
 def one_port_bytes(network: CachedTopology, loads: NDArray[Any]) -> Fraction:
-    """Return the one-port bytes as a multiple of m: the sum of the loads of all ports and levels."""
+    """Return the one-port bytes as a multiple of m: the loads of all ports and levels, summed."""
     sizes = [len(ports) for ports in link_classes(network)]
     return sum((loads @ sizes).tolist(), Fraction(0))
 

@@ -27,7 +27,7 @@ GRID = parameters((1, 2, 1024), (1, 2, 1024), (1, 2))
 
 
 def broadcast_bytes(topology: Topology) -> int:
-    """Estimate the memory, in bytes per node, of the longest executed broadcast and its execution."""
+    """Estimate the memory, in bytes per node, of executing the longest broadcast."""
     return 200 * topology.degree * (2 * topology.diameter + 2)
 
 

@@ -29,7 +29,7 @@ TIMES = tuple(product((0, 1, 3), (0, 1, 2), (1, 2, 6)))
 
 
 def broadcast_bytes(topology: Topology) -> int:
-    """Estimate the memory, in bytes per node, of Algorithm 1 with the largest number of segments."""
+    """Estimate the memory, in bytes per node, of Algorithm 1 with the maximum of SEGMENTS."""
     return BYTES_PER_ROW * topology.degree * max(SEGMENTS)
 
 
