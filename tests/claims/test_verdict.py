@@ -54,7 +54,7 @@ def test_an_inequality_that_is_met_holds_as_a_bound() -> None:
     )
 
 
-def test_an_order_that_is_met_holds_as_a_bound_with_its_greatest_quotient() -> None:
+def test_an_order_that_is_met_holds_as_a_bound_with_its_largest_quotient() -> None:
     result = verdict_of(
         lambda check: check.order("D_n / n", lambda n: topology(f"S{min(n, 9)}").diameter)
     )
@@ -152,7 +152,9 @@ def test_asides_are_described_and_do_not_decide() -> None:
         (("not checkable", "fails", "holds"), "fails"),
     ],
 )
-def test_a_conjunction_is_as_bad_as_its_worst_part(words: tuple[str, ...], together: str) -> None:
+def test_a_conjunction_has_the_verdict_of_its_worst_part(
+    words: tuple[str, ...], together: str
+) -> None:
     result = [
         Verdict(
             f"TS.T1.{number}",

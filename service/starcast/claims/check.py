@@ -155,6 +155,7 @@ class ClaimCheck(CachedTopology):
             what: the missing algorithm or formula.
             reason: why it cannot be checked, without a full stop at the end.
         """
+        # Through the cache, so that the mutation tests can take the reason away.
         known_reason = self.objects.get_or_create("absent", (what,), lambda: reason)
         if not known_reason:
             self.true(f"{what} is in the papers", not known_reason)
@@ -226,6 +227,7 @@ class ClaimCheck(CachedTopology):
 
     def _size(self) -> dict[str, int]:
         size = self.topology
+        # The papers call the dimension of a hypercube k.
         if size.family == "hypercube":
             return {"k": size.n}
         return {"n": size.n} if size.family == "star" else {"n": size.n, "k": int(size.k or 0)}
@@ -304,6 +306,7 @@ def _summary(values: NDArray[Any]) -> str:
     if not len(flat):
         return "none"
     if len(flat) <= _LISTED_VALUES or flat.dtype.kind not in "iuf":
+        # Texts and exact numbers are only sampled: a summary lists few of them.
         listed = flat[:1000].tolist()
         if flat.dtype != object:
             listed = list(dict.fromkeys(listed))

@@ -124,6 +124,7 @@ def count_blocked_copies(cuts: Cuts, faults: PossibleFaults) -> NDArray[np.uint8
         uint8 ``[units, faults, nodes]``; 0 for the faulty node itself.
     """
     counts: NDArray[np.uint8] = cuts.sum(axis=1, dtype=np.uint8)
+    # Nothing need be delivered to the faulty node itself.
     counts[:, np.arange(len(faults.nodes)), faults.nodes] = 0
     return counts
 
