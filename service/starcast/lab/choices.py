@@ -1,4 +1,4 @@
-"""Values that Python gives more freely than a shell: words, values of axes, conditions."""
+"""Conversion of arguments for which Python accepts more forms than a shell."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -29,7 +29,7 @@ def choose(choices: type[_Choice], text: str, noun: str) -> _Choice:
 
 
 def plain_values(value: Any) -> Any:
-    """Return the values of an axis as a grid reads them: plain values, and lists of them."""
+    """Return the values of an axis in the form of a grid file: plain values, and lists of them."""
     if isinstance(value, str | Fraction | Mapping):
         return value
     if hasattr(value, "spec"):  # a topology, which is not imported for this
@@ -63,7 +63,7 @@ def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
 
 
 def as_conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
-    """Return conditions as the command line writes them: ``topology=S5``.
+    """Return conditions in the form of the command line: ``topology=S5``.
 
     Raises:
         InputError: a condition has no values.

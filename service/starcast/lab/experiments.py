@@ -172,7 +172,7 @@ class Experiments(Connection):
         Args:
             name: the experiment's name.
             grid: TOML file with the axes, or a shipped example (``starcast experiment examples``);
-                an axis that is given besides replaces that of the grid. In Python also the axes.
+                an option of an axis replaces that axis of the grid. In Python also the axes.
             replace: delete a stored experiment of this name first.
             jobs: number of processes. In Python, an algorithm that is defined in a notebook can
                 only run in the process of the notebook.
@@ -237,7 +237,7 @@ class Experiments(Connection):
     def merge_experiment(self, *files: ShardFiles, name: NewName = None) -> Facts:
         """Store the experiment whose shards ``starcast experiment run --shard`` has written.
 
-        Refused are shards that are incomplete, overlapping, damaged or of another version.
+        Shards that are incomplete, overlapping, damaged or of another version are refused.
 
         Args:
             files: the files of all shards.
@@ -421,9 +421,9 @@ class Experiments(Connection):
 
         A row is a point, with the simulated figures and the gap (time / lower bound) of each side
         and the change in time of each side but the baseline. Rows without differences are hidden;
-        the least time is bold. If runs are not comparable, the row says why. A single experiment is
-        split by algorithm, base and copies. In json and csv, a parameter that differs between the
-        sides has a column per side.
+        the shortest time is bold. If runs are not comparable, the row says why. A single
+        experiment is split by algorithm, base and copies. In json and csv, a parameter that differs
+        between the sides has a column per side.
 
         Runs on different topologies answer different questions. If ``across`` is topology, each
         side may have its own network; the sizes of the networks are listed and nothing is
@@ -441,7 +441,7 @@ class Experiments(Connection):
             conditions: only runs with this value, such as topology=S5; repeat it for alternatives.
             baseline: side that the others are compared with.
             everything: show all parameters, figures and rows.
-            sort: sort by this column; -COLUMN descends; time is the least time of all sides.
+            sort: sort by this column; -COLUMN descends; time is the shortest time of all sides.
 
         Raises:
             NotFoundError: an experiment or run does not exist, or no run meets the conditions.

@@ -200,7 +200,7 @@ class Queries(Connection):
         return _answer(result, text, values, "add LIMIT")
 
     def _limits(self, row_limit: Any, timeout: Any) -> tuple[int, float]:
-        """Return the greatest number of rows, and the seconds, by default those of the settings."""
+        """Return the limits of rows and of seconds, by default those of the settings."""
         if row_limit is None:
             row_limit = self.settings.row_limit
         elif not isinstance(row_limit, int) or row_limit < 1:

@@ -83,7 +83,7 @@ class Records(Connection):
             out: output file of ``shard``, such as part.json or part.json.gz.
 
         Returns:
-            The best record of each problem and topology. The failure says that some are not
+            The best record of each problem and topology. ``failure`` says if some of them are not
             settled, or not checked.
 
         Raises:
@@ -154,7 +154,7 @@ class Records(Connection):
 
         Args:
             problem: only the records of a problem.
-            stored: list the records in PostgreSQL instead of files, with what was checked of them.
+            stored: list the records in PostgreSQL instead of files, with the results of checks.
             folder: folder of your own records.
 
         Raises:
@@ -372,7 +372,7 @@ class Records(Connection):
             folder: folder of your own records.
 
         Returns:
-            The number of verified records, and of those that were better than what was stored.
+            The number of verified records, and of those that were stored since they are better.
 
         Raises:
             RejectedError: a record is wrong; nothing is stored.
