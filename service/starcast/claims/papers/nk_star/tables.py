@@ -117,6 +117,8 @@ def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
         root = sqrt(share * b * (diameter - 1) * T_s)
         return slot * (diameter * T_s + share * b + 2 * root)
 
+    # A pipeline changes its behaviour where m T_c / T_s is of the order of a power of n. So these
+    # powers, and the two limits without T_c and without T_s, decide the order.
     loads = [(1, 0), (0, 1), *((1, Fraction(n) ** power) for power in range(-2, 5))]
     line = Pipeline(diameter, 1, slot)
     return greatest(divided(line.least_whole(*load), stated(*load)) for load in loads)
@@ -139,6 +141,7 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
         p = int(broadcast.arguments["segments"])
         place = {"p": p, "of": broadcast.schedule}
         simulation = broadcast.simulation
+        # The last slot may end early: sub-slots after its last packet are not executed.
         slots = simulation.steps if ports == "all" else ceil_div(simulation.steps, n - 1)
         check.equal("slots", slots, height + p - 1, **place)
         small = simulation.largest_packet <= (n - 1) * p

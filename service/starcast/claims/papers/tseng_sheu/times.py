@@ -112,6 +112,7 @@ def best_real_number_of_segments(check: ClaimCheck) -> None:
         times = [pipeline.time(p, startup, b) for p in candidates]
         square = 2 * b * (h - 1) / ((n - 1) * startup)
         changes = list(zip(pairwise(candidates), pairwise(times), strict=True))
+        # Compared with q^2, since q itself may be irrational.
         falls = [before > after for (_, p), (before, after) in changes if p * p <= square]
         rises = [before < after for (p, _), (before, after) in changes if p * p >= square]
         place = {"T_s": str(startup), "mT_c": str(b)}
@@ -208,6 +209,8 @@ def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: Times) -> Non
         q = rational_sqrt(square)
         q_is_integer.append(q is not None and q.denominator == 1)
         if startup >= 4 * pipeline.height * pipeline.slot**2 * pipeline.share * b:
+            # Start-ups of p = 1 at least: all slots before the last one, and one sub-slot of the
+            # last.
             startups = startup * (pipeline.slot * (pipeline.height - 1) + 1)
             startup_longer.append(startups > least)
     measured = np.array(ceiling_times, dtype=object)
