@@ -192,6 +192,8 @@ def execute_all(
         yield ((point, execute(point)) for point in points)
         return
     perform = execute_unchecked
+    # A process of this machine has to load the plug-ins. The tasks of a cluster carry their
+    # sources.
     if not getattr(executor, "is_remote", False):
         perform = partial(_execute_in_worker, plugins.loadable())
     work = parallel.Workload(perform, required_memory, _free_memory, check_memory, Point.command)
@@ -258,6 +260,8 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> list[m
     machine = costs.Machine(point.t_s, point.t_c)
     simulated = costs.price_simulation(simulation, unit, machine, execution.critical_work)
     known = formula_costs(point)
+    # The first key only reserves the place: closed form, execution, lower bound, as listings show
+    # them.
     priced = {"closed form": known.get("closed form"), "simulated": simulated, **known}
     return [_cost_row(kind, cost) for kind, cost in priced.items() if cost is not None]
 

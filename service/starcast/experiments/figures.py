@@ -67,6 +67,7 @@ class _Judge:
         """Check that the simulated figures follow from the profile and the size of a unit."""
         packets = sum(row[1] for row in profile)
         largest = sum(row[2] for row in profile)
+        # No packet of a step has more units than its largest, and each has one at least.
         most_units = sum(row[1] * row[2] for row in profile)
         for links, sent, units in profile:
             # A busy link carries one packet in a step, so the two numbers are equal.

@@ -80,7 +80,9 @@ class Grid(_Axes):
             if not values and (declared.is_required or declared.grid_default):
                 raise _missing(axis)
             order: Callable[[Any], Any] = _topology_order if axis == "topology" else _value_order
+            # The class is frozen: attributes are only set here, while the object is made.
             object.__setattr__(self, axis, tuple(sorted(set(values), key=order)))
+        # Counted before any point is made: a few long axes would take all memory.
         most = prod(max(len(getattr(self, axis)), 1) for axis in AXES)
         if most > MOST_POINTS:
             raise LimitError(
@@ -187,6 +189,7 @@ class Grid(_Axes):
                 values = tuple(
                     (resolve_faults(topology, text, seed), seed)
                     for text in values
+                    # Named faults are the same with every seed.
                     for seed in (self.seed if drawn_faults(text) else (0,))
                 )
             elif axis == "segments":
@@ -214,6 +217,7 @@ class Grid(_Axes):
         for pair in product(self.collective, self.algorithm):
             algorithm, fixed = _find_algorithm(*pair)
             names |= _argument_names(algorithm) - fixed.keys()
+        # Without an axis for messages, that of segments stands for it (`_shares`).
         if not self.messages and "messages" in names:
             names.add("segments")
         for axis in ARGUMENT_AXES:

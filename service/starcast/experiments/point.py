@@ -38,6 +38,8 @@ class Point(Parameters):
             )
         check_execution(self.execution)
         self._check_numbers()
+        # Different spellings of one point have to be equal, or a run would be executed and stored
+        # twice: arguments with their defaults, the order of faults, a seed without faults.
         object.__setattr__(self, "algorithm", self._normalize_algorithm(topology))
         object.__setattr__(self, "base", self._resolve_arguments().get("base"))
         object.__setattr__(self, "faults", canonical_faults(topology, self.faults))

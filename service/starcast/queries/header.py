@@ -83,6 +83,7 @@ def _read_fields(text: str) -> dict[str, list[str]]:
     header = "\n".join(line.rstrip() for line in lines)
     fields: dict[str, list[str]] = {}
     name = ""
+    # Continued lines are joined first, so that each line left is a field or an item.
     for line in _CONTINUED.sub(" ", header).splitlines():
         if field := _FIELD.fullmatch(line):
             name = field[1]

@@ -276,6 +276,7 @@ def find(name: str, *packs: Path) -> Query:
     """
     if is_file(name):
         return Query.read(Path(name).absolute())
+    # Nearly always the name is right, and then only the files of this name need to be read.
     with suppress(NotFoundError):
         return load_library(*packs, stem=name.rpartition("/")[2]).find(name)
     return load_library(*packs).find(name)  # knows similar names

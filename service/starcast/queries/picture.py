@@ -79,6 +79,7 @@ class _Ranks:
 
     def __init__(self, topology: Topology) -> None:
         self._topology = topology
+        # Rows name the same few nodes again and again.
         self._rank = cache(topology.rank)
         self._ports = cache(self._ports_of)
 

@@ -49,6 +49,7 @@ def atomic_replace(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
             if not is_named:
+                # A link cannot replace an existing file; only the renaming below can.
                 _link(file.fileno(), temporary)
         temporary.replace(path)
     finally:

@@ -196,6 +196,7 @@ def _check_listener(address: str, host: str, port: int, *, is_tls: bool) -> None
     """
     try:
         with socket.create_connection((host, port), timeout=PATIENCE) as connection:
+            # Without this flag `recv` may return before all bytes have arrived.
             greeting = b"" if is_tls else connection.recv(_LENGTH.size, socket.MSG_WAITALL)
     except OSError:
         raise _no_scheduler(address) from None

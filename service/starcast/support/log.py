@@ -127,6 +127,7 @@ class _JsonLines(logging.Formatter):
         return redact(json.dumps(plain))
 
 
+# Watched, so that a process goes on in the new file after another one has renamed this one.
 class _JsonFile(WatchedFileHandler):
     def _open(self) -> TextIOWrapper:
         return open(

@@ -114,6 +114,7 @@ class ProcessExecutor(Executor):
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a call to a worker process; see `concurrent.futures.Executor.submit`."""
+        # Pickled here, so that an argument without a pickled form is an error of this call.
         call = _Call(bytes(ForkingPickler.dumps((function, args, kwargs))))
         with self._lock:
             if self._is_closed:

@@ -200,6 +200,8 @@ def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> Facts:
     result = _simulate(schedule_id, parsed)
     rows = find_executed(built, parsed) if faults else slice(None)
     arrivals = built.receiver[rows].astype(np.int64) * built.units + built.unit[rows]
+    # A unit that reaches a node twice counts once. Without units there are no arrivals; the 1 only
+    # avoids a division by 0.
     received = np.bincount(
         np.unique(arrivals) // max(built.units, 1), minlength=built.topology.nodes
     )
@@ -226,6 +228,7 @@ def verify_claim(claim_id: str) -> "Verdict":
     from starcast.claims.catalogue import find_claim  # noqa: PLC0415 - few requests need them
     from starcast.claims.parallel import verify_claims  # noqa: PLC0415
 
+    # One process, since this is a worker already.
     return verify_claims((find_claim(claim_id),), "quick", None, 1)[0]
 
 

@@ -68,6 +68,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
         if scope["type"] != "http":
+            # Start and end of the server are events without a request.
             await self.app(scope, receive, send)
             return
         start = perf_counter()
@@ -186,6 +187,7 @@ class _Reply:
             if tag in _tags(self._asked.get("if-none-match", "")):
                 self.status = 304
                 self._body.clear()
+                # A 304 has no content that they could describe.
                 for name in ("content-length", "content-type"):
                     del headers[name]
         body = b"" if self._hides_body else bytes(self._body)

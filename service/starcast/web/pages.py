@@ -286,6 +286,7 @@ def _render(request: Request, template: str, status: int = 200, **values: Any) -
 
 def _root(request: Request) -> str:
     """Return the relative URL of the root of the server, for a page of this path."""
+    # Relative URLs work behind a reverse proxy that serves these pages below a path of its own.
     return "../" * (request.url.path.count("/") - 1)
 
 

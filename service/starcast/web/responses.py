@@ -128,6 +128,8 @@ class Paging:
                     f"no item of this listing has the key '{self._after}'",
                     hint="begin again without the parameter 'after'",
                 )
+            # A key instead of a number of items: what is stored or dropped between two requests
+            # moves no item to another page.
             start = keys.index(self._after) + 1
         end = start + self._limit
         shown = listed[start:end]

@@ -58,6 +58,7 @@ def serve(
         logging.getLogger("uvicorn").propagate = False
         with sigterm_as_interrupt():
             uvicorn.Server(config).run(sockets=[listener])
+    # uvicorn returns when it was interrupted; the command ends as every interrupted one.
     raise KeyboardInterrupt
 
 

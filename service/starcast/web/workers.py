@@ -126,6 +126,8 @@ class Workers:
             slot = self._idle.get(timeout=patience)
         except Empty:
             raise self._busy() from None
+        # Waiting takes from the time of the computation, so that every answer comes within the
+        # limit.
         waited = 0.0 if is_starting else time.monotonic() - began
         try:
             return self._perform(slot, function, self.seconds - waited)
@@ -140,6 +142,7 @@ class Workers:
         if slot.executor is not None or self._closed.is_set():
             self._idle.put(slot)
             return
+        # In the background: the request whose worker was killed has its answer already.
         threading.Thread(target=self._restart, args=(slot,), daemon=True).start()
 
     def _restart(self, slot: _Slot) -> None:
@@ -211,6 +214,7 @@ def _limit_memory() -> None:
     status = Path("/proc/self/status").read_text(encoding="ascii")
     used = next(line for line in status.splitlines() if line.startswith("VmData:"))
     most = int(used.split()[1]) * _KIBIBYTE + MOST_BYTES
+    # Not RLIMIT_AS, which would also count address space that is reserved and never used.
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if hard == resource.RLIM_INFINITY or hard > most:
         resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
