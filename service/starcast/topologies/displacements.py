@@ -20,6 +20,7 @@ from starcast.topologies import permutations
 from starcast.topologies.necklaces import Necklaces, necklaces
 from starcast.topologies.permutations import Perms
 
+# Larger than every cycle, so that nodes with symbol 2 in place are the last of their necklace.
 _NO_CYCLE = np.iinfo(np.int64).max
 
 
@@ -60,6 +61,7 @@ def _cycle_of_2(perms: Perms) -> NDArray[np.int64]:
     symbol = perms[:, 1]
     for _ in range(n - 2):
         successor = np.take_along_axis(perms, symbol[:, None].astype(np.intp) - 1, axis=1)[:, 0]
+        # Shorter cycles end with zeros: with n-2 digits each, numbers compare like words.
         cycle = cycle * (n + 1) + np.where(symbol == 2, 0, symbol)
         symbol = np.where(symbol == 2, symbol, successor)
     cycle[perms[:, 1] == 2] = _NO_CYCLE

@@ -40,6 +40,8 @@ class NkStar(Topology):
         self.k: int = k
         self.nodes = perm(n, k)
         self.ports = tuple(range(2, n + 1))
+        # A translation may change the order of the symbols in a clique, by which residual ports
+        # are numbered. A clique of two has one residual port only.
         self.translation_keeps_ports = n - k == 1
 
     @property

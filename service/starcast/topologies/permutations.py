@@ -73,6 +73,8 @@ def arrangement_rank(rows: Perms, n: int) -> Ranks:
     for place in range(rows.shape[1]):
         symbol = rows[:, place]
         smaller = np.zeros(len(rows), dtype=np.int32)
+        # Loops over pairs of positions, each for all rows at once: there are few positions and
+        # millions of rows.
         for earlier in range(place):
             smaller += rows[:, earlier] < symbol
         ranks *= n - place

@@ -88,6 +88,7 @@ class Star(Topology):
             return np.asarray(kept_table(self)[index - 1, ranks])
         perms = permutations.unrank(self.n, ranks)
         row = np.arange(len(perms))
+        # Indexing by arrays copies, so that both values are read before one is written.
         perms[row, 0], perms[row, index] = perms[row, index], perms[row, 0]
         return permutations.rank(perms)
 
