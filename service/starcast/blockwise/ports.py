@@ -50,6 +50,7 @@ def read_tail(block: int, n: int, m: int, x: Array, rest: Array) -> None:
     remainder = block
     for position in range(m + 1, n + 1):
         left = n - (position - m)
+        # The number of unused symbols that are smaller than the symbol here.
         digit = remainder // weight
         remainder %= weight
         if left > m:

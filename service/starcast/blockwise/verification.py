@@ -232,6 +232,7 @@ def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification
     found = sorted(results, key=lambda result: result.blocks)
     for result in found:
         _check_places(source, result)
+    # Each range has to begin where the one before it ends.
     ends = [0, *(result.blocks[1] for result in found)]
     starts = [*(result.blocks[0] for result in found), source.count]
     if ends != starts:

@@ -185,6 +185,7 @@ class Administration(Connection):
         from starcast.ingest.backup import restore
 
         self._check_open()
+        # Rebuilding the graph may restart Neo4j on a new store.
         self._close_graph()
         manifest = restore(self.settings, Path(file), self.reporter, rebuild_graph=graph)
         moment = f"{manifest.created_at.astimezone():%Y-%m-%d %H:%M}"

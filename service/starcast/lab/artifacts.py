@@ -262,6 +262,7 @@ class Artifacts(Connection):
             spec = as_topology(topology).spec
         with self._session() as session:
             rows = list_artifacts(session, kind, spec)
+        # Nearly always empty, so that the column is listed only if it has a value.
         has_errors = any(row["error"] for row in rows)
         return Table.of(rows, [name for name in columns(kind) if name != "error" or has_errors])
 

@@ -35,6 +35,7 @@ def plain_values(value: Any) -> Any:
     if hasattr(value, "spec"):  # a topology, which is not imported for this
         return value.spec
     if not isinstance(value, Iterable):
+        # `item` converts numpy's numbers to Python's.
         return value.item() if hasattr(value, "item") else value
     return [plain_values(each) for each in value]
 

@@ -195,6 +195,7 @@ class Claims(Connection):
             raise InputError("--level and --sizes cannot be combined", hint="remove one")
         chosen, specs = level or "quick", as_specs(sizes)
         claims = select_claims(names)
+        # Asked before the computation, which may take minutes.
         store = store and self._can_store()
         verdicts = parallel.verify_claims(claims, chosen, specs, jobs, self.reporter, executor)
         if not store:

@@ -106,6 +106,7 @@ def connect(
 def _start(settings: "Settings", progress: "Reporter") -> None:
     from starcast.embedded import stack
 
+    # With only one of them, the other server is still the embedded one.
     if settings.neo4j_uri is not None and settings.postgres_uri is not None:
         raise InputError(
             "start=True starts the embedded stack, but the settings name other servers: "

@@ -65,6 +65,7 @@ class Connection:
             self._engine.dispose()
             self._engine = None
         self._is_closed = True
+        # Its thread would go on writing the state of work that has ended.
         if isinstance(self.reporter, ProgressLines):
             self.reporter.close()
 

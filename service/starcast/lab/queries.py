@@ -177,6 +177,7 @@ class Queries(Connection):
         if statement == "-" or (is_file(statement) and not _is_statement(statement)):
             text, source = _read(statement), "stdin" if statement == "-" else statement
         given = {**(parameters or {}), **values}
+        # In Cypher a text never equals a number, so that a query would just find nothing.
         for name, value in given.items():
             if isinstance(value, str) and value.isdecimal():
                 self.reporter.say(

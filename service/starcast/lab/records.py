@@ -110,6 +110,7 @@ class Records(Connection):
 
         part = parse_shard(shard, out)
         processes = 1 if jobs is None else check_count("jobs", jobs)
+        # A search takes as many consecutive seeds as it has processes, and no two the same.
         numbers = range(seed, seed + check_count("seeds", seeds) * processes, processes)
         tasks = plan_searches(problem.split(","), topologies, _arguments(congestion), numbers)
         budget = Budget(timeout, memory, seed, processes, engine, self.reporter)

@@ -61,6 +61,8 @@ class AsynchronousExecution:
         self.end = ticks.full(len(packets), 0)
         self.arrival = ticks.full(dependencies.size, ticks.never)
         self.arrival[dependencies.initial] = 0
+        # One pass is enough if every unit is delivered once. Otherwise a row of a later step may
+        # deliver it earlier, which changes packets that were executed before that row.
         while self._execute_pass() and not dependencies.unique:
             pass
 
