@@ -13,14 +13,14 @@ from typing import Any, Self
 import pytest
 from sqlalchemy import URL, Engine
 
-from starcast import plugins
 from starcast.blockwise import BlockVerification, Source, closed_form, combine, run_ranges
+from starcast.catalogue import plugins
+from starcast.catalogue.plugins import pack
 from starcast.claims import parallel, select_claims
 from starcast.errors import InputError, LimitError, RejectedError, UnavailableError
 from starcast.experiments.design import Design
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
-from starcast.plugins.shipping import pack
 from starcast.search import Budget
 from starcast.search.sharding import SearchTask, plan_searches, run_searches
 from starcast.support import dask_cluster
@@ -223,7 +223,7 @@ def test_plug_ins_are_sent_to_the_workers(
     design = Design(
         (
             Grid.from_json(
-                {"topology": ["P4", "S4"], "algorithm": ["forest(base=breadth-first)"]}
+                {"topology": ["R4", "S4"], "algorithm": ["forest(base=highest-ports)"]}
                 | {"segments": [1, 4], "message_bytes": ["64"]}
             ),
         )

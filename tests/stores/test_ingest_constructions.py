@@ -13,7 +13,7 @@ from starcast.ingest.verification import check_artifact
 from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest, plain_constructions
-from starcast.trees.catalogue import CONSTRUCTIONS
+from starcast.trees.construction import CONSTRUCTIONS
 from support import readback
 from support.checks import assert_stored, check_nodes
 from support.plans import plan

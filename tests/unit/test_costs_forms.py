@@ -18,7 +18,7 @@ from starcast.support.integers import ceil_div
 from starcast.topologies import as_topology
 from starcast.topologies.necklaces import necklaces
 from starcast.trees import forest
-from starcast.trees.catalogue import single_trees
+from starcast.trees.construction import single_trees
 from starcast.trees.edge_disjoint_levels import level_sum
 from support.cost_cases import ALGORITHMS, SMALL, Case, built, cases, priced, unit
 from support.examples import max_examples

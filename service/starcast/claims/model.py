@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from starcast.claims.check import ClaimCheck
 from starcast.support.vocabulary import Level
 from starcast.topologies import Topology, topology
-from starcast.topologies.families import SHIPPED
 
 CheckFunction = Callable[[ClaimCheck], None]
 BytesPerNode = Callable[[Topology], int]
 #: Topology families that a claim can be about.
-FAMILIES = SHIPPED
+FAMILIES = ("star", "nk-star", "hypercube")
 #: Default memory estimate per directed link: a few arrays over all links.
 BYTES_PER_LINK = 64
 #: The smallest n of a family that claims are about, and the size below it.

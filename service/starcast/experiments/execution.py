@@ -15,8 +15,10 @@ from typing import Any
 
 import psutil
 
-from starcast import costs, plugins
+from starcast import costs
 from starcast.axes.parameters import AXES
+from starcast.catalogue import plugins
+from starcast.catalogue.origin import describe_used
 from starcast.collectives import schedule as build_schedule
 from starcast.collectives.model import MULTI_SOURCE
 from starcast.database import models
@@ -225,7 +227,7 @@ def price_run(point: Point, execution: Execution) -> models.Run:
 def _plugin_provenance(point: Point) -> dict[str, Any]:
     """Return name, version and SHA-256 of the plug-ins that define parts of a point."""
     entry = (f"{point.collective} algorithm", point.catalogue_entry.name)
-    described = plugins.describe_used(as_topology(point.topology), entry, point.arguments)
+    described = describe_used(as_topology(point.topology), entry, point.arguments)
     return {"plugins": described} if described else {}
 
 

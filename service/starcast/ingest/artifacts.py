@@ -13,13 +13,13 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from starcast.catalogue.origin import Provenance, describe_used, find_missing
 from starcast.collectives import Schedule
 from starcast.collectives.ids import ScheduleParameters, parse_schedule_id
 from starcast.database import artifact_rows, models
 from starcast.errors import InputError, NotFoundError, RejectedError, StarcastError
 from starcast.graph.artifacts import GraphArtifact, graph_artifact
 from starcast.ingest.stores import LoadState
-from starcast.plugins import Provenance, describe_used, find_missing
 from starcast.simulator import Simulation, simulate
 from starcast.support.spec_syntax import format_spec
 from starcast.topologies import Topology

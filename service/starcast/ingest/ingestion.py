@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from sqlalchemy import select
 
+from starcast.catalogue.origin import find_changed
 from starcast.database import artifact_rows, models
 from starcast.embedded import rebuild as embedded_rebuild
 from starcast.errors import RejectedError
@@ -40,7 +41,6 @@ from starcast.ingest.loading import (
 from starcast.ingest.offline import import_all, share_seconds
 from starcast.ingest.planning import Plan
 from starcast.ingest.stores import LoadState, Stores, lock_stores, read_state, set_columns
-from starcast.plugins import find_changed
 from starcast.support.progress import Reporter, Silent
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import LoadMethod

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import select
 
+from starcast.catalogue.origin import find_changed
 from starcast.database import models
 from starcast.database.listing import find
 from starcast.errors import InputError, RejectedError, StarcastError
@@ -38,7 +39,6 @@ from starcast.ingest.artifacts import (
 from starcast.ingest.loading import find_artifacts, is_well_formed
 from starcast.ingest.sample import WHOLE_STORE, Problem, Sample, compare_counts
 from starcast.ingest.stores import LoadState, Stores
-from starcast.plugins import find_changed
 from starcast.support.progress import Reporter, Silent
 from starcast.support.table import Table
 from starcast.trees import Forest, constructions, forest

@@ -48,15 +48,17 @@ class Answer(Table):
             LimitError: the picture has too many nodes.
         """
         from starcast import drawing
-        from starcast.queries.picture import build_picture
+        from starcast.queries.picture import build_subgraph
 
         if self._query is None:
             raise InputError(
                 "the answer of a free statement cannot be drawn: its columns declare no nodes",
                 hint="write it as a query file, whose header declares 'sender (node): ...'",
             )
-        picture = build_picture(self._query, self.parameters, self.rows)
-        return drawing.sketch(picture, None if layout is None else choose(Layout, layout, "layout"))
+        subgraph = build_subgraph(self._query, self.parameters, self.rows)
+        return drawing.draw_subgraph(
+            subgraph, None if layout is None else choose(Layout, layout, "layout")
+        )
 
     def readable(self) -> Table:
         """Return the rows with paths hop by hop, and with nodes by their labels."""

@@ -81,7 +81,7 @@ def connect(
         ['S5']
         >>> lab.close()
     """
-    from starcast import plugins as plug_ins
+    from starcast.catalogue import plugins as plug_ins
     from starcast.settings import Settings
 
     if home is not None:

@@ -494,7 +494,7 @@ def _imported(imported: "Imported") -> dict[str, Any]:
 
 def _processes(jobs: int | None) -> int | None:
     """Return the number of processes; other processes cannot import what a notebook defines."""
-    from starcast.plugins import ORIGINS
+    from starcast.catalogue.origin import ORIGINS
 
     is_interactive = any(origin.module == "__main__" for origin in ORIGINS.values())
     return 1 if jobs is None and is_interactive else jobs

@@ -70,7 +70,7 @@ class Forests(Artifacts):
         Raises:
             InputError: there is no such topology.
         """
-        from starcast.trees.catalogue import CONSTRUCTIONS, constructions
+        from starcast.trees.construction import CONSTRUCTIONS, constructions
 
         chosen = [CONSTRUCTIONS[name] for name in constructions(topology)]
         return Table(
@@ -281,7 +281,7 @@ class Forests(Artifacts):
             $ starcast forest show S5:multiple:12345 --verify
         """
         from starcast.topologies.permutations import first_symbol, labels_from
-        from starcast.trees.catalogue import CONSTRUCTIONS
+        from starcast.trees.construction import CONSTRUCTIONS
         from starcast.trees.metrics import forest_metrics
 
         if construction is None and not is_forest(source):
@@ -356,7 +356,7 @@ class Forests(Artifacts):
             return Picture(drawing.draw_forest(forest, layout), f"all trees of {forest.id}")
         number = tree or 0
         if layout is None:
-            svg = drawing.draw(forest, number, force)
+            svg = drawing.draw_tree(forest, number, force)
         else:
             svg = drawing.draw_trees(forest, [number], layout)
         return Picture(svg, f"tree {number} of {forest.id}")

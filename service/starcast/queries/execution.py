@@ -152,7 +152,7 @@ def ingest_command(kind: str, artifact_id: str) -> str:
         artifact_id: its id.
     """
     # Imported only here, for messages: a query of stored artifacts needs no catalogue.
-    from starcast.collectives.catalogue import REGISTRIES  # noqa: PLC0415
+    from starcast.collectives.algorithm import REGISTRIES  # noqa: PLC0415
     from starcast.collectives.model import EXPANDED  # noqa: PLC0415
     from starcast.trees import constructions  # noqa: PLC0415
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from starcast.collectives.model import EXPANDED
-from starcast.drawing import Link, Picture
+from starcast.drawing import Link, Subgraph
 from starcast.errors import InputError
 from starcast.queries.header import Column
 from starcast.queries.pack import Query
@@ -48,9 +48,9 @@ def check_drawable(query: Query, values: Mapping[str, Any]) -> Topology:
     )
 
 
-def build_picture(
+def build_subgraph(
     query: Query, values: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
-) -> Picture:
+) -> Subgraph:
     """Return the nodes and links in the rows of a result, to be drawn.
 
     Raises:
@@ -71,7 +71,7 @@ def build_picture(
             nodes |= dict.fromkeys(members)
         links.update(_row_links(ranks, query, row, source))
     caption = " ".join(f"{name}={_format(value)}" for name, value in values.items())
-    return Picture(topology, query.header.title, caption, tuple(nodes), links, source)
+    return Subgraph(topology, query.header.title, caption, tuple(nodes), links, source)
 
 
 class _Ranks:

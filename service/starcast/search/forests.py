@@ -27,7 +27,7 @@ from starcast.search.problem import (
 from starcast.search.symmetry import rotation
 from starcast.topologies import Topology
 from starcast.trees import constructions, forest
-from starcast.trees.catalogue import CONSTRUCTIONS
+from starcast.trees.construction import CONSTRUCTIONS
 from starcast.trees.model import Forest
 
 

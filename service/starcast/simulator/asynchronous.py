@@ -80,7 +80,7 @@ class AsynchronousExecution:
     def _execute_step(self, batch: Batch, free: list[Times]) -> Times:
         """Return the ends of the packets of one step."""
         packets = self._packets
-        start = self.arrival[self._dependencies.needs(batch.rows)]
+        start = self._dependencies.needs(batch.rows).latest(self.arrival)
         if not packets.single:
             start = np.maximum.reduceat(start, packets.begins[batch.packets] - batch.rows.start)
         used = [
@@ -106,8 +106,9 @@ class AsynchronousExecution:
         row_order = self._row_order(batch, order)
         units = None if self._packets.single else self._packets.units[batch.packets][order]
         begins = None if units is None else np.cumsum(units) - units
-        needs = self._dependencies.needs(batch.rows)[row_order]
-        gives = self._dependencies.gives(batch.rows)[row_order]
+        rows = batch.rows.start + row_order
+        needs = self._dependencies.needs(rows)
+        gives = self._dependencies.gives(rows)
         first = _FirstQueue(queues[0], self.duration[batch.packets][order], self._ticks)
         before = None if self._dependencies.unique else self.arrival[gives]
         end = self._guess(batch, free)[order]
@@ -116,7 +117,7 @@ class AsynchronousExecution:
             if before is not None:
                 self.arrival[gives] = before
             self._deliver(gives, end if units is None else np.repeat(end, units))
-            start = self.arrival[needs]
+            start = needs.latest(self.arrival)
             if begins is not None:
                 start = np.maximum.reduceat(start, begins)
             if len(queues) > 1:

@@ -89,7 +89,6 @@ def trace_data(
     before = {chain.name: find_previous(chain.number) for chain in packets.chains()}
     every_row = slice(0, len(packets.step))
     row_packet = np.repeat(np.arange(len(packets)), packets.units)
-    needs = dependencies.needs(every_row)
     gives = dependencies.gives(every_row)
     giver = np.full(dependencies.size, -1, dtype=np.int64)
     # Reversed, so that of several first deliveries the first row is written last.
@@ -107,9 +106,10 @@ def trace_data(
                     waits_for, previous = name, candidate
                     break
             else:
-                rows = np.arange(begin, begin + int(packets.units[packet]))
-                row = int(rows[execution.arrival[needs[rows]] == start[packet]][0])
-                waits_for, previous = "unit", int(row_packet[giver[needs[row]]])
+                needs = dependencies.needs(slice(begin, begin + int(packets.units[packet])))
+                last = int(np.argmax(execution.arrival[needs.entries] == start[packet]))
+                row = begin + needs.row_of(last)
+                waits_for, previous = "unit", int(row_packet[giver[needs.entries[last]]])
         path.append(TracedPacket(packet, row, int(start[packet]), int(end[packet]), waits_for))
         if previous < 0:
             return path[::-1]

@@ -147,12 +147,14 @@ class Outages:
     def remarks(self, postcondition: Postcondition) -> tuple[str, ...]:
         """Return sentences on how dead nodes change the postcondition."""
         dead = self._dead_nodes()
-        if postcondition.many_senders and postcondition.collective != "gather" and dead:
+        to_each = postcondition.many_senders and postcondition.collective != "gather"
+        if (to_each or postcondition.reduces) and dead:
             label = self.topology.label(dead[0][0])
             nodes = f"{len(dead)} nodes are" if len(dead) > 1 else f"node {label} is"
             own, target = ("their", "them") if len(dead) > 1 else ("its", "it")
+            sent = "contributions" if postcondition.reduces else "units"
             consequence = (
-                f"{own} own units need not be delivered, and nothing need be delivered to {target}"
+                f"{own} own {sent} need not be delivered, and nothing need be delivered to {target}"
             )
             return (f"{nodes} dead: {consequence}",)
         return tuple(

@@ -100,8 +100,10 @@ def check_size(postcondition: Postcondition) -> None:
     Raises:
         LimitError: there are too many units.
     """
-    limit = _MAX_PAIRS if postcondition.to_all else _MAX_UNITS
-    if postcondition.pairs > limit:
+    pairs, limit = postcondition.pairs, _MAX_UNITS
+    if postcondition.to_all or postcondition.reduces:
+        pairs, limit = postcondition.units * postcondition.nodes, _MAX_PAIRS
+    if pairs > limit:
         raise LimitError(
             f"{postcondition.units:,} units on {postcondition.nodes:,} nodes are too many to "
             "simulate",
@@ -257,11 +259,6 @@ class Journeys(Deliveries):
         sound = journeys.departs.copy()
         sound[1:] |= journeys.continues
         return np.sort(journeys.order[~sound])
-
-
-def make_deliveries(postcondition: Postcondition, rows: Rows, end: int) -> Deliveries:
-    """Return the deliveries of the first ``end`` rows, in the form that suits the collective."""
-    return (ArrivalTimes if postcondition.to_all else Journeys)(postcondition, rows, end)
 
 
 def find_missing(

@@ -16,6 +16,7 @@ from starcast.simulator.links import Links
 from starcast.simulator.rows import (
     Column,
     Indices,
+    Mask,
     complete_steps,
     pack_sort,
     repeats_previous,
@@ -69,7 +70,8 @@ class Packets:
     """The executed rows in the order of packets, and the packets in the order of steps.
 
     Attributes:
-        step: int ``[rows]``, as are ``sender``, ``port``, ``receiver`` and ``unit``.
+        step: int ``[rows]``, as are ``sender``, ``port``, ``receiver``, ``tree`` and ``unit``.
+        combine: bool ``[rows]``, in reductions.
         symmetric: whether each row represents all sources.
         begins: int64 ``[packets]``, the first row of each packet.
         units: int64 ``[packets]``, the number of units.
@@ -81,7 +83,9 @@ class Packets:
     sender: Column
     port: Column
     receiver: Column
+    tree: Column
     unit: Column
+    combine: Mask
 
     def __init__(self, executed: Executed) -> None:
         rows = executed.rows
@@ -89,7 +93,8 @@ class Packets:
         self.links = Links(schedule.topology)
         self.one_port = schedule.ports == "one"
         self.symmetric = executed.sources > 1
-        for name in ("step", "sender", "port", "receiver", "unit"):
+        self._names = tuple(schedule.columns.present())
+        for name in self._names:
             setattr(self, name, getattr(rows, name)[executed.selection])
         self.keeps_rows = not (self.symmetric and schedule.packets)
         if not self.keeps_rows:
@@ -156,7 +161,7 @@ class Packets:
         degree = self.links.topology.degree
         key = np.multiply(self.step, degree, dtype=np.int64) + self.links.port_index(self.port)
         order = pack_sort(key).order
-        for name in ("step", "sender", "port", "receiver", "unit"):
+        for name in self._names:
             setattr(self, name, getattr(self, name)[order])
 
 

@@ -6,7 +6,16 @@ This module imports nothing of starcast, so that ``starcast --help`` stays fast.
 from enum import StrEnum
 from typing import Literal, get_args
 
-Collective = Literal["broadcast", "allgather", "scatter", "gather", "alltoall"]
+Collective = Literal[
+    "broadcast",
+    "allgather",
+    "scatter",
+    "gather",
+    "alltoall",
+    "reduce",
+    "reduce-scatter",
+    "allreduce",
+]
 #: The port models: a node uses all its ports in a step, or sends one packet and receives one.
 Ports = Literal["all", "one"]
 #: The execution models: all packets of a step start together, or each as soon as it can.

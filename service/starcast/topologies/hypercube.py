@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from starcast.errors import InputError
 from starcast.topologies.base import Topology
+from starcast.topologies.families import family
 from starcast.topologies.permutations import Ranks
 from starcast.topologies.profiles import hypercube_profile
 
@@ -93,3 +94,11 @@ class Hypercube(Topology):
         out = np.arange(self.nodes, dtype=np.int32)
         out ^= np.int32(value)
         return out
+
+
+@family(
+    "hypercube", pattern=r"Q(\d+)", source="Johnsson & Ho 1989", noun="hypercubes",
+    sizes=range(SMALLEST, LARGEST + 1),
+)  # fmt: skip
+def _hypercube(d: int) -> Hypercube:
+    return Hypercube(d)

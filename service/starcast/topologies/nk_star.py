@@ -12,8 +12,10 @@ from math import perm
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from starcast.errors import InputError
 from starcast.topologies import nk_blocks, permutations
 from starcast.topologies.base import Topology, kept_table
+from starcast.topologies.families import family
 from starcast.topologies.permutations import Perms, Ranks
 from starcast.topologies.profiles import nk_star_profile
 
@@ -162,3 +164,21 @@ def _along_clique(n: int, rows: Perms, steps: int | NDArray[np.intp]) -> NDArray
     index = (clique < rows[:, :1]).sum(axis=1)
     chosen = clique[np.arange(len(rows)), (index + steps) % clique.shape[1]]
     return np.asarray(chosen, dtype=np.uint8)
+
+
+@family(
+    "nk-star", pattern=r"S(\d+),(\d+)", source="Li, Chen, Xiang & Yao", noun="(n,k)-stars",
+    spelling="S6,3 for an (n,k)-star", sizes=range(SMALLEST, LARGEST + 1),
+)  # fmt: skip
+def _nk_star(n: int, k: int) -> NkStar:
+    if not 1 <= k <= n - 1:
+        raise InputError(
+            f"the (n,k)-star S{n},{k} is out of range",
+            hint=f"with n = {n}, k goes from 1 to {n - 1}",
+        )
+    if k > largest_k(n):
+        raise InputError(
+            f"the (n,k)-star S{n},{k} has more than {MOST_NODES:,} nodes",
+            hint=f"with n = {n}, k goes from 1 to {largest_k(n)}",
+        )
+    return NkStar(n, k)

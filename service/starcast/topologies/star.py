@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from starcast.topologies import blocks, permutations
 from starcast.topologies.base import RankedValueReader, Topology, ValueReader, kept_table
+from starcast.topologies.families import family
 from starcast.topologies.permutations import Ranks
 from starcast.topologies.profiles import star_profile
 
@@ -118,3 +119,11 @@ class Star(Topology):
     def rank(self, label: str) -> int:
         """Return the lexicographic rank of the permutation with a label."""
         return int(permutations.rank(permutations.parse(label, self.n)[None, :])[0])
+
+
+@family(
+    "star", pattern=r"S(\d+)", source="Akers & Krishnamurthy 1989", noun="star graphs",
+    sizes=range(SMALLEST, LARGEST + 1),
+)  # fmt: skip
+def _star(n: int) -> Star:
+    return Star(n)

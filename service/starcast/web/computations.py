@@ -16,8 +16,7 @@ from starcast.collectives import Schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.ids import parse_schedule_id
 from starcast.collectives.model import COLUMNS
-from starcast.drawing import layouts
-from starcast.drawing.explorer import data
+from starcast.drawing import explorer, layouts
 from starcast.errors import InputError, LimitError
 from starcast.simulator import Fault, Simulation, find_executed, simulate
 from starcast.support.table import Table
@@ -25,7 +24,8 @@ from starcast.support.vocabulary import Format
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, constructions
-from starcast.trees.catalogue import forest_from_id, plain_constructions
+from starcast.trees.catalogue import forest_from_id
+from starcast.trees.construction import plain_constructions
 
 if TYPE_CHECKING:
     from starcast.claims import Verdict
@@ -46,7 +46,7 @@ def describe_topology(spec: str) -> Facts:
     """Return counts, distances, constructions and algorithms of a topology."""
     topology = parse_topology(spec)
     return {
-        **data.describe_topology(topology),
+        **explorer.describe_topology(topology),
         "link_count": topology.links,
         "mean_distance": float(topology.mean_distance),
         "distance_profile": list(topology.distance_profile()),
@@ -60,7 +60,7 @@ def describe_topology(spec: str) -> Facts:
 
 def neighbour_table(spec: str) -> NDArray[Any]:
     """Return the neighbours of all nodes, int32 ``[nodes, ports]``."""
-    return data.neighbour_table(_small(spec))
+    return explorer.neighbour_table(_small(spec))
 
 
 def node_labels(spec: str) -> list[str]:
@@ -103,7 +103,7 @@ def describe_forest(forest: str | Forest) -> Facts:
     """Return the figures of a forest, given by its id or as an object."""
     built = _forest(forest)
     return {
-        **data.describe_forest(built),
+        **explorer.describe_forest(built),
         "topology": built.topology.spec,
         "construction": built.construction,
         "arguments": dict(built.arguments),
@@ -137,7 +137,7 @@ def describe_schedule(schedule_id: str) -> Facts:
     """Return the parameters and counts of a schedule."""
     built = _schedule(schedule_id)
     return {
-        **data.describe_schedule(built),
+        **explorer.describe_schedule(built),
         "topology": built.topology.spec,
         "root_label": built.topology.stored_label(built.root),
         "arguments": dict(built.arguments),
@@ -148,7 +148,7 @@ def describe_schedule(schedule_id: str) -> Facts:
 def schedule_rows(schedule_id: str, *, expand: bool = False) -> NDArray[Any]:
     """Return the columns of a schedule, int32 ``[columns, rows]``, in the order of `COLUMNS`."""
     built = _expanded(schedule_id) if expand else _schedule(schedule_id)
-    return data.schedule_rows(built)
+    return explorer.schedule_rows(built)
 
 
 @lru_cache(maxsize=1)

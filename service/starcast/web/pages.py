@@ -17,7 +17,7 @@ from starcast.claims import claims as all_claims
 from starcast.claims import listing, report, select_claims
 from starcast.comparison import page
 from starcast.comparison.networks import CROSSABLE
-from starcast.drawing.explorer.page import EXPLORER
+from starcast.drawing.explorer import EXPLORER
 from starcast.errors import NotFoundError, StarcastError, UnavailableError
 from starcast.queries.parameters import STORED
 from starcast.records import PROBLEM_NAMES

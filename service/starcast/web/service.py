@@ -15,7 +15,7 @@ from starcast.queries import Library, load_library
 from starcast.settings import Settings
 from starcast.support.spec_syntax import normalize_id
 from starcast.trees import Forest
-from starcast.trees.catalogue import CONSTRUCTIONS
+from starcast.trees.construction import CONSTRUCTIONS
 from starcast.web import witnesses
 from starcast.web.workers import Workers
 

@@ -19,7 +19,7 @@ from queue import Empty, LifoQueue
 from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
-from starcast import plugins
+from starcast.catalogue import plugins
 from starcast.errors import BusyError, LimitError, StarcastError, UnavailableError
 from starcast.support.processes import ProcessExecutor, WorkerKilledError
 

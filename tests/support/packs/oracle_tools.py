@@ -227,7 +227,7 @@ def sends(name: str) -> list[Send]:
     """Return the rows of a schedule, sorted by step, sender, port, tree and unit."""
     schedule = schedule_by_id(name)
     every = labels(spec_of(name))
-    rows = zip(*(column.tolist() for column in schedule.columns), strict=True)
+    rows = zip(*(column.tolist() for column in schedule.columns.present().values()), strict=True)
     return sorted(
         Send(step, every[sender], port, every[receiver], tree, unit)
         for step, sender, port, receiver, tree, unit in rows

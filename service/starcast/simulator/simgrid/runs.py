@@ -238,7 +238,14 @@ def _describe(problem: SimGridProblem) -> dict[str, Any]:
     schedule = executed.rows.schedule
     topology = schedule.topology
     neighbours = topology.table().T.tolist()
-    columns = ("step", "sender", "receiver", "unit")
+    columns = ["step", "sender", "receiver", "unit"]
+    held = {}
+    if executed.postcondition.reduces:
+        columns += ["tree", "combine"]
+        alive = np.arange(topology.nodes) if executed.alive is None else executed.alive.nonzero()[0]
+        held["contributors"] = alive.tolist()
+    else:
+        held["source"] = executed.postcondition.source(np.arange(schedule.units)).tolist()
     rows = {name: getattr(executed.rows, name)[executed.selection].tolist() for name in columns}
     return {
         "nodes": topology.nodes,
@@ -248,7 +255,7 @@ def _describe(problem: SimGridProblem) -> dict[str, Any]:
         "steps": max(rows["step"], default=0),
         "start_up": ticks.start_up,
         "per_unit": ticks.per_unit,
-        "source": executed.postcondition.source(np.arange(schedule.units)).tolist(),
+        **held,
         **rows,
     }
 

@@ -1,4 +1,4 @@
-"""A spanning tree of shortest paths on every topology: the lowest port that leads closer wins."""
+"""A spanning tree of shortest paths on every topology: the highest port that leads closer wins."""
 
 import numpy as np
 
@@ -6,15 +6,15 @@ import starcast
 
 
 @starcast.construction(
-    "breadth-first",
-    description="the shortest-path tree by lowest ports",
+    "highest-ports",
+    description="the shortest-path tree by highest ports",
     source="starcast: an example of a plug-in",
 )
-def breadth_first(topology, root):
-    """Return for each node the lowest port towards the root."""
+def highest_ports(topology, root):
+    """Return for each node the highest port towards the root."""
     distances = topology.distances(root)
     parent_port = np.zeros(topology.nodes, dtype=np.uint8)
-    for port in reversed(topology.ports):
+    for port in topology.ports:
         closer = distances[topology.neighbours(port)] < distances
         parent_port[closer] = port
     return parent_port

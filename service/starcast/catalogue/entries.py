@@ -1,19 +1,21 @@
-"""Registries of constructions and algorithms, and the checks of the arguments that they declare."""
+"""Entries of the catalogue, the checks of the arguments that they declare, and their registries."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
+from starcast.catalogue.origin import ORIGINS, Origin
 from starcast.errors import InputError
 from starcast.support.integers import check_count
 from starcast.support.text import did_you_mean
-from starcast.topologies import Topology
-from starcast.topologies.families import FAMILIES
 
 Value = int | str
+#: A `starcast.topologies.Topology`. Families of topologies are entries too, so this package is
+#: imported by that one and cannot name its class.
+Topology = Any
 
 
 @dataclass(frozen=True)
@@ -90,24 +92,30 @@ def _is_word(text: str) -> bool:
     return text.isprintable() and not re.search(r"[()=,\s]", text)
 
 
+@dataclass(frozen=True, kw_only=True)
 class Entry:
-    """An entry of a registry: a named algorithm or construction, defined on some topologies.
+    """An entry of a registry: a named function, defined on some topologies.
 
-    Subclasses are dataclasses with these fields; ``__str__`` is their name in messages.
+    ``__str__`` of a subclass is its name in messages.
 
     Attributes:
         name: unique in its registry.
-        families: the families of topologies on which it may be defined; empty for all families.
-        arguments: the arguments that it takes.
-        smallest: the least n for which it is defined.
         source: the paper, and the number of the definition there.
+        origin: the function that was declared.
+        families: the families of topologies on which it may be defined; empty for all families.
+        arguments: the arguments that it takes besides topology, root and port model.
+        smallest: the least n for which it is defined.
+        exclusion: ``exclusion(topology)`` returns why it is not defined on a topology of its
+            families, or None if it is.
     """
 
     name: str
-    families: tuple[str, ...]
-    arguments: tuple[Argument, ...]
-    smallest: int
     source: str
+    origin: Origin
+    families: tuple[str, ...] = ()
+    arguments: tuple[Argument, ...] = ()
+    smallest: int = 1
+    exclusion: Callable[[Topology], str | None] = lambda _: None
 
     def unsupported_reason(self, topology: Topology) -> str | None:
         """Return why this is not defined on a topology, or None if it is."""
@@ -116,7 +124,7 @@ class Entry:
             return f"it is defined on {families}"
         if topology.n < self.smallest:
             return f"it is defined for n >= {self.smallest}"
-        return None
+        return self.exclusion(topology)
 
     def supports(self, topology: Topology) -> bool:
         """Return whether this is defined on a topology."""
@@ -189,22 +197,22 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
         for entry in entries:
             self.register(entry)
 
-    def register(self, entry: AnyEntry, *, replace: bool = False) -> None:
-        """Add an entry.
-
-        Args:
-            entry: the entry.
-            replace: whether it may take the place of an entry of the same name.
+    def register(self, entry: AnyEntry) -> None:
+        """Add an entry; what a plug-in defines again, when it is loaded again, is replaced.
 
         Raises:
             InputError: its name is taken.
         """
-        if entry.name in self._entries and not replace:
+        known = self._entries.get(entry.name)
+        if known and (known.origin.is_shipped or known.origin.module != entry.origin.module):
             raise InputError(
-                f"the {self.noun} '{entry.name}' exists already ({self[entry.name].source})",
+                f"{entry.origin}: the {self.noun} '{entry.name}' exists already"
+                f" ({known.source if known.origin.is_shipped else known.origin})",
                 hint="choose another name",
             )
         self._entries[entry.name] = entry
+        if not entry.origin.is_shipped:
+            ORIGINS[self.noun, entry.name] = entry.origin
 
     def find(self, name: str) -> AnyEntry:
         """Return the entry of a name.
@@ -245,3 +253,27 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family(Entry):
+    """A family of topologies.
+
+    Attributes:
+        pattern: a regular expression that matches the specs; its groups are the numbers.
+        noun: what its topologies are, in the plural, for messages.
+        spelling: how a spec is written, for messages: ``S2 to S12 for a star graph``.
+        build: ``build(spec, *numbers)`` returns the topology.
+    """
+
+    pattern: re.Pattern[str]
+    noun: str
+    spelling: str
+    build: Callable[..., Topology]
+
+    def __str__(self) -> str:
+        return f"the family '{self.name}'"
+
+
+#: All families of topologies: those that are shipped, then those of plug-ins.
+FAMILIES: Registry[Family] = Registry("family")

@@ -1,6 +1,5 @@
-"""The origin of what plug-ins define, and errors that name it."""
+"""The origin of entries, and errors that name it if that is a plug-in."""
 
-import hashlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping
@@ -11,14 +10,13 @@ from types import CodeType, MappingProxyType
 from typing import Any
 
 from starcast.errors import InputError, StarcastError
-from starcast.topologies import Topology
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The function of a plug-in that defines an entry.
+    """The function that defines an entry.
 
     Attributes:
         module: the name of its module; a file is imported under the stem of its name.
@@ -45,9 +43,17 @@ class Origin:
             )
         return cls(function.__module__, code.co_filename, code.co_firstlineno)
 
+    @property
+    def is_shipped(self) -> bool:
+        """Whether the function belongs to starcast, rather than to a plug-in."""
+        return self.module.startswith("starcast.")
+
     @cached_property
     def sha256(self) -> str:
         """The SHA-256 of the source file; empty if there is none, as in a notebook."""
+        # Imported only here: every import of the mathematics would pay for it.
+        import hashlib  # noqa: PLC0415
+
         path = Path(self.file)
         return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
@@ -72,12 +78,12 @@ Provenance = Mapping[str, Mapping[str, str]]
 
 
 def describe_used(
-    topology: Topology, entry: tuple[str, str] | None = None, arguments: Mapping[str, Any] = _NONE
+    topology: Any, entry: tuple[str, str] | None = None, arguments: Mapping[str, Any] = _NONE
 ) -> dict[str, dict[str, str]]:
     """Return the provenance of the plug-ins that an artifact or a run needs.
 
     Args:
-        topology: its topology.
+        topology: its `Topology`.
         entry: kind and name of its construction or algorithm.
         arguments: the arguments of the entry, which may name constructions.
     """
@@ -109,7 +115,7 @@ def find_missing(recorded: Provenance) -> list[str]:
 
 
 def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
-    """Return what a function of a plug-in returns.
+    """Return what a function returns; errors in that of a plug-in name it.
 
     Args:
         noun: what the function defines, for messages.
@@ -117,9 +123,11 @@ def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
         action: calls it.
 
     Raises:
-        InputError: it raised an exception, which is the cause of this error.
+        InputError: that of a plug-in raised an exception, which is the cause of this error.
         KeyboardInterrupt: the user has pressed Ctrl-C.
     """
+    if origin.is_shipped:
+        return action()
     try:
         return action()
     except KeyboardInterrupt:
@@ -139,15 +147,18 @@ def describe(error: BaseException) -> str:
 
 
 class Located:
-    """A context that reads what a plug-in gave; all errors name the plug-in's function."""
+    """A context that reads what a function gave; all errors name the function of a plug-in."""
 
     def __init__(self, noun: str, origin: Origin) -> None:
         self.prefix = f"{noun} ({origin})"
+        self.is_shipped = origin.is_shipped
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if self.is_shipped:
+            return
         if isinstance(error, InputError):
             raise InputError(f"{self.prefix}: {error.message}", hint=error.hint) from None
         if isinstance(error, Exception) and not isinstance(error, StarcastError):
