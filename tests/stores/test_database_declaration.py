@@ -275,7 +275,7 @@ def test_comparison_has_every_comparable_pair_with_its_change(
     assert pairs
 
 
-def test_runs_that_differ_in_the_question_or_miss_units_are_not_compared(
+def test_runs_with_other_parameters_or_missing_units_are_not_compared(
     experiments: Engine,
 ) -> None:
     query = """

@@ -346,7 +346,7 @@ def _counter_of(n: int, port: int) -> np.uint64:
 
 @jit
 def _trees_of(users: np.uint64, port: int) -> np.uint64:
-    """Return the counter of a port."""
+    """Return the number of trees that use a node's link at a port, from its 4-bit counter."""
     return users >> np.uint64(_COUNTER * (port - 2)) & np.uint64(15)
 
 

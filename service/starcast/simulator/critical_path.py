@@ -47,7 +47,7 @@ class TracedPacket(NamedTuple):
         row: the row that represents it.
         start: the start of the packet.
         end: the end of the packet.
-        waits_for: what decides the start, in the words of `CriticalSend`.
+        waits_for: the reason for the start time, with the values of `CriticalSend.waits_for`.
     """
 
     packet: int

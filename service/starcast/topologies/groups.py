@@ -141,7 +141,7 @@ class SignedPermutations(Permutations):
         return factorial(self.n) << self.n
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the elements of some ranks; a digit of radix 2k is one of k symbols with a sign."""
+        """Return the elements of some ranks; digits of radix 2k are k symbols with a sign."""
         rest = np.array(ranks, dtype=np.int64, ndmin=1)
         rows = np.empty((len(rest), self.n), dtype=np.int8)
         signs = np.empty_like(rows)
