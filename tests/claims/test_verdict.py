@@ -185,7 +185,7 @@ def test_every_claim_has_a_paper_and_a_statement() -> None:
     assert all(entry.statement.strip() for entry in claim_entries().values())
 
 
-def test_parts_of_a_conjunction_continue_its_id() -> None:
+def test_the_ids_of_parts_begin_with_the_id_of_their_conjunction() -> None:
     assert part_ids("TS.T1") == ("TS.T1.time", "TS.T1.order")
     assert part_ids("TS.T1.time") == ()
 

@@ -360,7 +360,7 @@ def test_a_single_run_is_not_stored_in_a_grid_created_meanwhile(
         return execution.execute(point)
 
     monkeypatch.setattr(running, "execute", meanwhile)
-    with pytest.raises(InputError, match="has a grid and takes no single runs"):
+    with pytest.raises(InputError, match="defined by a grid: no single run can be added"):
         run_once(engine, GRID.points()[0])
     assert len(runs(engine, ADHOC)) == 32
 
@@ -435,7 +435,7 @@ def test_a_single_run_is_collected_and_its_repetition_replaces_it(engine: Engine
 
 def test_a_grid_accepts_no_single_runs_and_a_collection_no_grid(engine: Engine) -> None:
     run_experiment(engine, "grid", GRID, Silent())
-    with pytest.raises(InputError, match="has a grid and takes no single runs"):
+    with pytest.raises(InputError, match="defined by a grid: no single run can be added"):
         run_once(engine, GRID.points()[0], "grid")
     run_once(engine, GRID.points()[0], "single")
     with pytest.raises(InputError, match="'single' is a collection of single runs"):

@@ -264,12 +264,11 @@ def number_of_nodes(part: Rows) -> int:
 
 
 @pytest.mark.parametrize(("spec", "share"), [("S6", 0.8), ("S6,3", 0.8), ("Q8", 1.2)])
-def test_batches_have_all_rows_in_the_order_of_their_start_and_few_nodes(
-    spec: str, share: float
-) -> None:
-    """Those of a hypercube have few nodes in any case: ranks are in the order of its subcubes.
+def test_batches_have_all_rows_sorted_by_start_node_and_few_nodes(spec: str, share: float) -> None:
+    """Batches of a star graph have fewer nodes than consecutive rows have.
 
-    The batch between the halves of a hypercube has a node at each end of each row.
+    In a hypercube, consecutive rows have few nodes already, since ranks are in the order of
+    subcubes. Its batches may have a few more, because of the rows between the halves.
     """
     links = graph_artifact(topology(spec)).rows
     size = len(links) // 6

@@ -243,7 +243,7 @@ def test_a_run_reads_back_with_exact_figures_and_its_profile(engine: Engine) -> 
     assert [step.largest_packet for step in profile] == execution.simulation.packet_sizes.tolist()
 
 
-def test_postgresql_computes_the_double_of_an_exact_figure(engine: Engine) -> None:
+def test_postgresql_computes_decimals_of_exact_figures(engine: Engine) -> None:
     with session(engine) as opened:
         run = price_run(POINT, execute(POINT))
         run.experiment = repository.save_experiment(opened, "one", {}).id

@@ -172,7 +172,7 @@ def load_verdicts(session: Session, run: int) -> list[Verdict]:
 def newest_verdicts(session: Session) -> dict[str, tuple[models.ClaimRun, Verdict]]:
     """Return the newest verdict of each claim, and its run, by claim id.
 
-    Only claims that fail have their evidence.
+    Only verdicts of claims that fail are returned with their evidence.
     """
     runs = {run.id: run for run in list_claim_runs(session)}
     newest = select(ClaimVerdict.claim, func.max(ClaimVerdict.claim_run)).group_by(

@@ -73,7 +73,7 @@ class Point(Parameters):
         axis = next((each for each in own if each in ARGUMENT_AXES), None)
         if axis is not None:
             raise InputError(
-                f"'{self.algorithm}' has the argument '{axis}' of its run in parentheses",
+                f"'{self.algorithm}' has '{axis}' in parentheses, which is given separately",
                 hint=f"give --{axis}",
             )
         if not own:

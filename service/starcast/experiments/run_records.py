@@ -119,7 +119,9 @@ class RunRecord(_Axes):
         for axis in AXES.keys() - set(POINT_AXES):
             value = getattr(self, axis)
             if value != getattr(point, axis):
-                raise InputError(f"a run of {point.algorithm} has {value} {axis}")
+                raise InputError(
+                    f"a run of {point.algorithm} has {axis} = {value}, which does not fit the rest"
+                )
         return point
 
     @property

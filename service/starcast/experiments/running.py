@@ -216,7 +216,8 @@ def _check_collection(opened: Session, name: str) -> None:
     experiment = repository.find_experiment(opened, name)
     if experiment is not None and experiment.grid:
         raise InputError(
-            f"the experiment '{name}' has a grid and takes no single runs", hint="give another name"
+            f"the experiment '{name}' is defined by a grid: no single run can be added to it",
+            hint="give another name",
         )
 
 

@@ -197,7 +197,7 @@ def _compare(stores: Stores, built: GraphArtifact) -> Content:
     with stores.session() as session:
         set_columns(session, kind, artifact_id, **found_columns(content))
     raise RejectedError(
-        f"the graph differs from {artifact_id}: found {content}; expected {built.content}"
+        f"the graph does not match {artifact_id}: expected {built.content}, found {content}"
         + "".join(f"; {difference}" for difference in differences),
         hint="ingest it again; if this error recurs, another program writes to this graph",
     )

@@ -216,5 +216,5 @@ def _check_transition(
         raise BusyError(
             f"{kind} {artifact_id} is {state or 'not stored'} and cannot become "
             f"{target or 'deleted'}: another process has changed it",
-            hint="see 'starcast topology list', then try again",
+            hint=f"see 'starcast {kind} list', then try again",
         )

@@ -24,7 +24,7 @@ def choose(choices: type[_Choice], text: str, noun: str) -> _Choice:
         return choices(text)
     except ValueError:
         raise InputError(
-            f"the {noun} is {text!r}", hint=f"choose one of {', '.join(choices)}"
+            f"{text!r} is not a {noun}", hint=f"choose one of {', '.join(choices)}"
         ) from None
 
 

@@ -31,6 +31,7 @@ MEMORY_PATIENCE = 60.0
 _REMOTE_PAUSE = 5.0
 #: The number of names in an error about tasks that were given up.
 _SHOWN = 5
+_KILLED = ("worker that ran it was killed", "workers that ran it were killed")
 
 
 @dataclass(frozen=True)
@@ -228,13 +229,10 @@ def _given_up(names: Sequence[str], kills: int) -> LimitError:
     hint = "memory may have run out: use fewer --jobs, or a smaller topology; the rest is done"
     if len(names) == 1:
         return LimitError(
-            f"{shown} was given up: {pluralize(kills, 'worker was', 'workers were')} killed that"
-            " ran it",
+            f"{shown} was given up after {pluralize(kills, *_KILLED)}",
             hint=hint,
         )
     return LimitError(
-        f"{len(names)} tasks were given up, each after "
-        f"{pluralize(kills, 'worker was', 'workers were')} killed that ran it: "
-        f"{shown}{more}",
+        f"{len(names)} tasks were given up, each after {pluralize(kills, *_KILLED)}: {shown}{more}",
         hint=hint,
     )

@@ -40,7 +40,7 @@ class WorkerKilledError(LimitError):
     def __init__(self, kills: int) -> None:
         self.kills = kills
         super().__init__(
-            f"a task was given up: {kills} workers were killed that ran it",
+            f"a task was given up after {kills} workers that ran it were killed",
             hint="memory may have run out: use fewer --jobs, or a smaller topology",
         )
 

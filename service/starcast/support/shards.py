@@ -214,7 +214,7 @@ def _check_complete(shards: Sequence[tuple[Path, Shard]]) -> None:
     counts = sorted({shard.count for shard in files})
     if len(counts) > 1:
         raise InputError(
-            f"the files are shards of {' and of '.join(map(str, counts))}",
+            f"the files are of divisions into {' and '.join(map(str, counts))} shards",
             hint="merge the shards of one division",
         )
     missing = [

@@ -184,7 +184,7 @@ class Topology(Displayable, ABC):
         return RankedValueReader(self.neighbour_ranks(port))
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """Return the neighbour of each node across a port of its own, int32 ``[count]``.
+        """Return the neighbour of each node across the port given for it, int32 ``[count]``.
 
         Args:
             ports: uint8 ``[count]``.

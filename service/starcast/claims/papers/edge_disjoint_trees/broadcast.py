@@ -69,7 +69,7 @@ SHORTEST_PATH_TREES = ("greedy", "necklace", "balanced", "near-balanced")
 
 
 def numbers_of_messages(n: int) -> range:
-    """Return numbers of messages: fewer than trees, as many, and more, dividing n-1 or not."""
+    """Return the numbers of messages to try: 1 to 2n, so below, at and above the n-1 trees."""
     return range(1, 2 * n + 1)
 
 
