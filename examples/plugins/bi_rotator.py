@@ -3,7 +3,12 @@
 import starcast
 
 
-@starcast.family("bi-rotator", pattern=r"R(\d+)", source="Lin & Hsu 2003", noun="bi-rotator graphs")
+@starcast.family(
+    "bi-rotator",
+    pattern=r"R(\d+)",
+    source="Corbett 1992, in both directions",
+    noun="bi-rotator graphs",
+)
 def bi_rotator(n):
     """Return the rotations of the first 2, 3, .., n positions to the left and to the right."""
     rotations = [[2, 1, *range(3, n + 1)]]

@@ -19,6 +19,7 @@ from starcast.errors import BusyError, RejectedError, UnavailableError
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
 from starcast.support.progress import Silent
+from support.fix_store import HEAD, NEXT
 from support.recorder import Recorder
 from support.striking import ctrl_c
 
@@ -57,12 +58,12 @@ def test_an_upgrade_keeps_all_rows(engine: Engine, add_revision: Callable[[], No
     run_experiment(engine, "e", points, Silent())
     before = everything(engine)
     add_revision()
-    with pytest.raises(RejectedError, match="is 0010, this starcast needs 0011") as refused:
+    with pytest.raises(RejectedError, match=f"is {HEAD}, this starcast needs {NEXT}") as refused:
         sessions.check(engine)
     assert "starcast db upgrade" in refused.value.hint
     recorder = Recorder()
     assert migrations.upgrade(engine, recorder)
-    assert recorder.lines == ["the schema was upgraded from 0010 to 0011"]
+    assert recorder.lines == [f"the schema was upgraded from {HEAD} to {NEXT}"]
     assert everything(engine) == before
     assert run_experiment(engine, "e", points, Silent()).kept == 2
 
@@ -82,6 +83,26 @@ def test_revision_0010_keeps_finished_verification_runs(bare: Engine) -> None:
         assert opened.scalars(text("select id from claim_run")).all() == [1]
 
 
+def test_revision_0011_counts_the_pieces_of_messages(bare: Engine) -> None:
+    with bare.begin() as connection:
+        command.upgrade(migrations._config(connection), "0010")
+        connection.execute(text("insert into experiment (name) values ('e')"))
+        connection.execute(
+            text(
+                "insert into run (experiment, topology, collective, algorithm, ports,"
+                " message_bytes, segments, messages, t_s, t_c, status, started_at, finished_at)"
+                " select 1, 'S6,3', 'broadcast', algorithm, 'all', '64', 4, 1, '1', '1',"
+                " 'complete', now(), now() from unnest(array['nk-multiple', 'nk-greedy', 'forest'])"
+                " as algorithm"
+            )
+        )
+    migrations.upgrade(bare, Silent())
+    assert migrations.differences(bare) == []
+    with sessions.session(bare) as opened:
+        units = opened.scalars(text("select message_units from run order by id")).all()
+    assert units == [20, 4, None]
+
+
 def test_an_upgrade_names_the_rows_that_do_not_fit(
     engine: Engine, add_revision: Callable[[], None]
 ) -> None:
@@ -90,7 +111,7 @@ def test_an_upgrade_names_the_rows_that_do_not_fit(
     add_revision()
     with pytest.raises(RejectedError, match="ck_experiment_next"):
         migrations.upgrade(engine, Silent())
-    assert sessions.current(engine) == "0010"
+    assert sessions.current(engine) == HEAD
 
 
 def test_a_downgrade_names_the_command_that_restores_a_backup(engine: Engine) -> None:

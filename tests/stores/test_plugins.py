@@ -8,14 +8,13 @@ import pytest
 from sqlalchemy import Engine, select
 
 from starcast.catalogue import plugins
-from starcast.catalogue.origin import ORIGINS
+from starcast.catalogue.origin import ORIGINS, PluginMissingError
 from starcast.database import artifact_rows, models
 from starcast.database.sessions import session
 from starcast.errors import InputError, RejectedError, StarcastError
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import LoadMethod, Stores, drop, ingest, parse_request
-from starcast.ingest.artifacts import PluginMissingError
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.verification import check_artifact, verify
 from starcast.support.progress import Silent
@@ -31,7 +30,7 @@ from support.recorder import Recorder
 pytestmark = pytest.mark.usefixtures("registries")
 
 
-@pytest.mark.parametrize("spec", ["R4", "S4", "S4,2"])
+@pytest.mark.parametrize("spec", ["R4", "S4", "S4,2", "BP3", "AG4", "T3x4"])
 def test_artifacts_of_plug_ins_are_stored_and_read_back(stores: Stores, spec: str) -> None:
     load_examples()
     network = topology(spec)
@@ -52,10 +51,10 @@ def test_artifacts_of_plug_ins_are_stored_and_read_back(stores: Stores, spec: st
 
 def test_two_families_of_plug_ins_do_not_share_keys(stores: Stores) -> None:
     load_examples()
-    for spec in ("R4", "S4", "Q4"):
+    for spec in ("R4", "P4", "Q4"):
         ingest(stores, plan(spec))
     counts = stores.graph.read("MATCH (v:Node) RETURN v.topology AS spec, count(*) AS nodes")
-    assert {row["spec"]: row["nodes"] for row in counts} == {"R4": 24, "S4": 24, "Q4": 16}
+    assert {row["spec"]: row["nodes"] for row in counts} == {"R4": 24, "P4": 24, "Q4": 16}
 
 
 def test_what_its_checker_rejects_is_not_stored(stores: Stores) -> None:
@@ -124,14 +123,16 @@ def test_without_the_plug_in_a_schedule_is_compared_with_its_record(
     registries()
     listener = Recorder()
     assert verify(stores, reporter=listener) == []
-    assert any("'one-by-one' (module ring)" in line for line in listener.lines)
+    assert any("'one-by-one' of the plug-in ring" in line for line in listener.lines)
     rows = stores.graph.read("MATCH ()-[s:SEND]->() RETURN count(s) AS sends")
     assert rows == [{"sends": 23}]
     stores.graph.write("MATCH ()-[s:SEND {step: 5}]->() SET s.step = 6")
     assert described(verify(stores)) == [
         f"{SENDS}: the graph has other counts or another checksum than PostgreSQL records"
     ]
-    with pytest.raises(PluginMissingError, match=r"not loaded: 'one-by-one' \(module ring\)"):
+    with pytest.raises(
+        PluginMissingError, match=r"not loaded: 'one-by-one' of the plug-in ring \("
+    ):
         rebuild(stores, RebuildRequest(method=LoadMethod.BOLT))
     plugins.load([str(ring)])
     rebuild(stores, RebuildRequest(method=LoadMethod.BOLT))

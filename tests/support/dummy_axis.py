@@ -49,10 +49,10 @@ def check_without_a_server() -> None:
     from starcast.comparison.sides import read_conditions, select_runs
     from starcast.database.models import Run
     from starcast.database.views import COMPARISON, RUN_SUMMARY
-    from starcast.experiments.design import Design
+    from starcast.experiments.design import Design, as_toml
     from starcast.experiments.exchange import record_run
     from starcast.experiments.execution import execute, price_run
-    from starcast.experiments.grid import Grid
+    from starcast.experiments.grid import Grid, grid_command
     from starcast.experiments.run_records import RunRecord
     from starcast.web.models import RunResource
 
@@ -60,8 +60,8 @@ def check_without_a_server() -> None:
     grid = Grid.from_json({**GIVEN, "noise": ["1/2", 0]})
     assert grid.noise == (0, Fraction(1, 2))
     assert Grid.from_json(grid.as_json()) == grid
-    assert 'noise = ["0", "1/2"]' in Design((grid,)).toml()
-    assert "--noise 0 --noise 1/2" in grid.command("e")
+    assert 'noise = ["0", "1/2"]' in as_toml(Design((grid,)).as_json())
+    assert "--noise 0 --noise 1/2" in grid_command(grid.as_json(), "e")
     usual, noisy = grid.points()
     assert [getattr(point, AXIS) for point in (usual, noisy)] == [0, Fraction(1, 2)]
     assert usual == Grid.from_json(GIVEN).points()[0]

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcast.blockwise.compiled import jit
 from starcast.blockwise.ports import GREEDY, Blocks, fill_ports, read_row, read_tail, write_order
 from starcast.blockwise.potentials import fill_distances, fill_potentials, potential_of
 from starcast.blockwise.tables import Array, Tables
+from starcast.support.compiled import jit
 
 #: Maximum number of exceptions recorded per call; more prove that something is wrong.
 MOST_EXCEPTIONS = 1_000

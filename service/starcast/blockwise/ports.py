@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcast.blockwise.compiled import jit
 from starcast.blockwise.tables import Array, Tables
+from starcast.support.compiled import jit
 
 #: The kinds of closed forms.
 GREEDY, SUBSTAR, EDGE_DISJOINT = 0, 1, 2

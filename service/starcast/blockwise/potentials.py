@@ -14,7 +14,6 @@ The arguments ``n``, ``m``, ``x`` and ``rest`` are those of `ports`.
 
 import numpy as np
 
-from starcast.blockwise.compiled import jit
 from starcast.blockwise.ports import (
     GREEDY,
     SUBSTAR,
@@ -26,6 +25,7 @@ from starcast.blockwise.ports import (
     write_order,
 )
 from starcast.blockwise.tables import TRIPLE, Array, Tables
+from starcast.support.compiled import jit
 
 
 @jit

@@ -127,14 +127,14 @@ def _schedule(app: typer.Typer) -> None:
     noun = add_noun(
         app,
         "schedule",
-        "Schedules: simulate, time, draw and export them; check files of rows; list, show"
+        "Schedules: simulate, time, draw, export and import them; list, show"
         " and drop stored schedules.",
     )
     command(noun, "algorithms", Schedules.algorithms)
     command(noun, "simulate", Simulations.simulate_schedule, labelled=True)
     command(noun, "profile", Simulations.profile_schedule, labelled=True)
     command(noun, "time", Simulations.time_schedule, labelled=True)
-    command(noun, "check", Simulations.check_schedule, labelled=True)
+    command(noun, "import", Simulations.import_schedule, labelled=True)
     command(noun, "rows", Schedules.schedule_rows, labelled=True)
     command(noun, "draw", Schedules.draw_schedule, labelled=True)
     command(noun, "export", Schedules.export_schedule, labelled=True)

@@ -174,17 +174,23 @@ def read_manifest(file: Path) -> Manifest:
 
 
 def restore(
-    engine: Engine, file: Path, programs: Programs, reporter: Reporter | None = None
+    engine: Engine,
+    file: Path,
+    programs: Programs,
+    reporter: Reporter | None = None,
+    *,
+    replace: bool = False,
 ) -> Manifest:
     """Restore a backup into an empty store, verify it, and upgrade its schema.
 
-    If that fails, the store is empty as before.
+    If that fails, the store is empty.
 
     Args:
         engine: the database, as its owner: with an empty schema of starcast, or none.
         file: the backup.
         programs: the programs of the server's version.
         reporter: receives messages.
+        replace: delete what the store holds.
 
     Raises:
         InputError: the file is not a complete backup, or a pooler is in front of the server.
@@ -196,6 +202,8 @@ def restore(
     manifest = read_manifest(file)
     _check_direct(engine)
     _check_target(engine, manifest)
+    if not replace:
+        check_empty(engine)
     try:
         # The dump creates the tables itself.
         migrations.drop(engine)
@@ -223,7 +231,7 @@ def check_empty(engine: Engine) -> None:
         listed = ", ".join(found if len(found) <= _LISTED else [*found[:_LISTED], "..."])
         raise RejectedError(
             f"the store is not empty: it has {listed}",
-            hint="a backup is restored into an empty store only: name another database or --home",
+            hint="name another database or --home, or delete what it holds with --replace",
         )
 
 
@@ -255,7 +263,7 @@ def _check_target(engine: Engine, manifest: Manifest) -> None:
             f" PostgreSQL {major}",
             hint="restore it into a server that is at least as new",
         )
-    check_empty(engine)
+    sessions.known_revision(engine)
 
 
 def _restore_dump(engine: Engine, file: Path, programs: Programs) -> None:

@@ -301,6 +301,10 @@ class Run(Base, AxisColumns):
         sort_order=-2,
         comment="number of its experiment",
     )
+    message_units: Mapped[int | None] = mapped_column(
+        BigInteger,
+        comment="pieces into which a message is cut; null if an older version did not store them",
+    )
     missing: Mapped[int] = mapped_column(
         BigInteger,
         server_default=text("0"),

@@ -213,6 +213,7 @@ def price_run(point: Point, execution: Execution) -> models.Run:
         figures = [] if simulation is None else _price(point, simulation, execution)
     return models.Run(
         **{axis: getattr(point, axis) for axis in AXES} | {"faults": list(point.faults)},
+        message_units=execution.message_units,
         missing=simulation.missing if simulation else 0,
         status="failed" if execution.error else "complete",
         error=execution.error,
@@ -273,31 +274,32 @@ def formula_costs(point: Point) -> dict[str, costs.Cost]:
 
     They are the closed form, if the algorithm has one, and the lower bound.
     """
-    topology = as_topology(point.topology)
-    machine = costs.Machine(point.t_s, point.t_c)
-    size = point.message_bytes
-    takes_messages = point.catalogue_entry.split_argument == "messages"
-    bound = costs.lower_bound(
-        topology,
-        point.collective,
-        point.ports,
-        size,
-        machine,
-        messages=point.messages if takes_messages else None,
-        copies=point.copies,
-    )
     known = {}
     if (point.collective, point.algorithm) in costs.FORMS:
         known["closed form"] = costs.closed_form(
-            topology,
+            as_topology(point.topology),
             point.collective,
             point.algorithm,
             point.ports,
-            size,
-            machine,
+            point.message_bytes,
+            costs.Machine(point.t_s, point.t_c),
             **point.arguments,
         )
-    return {**known, "lower bound": bound}
+    takes_messages = point.catalogue_entry.split_argument == "messages"
+    return {**known, "lower bound": bound_cost(point, takes_messages=takes_messages)}
+
+
+def bound_cost(point: Point, *, takes_messages: bool) -> costs.Cost:
+    """Return the lower bound of a point; of its steps too if its algorithm takes messages."""
+    return costs.lower_bound(
+        point.topology,
+        point.collective,
+        point.ports,
+        point.message_bytes,
+        costs.Machine(point.t_s, point.t_c),
+        messages=point.messages if takes_messages else None,
+        copies=point.copies,
+    )
 
 
 def _cost_row(kind: str, cost: costs.Cost) -> models.Cost:

@@ -128,21 +128,6 @@ class Grid(_Axes):
             raise _missing(missing)
         return cls(**axes)
 
-    def command(self, name: str) -> str:
-        """Return the command line that runs the grid as an experiment with this name."""
-        axes = [
-            axis
-            for axis, declared in AXES.items()
-            if not declared.has_usual or getattr(self, axis) != declared.grid_default
-        ]
-        axes.sort(key=lambda axis: axis != "collective")
-        options = [
-            f"{AXES[axis].option} {shlex.quote(str(value))}"
-            for axis in axes
-            for value in getattr(self, axis)
-        ]
-        return f"starcast experiment run {name} {' '.join(options)}"
-
     @cached_property
     def _groups(self) -> list[list[Point]]:
         return group_by_structure(self._points())
@@ -225,6 +210,21 @@ class Grid(_Axes):
                 *others, last = self.algorithm
                 none = f"neither {', '.join(others)} nor {last} takes" if others else ""
                 raise InputError(f"{none or f'{last} takes no'} {axis}", hint=f"omit {axis}")
+
+
+def grid_command(stored: Mapping[str, Any], name: str) -> str:
+    """Return the command line that runs a stored grid as an experiment with this name."""
+    axes = [
+        axis
+        for axis, declared in AXES.items()
+        if axis in stored
+        and not (declared.has_usual and stored[axis] == list(map(_as_json, declared.grid_default)))
+    ]
+    axes.sort(key=lambda axis: axis != "collective")
+    options = [
+        f"{AXES[axis].option} {shlex.quote(str(value))}" for axis in axes for value in stored[axis]
+    ]
+    return f"starcast experiment run {name} {' '.join(options)}"
 
 
 def group_by_structure(points: Iterable[Point]) -> list[list[Point]]:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
+from starcast.catalogue.origin import require_plugins
 from starcast.database import models, repository
 from starcast.database.sessions import session
 from starcast.experiments.design import describe_missing
@@ -70,6 +71,7 @@ def reproduce(
 
     Raises:
         NotFoundError: no such experiment or run is stored.
+        PluginMissingError: the plug-in that defines a run's algorithm is not loaded.
         LimitError: a point does not fit into memory.
     """
     with session(engine) as opened:
@@ -81,6 +83,8 @@ def reproduce(
             missing = describe_missing(experiment, runs)
             if missing:
                 reporter.say(missing)
+    for run in runs:
+        require_plugins(f"run {run.id}", (run.provenance or {}).get("plugins", {}))
     repetitions = []
     with reporter.task(f"repeating {name}", len(runs), "runs") as task:
         for repetition in _repeat(engine, runs, jobs, executor):

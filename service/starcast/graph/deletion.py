@@ -77,6 +77,23 @@ def _delete_relationships(
         _repeat(graph, _delete_by_scan(relationship), parameters, batch, task)
 
 
+def clear(graph: Graph, batch: int) -> int:
+    """Delete everything of starcast, and return the number of nodes and relationships.
+
+    No topology is built, so that networks of plug-ins that are not loaded are deleted as well. Data
+    of other programs are kept, except for relationships at deleted nodes.
+    """
+    deleted = delete_orphans(graph, (), batch)
+    delete_outdated_nodes(graph)
+    for label in LABEL_OF.values():
+        statement = (
+            f"MATCH (n:{label.name}) WHERE n.{id_property(label)} IS NOT NULL"
+            f" AND n.state IS NOT NULL {_DETACH_DELETE}"
+        )
+        deleted += _repeat(graph, statement, {}, batch)
+    return deleted
+
+
 def delete_orphans(graph: Graph, known: Collection[tuple[str, str]], batch: int) -> int:
     """Delete nodes and relationships that claim to belong to an artifact which does not exist.
 

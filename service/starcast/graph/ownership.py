@@ -62,7 +62,8 @@ def check_ownership(graph: Graph, store: UUID) -> None:
         raise OwnershipError(
             f"the graph store at {graph.uri} belongs to another PostgreSQL database "
             f"({identity}, not {store})",
-            hint=f"{_CHECK_SETTINGS}; or empty the graph store and ingest again",
+            hint=f"{_CHECK_SETTINGS}; or run 'starcast graph rebuild --replace' to empty the graph"
+            " store and rebuild it",
         )
     _check_version(graph, version)
 

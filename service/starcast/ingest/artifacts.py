@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from starcast.catalogue.origin import Provenance, describe_used, find_missing
+from starcast.catalogue.origin import Provenance, describe_used, require_plugins
 from starcast.collectives import Schedule
 from starcast.collectives.ids import ScheduleParameters, parse_schedule_id
 from starcast.database import artifact_rows, models
@@ -29,10 +29,6 @@ from starcast.trees.catalogue import forest_from_id
 from starcast.trees.sizes import count_edges
 
 Structure = Topology | Forest | Schedule
-
-
-class PluginMissingError(InputError):
-    """An artifact cannot be built, because a plug-in that it needs is not loaded."""
 
 
 class Built(NamedTuple):
@@ -249,19 +245,6 @@ def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenanc
     """Return the recorded provenance of the plug-ins that built a stored artifact."""
     row = session.get(models.Materialization, (kind, artifact_id))
     return {} if row is None else row.plugins
-
-
-def require_plugins(noun: str, recorded: Provenance) -> None:
-    """Check that the plug-ins that built a stored object are loaded.
-
-    Raises:
-        PluginMissingError: a plug-in is not loaded.
-    """
-    if missing := find_missing(recorded):
-        raise PluginMissingError(
-            f"{noun} was built by a plug-in that is not loaded: {', '.join(missing)}",
-            hint="name its file with --plugin or STARCAST_PLUGINS",
-        )
 
 
 def recorded_artifact(row: models.Materialization) -> Artifact:

@@ -22,7 +22,7 @@ from starcast.database import artifact_rows, models
 from starcast.embedded import rebuild as embedded_rebuild
 from starcast.errors import RejectedError
 from starcast.graph import audit, ownership
-from starcast.graph.deletion import delete_orphans, delete_outdated_nodes
+from starcast.graph.deletion import clear, delete_orphans, delete_outdated_nodes
 from starcast.graph.reader import read_artifact_nodes
 from starcast.graph.schema import VERSION
 from starcast.graph.writer import BoltWriter, refresh_plans
@@ -217,12 +217,14 @@ class RebuildRequest:
         method: the load method.
         discard_foreign: delete data of other programs that cannot be kept.
         wait: wait for other processes instead of raising BusyError.
+        replace: first empty the graph, whatever database it belongs to.
     """
 
     ids: Sequence[str] = ()
     method: LoadMethod = LoadMethod.AUTO
     discard_foreign: bool = False
     wait: bool = False
+    replace: bool = False
 
 
 def rebuild(
@@ -243,8 +245,11 @@ def rebuild(
     listener = reporter or Silent()
     with lock_stores(stores, request.wait, listener, "rebuilding the graph") as locked:
         _tidy(locked, listener)
+        ids = () if request.replace else request.ids
+        if request.replace:
+            _choose_artifacts(locked, ids)  # before anything is deleted
+            empty_graph(locked, listener)
         is_outdated = _take_over(locked)
-        ids = request.ids
         if is_outdated:
             listener.say(f"the graph has an older schema than {VERSION}: rebuilding everything")
             ids = ()
@@ -260,6 +265,14 @@ def rebuild(
         if by_import:
             return _rebuild_by_import(locked, artifacts, listener)
         return _rebuild_over_bolt(locked, artifacts, listener, is_outdated=is_outdated)
+
+
+def empty_graph(stores: Stores, reporter: Reporter) -> None:
+    """Delete everything of starcast from the graph, and pair it with this PostgreSQL database."""
+    ownership.mark(stores.graph, str(stores.id))
+    if deleted := clear(stores.graph, stores.batch):
+        noun = pluralize(deleted, "node or relationship", "nodes and relationships")
+        reporter.say(f"deleted {noun} of the graph")
 
 
 def _take_over(stores: Stores) -> bool:

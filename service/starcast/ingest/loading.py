@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from starcast.catalogue.origin import require_plugins
 from starcast.database import artifact_rows, models
 from starcast.errors import (
     InputError,
@@ -33,7 +34,6 @@ from starcast.ingest.artifacts import (
     Artifact,
     recorded_artifact,
     recorded_plugins,
-    require_plugins,
 )
 from starcast.ingest.stores import (
     LoadState,

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import select
 
-from starcast.catalogue.origin import find_changed
+from starcast.catalogue.origin import PluginMissingError, find_changed
 from starcast.database import models
 from starcast.database.listing import find
 from starcast.errors import InputError, RejectedError, StarcastError
@@ -31,7 +31,6 @@ from starcast.graph.rows import Content
 from starcast.graph.schema import STORE, VERSION
 from starcast.ingest.artifacts import (
     Artifact,
-    PluginMissingError,
     artifact_from_id,
     forest_artifact,
     recorded_artifact,

@@ -160,15 +160,23 @@ class Administration(Connection):
         done = f"{manifest.rows:,} rows of {len(manifest.tables)} tables, {size / 1e6:.1f} MB"
         return Facts(_facts_of(manifest) | {"bytes": size}, f"{file}: {done}")
 
-    def restore(self, file: BackupFile, *, graph: bool = True) -> Facts:
+    def restore(
+        self,
+        file: BackupFile,
+        *,
+        graph: bool = True,
+        replace: Annotated[bool, Shell(confirm="delete everything that the stores hold?")] = False,
+    ) -> Facts:
         """Restore a backup into running, empty stores; verify it and rebuild the graph.
 
-        A store that holds anything is refused. The rows are compared with the checksums of the
-        backup, and an older schema is upgraded. After a failure the store is empty again.
+        A store that holds anything is refused without ``replace``. The rows are compared with the
+        checksums of the backup, and an older schema is upgraded. After a failure the store is
+        empty.
 
         Args:
             file: the file of the backup.
             graph: rebuild the graph; without it no Neo4j is needed.
+            replace: delete what the stores hold; a terminal asks once.
 
         Returns:
             The rows of each table, and when the backup was made.
@@ -187,7 +195,9 @@ class Administration(Connection):
         self._check_open()
         # Rebuilding the graph may restart Neo4j on a new store.
         self._close_graph()
-        manifest = restore(self.settings, Path(file), self.reporter, rebuild_graph=graph)
+        manifest = restore(
+            self.settings, Path(file), self.reporter, rebuild_graph=graph, replace=replace
+        )
         moment = f"{manifest.created_at.astimezone():%Y-%m-%d %H:%M}"
         return Facts(_facts_of(manifest), f"{file} of {moment} is restored")
 

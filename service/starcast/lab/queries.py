@@ -194,10 +194,13 @@ class Queries(Connection):
         timeout: float | None,
     ) -> Answer:
         from starcast.queries.checks import check_statement
+        from starcast.queries.execution import find_unknown_names
 
         rows, seconds = self._limits(row_limit, timeout)
         cypher = check_statement(text, values, Path(source))
         result = self.graph.run(cypher, values, seconds, rows)
+        for notice in find_unknown_names(result):
+            self.reporter.say(notice)
         return _answer(result, text, values, "add LIMIT")
 
     def _limits(self, row_limit: Any, timeout: Any) -> tuple[int, float]:

@@ -40,6 +40,7 @@ class Shell:
         least: the smallest number that is allowed.
         most: the largest number that is allowed.
         default: the text that the help shows in place of the default value.
+        confirm: the question that a terminal asks if the switch is on.
         format: the output format that turns a switch on; the switch then is no option itself.
     """
 
@@ -52,6 +53,7 @@ class Shell:
     least: float | None = None
     most: float | None = None
     default: str | None = None
+    confirm: str | None = None
     format: str | None = None
 
 

@@ -209,6 +209,15 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
     ]
 
 
+def find_unknown_names(result: QueryResult) -> list[str]:
+    """Return what the server says about names that neither the store nor the schema has."""
+    return [
+        notice.text
+        for notice in result.notices
+        if notice.status in _UNKNOWN_NAME and not _is_expected(notice.status, notice.text)
+    ]
+
+
 def _is_expected(status: str, text: str) -> bool:
     """Return whether a notice is about a name of the schema that is not in the store yet."""
     declared = {

@@ -69,6 +69,7 @@ class Executed(NamedTuple):
         postcondition: the postcondition of ``rows``.
         alive: bool ``[nodes]``, the nodes that never die; None without faults.
         deliveries: the deliveries of the rows; under faults None, unless it is a reduction.
+        violation: the violation that ended the execution; its row is one of ``rows``.
     """
 
     simulation: Simulation
@@ -78,6 +79,7 @@ class Executed(NamedTuple):
     postcondition: Postcondition
     alive: Mask | None
     deliveries: Deliveries | None = None
+    violation: Violation | None = None
 
 
 def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation:
@@ -195,4 +197,12 @@ def _summarize(
         remarks=outages.remarks(postcondition) if outages else (),
     )
     rows = traffic.rows
-    return Executed(simulation, rows, executed, traffic.sources, postcondition, alive)
+    return Executed(
+        simulation,
+        rows,
+        executed,
+        traffic.sources,
+        postcondition,
+        alive,
+        violation=violation,
+    )

@@ -28,6 +28,9 @@ ExternalSimulator = Literal["simgrid"]
 ScheduleFormat = Literal["goal", "msccl-xml", "chrome-trace", "csv", "parquet"]
 TopologyFormat = Literal["graphml", "gexf", "dot", "metis", "graph6", "anynet"]
 ForestFormat = Literal["dot", "newick", "json"]
+#: The simulators that GOAL files are written for: LogGOPSim itself, and its copy in ATLAHS.
+GoalDialect = Literal["loggopsim", "atlahs"]
+GOAL_DIALECTS: tuple[GoalDialect, ...] = get_args(GoalDialect)
 
 
 class Format(StrEnum):

@@ -41,7 +41,7 @@ def bubble_sort(n: int) -> Generators:
 
 
 @family(
-    "bubble-sort-star", pattern=r"BS(\d+)", source="Chou, Hsu & Chang 1996",
+    "bubble-sort-star", pattern=r"BS(\d+)", source="Chou, Hsu & Sheu 1996",
     noun="bubble-sort star graphs", sizes=range(2, 13),
 )  # fmt: skip
 def bubble_sort_star(n: int) -> Generators:
