@@ -198,6 +198,8 @@ class ClaimCheck(CachedTopology):
         differs = ~_related(relation, measured, stated)
         counterexample = None
         if differs.any():
+            # Values are in the order of ranks: the first difference is the smallest
+            # counterexample.
             index = tuple(int(i) for i in np.argwhere(differs)[0])
             values = {"found": measured[index], "stated": stated[index]}
             counterexample = {

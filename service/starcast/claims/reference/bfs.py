@@ -37,6 +37,7 @@ def search(neighbours: NDArray[Any], root: int) -> Ranks:
         candidates = neighbours[:, front].ravel()
         candidates = candidates[found[candidates] < 0]
         found[candidates] = distance
+        # Several nodes of the front may have this neighbour.
         front = np.unique(candidates)
     return found
 
@@ -118,6 +119,7 @@ def random_tree(network: CachedTopology, seed: int, root: int = 0) -> NDArray[np
         near = joined[neighbours] & ~joined
         if not near.any():
             break  # a disconnected (mutated) table: the checkers report that this is not a tree
+        # Half of them, at random: if all nodes nearby joined at once, all paths would be shortest.
         new = np.flatnonzero(near.any(axis=0) & (rng.random(network.nodes) < 1 / 2))
         weights = rng.random((len(neighbours), len(new)))
         chosen = np.argmax(near[:, new] * weights, axis=0)

@@ -113,6 +113,7 @@ def _grown(check: ClaimCheck) -> Schedule:
             break
         for port in check.ports:
             bit = 1 << (check.n - port)
+            # A node passes the message on in a later step than it receives it.
             before = [node ^ bit for node, when in since.items() if when < step]
             near = [node for node in before if node not in since]
             if near:

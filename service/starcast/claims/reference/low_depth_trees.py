@@ -91,6 +91,7 @@ def _is_possible(network: CachedTopology, depth: int) -> bool:
         raised[:, 0] = levels[:, 0]
         if raised.max() >= _UNREACHABLE or np.array_equal(raised, levels):
             return bool(raised.max() < _UNREACHABLE)
+        # A raised level can raise the levels of other nodes, until nothing changes any more.
         levels = np.maximum(levels, raised)
 
 

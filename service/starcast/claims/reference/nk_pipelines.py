@@ -104,6 +104,8 @@ class Broadcast:
         rest = self.packets[-1] - self.increment * executed
         below = floor_sqrt(max(0, rest) * b / (self.trees * self.slot * T_s))
         below = max(executed, below)
+        # There the time is a/p + b p and a constant: convex, so that the best integer is next to
+        # the best real p.
         candidates = (*range(1, executed + 1), below, below + 1)
         return min((self.time(p, T_s, b), p) for p in candidates)
 

@@ -55,6 +55,7 @@ class Pipeline:
         """Return the time with the best integer p >= 1; if T_s is 0, the limit for large p."""
         if not T_s:
             return self.slot * self.share * b
+        # The time is convex in p, so that the best integer is next to the best real p.
         above = growth.rounded_up(growth.sqrt(self.square(T_s, b))) if b else 1
         return min(self.time(p, T_s, b) for p in (max(1, above - 1), max(1, above)))
 

@@ -48,6 +48,7 @@ class Surd:
 
     def __lt__(self, other: Exact) -> bool:
         difference = other - self.rational
+        # sqrt(square) < other - rational, both sides squared: no rounding can change the result.
         return difference > 0 and difference * difference > self.square
 
     def __hash__(self) -> int:
