@@ -81,6 +81,7 @@ def plan_pairs(
         specs = sort_sizes(sizes)
         for spec in specs:
             if not any(applies_to(claim, spec) for claim in single):
+                # Otherwise a size that no claim is about would be left out without a word.
                 requested_sizes(single[0], level, [spec])  # raises the error with its hint
         pairs = [(claim, spec) for claim in single for spec in specs if applies_to(claim, spec)]
     for claim, spec in pairs:

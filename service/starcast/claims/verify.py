@@ -78,6 +78,7 @@ def run_check(
             raise
         reason = error.message if isinstance(error, StarcastError) else error
         undefined = f"not defined there ({reason})"
+    # What a check recorded before it stopped is evidence as well.
     evidence = claim_check.evidence(claim.id, time.perf_counter() - begin)
     return replace(evidence, undefined=undefined)
 

@@ -159,6 +159,7 @@ def _parse_parameter(line: str) -> Parameter:
     if default is None:
         return Parameter(name, kind, meaning)
     try:
+        # Thousands of nested brackets raise RecursionError in Python's `json`, not ValueError.
         return Parameter(name, kind, meaning, json.loads(default), required=False)
     except (ValueError, RecursionError):
         message = f"the default {default} is not JSON"

@@ -59,6 +59,7 @@ class Query:
     def __post_init__(self) -> None:
         check_reads_only(self.text, self.path)
         declared = [parameter.name for parameter in self.parameters]
+        # The server notices a missing value only when it runs a query, and one too many never.
         used = find_parameters(self.text)
         for name in used:
             if name not in declared:

@@ -131,6 +131,7 @@ def _integer(given: object) -> int:
 def _number(given: object) -> float:
     if isinstance(given, bool) or not isinstance(given, str | int | float):
         raise ValueError  # noqa: TRY004
+    # `float` also accepts "nan" and "inf", with which a comparison has one result for all rows.
     value = float(given)
     if not math.isfinite(value):
         raise ValueError
@@ -159,6 +160,7 @@ def _text(given: object) -> str:
 
 
 def _label(given: object) -> str:
+    # Labels are stored in lower case, and the server compares strings exactly.
     return _text(given).lower()
 
 
@@ -206,6 +208,7 @@ class Parameter:
 
     def __post_init__(self) -> None:
         if not self.required:
+            # The class is frozen; a default is subject to the same type as a given value.
             object.__setattr__(self, "default", self.value(self.default))
 
     @property
@@ -276,6 +279,7 @@ def named_topologies(
     from starcast.topologies import topology  # noqa: PLC0415
 
     topologies = [topology(spec) for spec in values_of_type(parameters, values, "topology")]
+    # The ids of forests and schedules begin with the spec of their topology.
     for kind in STORED[1:]:
         for artifact_id in values_of_type(parameters, values, kind):
             with suppress(InputError):  # an invalid id is reported when the artifact is looked up

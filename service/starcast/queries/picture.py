@@ -140,6 +140,7 @@ def _row_links(
         yield from ranks.links(row[PATH])
     ends = [end for name in single for end in row[name]]
     has_port = any(column.name == "port" for column in query.columns)
+    # A node that is missing in a row (null in an OPTIONAL MATCH) leaves one end, which is no link.
     if len(single) == len(ends) == 2:
         yield from ranks.links(ends)
     elif len(single) == len(ends) == 1 and source is not None and has_port:
