@@ -125,6 +125,7 @@ class Administration(Connection):
         from starcast.embedded.endpoints import migration_url
 
         self._check_open()
+        # The role of the other operations may have no right to change tables.
         owner = sessions.connect(migration_url(self.settings))
         try:
             before = sessions.current(owner)

@@ -131,6 +131,7 @@ class Connection:
         from starcast.database.sessions import check
 
         engine = self.database
+        # Once for each lab: the check asks the server, and only an upgrade changes its result.
         if not self._is_schema_checked:
             check(engine)
             self._is_schema_checked = True

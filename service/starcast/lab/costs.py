@@ -207,6 +207,7 @@ class Costs(Connection):
                 costs = self._costs(problem, max_rows if simulate else 0)
                 parts.append(_part(costs, f"{name} {title}, {model}-port"))
                 rows += costs
+            # Python does not order None and numbers: rows without a time come last.
             rows.sort(key=lambda row: (row["time"] is None, row["time"] or 0))
             records += [{"topology": network.spec, "collective": name, **row} for row in rows]
         listed = Table.of(records, ("topology", "collective", *COLUMNS))
@@ -383,12 +384,14 @@ def _paper_part(paper: "PaperCases", case: "Case", rows: list["PaperRow"]) -> Co
     before = None
     for row in map(with_numbers, rows):
         cells = {heading: row[column] for column, heading in headings.items()}
+        # As in the papers, a model is named only in the first of its rows.
         if "model" in headings and row["model"] == before:
             cells[headings["model"]] = None
         before = row.get("model")
         printed.append(cells)
     title = f"{table.source}. {table.caption}: {shown}"
     name = "-".join([paper.name, *map(str, values.values())])
+    # LaTeX takes characters such as `%` and `#` in a label for its own.
     label = re.sub(r"[^\w.+-]", "-", name, flags=re.ASCII)
     return CostPart(title, printed, tuple(headings.values()), (), label=f"tab:{label}")
 

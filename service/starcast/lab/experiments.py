@@ -474,6 +474,7 @@ class Experiments(Connection):
             )
             table = tabulate(comparison, everything=everything)
 
+        # Only pages and plots show profiles, so they are read when one of these is made.
         def profiles() -> "Profiles":
             with self._session() as opened:
                 return load_profiles(opened, comparison)

@@ -122,6 +122,7 @@ class Queries(Connection):
         name, given = str(query), {**(parameters or {}), **values}
         if _is_statement(name):
             return self._run_statement(name, "statement", given, row_limit, timeout)
+        # A header begins with `//`; a file without one is a mere statement.
         if name.endswith(SUFFIX) and not (text := _read(name)).lstrip().startswith("//"):
             return self._run_statement(text, name, given, row_limit, timeout)
         rows, seconds = self._limits(row_limit, timeout)
@@ -312,6 +313,7 @@ class Queries(Connection):
 
 def _is_statement(text: str) -> bool:
     """Return whether a text is Cypher rather than the name or file of a query."""
+    # A statement has at least two words, and names of queries have no spaces; paths may have.
     return any(map(str.isspace, text)) and not os.path.isfile(text)  # noqa: PTH113 - never raises
 
 

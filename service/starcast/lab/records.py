@@ -387,6 +387,7 @@ class Records(Connection):
         budget = Budget(proof_timeout) if proofs else None
         checked = list(check_records(records, budget, self.reporter))
         verification = tabulate_checks(checked)
+        # A record whose proof ran out of time is stored as such; a wrong one stops everything.
         if isinstance(verification.failure, RejectedError):
             raise verification.failure
         states = [
