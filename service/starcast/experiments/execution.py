@@ -99,6 +99,7 @@ def execute_unchecked(point: Point) -> Execution:
                 ports=point.ports,
                 **point.arguments,
             )
+        # A schedule may have no units, and below the message is divided by their number.
         execution.message_units = max(1, schedule.message_units)
         with _measure(execution.timings, "verify"):
             if schedule.forest is not None:
@@ -110,6 +111,7 @@ def execute_unchecked(point: Point) -> Execution:
             execution.simulation, execution.critical_work = costs.execute_in_model(
                 schedule, unit, machine, point.execution, faults
             )
+    # Only the refusal of a schedule is a result; any other error ends the experiment.
     except RejectedError as error:
         execution.error = error.message
     else:

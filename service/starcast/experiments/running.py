@@ -108,6 +108,7 @@ def run_experiment(
                 repository.drop_experiment(opened, name)
             stored = _stored_points(opened, name, design)
         missing = [point for point in design.points() if point not in stored]
+        # Every run is saved in a session of its own: those before an interruption stay stored.
         writer = _Writer(engine, lock, name, design)
         failed = _run_points(writer, missing, reporter, jobs, executor) if missing else 0
     return Outcome(name, len(stored), len(missing), failed)

@@ -384,7 +384,7 @@ def _paper_part(paper: "PaperCases", case: "Case", rows: list["PaperRow"]) -> Co
     before = None
     for row in map(with_numbers, rows):
         cells = {heading: row[column] for column, heading in headings.items()}
-        # As in the papers, a model is named only in the first of its rows.
+        # Empty cells after the first name group the rows of a model.
         if "model" in headings and row["model"] == before:
             cells[headings["model"]] = None
         before = row.get("model")

@@ -59,6 +59,7 @@ def _execute_batch(rows: Rows, selected: Indices, places: Places, held: Mask) ->
     source = places.of(rows.sender[selected], rows.unit[selected])
     target = places.of(rows.receiver[selected], rows.unit[selected])
     executed = np.zeros(len(selected), dtype=bool)
+    # Step by step, because whether a row is executed depends on what all earlier steps delivered.
     begins = np.flatnonzero(~repeats_previous(rows.step[selected])).tolist()
     for begin, end in pairwise([*begins, len(selected)]):
         executed[begin:end] = held[source[begin:end]]

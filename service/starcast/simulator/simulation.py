@@ -123,6 +123,7 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
     check_size(postcondition)
     rows = Rows(schedule)
     traffic = make_traffic(schedule, rows)
+    # Each check ends at the violation that is known, so that one it finds is an earlier one.
     violation = find_invalid_address(rows)
     # The rows from an invalid address on have no link that could be counted.
     violation = traffic.find_violation(_end(rows, violation)) or violation

@@ -17,6 +17,7 @@ Number = int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]
 #: Ticks: int32 or int64, or Python integers (dtype object) if int64 could overflow.
 Times = NDArray[Any]
 
+# Half of what int64 and int32 can hold, so that the sum of two times does not overflow.
 _LARGEST = 2**62
 _LARGEST_SHORT = 2**30
 

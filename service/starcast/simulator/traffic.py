@@ -124,6 +124,7 @@ class ExpandedTraffic(Traffic):
         violation = self._all.find_violation(len(self._all.rows))
         if violation is None:
             return None
+        # The row may be one of another source: only its step is known among the given rows.
         step = self._all.rows.step[violation.row]
         return Violation(int(np.searchsorted(self.rows.step, step)), violation.sentence)
 
@@ -173,6 +174,7 @@ def _receives_again(step: Column, sender: Column, receiver: Column, packet: Mask
 def _occurred_before(step: Column, port: Column) -> Mask:
     """Return the rows whose step and port occur in an earlier row."""
     repeated = np.zeros(len(step), dtype=bool)
+    # Ports are uint8: with this factor no two pairs of step and port have the same key.
     key = np.multiply(step - step[0], 256, dtype=np.int64) + port
     if repeats_previous(np.sort(key)).any():
         order = np.argsort(key, kind="stable")

@@ -45,6 +45,7 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
+    # A browser may keep a response, but asks with its ETag each time: what is stored can change.
     "Cache-Control": "no-cache",
 }
 _FORMATS = (Format.JSON, Format.CSV, Format.SVG)
@@ -79,6 +80,7 @@ class Guard:
         if refusal is not None:
             await refusal(scope, receive, reply)
         else:
+            # HEAD is answered as GET without the body, so that its headers are the same.
             method = "GET" if is_head else scope["method"]
             self._running[client] += 1
             try:

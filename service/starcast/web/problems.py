@@ -96,6 +96,7 @@ def describe(error: Exception, path: str) -> ProblemDetails:
         detail, hint = _describe_status(error, path)
         return _problem("http", error.status_code, detail, hint, path)
     known = as_starcast_error(error)
+    # An error of a subclass has the status of the nearest class in the table.
     status, kind = next(KINDS[each] for each in type(known).__mro__ if each in KINDS)
     return _problem(kind, status, known.message, known.hint, path)
 

@@ -67,6 +67,7 @@ def build_witness_forest(home: Path, forest_id: str) -> Forest:
         raise NotFoundError(
             f"the witness of {record.id} is not a forest", hint="see 'starcast records show'"
         )
+    # A record can be a file from elsewhere, so its trees are verified before they are shown.
     verify(record)
     rows = np.atleast_2d(record.witness["parent_port"])
     return Forest(graph, rows, 0, CONSTRUCTION, {"problem": problem, **record.arguments})

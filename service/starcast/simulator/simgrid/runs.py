@@ -278,6 +278,7 @@ def _run_program(problems: list[dict[str, Any]], installation: Path | None) -> l
         if ran.returncode == program.NOT_INSTALLED:
             continue
         if ran.returncode:
+            # The last line of a traceback is the exception; the others say only where.
             last = (ran.stderr.strip().splitlines() or [f"exit code {ran.returncode}"])[-1]
             raise UnavailableError(f"SimGrid failed: {last}", hint=_TESTED)
         results: list[dict[str, Any]] = json.loads(ran.stdout)
@@ -292,6 +293,7 @@ def _interpreters(installation: Path | None) -> Iterator[tuple[Path, dict[str, s
         yield Path(sys.executable), {}
         yield SYSTEM_PYTHON, {}
     elif installation.is_dir():
+        # Neither Python nor the loader of libraries searches packages that are only unpacked.
         libraries = [str(folder) for folder in sorted(installation.glob("usr/lib/*-linux-gnu*"))]
         yield (
             SYSTEM_PYTHON,
