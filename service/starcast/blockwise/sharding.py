@@ -46,6 +46,7 @@ def verify_shard(
     numbered = dict(shard.select(ranges))
     chosen = list(numbered.values())
     with run_ranges(source, chosen, jobs, reporter or Silent(), executor) as results:
+        # Results come in the order in which they are ready; their blocks tell the range.
         found = {result.blocks: result.as_json() for result in results}
     parts = {number: found[blocks] for number, blocks in numbered.items()}
     write_shard(file, Job("forest", {"id": source.id}, len(ranges)), shard, parts)

@@ -85,6 +85,7 @@ def _describe_findings(word: VerdictWord, evidence: Sequence[Evidence]) -> Itera
 def _compared_values(evidence: Evidence) -> str:
     """Describe the comparisons at one size, without orders of growth; only some if many."""
     words = [finding.what for finding in evidence.findings if finding.relation != "O"]
+    # The words of the first size stand for all sizes, so they must not name it.
     distinct = list(dict.fromkeys(_OF_A_SIZE.sub("", what) for what in words))
     if len(distinct) > _MOST_DESCRIPTIONS:
         half = _MOST_DESCRIPTIONS // 2
@@ -133,6 +134,7 @@ def _describe_quotients(evidence: Sequence[Evidence]) -> Iterator[str]:
                 value, _, far_value = finding.measured.partition(FAR)
                 quotients.setdefault(finding.what, []).append((found.size, value, far_value))
     for what, values in quotients.items():
+        # It is printed with the quotient that it is the reciprocal of.
         if what.endswith(REVERSED) and what.removesuffix(REVERSED) in quotients:
             continue
         reciprocal = ""

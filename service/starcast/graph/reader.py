@@ -263,6 +263,7 @@ def read_around(
     In a graph that was edited manually, a value may be anything.
     """
     cypher = (
+        # DISTINCT, because a row between two of the nodes is found from both of them.
         f"MATCH (a:{NODE.name})-[r]-() {seek_keys('a')} WHERE a.key IN $keys WITH DISTINCT r "
         "RETURN type(r) AS type, startNode(r).key AS start, endNode(r).key AS end, "
         "properties(r) AS properties"

@@ -217,7 +217,7 @@ TOPOLOGY = Label(
     "a topology whose nodes and links are stored",
     (
         _string("spec", "its name, such as S5"),
-        _string("family", "star, nk-star or hypercube"),
+        _string("family", "name of its family, such as star"),
         _integer("n", "its first size parameter"),
         _integer("k", "its second size parameter, in S_n,k", always=False),
         _integer("nodes", "number of nodes"),

@@ -70,6 +70,7 @@ def drop(
                 f"{artifact_id} has dependents: {_format_ids(dependents)}",
                 hint="drop them first, or add --cascade",
             )
+        # Dependents first: an interruption leaves no artifact without the one it depends on.
         dropped = [*dependents, target]
         chosen = _choose(locked, dropped, method)
         listener.say(f"dropping {pluralize(len(dropped), 'artifact')}: {chosen.reason}")

@@ -61,6 +61,7 @@ class Sample:
     """
 
     size: int = 500
+    # Each sample is another one, so that repeated verifications find what one of them misses.
     seed: int = field(default_factory=lambda: randbelow(2**32))
     artifacts: list[GraphArtifact] = field(default_factory=list)
 
@@ -127,6 +128,7 @@ def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Proble
     """Yield the first rows that only one side has, and the number of the others."""
     first = first_key(rows.topology)
     columns = [rows.start + first, rows.end + first, *rows.columns.values()]
+    # Counted, not compared as sets, because a row can be stored twice.
     expected = Counter(zip(*(column.tolist() for column in columns), strict=True))
     actual = Counter(tuple(map(_comparable, row)) for row in found)
     differing = [

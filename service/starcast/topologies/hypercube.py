@@ -70,6 +70,7 @@ class Hypercube(Topology):
             self._require_memory(8 * self.n, "labels")
             ranks = np.arange(self.nodes, dtype=np.int32)
         chosen = self._check_ranks(ranks)
+        # A character of NumPy's text has 32 bits, so the codes become labels without a copy.
         codes = np.empty((len(chosen), self.n), dtype=np.uint32)
         for bit in range(self.n):
             codes[:, bit] = (chosen >> (self.n - 1 - bit)) & 1
