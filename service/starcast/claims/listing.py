@@ -16,8 +16,8 @@ from starcast.support.table import Row, Table
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import LEVELS, VERDICT_WORDS
 
-#: The newest stored verdict of each claim, and its verification run.
-Stored = Mapping[str, tuple[models.ClaimRun, Verdict]]
+#: The newest verdict of each claim, and the verification run in which it is stored.
+Stored = Mapping[str, tuple[models.ClaimRun | None, Verdict]]
 
 CLAIM_COLUMNS = (
     "id", "paper", "number", "statement", "notation", "verdict", "sizes", "counterexample",

@@ -98,7 +98,8 @@ internal.dbms.tx_log.fail_on_corrupted_log_files=false
 WITHOUT_HTTP = """\
 server.http.enabled=false
 """
-#: Neo4j Browser without the HTTP API. The policy keeps its page from connecting to other hosts.
+#: Neo4j Browser without the HTTP API. The policy keeps its page from connecting to other hosts, and
+#: the command from showing all relationships between the nodes of a result.
 WITH_BROWSER = """\
 server.http.enabled=true
 server.http.listen_address={address}:{http_port}
@@ -112,6 +113,7 @@ base-uri 'none'; object-src 'none'; frame-ancestors 'none'; \
 connect-src 'self' ws://{address}:{port} http://{address}:{port}
 client.allow_telemetry=false
 browser.remote_content_hostname_whitelist=
+browser.post_connect_cmd=config {{autoComplete: false}}
 """
 
 

@@ -308,9 +308,3 @@ class Claims(Connection):
                 "no verdict is stored", hint="'starcast claims check' computes and stores them"
             )
         return found
-
-    def _raise_if_configured(self, error: UnavailableError) -> None:
-        """Raise the error if the settings name a server, or the lab is closed."""
-        # Claims need no server: only one that the settings name is expected to run.
-        if self._is_closed or self.settings.postgres_uri is not None:
-            raise error

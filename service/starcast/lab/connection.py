@@ -179,6 +179,11 @@ class Connection:
                 "the lab is closed", hint="call starcast.connect() again, which opens another one"
             )
 
+    def _raise_if_configured(self, error: UnavailableError) -> None:
+        """Raise the error if the settings name a server, or the lab is closed."""
+        if self._is_closed or self.settings.postgres_uri is not None:
+            raise error
+
     def _close_graph(self) -> None:
         if self._graph is not None:
             self._graph.close()

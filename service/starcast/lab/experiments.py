@@ -427,10 +427,8 @@ class Experiments(Connection):
         between the sides has a column per side. If ``across`` is topology, each side may have its
         own network: their sizes are listed, and nothing is normalised.
 
-        In a shell, with --plot FILE.svg the plots are written on their own, next to the listing. A
-        single plot has this name; several are called FILE-times-N.svg (time against message size)
-        and FILE-links-N.svg (links busy in each step), with the number N of the panel on the page.
-        They need matplotlib.
+        In a shell, --plot FILE.svg also writes the plots of the page, one below the other: time
+        against message size, and links busy in each step. They need matplotlib.
 
         Args:
             names: experiments by name, runs by number; a single experiment is split into parts.

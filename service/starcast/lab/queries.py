@@ -133,7 +133,7 @@ class Queries(Connection):
 
             check_drawable(found, bound)
         result = run(self.graph, found, bound, row_limit=rows, timeout=seconds)
-        return _answer(result, found.cypher, bound, narrowing_advice(found), found)
+        return _answer(result, found.cypher, found.compute(bound), narrowing_advice(found), found)
 
     def ask(
         self,

@@ -76,7 +76,7 @@ def run(
     values = bind(query.parameters, given)
     require_complete(graph, query.parameters, values)
     try:
-        result = graph.run(query.cypher, values, timeout, row_limit)
+        result = graph.run(query.cypher, query.compute(values), timeout, row_limit)
     except LimitError as error:
         hint = f"{narrowing_advice(query)}; or {error.hint}"
         raise LimitError(f"{query.name}: {error.message}", hint=hint) from None
@@ -192,6 +192,7 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
         each.name: each.type.sample() if each.required else each.default
         for each in query.parameters
     }
+    sample |= {name: [] for name in query.computed}
     try:
         # EXPLAIN only plans, but the server still wants a value for every parameter.
         result = graph.run(f"EXPLAIN {query.cypher}", sample)

@@ -188,6 +188,24 @@ _READERS: dict[str, Callable[[object], Any]] = {
 }
 
 
+def _disjoint_paths(spec: str, source: str, target: str) -> list[list[str]]:
+    """Return the labels of the nodes of each path of `starcast.topologies.paths`."""
+    # Imported only here: few queries need them.
+    from starcast.topologies import topology  # noqa: PLC0415
+    from starcast.topologies.paths import disjoint_paths  # noqa: PLC0415
+
+    network = topology(spec)
+    paths = disjoint_paths(network, network.rank(source), network.rank(target))
+    return [[network.stored_label(rank) for rank in path] for path in paths]
+
+
+#: Values that starcast computes for a statement that uses them: the names of the parameters from
+#: which they follow, and the function.
+COMPUTED: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
+    "disjoint_paths": (("topology", "source", "target"), _disjoint_paths),
+}
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A parameter as declared in a query's header.

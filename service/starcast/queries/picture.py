@@ -70,7 +70,8 @@ def build_subgraph(
         for members in row.values():
             nodes |= dict.fromkeys(members)
         links.update(_row_links(ranks, query, row, source))
-    caption = " ".join(f"{name}={_format(value)}" for name, value in values.items())
+    given = {each.name: values[each.name] for each in query.parameters}
+    caption = " ".join(f"{name}={_format(value)}" for name, value in given.items())
     return Subgraph(topology, query.header.title, caption, tuple(nodes), links, source)
 
 

@@ -6,6 +6,7 @@ and is locked while it is written. The next write in the same place deletes thos
 processes.
 """
 
+import ctypes
 import errno
 import fcntl
 import os
@@ -23,6 +24,9 @@ from starcast.errors import InputError
 PREFIX = ".starcast-"
 #: Errors of file systems and kernels without unnamed files.
 _NO_UNNAMED_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL}
+#: Arguments of renameat2(2), which Python has no name for, and the errors of systems without it.
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+_NO_EXCHANGE = {errno.EINVAL, errno.ENOSYS}
 #: Seconds after which the file or folder of a running process is certainly locked.
 _GRACE = 60
 
@@ -85,10 +89,10 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def temporary_folder(path: Path) -> Iterator[Path]:
-    """Create a folder that becomes ``path`` at the end, or is deleted on an error.
+    """Create a folder that replaces ``path`` at the end, or is deleted on an error.
 
     Args:
-        path: a new or empty folder.
+        path: a new folder, or one whose contents are to be replaced.
 
     Raises:
         OSError: the folder cannot be created or renamed.
@@ -102,7 +106,10 @@ def temporary_folder(path: Path) -> Iterator[Path]:
         stack.callback(os.close, descriptor)
         _try_lock(descriptor)
         yield temporary
-        temporary.rename(path)
+        if path.exists():
+            _exchange(temporary, path)  # then the old folder is deleted under the temporary name
+        else:
+            temporary.rename(path)
 
 
 def delete_abandoned(folder: Path) -> None:
@@ -123,6 +130,20 @@ def _delete_if_abandoned(path: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink()
+
+
+def _exchange(first: Path, second: Path) -> None:
+    """Exchange two folders, so that neither name is missing at any time."""
+    names = os.fsencode(first), os.fsencode(second)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0:
+        return
+    if ctypes.get_errno() not in _NO_EXCHANGE:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(second))
+    aside = _temporary_path(second)
+    second.rename(aside)
+    first.rename(second)
+    aside.rename(first)
 
 
 def _temporary_path(path: Path) -> Path:

@@ -43,9 +43,10 @@ def render_page(template: str, **values: Any) -> str:
     Args:
         template: the file name of the template.
         values: the variables of the template. ``navigation`` are the pages of the server, by
-            default none, and ``root`` is the relative URL of the server.
+            default none, ``root`` is the relative URL of the server, and ``has_forms`` says whether
+            it answers forms.
     """
-    values = {"root": "", "section": "", "navigation": (), **values}
+    values = {"root": "", "section": "", "navigation": (), "has_forms": False, **values}
     return _environment().get_template(template).render(values)
 
 

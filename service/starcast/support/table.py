@@ -260,7 +260,7 @@ def write_csv(file: TextIO, columns: Sequence[str], lines: Iterable[Sequence[Any
     """Write lines of values as CSV, after a line with the names of the columns."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([format_value(value) for value in values] for values in lines)
+    writer.writerows([format_value(value, exact=True) for value in values] for values in lines)
 
 
 def properties(values: Mapping[str, Any]) -> Table:
@@ -293,5 +293,5 @@ def _series(polars: Any, name: str, values: Sequence[Any]) -> Any:
     kinds = {type(value) for value in plain if value is not None}
     # polars would turn numbers in a column of text into nulls.
     if len(kinds) > 1 and not kinds <= {int, float, bool}:
-        plain = [None if value is None else format_value(value) for value in plain]
+        plain = [None if value is None else format_value(value, exact=True) for value in plain]
     return polars.Series(name, plain, strict=False)

@@ -101,7 +101,7 @@ def draw_topology(spec: str) -> str:
 
 def describe_forest(forest: str | Forest) -> Facts:
     """Return the figures of a forest, given by its id or as an object."""
-    built = _forest(forest)
+    built = find_forest(forest)
     return {
         **explorer.describe_forest(built),
         "topology": built.topology.spec,
@@ -120,17 +120,17 @@ def describe_forest(forest: str | Forest) -> Facts:
 
 def parent_ports(forest: str | Forest) -> NDArray[Any]:
     """Return the ports towards the parents, uint8 ``[trees, nodes]``; 0 at the root."""
-    return _forest(forest).parent_port
+    return find_forest(forest).parent_port
 
 
 def link_loads(forest: str | Forest) -> NDArray[Any]:
     """Return the loads of all directed links, int32 ``[nodes, ports]``."""
-    return _forest(forest).load().astype(np.int32)
+    return find_forest(forest).load().astype(np.int32)
 
 
 def draw_forest(forest: str | Forest) -> str:
     """Return all trees of a forest as an SVG document."""
-    return drawing.draw_forest(_forest(forest))
+    return drawing.draw_forest(find_forest(forest))
 
 
 def describe_schedule(schedule_id: str) -> Facts:
@@ -269,7 +269,8 @@ def _built_forest(forest_id: str) -> Forest:
     return forest_from_id(forest_id)
 
 
-def _forest(forest: str | Forest) -> Forest:
+def find_forest(forest: str | Forest) -> Forest:
+    """Return a forest, given by its id or as an object, if its arrays are served."""
     if isinstance(forest, Forest):
         require_drawable(forest.topology)
         return forest

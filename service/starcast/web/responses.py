@@ -131,7 +131,8 @@ class Paging:
             # A key instead of a number of items: what is stored or dropped between two requests
             # moves no item to another page.
             start = keys.index(self._after) + 1
-        end = start + self._limit
+        is_published = bool(self._request.app.state.service.published)
+        end = len(listed) if is_published else start + self._limit
         shown = listed[start:end]
         following = None
         if end < len(listed):
