@@ -18,8 +18,7 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 from benchmarks.measure import Figure
-from starcast.drawing.explorer import build_schedule
-from starcast.drawing.explorer.data import pack_schedule, pack_topology
+from starcast.drawing.explorer import build_schedule, pack_schedule, pack_topology
 from starcast.topologies import topology
 
 _PAGE = Path(__file__).with_name("explorer.html")

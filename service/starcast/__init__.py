@@ -12,16 +12,18 @@ from starcast.support.display import Form, register_renderer
 
 if TYPE_CHECKING:
     from starcast.claims.verify import check
+    from starcast.collectives.algorithm import algorithm
     from starcast.collectives.catalogue import algorithms, schedule
     from starcast.collectives.columns import schedule_from_columns
     from starcast.collectives.csv_files import schedule_from_csv
     from starcast.collectives.model import Schedule
-    from starcast.formats import export, schedule_from_goal
+    from starcast.formats import export, schedule_from_goal, schedule_from_msccl
     from starcast.lab import Lab, connect
-    from starcast.plugins import algorithm, construction, family
     from starcast.simulator import Fault, Simulation, Timing, simulate, timing
     from starcast.topologies import Topology, topology
-    from starcast.trees.catalogue import constructions, forest
+    from starcast.topologies.families import family
+    from starcast.trees.catalogue import forest
+    from starcast.trees.construction import construction, constructions
     from starcast.trees.model import Forest
 
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "schedule_from_columns",
     "schedule_from_csv",
     "schedule_from_goal",
+    "schedule_from_msccl",
     "simulate",
     "timing",
     "topology",
@@ -59,19 +62,20 @@ _PACKAGES = {
     "Simulation": "starcast.simulator",
     "Timing": "starcast.simulator",
     "Topology": "starcast.topologies",
-    "algorithm": "starcast.plugins",
+    "algorithm": "starcast.collectives.algorithm",
     "algorithms": "starcast.collectives",
     "check": "starcast.claims.verify",
     "connect": "starcast.lab",
-    "construction": "starcast.plugins",
+    "construction": "starcast.trees.construction",
     "constructions": "starcast.trees",
     "export": "starcast.formats",
-    "family": "starcast.plugins",
+    "family": "starcast.topologies.families",
     "forest": "starcast.trees",
     "schedule": "starcast.collectives",
     "schedule_from_columns": "starcast.collectives",
     "schedule_from_csv": "starcast.collectives",
     "schedule_from_goal": "starcast.formats",
+    "schedule_from_msccl": "starcast.formats",
     "simulate": "starcast.simulator",
     "timing": "starcast.simulator",
     "topology": "starcast.topologies",

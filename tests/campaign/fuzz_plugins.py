@@ -1,7 +1,7 @@
 """Fuzzed declarations of plug-ins, and functions that return or raise anything."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -9,15 +9,11 @@ from typing import Any
 import numpy as np
 
 import starcast
-from starcast import plugins
 from starcast.collectives import schedule
-from starcast.collectives.catalogue import REGISTRIES
 from starcast.errors import StarcastError
-from starcast.plugins.origin import ORIGINS
 from starcast.simulator import simulate
-from starcast.topologies.families import FAMILIES
 from starcast.trees import forest
-from starcast.trees.catalogue import CONSTRUCTIONS
+from support.fix_plugins import restored_registries
 
 Case = tuple[str, Callable[[], object]]
 
@@ -170,24 +166,27 @@ def declaration(draw: Random, _: Path) -> Case:
         })  # fmt: skip
         result = _result(draw)
         use = _use_construction
-        decorate = lambda: plugins.construction(name, source=source, **options)  # noqa: E731
+        decorate = lambda: starcast.construction(name, source=source, **options)  # noqa: E731
     elif kind == "algorithm":
         options = _options(draw, {"families": ["star"], "ports": ("all",), "smallest": 2})
         collective = _mostly(draw, "broadcast")
         result = _columns(draw)
         use = _use_algorithm
-        decorate = lambda: plugins.algorithm(  # noqa: E731
+        decorate = lambda: starcast.algorithm(  # noqa: E731
             collective, name, source=source, **options
         )
     else:
-        options = _options(draw, {"pattern": r"P(\d+)", "noun": "graphs"})
+        options = _options(
+            draw,
+            {"pattern": r"X(\d+)", "noun": "graphs", "group": "permutations", "sizes": range(2, 9)},
+        )
         result = _generators(draw)
         use = _use_family
-        decorate = lambda: plugins.family(name, source=source, **options)  # noqa: E731
+        decorate = lambda: starcast.family(name, source=source, **options)  # noqa: E731
     function = _function(draw, kind, result)
 
     def read() -> None:
-        with _restored_registries():
+        with restored_registries():
             decorate()(function)
             use()
 
@@ -207,20 +206,5 @@ def _use_algorithm() -> None:
 
 
 def _use_family() -> None:
-    graph = starcast.topology("P3")
+    graph = starcast.topology("X3")
     _ = graph.diameter, graph.neighbours(2)
-
-
-@contextmanager
-def _restored_registries() -> Iterator[None]:
-    """Remove what was declared at the end, so that no input depends on those before it."""
-    registries: list[dict[Any, Any]] = [
-        ORIGINS, FAMILIES, CONSTRUCTIONS._entries, *(each._entries for each in REGISTRIES.values())
-    ]  # fmt: skip
-    before = [dict(registry) for registry in registries]
-    try:
-        yield
-    finally:
-        for registry, entries in zip(registries, before, strict=True):
-            registry.clear()
-            registry.update(entries)

@@ -17,7 +17,7 @@ from starcast.lab import Lab
 from starcast.settings import Settings
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest
-from starcast.trees.catalogue import CONSTRUCTIONS
+from starcast.trees.construction import CONSTRUCTIONS
 from support.fix_cli import Result, Starcast
 from support.latex_tables import read_table
 

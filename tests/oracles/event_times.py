@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from oracles.reductions import REDUCTIONS, Awaited
 from oracles.schedule_rows import Row
 from oracles.simulator import NO_FAULTS, Faults, Plan, execute_all, expanded
 
@@ -56,7 +57,7 @@ def timed(plan: Plan, machine: Machine, faults: Faults = NO_FAULTS, *, by_steps:
         groups[row.step, row.sender, row.port].append(row)
     packets = [Packet(groups[key]) for key in sorted(groups)]
     everyone = expanded(plan) if plan.symmetric else plan
-    latest = clock(packets, machine) if by_steps else events(everyone, packets, machine)
+    latest = clock(packets, machine) if by_steps else events(everyone, packets, machine, faults)
     busy = defaultdict[tuple[str, int], Fraction](Fraction)
     for packet in packets:
         row = packet.rows[0]
@@ -76,9 +77,10 @@ def clock(packets: list[Packet], machine: Machine) -> Fraction:
     return now
 
 
-def events(plan: Plan, packets: list[Packet], machine: Machine) -> Fraction:
+def events(plan: Plan, packets: list[Packet], machine: Machine, faults: Faults) -> Fraction:
     """Start every packet as soon as it can; advance the clock from end to end."""
     held = {(source, unit) for unit, source, _ in plan.messages()}
+    awaited = awaited_rows(plan, packets, faults)
     queues = defaultdict[Hashable, deque[int]](deque)
     for number, packet in enumerate(packets):
         for resource in resources(plan, packet):
@@ -90,7 +92,7 @@ def events(plan: Plan, packets: list[Packet], machine: Machine) -> Fraction:
         for number in sorted(waiting):
             packet = packets[number]
             is_next = all(queues[name][0] == number for name in resources(plan, packet))
-            if is_next and all((row.sender, row.unit) in held for row in packet.rows):
+            if is_next and all(may_start(row, held, awaited) for row in packet.rows):
                 waiting.remove(number)
                 packet.start = now
                 packet.end = now + machine.duration(len(packet.rows))
@@ -98,8 +100,25 @@ def events(plan: Plan, packets: list[Packet], machine: Machine) -> Fraction:
         assert running, "no packet can start"
         now = running[0][0]
         while running and running[0][0] == now:
-            finish(plan, packets[heapq.heappop(running)[1]], queues, held)
+            number = heapq.heappop(running)[1]
+            finish(plan, packets[number], queues, held)
+            if awaited is not None:
+                awaited.arrived.update(packets[number].rows)
     return max((end for end, _ in running), default=now)
+
+
+def awaited_rows(plan: Plan, packets: list[Packet], faults: Faults) -> Awaited | None:
+    """Return what the rows of a reduction wait for; None in the other collectives."""
+    if plan.collective not in REDUCTIONS:
+        return None
+    rows = [row for packet in packets for row in packet.rows]
+    alive = [node for node in plan.world.nodes if frozenset([node]) not in faults]
+    return Awaited(rows, plan.world.nodes, alive)
+
+
+def may_start(row: Row, held: set[tuple[str, int]], awaited: Awaited | None) -> bool:
+    """Return whether the sender has what a row sends."""
+    return (row.sender, row.unit) in held if awaited is None else awaited.may_start(row)
 
 
 def finish(
@@ -127,6 +146,9 @@ def arrivals(plan: Plan, packets: list[Packet], faults: Faults) -> dict[str, Fra
     dead = {node for node in plan.world.nodes if frozenset([node]) in faults}
     voided = dead if plan.collective in ("allgather", "gather", "alltoall") else set()
     first: dict[tuple[str, int], Fraction] = {}
+    awaited = awaited_rows(plan, packets, faults)
+    if awaited is not None:
+        return sum_arrivals(plan, packets, dead, awaited)
     for packet in packets:
         for row in packet.rows:
             assert packet.end is not None
@@ -139,6 +161,27 @@ def arrivals(plan: Plan, packets: list[Packet], faults: Faults) -> dict[str, Fra
         if source not in voided:
             for node in plan.world.nodes if destination is None else [destination]:
                 owed[node].append(first.get((node, unit)))
+    return {
+        node: None
+        if node in dead or None in times
+        else max(filter(None, times), default=Fraction(0))
+        for node, times in owed.items()
+    }
+
+
+def sum_arrivals(
+    plan: Plan, packets: list[Packet], dead: set[str], awaited: Awaited
+) -> dict[str, Fraction | None]:
+    """Return when each node has all complete units that a reduction owes it."""
+    end = {row: packet.end for packet in packets for row in packet.rows}
+    owed: dict[str, list[Fraction | None]] = {node: [] for node in plan.world.nodes}
+    for unit, _, destination in plan.messages():
+        for node in plan.world.nodes if destination is None else [destination]:
+            ways = [
+                max((end[row] or Fraction(0) for row in rows), default=Fraction(0))
+                for rows in awaited.complete.get((node, unit), [])
+            ]
+            owed[node].append(min(ways, default=None))
     return {
         node: None
         if node in dead or None in times

@@ -14,6 +14,7 @@ class Row(NamedTuple):
     """One unit that crosses one directed link in one step.
 
     Nodes are tuples of symbols, or strings of bits on a hypercube. A unit is any value.
+    ``combine`` is for reductions: whether the receiver adds the unit, or takes it as complete.
     """
 
     step: int
@@ -22,6 +23,7 @@ class Row(NamedTuple):
     receiver: Any
     tree: int
     unit: Any
+    combine: bool | None = None
 
 
 # Pipelines

@@ -5,11 +5,12 @@ be a label of the topology.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 from oracles import hypercube, nk_star
+from oracles.reductions import REDUCTIONS, Sums
 from oracles.schedule_rows import Row
 from oracles.star_graph import compose, label
 
@@ -79,10 +80,18 @@ class Plan:
     symmetric: bool = False
 
     def messages(self) -> Iterator[tuple[int, str, str | None]]:
-        """Yield every unit with its source and destination (None for all nodes), by counting."""
+        """Yield every unit with its source and destination (None for all nodes), by counting.
+
+        The units of a reduction come from all nodes; their source is empty.
+        """
         nodes, root = self.world.nodes, self.root
         kind = (
-            {"allgather": "broadcast", "alltoall": "scatter"}[self.collective]
+            {
+                "allgather": "broadcast",
+                "alltoall": "scatter",
+                "reduce-scatter": "reduce",
+                "allreduce": "allreduce",
+            }[self.collective]
             if self.symmetric
             else self.collective
         )
@@ -96,6 +105,12 @@ class Plan:
                 pairs = [(root, destination) for destination in nodes]
             case "gather":
                 pairs = [(source, root) for source in nodes]
+            case "reduce":
+                pairs = [("", root)]
+            case "reduce-scatter":
+                pairs = [("", destination) for destination in nodes]
+            case "allreduce":
+                pairs = [("", None)]
             case _:
                 pairs = [(source, destination) for source in nodes for destination in nodes]
         each = self.units // len(pairs)
@@ -117,6 +132,8 @@ class Outcome:
 
 def execute(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
     """Execute step by step until a violation; faults drop rows without link or unit."""
+    if plan.collective in REDUCTIONS:
+        return execute_reduction(plan, faults)
     outcome, messages = Outcome(), list(plan.messages())
     holds: dict[str, set[int]] = {node: set() for node in plan.world.nodes}
     for unit, source, _ in messages:
@@ -142,6 +159,43 @@ def execute(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
         }
     count(outcome)
     return outcome
+
+
+def execute_reduction(plan: Plan, faults: Faults) -> Outcome:
+    """Execute a reduction with sets of contributions.
+
+    Whether something is counted twice is decided as if there were no faults; rows that pass on an
+    incomplete unit are violations without faults, and dropped under faults.
+    """
+    outcome, nodes = Outcome(), plan.world.nodes
+    alive = [node for node in nodes if frozenset([node]) not in faults]
+    ideal, sums = Sums(nodes, nodes), Sums(nodes, alive)
+    for step in sorted({row.step for row in plan.rows}):
+        now = sorted((row for row in plan.rows if row.step == step), key=order_in_step(plan))
+        outcome.broken, outcome.rules = broken_rows(plan, now, None)
+        twice = ideal.execute(now)
+        valid = [row for row in now if row.combine or sums.is_complete(row.sender, row.unit)]
+        early = [] if faults else [row for row in now if row not in valid]
+        outcome.broken += twice + early
+        outcome.rules += ["counted twice"] * len(twice) + ["incomplete"] * len(early)
+        if outcome.broken:
+            break
+        moved = [row for row in valid if is_up(row, faults)]
+        sums.execute(moved)
+        outcome.moved += moved
+    for unit, _, destination in plan.messages():
+        required = nodes if destination is None else [destination]
+        outcome.missing |= {
+            (node, unit) for node in required if node in alive and not sums.is_complete(node, unit)
+        }
+    count(outcome)
+    return outcome
+
+
+def order_in_step(plan: Plan) -> Callable[[Row], tuple[object, ...]]:
+    """Return the key that sorts the rows of a step by sender, port, tree and unit."""
+    rank = {node: number for number, node in enumerate(plan.world.nodes)}
+    return lambda row: (rank.get(row.sender, -1), row.port, row.tree, row.unit)
 
 
 def is_up(row: Row, faults: Faults) -> bool:
@@ -226,7 +280,7 @@ def translated(plan: Plan, row: Row, image: Mapping[str, str], source: int) -> R
         destination = image[nodes[unit // each]]
         unit = nodes.index(destination) * each + unit % each
     port = row.port if plan.world.keeps_ports else plan.world.port(sender, receiver)
-    return Row(row.step, sender, port, receiver, row.tree, source * plan.units + unit)
+    return Row(row.step, sender, port, receiver, row.tree, source * plan.units + unit, row.combine)
 
 
 def execute_all(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:

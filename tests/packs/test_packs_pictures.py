@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from packs import test_packs  # noqa: F401 - imports the oracles
-from starcast.drawing import Picture, sketch
+from starcast.drawing import Subgraph, draw_subgraph
 from starcast.errors import InputError
 from starcast.queries import Query, load_queries
 from starcast.queries.header import Column
 from starcast.queries.parameters import bind, named_topologies
-from starcast.queries.picture import build_picture, check_drawable
+from starcast.queries.picture import build_subgraph, check_drawable
 from support.packs.oracle_tools import ORACLES, labels
 
 SPEC = "S4"
@@ -58,17 +58,17 @@ def test_every_result_with_nodes_is_drawn_with_all_of_them(query: Query) -> None
             with pytest.raises(InputError, match="none of its columns contains nodes"):
                 check_drawable(query, values)
             return
-        drawing = build_picture(query, values, rows)
+        drawing = build_subgraph(query, values, rows)
         if not drawing.nodes:
             continue
         assert labels_of(drawing) == {
             label for row in rows for name in columns for label in as_list(row[name])
         }
-        text = sketch(drawing)
+        text = draw_subgraph(drawing)
         assert all(f">{label}<" in text for label in labels_of(drawing))
 
 
-def labels_of(drawing: Picture) -> set[str]:
+def labels_of(drawing: Subgraph) -> set[str]:
     return set(drawing.topology.labels(list(drawing.nodes)).tolist())
 
 

@@ -10,6 +10,7 @@ import pytest
 from neo4j import Driver
 from sqlalchemy import URL, Engine, inspect, select, text
 
+from starcast.catalogue.origin import PluginMissingError
 from starcast.database import backup, migrations, models, sessions
 from starcast.database.roles import Role
 from starcast.embedded.packages import find_client_programs
@@ -24,7 +25,6 @@ from starcast.ingest.backup import back_up, restore
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.stores import Stores
 from starcast.ingest.verification import verify
-from starcast.plugins import PluginMissingError
 from starcast.settings import Settings
 from starcast.support.progress import Silent
 from support.claim_runs import check_and_store
@@ -83,7 +83,7 @@ def file(kept_file: Path, request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(scope="module")
 def kept_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The place of the backup."""
+    """The path of the backup."""
     return tmp_path_factory.mktemp("backup") / "store.backup"
 
 

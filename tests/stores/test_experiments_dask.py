@@ -13,14 +13,14 @@ from typing import Any, Self
 import pytest
 from sqlalchemy import URL, Engine
 
-from starcast import plugins
 from starcast.blockwise import BlockVerification, Source, closed_form, combine, run_ranges
+from starcast.catalogue import plugins
+from starcast.catalogue.plugins import pack
 from starcast.claims import parallel, select_claims
 from starcast.errors import InputError, LimitError, RejectedError, UnavailableError
 from starcast.experiments.design import Design
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
-from starcast.plugins.shipping import pack
 from starcast.search import Budget
 from starcast.search.sharding import SearchTask, plan_searches, run_searches
 from starcast.support import dask_cluster
@@ -182,17 +182,19 @@ def refuse_memory(number: int, free: int) -> None:
 
 
 def plenty() -> int:
-    """Return what a large machine has free."""
+    """Return the free memory of a large machine."""
     return 10**13
 
 
-def test_a_poisoned_task_is_named_and_all_others_are_done(executor: DaskExecutor) -> None:
+def test_a_task_that_kills_its_workers_is_named_and_the_others_finish(
+    executor: DaskExecutor,
+) -> None:
     work = Workload(square_or_die, lambda _: 1, plenty, refuse_memory, lambda item: f"item {item}")
     # By default Dask runs a task again three times; each time costs the start of a worker.
     executor._client.run_on_scheduler(lambda dask_scheduler: forgive(dask_scheduler, 0))
     done: list[tuple[int, int]] = []
     with (
-        pytest.raises(LimitError, match=r"^item 13 was given up: 1 worker was killed that ran it"),
+        pytest.raises(LimitError, match=r"^item 13 was given up after 1 worker that"),
         run_parallel([11, 12, 13, 14, 15], work, executor) as results,
     ):
         done.extend(results)
@@ -221,7 +223,7 @@ def test_plug_ins_are_sent_to_the_workers(
     design = Design(
         (
             Grid.from_json(
-                {"topology": ["P4", "S4"], "algorithm": ["forest(base=breadth-first)"]}
+                {"topology": ["R4", "S4"], "algorithm": ["forest(base=highest-ports)"]}
                 | {"segments": [1, 4], "message_bytes": ["64"]}
             ),
         )
@@ -322,7 +324,7 @@ def test_an_address_without_a_scheduler_is_refused(
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:8786", "tcp://", "http://a:1", "tcp://a:99999"])
-def test_what_is_not_an_address_is_refused(address: str) -> None:
+def test_a_malformed_address_is_refused(address: str) -> None:
     with (
         pytest.raises(InputError, match="is not the address of a Dask scheduler"),
         connect(address),

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from starcast import plugins
+from starcast.catalogue.origin import PluginMissingError
 from starcast.comparison.compare import compare
 from starcast.comparison.listing import list_runs, run_facts
 from starcast.comparison.page import describe
@@ -26,7 +27,6 @@ from starcast.experiments.exchange import Imported, export_experiments, import_e
 from starcast.experiments.grid import Grid
 from starcast.experiments.reproduction import reproduce
 from starcast.experiments.running import exclusive, run_experiment, run_once
-from starcast.plugins import PluginMissingError
 from starcast.support.progress import Silent
 from support.experiments import make_point
 from support.fix_cli import Starcast, name_store

@@ -46,7 +46,7 @@ def test_relationships_join_declared_labels() -> None:
 
 
 def test_the_writer_names_every_declared_property_once() -> None:
-    """The statement follows from the declaration: the artifact and the columns by position."""
+    """Properties of a row are its columns by position; the artifact is a parameter."""
     text = create_statement(schema.TREE_EDGE)
     assert (
         "CREATE (a)-[:TREE_EDGE {forest: $artifact, tree: r[1], level: r[2], port: r[3]}]->(b)"
@@ -85,9 +85,12 @@ def test_keys_of_different_topologies_are_disjoint() -> None:
     stars = [topology(f"S{n}") for n in range(2, 13)]
     nk_stars = [topology(f"S{n},{k}") for n in range(2, 36) for k in range(1, largest_k(n) + 1)]
     hypercubes = [topology(f"Q{d}") for d in range(1, 29)]
+    letters = {"P": 13, "BP": 10, "B": 13, "BS": 13, "MB": 13, "CT": 13, "AG": 13}
+    others = [topology(f"{word}{n}") for word, end in letters.items() for n in range(3, end)]
+    others += [topology(f"T{a}x{b}") for a in range(2, 37) for b in range(2, 37)]
     spans = sorted(
         (schema.first_key(one), schema.first_key(one) + one.nodes)
-        for one in (*stars, *nk_stars, *hypercubes)
+        for one in (*stars, *nk_stars, *hypercubes, *others)
     )
     assert all(high <= low for (_, high), (low, _) in itertools.pairwise(spans))
     assert spans[-1][1] < 2**53

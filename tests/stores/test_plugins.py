@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from starcast import plugins
+from starcast.catalogue import plugins
+from starcast.catalogue.origin import ORIGINS, PluginMissingError
 from starcast.database import artifact_rows, models
 from starcast.database.sessions import session
 from starcast.errors import InputError, RejectedError, StarcastError
@@ -16,7 +17,6 @@ from starcast.experiments.running import run_experiment
 from starcast.ingest import LoadMethod, Stores, drop, ingest, parse_request
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.verification import check_artifact, verify
-from starcast.plugins import ORIGINS, PluginMissingError
 from starcast.support.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
@@ -30,14 +30,14 @@ from support.recorder import Recorder
 pytestmark = pytest.mark.usefixtures("registries")
 
 
-@pytest.mark.parametrize("spec", ["P4", "B4", "S4", "S4,2"])
+@pytest.mark.parametrize("spec", ["R4", "S4", "S4,2", "BP3", "AG4", "T3x4"])
 def test_artifacts_of_plug_ins_are_stored_and_read_back(stores: Stores, spec: str) -> None:
     load_examples()
     network = topology(spec)
-    request = plan(spec, ["breadth-first"], ["forest(base=breadth-first)"], root=3)
+    request = plan(spec, ["highest-ports"], ["forest(base=highest-ports)"], root=3)
     ingest(stores, request)
     assert_stored(stores, request)
-    built = forest(network, "breadth-first", root=3)
+    built = forest(network, "highest-ports", root=3)
     with session(stores.engine) as opened:
         row = opened.scalars(select(models.Topology)).one()
         assert (row.spec, row.family) == (spec, network.family)
@@ -51,10 +51,10 @@ def test_artifacts_of_plug_ins_are_stored_and_read_back(stores: Stores, spec: st
 
 def test_two_families_of_plug_ins_do_not_share_keys(stores: Stores) -> None:
     load_examples()
-    for spec in ("P4", "B4", "S4", "Q4"):
+    for spec in ("R4", "P4", "Q4"):
         ingest(stores, plan(spec))
     counts = stores.graph.read("MATCH (v:Node) RETURN v.topology AS spec, count(*) AS nodes")
-    assert {row["spec"]: row["nodes"] for row in counts} == {"P4": 24, "B4": 24, "S4": 24, "Q4": 16}
+    assert {row["spec"]: row["nodes"] for row in counts} == {"R4": 24, "P4": 24, "Q4": 16}
 
 
 def test_what_its_checker_rejects_is_not_stored(stores: Stores) -> None:
@@ -105,13 +105,13 @@ def recorded(stores: Stores) -> dict[str, object]:
 
 def test_artifacts_record_the_plug_ins_that_built_them(stores: Stores) -> None:
     load_examples()
-    ingest(stores, plan("P4", ["breadth-first"], ["forest(base=breadth-first)"]))
+    ingest(stores, plan("R4", ["highest-ports"], ["forest(base=highest-ports)"]))
     found = recorded(stores)
-    pancake = {"pancake": ORIGINS["family", "pancake"].describe()}
-    trees = {"breadth-first": ORIGINS["construction", "breadth-first"].describe()}
-    assert found.pop("P4") == pancake
+    bi_rotator = {"bi-rotator": ORIGINS["family", "bi-rotator"].describe()}
+    trees = {"highest-ports": ORIGINS["construction", "highest-ports"].describe()}
+    assert found.pop("R4") == bi_rotator
     assert len(found) == 2
-    assert all(used == {**pancake, **trees} for used in found.values())
+    assert all(used == {**bi_rotator, **trees} for used in found.values())
 
 
 @pytest.mark.slow
@@ -144,18 +144,18 @@ def test_without_the_plug_in_a_family_is_skipped_and_nothing_is_deleted(
     stores: Stores, registries: Callable[[], None]
 ) -> None:
     load_examples()
-    ingest(stores, plan("P4", ["breadth-first"]))
+    ingest(stores, plan("R4", ["highest-ports"]))
     registries()
     listener = Recorder()
     assert verify(stores, reporter=listener) == []
-    assert sum("skipped P4" in line for line in listener.lines) == 2
+    assert sum("skipped R4" in line for line in listener.lines) == 2
     ingest(stores, plan("S4"))
-    nodes = stores.graph.read("MATCH (v:Node {topology: 'P4'}) RETURN count(v) AS nodes")
+    nodes = stores.graph.read("MATCH (v:Node {topology: 'R4'}) RETURN count(v) AS nodes")
     assert nodes == [{"nodes": 24}]
-    with pytest.raises(InputError, match="'pancake'"):
-        drop(stores, "topology", "P4", cascade=True)
+    with pytest.raises(InputError, match="'bi-rotator'"):
+        drop(stores, "topology", "R4", cascade=True)
     load_examples()
-    drop(stores, "topology", "P4", cascade=True)
+    drop(stores, "topology", "R4", cascade=True)
     assert verify(stores) == []
 
 
@@ -201,9 +201,9 @@ def test_an_ingest_names_what_another_version_of_a_plug_in_built(
 
 
 def changed_trees(name: str = "mine") -> Forest:
-    """Return the breadth-first tree of S4, under a name that no construction has."""
+    """Return the tree "highest-ports" of S4, under a name that no construction has."""
     load_examples()
-    return Forest(topology("S4"), forest("S4", "breadth-first").parent_port, construction=name)
+    return Forest(topology("S4"), forest("S4", "highest-ports").parent_port, construction=name)
 
 
 def test_a_forest_of_an_array_is_stored_verified_and_rebuilt(stores: Stores) -> None:
@@ -243,8 +243,8 @@ def test_worker_processes_execute_plug_ins_and_runs_name_them(engine: Engine) ->
     load_examples()
     grid = Grid.from_json(
         {
-            "topology": ["P4", "S4"],
-            "algorithm": ["forest(base=breadth-first)"],
+            "topology": ["R4", "S4"],
+            "algorithm": ["forest(base=highest-ports)"],
             "segments": [1, 4],
             "message_bytes": ["64"],
         }
@@ -253,9 +253,9 @@ def test_worker_processes_execute_plug_ins_and_runs_name_them(engine: Engine) ->
     run_experiment(engine, "parallel", grid, Silent(), jobs=2)
     alone, parallel = runs(engine, "alone"), runs(engine, "parallel")
     assert len(alone) == len(parallel) == 4
-    sha256 = ORIGINS["construction", "breadth-first"].sha256
+    sha256 = ORIGINS["construction", "highest-ports"].sha256
     for run in (*alone, *parallel):
         assert run.status == "complete"
         assert {cost.kind for cost in run.costs} == {"simulated", "lower bound"}
-        assert run.provenance["plugins"]["breadth-first"]["sha256"] == sha256
-        assert ("pancake" in run.provenance["plugins"]) == (run.topology == "P4")
+        assert run.provenance["plugins"]["highest-ports"]["sha256"] == sha256
+        assert ("bi-rotator" in run.provenance["plugins"]) == (run.topology == "R4")

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from starcast import plugins
-from starcast.collectives.catalogue import REGISTRIES
-from starcast.plugins import ORIGINS, loading
-from starcast.topologies.families import FAMILIES
-from starcast.trees.catalogue import CONSTRUCTIONS
+from starcast.catalogue import plugins
+from starcast.catalogue.entries import FAMILIES
+from starcast.catalogue.origin import ORIGINS
+from starcast.collectives.algorithm import REGISTRIES
+from starcast.trees.construction import CONSTRUCTIONS
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "plugins"
 
@@ -23,11 +23,9 @@ def load_examples() -> None:
 
 def _tables() -> list[dict[Any, Any]]:
     return [
-        FAMILIES,
         ORIGINS,
-        loading._loaded,
-        CONSTRUCTIONS._entries,
-        *(registry._entries for registry in REGISTRIES.values()),
+        plugins._loaded,
+        *(registry._entries for registry in (FAMILIES, CONSTRUCTIONS, *REGISTRIES.values())),
     ]
 
 

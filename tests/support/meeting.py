@@ -65,7 +65,7 @@ def built(n: int, construction: str, root: star_graph.Node | None = None) -> For
 
 
 def roots(n: int) -> list[star_graph.Node]:
-    """All cyclic shifts of the identity, and two roots that are none."""
+    """All cyclic shifts of the identity, and two other roots."""
     every = star_graph.nodes(n)
     return list(dict.fromkeys([*star_graph.cyclic_roots(n), every[-1], every[len(every) // 3]]))
 
@@ -139,10 +139,11 @@ def places(topology: Topology) -> Sequence[Any]:
 def plain_rows(schedule: Schedule) -> list[Row]:
     """The columns of a schedule row by row, with nodes for ranks."""
     every = places(schedule.topology)
+    columns = schedule.columns.present().values()
     return [
-        Row(step, every[sender], port, every[receiver], tree, unit)
-        for step, sender, port, receiver, tree, unit in zip(
-            *(column.tolist() for column in schedule.columns), strict=True
+        Row(step, every[sender], port, every[receiver], *others)
+        for step, sender, port, receiver, *others in zip(
+            *(column.tolist() for column in columns), strict=True
         )
     ]
 

@@ -1,6 +1,7 @@
 """Schedules for tests of the simulator: from the catalogue, mutated, random; the oracle."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -8,12 +9,19 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from oracles.reductions import Sums
 from oracles.schedule_rows import Row
 from oracles.simulator import Faults, Outcome, Plan, execute_all, world
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
 from starcast.collectives.catalogue import algorithms_on
-from starcast.collectives.model import COLLECTIVES, COLUMNS, MULTI_SOURCE, build_schedule
+from starcast.collectives.model import (
+    COLLECTIVES,
+    COLUMNS,
+    MULTI_SOURCE,
+    REDUCTIONS,
+    build_schedule,
+)
 from starcast.collectives.rows import Columns
 from starcast.simulator import Fault, Simulation, simulate
 from starcast.topologies import Topology, as_topology
@@ -52,6 +60,9 @@ def plan_of(schedule: Schedule) -> Plan:
         Row(step, named(topology.nodes, sender), port, named(topology.nodes, receiver), tree, unit)
         for step, sender, port, receiver, tree, unit in columns
     ]
+    if schedule.combine is not None:
+        pairs = zip(rows, schedule.combine.tolist(), strict=True)
+        rows = [row._replace(combine=combine) for row, combine in pairs]
     one_port = schedule.ports == "one"
     root = topology.nodes[schedule.root]
     return Plan(
@@ -144,6 +155,8 @@ MUTATIONS = (
     "doubled",
     "another unit",
     "another link",
+    "exchanged steps",
+    "another combine",
 )
 
 
@@ -155,11 +168,20 @@ def changed(schedule: Schedule, row: int, **values: int) -> Schedule:
     return replace(schedule, **columns)
 
 
+def flipped(schedule: Schedule, row: int) -> Schedule:
+    """Return the schedule with the other value of ``combine`` in one row of a reduction."""
+    if schedule.combine is None:
+        return schedule
+    combine = schedule.combine.copy()
+    combine[row] = ~combine[row]
+    return replace(schedule, combine=combine)
+
+
 def kept(schedule: Schedule, rows: Sequence[int] | np.ndarray[Any, Any]) -> Schedule:
     """Return the schedule of these rows, in this order, with repetitions."""
     return replace(
         schedule,
-        **{name: getattr(schedule, name)[np.asarray(rows, dtype=np.int64)] for name in COLUMNS},
+        **schedule.columns.apply(lambda column: column[np.asarray(rows, dtype=np.int64)]).present(),
     )
 
 
@@ -182,6 +204,13 @@ def mutate(draw: Draw, schedule: Schedule, way: str) -> Schedule:
             return changed(schedule, row, port=draw(st.integers(0, topology.degree + 3)))
         case "doubled":
             return kept(schedule, [*every, row])
+        case "exchanged steps":
+            steps = schedule.step.copy()
+            other = draw(st.integers(0, len(schedule) - 1))
+            steps[[row, other]] = steps[[other, row]]
+            return replace(schedule, step=steps)
+        case "another combine":
+            return flipped(schedule, row)
         case "another unit":
             return changed(schedule, row, unit=draw(st.integers(-1, schedule.units)))
         case _:
@@ -237,8 +266,9 @@ def no_rows(
     topology: Topology, collective: str, ports: str, each: int = 1, **others: Any
 ) -> Schedule:
     """Return a schedule without rows, with ``each`` units per source and destination."""
+    combine = np.empty(0, dtype=bool) if collective in REDUCTIONS else None
     return build_schedule(
-        Columns(*(np.empty(0, dtype=np.int32),) * 6),
+        Columns(*(np.empty(0, dtype=np.int32),) * 6, combine),
         topology=topology,
         collective=collective,
         algorithm="by-lot",
@@ -251,9 +281,13 @@ def no_rows(
 def powers(collective: str, *, symmetric: bool) -> int:
     """Return how often the number of nodes is a factor of the number of units."""
     kind = (
-        {"allgather": "broadcast", "alltoall": "scatter"}[collective] if symmetric else collective
+        {"allgather": "broadcast", "alltoall": "scatter", "reduce-scatter": "reduce"}.get(
+            collective, collective
+        )
+        if symmetric
+        else collective
     )
-    return {"broadcast": 0, "allgather": 1, "scatter": 1, "gather": 1, "alltoall": 2}[kind]
+    return {"broadcast": 0, "reduce": 0, "allreduce": 0, "alltoall": 2}.get(kind, 1)
 
 
 def random_rows(
@@ -266,10 +300,14 @@ def random_rows(
     plan, topology = plan_of(schedule), schedule.topology
     holds: dict[str, set[int]] = {node: set() for node in plan.world.nodes}
     for unit, source, _ in plan.messages():
-        holds[source].add(unit)
+        for node in [source] if source else holds:
+            holds[node].add(unit)
     rows: list[tuple[int, ...]] = []
+    combine: list[bool] = []
+    sums = Sums(plan.world.nodes, plan.world.nodes)
     for step in range(1, steps + 1):
         got = []
+        now: list[Row] = []
         used: set[object] = set()
         for _ in range(int(lot.integers(0, 2 * topology.nodes))):
             port, wrong = int(lot.choice(topology.ports)), lot.random() < astray
@@ -284,14 +322,25 @@ def random_rows(
             keys = taken(schedule, sender, port, receiver, unit)
             if not wrong and keys & used:
                 continue
+            tree = int(lot.integers(0, 2))
+            ends = named(plan.world.nodes, sender), named(plan.world.nodes, receiver)
+            row = Row(step, ends[0], port, ends[1], tree, unit, not sums.is_complete(ends[0], unit))
+            if schedule.combine is not None and not wrong and deepcopy(sums).execute([*now, row]):
+                continue
             used |= keys
-            rows.append((step, sender, port, receiver, int(lot.integers(0, 2)), unit))
+            now.append(row)
+            rows.append((step, sender, port, receiver, tree, unit))
+            combine.append(bool(row.combine))
             got.append((receiver, unit))
+        sums.execute(now)
         for receiver, unit in got:
             holds[plan.world.nodes[receiver]].add(unit)
-    lot.shuffle(rows)
-    columns = np.array(rows, dtype=np.int32).reshape(-1, 6).T
-    return dict(zip(COLUMNS, columns, strict=True))
+    order = lot.permutation(len(rows))
+    columns = np.array(rows, dtype=np.int32).reshape(-1, 6)[order].T
+    values: dict[str, Any] = dict(zip(COLUMNS, columns, strict=True))
+    if schedule.combine is not None:
+        values["combine"] = np.array(combine, dtype=bool)[order]
+    return values
 
 
 def taken(schedule: Schedule, sender: int, port: int, receiver: int, unit: int) -> set[object]:

@@ -15,7 +15,7 @@ from starcast.collectives import catalogue
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import forest
-from starcast.trees.catalogue import single_trees
+from starcast.trees.construction import single_trees
 from support.allgather_checks import all_sources, allgather, hops_of
 from support.meeting import assert_complete, refused, tree_of
 

@@ -3,26 +3,17 @@
 import subprocess
 import sys
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
 
 from starcast import Forest, Schedule, drawing, forest, schedule, topology
-from starcast.drawing.schedule import count_units
+from starcast.drawing.schedules import count_units
 from starcast.errors import LimitError, RejectedError
 from starcast.support.display import Displayable
 from starcast.topologies import Topology
 from support.fix_plugins import load_examples
-
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def parse(picture: str | None) -> ET.Element:
-    """Return the root of a picture."""
-    assert picture is not None
-    return ET.fromstring(picture)  # noqa: S314 - our own document
-
+from support.read_svg import SVG, parse, strokes
 
 SMALL = [
     lambda: topology("S5"),
@@ -89,12 +80,11 @@ def test_a_forest_shows_each_tree_in_its_own_colour_with_all_nodes() -> None:
     built = forest("S4", "multiple", root="4321")
     picture = parse(drawing.draw_forest(built))
     dots = picture.findall(f"{SVG}circle")
-    lines = [line for line in picture.iter(f"{SVG}line") if line.find(f"{SVG}title") is not None]
+    lines = strokes(picture)
     assert len(dots) == 3 * 24
     assert len(lines) == 3 * 23
-    assert len({line.get("stroke") for line in lines}) == 3
-    titles = [line.findtext(f"{SVG}title") for line in lines]
-    edges = {tuple(str(title).split()) for title in titles[:23]}
+    assert len({line.colour for line in lines}) == 3
+    edges = {tuple(line.title.split()) for line in lines[:23]}
     parents = built.parents()[0]
     label = built.topology.label
     assert {(parent, child) for parent, _, child in edges} == {
@@ -139,6 +129,6 @@ assert 'starcast.drawing' in sys.modules
 @pytest.mark.usefixtures("registries")
 def test_a_plug_in_s_family_is_shown_too() -> None:
     load_examples()
-    pancake: Topology = topology("P4")
-    assert str(pancake._repr_svg_()).startswith("<svg")
-    assert str(forest("P4", "breadth-first")._repr_svg_()).startswith("<svg")
+    graph: Topology = topology("R4")
+    assert str(graph._repr_svg_()).startswith("<svg")
+    assert str(forest("R4", "highest-ports")._repr_svg_()).startswith("<svg")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from starcast.collectives.catalogue import REGISTRIES
+from starcast.collectives.algorithm import REGISTRIES
 from starcast.errors import InputError, RejectedError, StarcastError
 from starcast.experiments.design import Design
 from starcast.experiments.exchange import record_run

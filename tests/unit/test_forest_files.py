@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from starcast.errors import InputError
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest, plain_constructions
-from starcast.trees.catalogue import CONSTRUCTIONS
+from starcast.trees.construction import CONSTRUCTIONS
 
 SPECS = ("S2", "S4", "S5", "S4,2", "S5,1", "Q3")
 PLAIN = [(spec, name) for spec in SPECS for name in plain_constructions(spec)]

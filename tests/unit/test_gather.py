@@ -10,7 +10,7 @@ from oracles import schedule_rows, star_graph
 from starcast.collectives import Schedule, algorithms
 from starcast.collectives import schedule as build
 from starcast.collectives.catalogue import find
-from starcast.collectives.gather import reverse_schedule
+from starcast.collectives.reversal import reverse_schedule
 from starcast.collectives.scatter import build_scatter
 from starcast.topologies import as_topology
 from starcast.trees import forest
@@ -70,7 +70,7 @@ def test_reversed_links_of_an_nk_star_have_other_ports() -> None:
 
 
 @pytest.mark.parametrize(
-    ("collective", "algorithm"), [("broadcast", "greedy"), ("alltoall", "necklace")]
+    ("collective", "algorithm"), [("allreduce", "greedy"), ("alltoall", "necklace")]
 )
 def test_other_collectives_cannot_be_reversed(collective: str, algorithm: str) -> None:
     with refused(collective, "reverse"):

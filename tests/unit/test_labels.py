@@ -5,7 +5,7 @@ from itertools import permutations as all_permutations
 import pytest
 
 from starcast import forest, schedule, simulate, topology
-from starcast.drawing import draw, draw_topology
+from starcast.drawing import draw_topology, draw_tree
 from starcast.errors import InputError
 from starcast.simulator import Fault
 from starcast.topologies import permutations
@@ -82,7 +82,7 @@ def test_ids_keep_labels_from_1_and_messages_follow() -> None:
 
 def test_pictures_have_labels_from_0() -> None:
     with labels_from(0):
-        pictures = [draw(forest("S3", "greedy"), 0), draw_topology(topology("S3"))]
+        pictures = [draw_tree(forest("S3", "greedy"), 0), draw_topology(topology("S3"))]
     for picture in pictures:
         assert "210" in picture
         assert "321" not in picture

@@ -9,7 +9,7 @@ from starcast.drawing import Link
 from starcast.errors import InputError
 from starcast.queries import Query
 from starcast.queries.parameters import bind
-from starcast.queries.picture import build_picture, check_drawable
+from starcast.queries.picture import build_subgraph, check_drawable
 from starcast.topologies import topology
 
 S4 = topology("S4")
@@ -34,7 +34,7 @@ def query(columns: str, parameters: str = "topology (topology): t") -> Query:
 
 
 def drawn(query: Query, values: dict[str, Any], *rows: dict[str, Any]) -> Any:
-    return build_picture(query, bind(query.parameters, values), rows)
+    return build_subgraph(query, bind(query.parameters, values), rows)
 
 
 def ranks(*labels: str) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from starcast import plugins
+import starcast
 from starcast.blockwise import merge_blocks
 from starcast.collectives import schedule
 from starcast.database.backup import read_manifest
@@ -30,9 +30,7 @@ from starcast.support.identity import source_digest
 from starcast.support.progress import Silent
 from starcast.support.shards import Job, Kind, Shard, write_shard
 from starcast.topologies import topology
-from starcast.topologies.families import FAMILIES
 from starcast.trees import Forest, forest
-from starcast.trees.catalogue import CONSTRUCTIONS
 
 Read = Callable[[Path], object]
 
@@ -263,7 +261,7 @@ def construction(result: object = None, name: Any = "mine", **options: Any) -> R
         def trees(topology: object, root: int) -> object:  # noqa: ARG001
             return result
 
-        plugins.construction(name, **{"source": "me", **options})(trees)
+        starcast.construction(name, **{"source": "me", **options})(trees)
         forest("S3", "mine")
 
     return read
@@ -276,20 +274,20 @@ def algorithm(columns: object = None, collective: Any = "broadcast", **options: 
         def rows(topology: object, root: int, ports: str) -> object:  # noqa: ARG001
             return columns
 
-        plugins.algorithm(collective, "mine", **{"source": "me", **options})(rows)
+        starcast.algorithm(collective, "mine", **{"source": "me", **options})(rows)
         schedule("S3", "broadcast", "mine")
 
     return read
 
 
-def family(generators: object = None, spec: str = "P3", **options: Any) -> Read:
+def family(generators: object = None, spec: str = "X3", **options: Any) -> Read:
     """Return the use of a family with some generators."""
 
     def read(_: Path) -> None:
         def graph(n: int) -> object:  # noqa: ARG001
             return generators
 
-        plugins.family("mine", **{"source": "me", "pattern": r"P(\d+)", **options})(graph)
+        starcast.family("mine", **{"source": "me", "pattern": r"X(\d+)", **options})(graph)
         topology(spec)
 
     return read
@@ -297,7 +295,7 @@ def family(generators: object = None, spec: str = "P3", **options: Any) -> Read:
 
 def declared(value: object) -> Read:
     """Return the declaration of a value that is not a function."""
-    return lambda _: plugins.construction("mine", source="me")(value)  # type: ignore[type-var]
+    return lambda _: starcast.construction("mine", source="me")(value)  # type: ignore[type-var]
 
 
 def with_default(default: object) -> Read:
@@ -308,7 +306,7 @@ def with_default(default: object) -> Read:
             """Do nothing."""
 
         trees.__annotations__["depth"] = default
-        plugins.construction("mine", source="me")(trees)
+        starcast.construction("mine", source="me")(trees)
 
     return read
 
@@ -333,8 +331,19 @@ PLUGINS = {
     "a collective that is a list": Case(algorithm(collective=[]), "option 'collective'"),
     "ports that are a number": Case(algorithm(ports=1), "option 'ports'"),
     "a pattern that is a number": Case(family(pattern=5), "option 'pattern'"),
-    "a group that is not a number": Case(family(pattern=r"P(\w+)", spec="Px"), "is a number"),
-    "a group that is missing": Case(family(pattern=r"P(\d)?", spec="P"), "is a number"),
+    "a group that is not a number": Case(family(pattern=r"X(\w+)", spec="Xx"), "is a number"),
+    "a group that is missing": Case(family(pattern=r"X(\d)?", spec="X"), "raised TypeError"),
+    "a group that does not exist": Case(family(group="odd"), "the group of 'mine' is 'odd'"),
+    "a group that is a number": Case(family(group=5), "option 'group'"),
+    "sizes that are a list": Case(family(sizes=[3]), "option 'sizes'"),
+    "a size that is out of range": Case(family(sizes=range(4, 6)), "mine graph X3 is out of range"),
+    "an odd generator": Case(family([[2, 1, 3]], group="even permutations"), "is not a generator"),
+    "a sign too many": Case(
+        family([[-1, 2, 3], [1, -1, 2]], group="signed permutations"), "is not"
+    ),
+    "steps of a longer vector": Case(family([[1, 0]], group="residues"), "is not a generator"),
+    "steps that lead nowhere": Case(family([[3]], group="residues"), "is not a generator"),
+    "a side of one node": Case(family([[1]], "X1", group="residues"), "sides 1 are out of range"),
     "generators that raise": Case(family([[Raising()]]), "generators"),
 }
 
@@ -366,25 +375,6 @@ CASES = {
     **{f"plug-in: {name}": case for name, case in PLUGINS.items()},
     **{f"forest: {name}": case for name, case in FORESTS.items()},
 }
-
-
-@pytest.fixture
-def registries() -> Iterator[None]:
-    """Remove what a test declares."""
-    from starcast.collectives.catalogue import REGISTRIES
-    from starcast.plugins.origin import ORIGINS
-
-    owners: tuple[dict[Any, Any], ...] = (
-        CONSTRUCTIONS._entries,
-        FAMILIES,
-        ORIGINS,
-        REGISTRIES["broadcast"]._entries,
-    )
-    before = [dict(owner) for owner in owners]
-    yield
-    for owner, entries in zip(owners, before, strict=True):
-        owner.clear()
-        owner.update(entries)
 
 
 @pytest.mark.usefixtures("registries")

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from starcast.collectives.catalogue import REGISTRIES
+from starcast.catalogue.entries import Argument, Registry
+from starcast.collectives.algorithm import REGISTRIES
 from starcast.errors import InputError
-from starcast.registry import Argument, Registry
 from starcast.topologies import topology
-from starcast.trees.catalogue import CONSTRUCTIONS, Construction
+from starcast.trees.construction import CONSTRUCTIONS, Construction
 
 GREEDY = CONSTRUCTIONS["greedy"]
 

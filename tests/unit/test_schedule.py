@@ -208,7 +208,7 @@ def test_an_unknown_port_model_is_refused() -> None:
 
 
 def test_an_unknown_collective_is_refused_and_the_known_named() -> None:
-    for collective in ["", "brodcast", "reduce"]:
+    for collective in ["", "brodcast", "reduction"]:
         with pytest.raises(StarcastError, match="collective") as refusal:
             build("S4", collective, "greedy")
         assert "broadcast" in refusal.value.hint
@@ -273,7 +273,9 @@ def test_invalid_columns_and_names_are_refused() -> None:
         ({"step": np.full(23, 1.9)}, "'step' float64"),
         ({"root": 99}, "99"),
         ({"topology": "S13"}, "S13"),
-        ({"collective": "reduce"}, "unknown collective 'reduce'"),
+        ({"collective": "reduction"}, "unknown collective 'reduction'"),
+        ({"collective": "reduce"}, "reduce no column 'combine'"),
+        ({"combine": np.ones(23, dtype=bool)}, "broadcast has the column 'combine'"),
         ({"ports": "two"}, "unknown port model 'two'"),
         ({"step": [1, 2, 3]}, "length"),
         ({"step": 1}, "'step' 0 dimensions"),
@@ -289,10 +291,11 @@ def test_invalid_columns_and_names_are_refused() -> None:
 def test_hints_list_the_valid_names() -> None:
     schedule = build("S4", "broadcast", "greedy")
     with pytest.raises(StarcastError) as of_collective:
-        replace(schedule, collective="reduce")  # type: ignore[arg-type]
+        replace(schedule, collective="reduction")  # type: ignore[arg-type]
     assert (
         of_collective.value.hint
-        == "the collectives are broadcast, allgather, scatter, gather, alltoall"
+        == "the collectives are broadcast, allgather, scatter, gather, alltoall, reduce,"
+        " reduce-scatter, allreduce"
     )
     with pytest.raises(StarcastError) as of_ports:
         replace(schedule, ports="two")  # type: ignore[arg-type]

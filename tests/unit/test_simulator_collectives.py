@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
-from starcast.collectives.model import COLLECTIVES
-from starcast.simulator import Fault, fault_execution, ownership, rows, simulate, simulation
+from starcast.collectives.model import COLLECTIVES, MULTI_SOURCE, REDUCTIONS
+from starcast.simulator import Fault, fault_execution, rows, simulate, simulation
 from starcast.simulator.ownership import ArrivalTimes, Journeys, Pairs, Table
 from starcast.simulator.postconditions import Postcondition, derive_postcondition
 from starcast.simulator.rows import Rows
@@ -55,15 +55,19 @@ def assert_broken_rows_are_caught(base: Base) -> None:
     schedule = built(base)
     assert assert_same_verdict(schedule).complete
     every = range(len(schedule))
-    for row in np.linspace(0, len(schedule) - 1, 12).astype(int).tolist():
+    for row in np.linspace(0, len(schedule) - 1, 5).astype(int).tolist():
         assert not simulate(kept(schedule, [other for other in every if other != row])).complete
         assert_violated(kept(schedule, [*every, row]), int(schedule.step[row]))
     keys = zip(schedule.receiver.tolist(), schedule.unit.tolist(), strict=True)
     arrival = dict(zip(keys, schedule.step.tolist(), strict=True))
     wanted = enumerate(zip(schedule.sender.tolist(), schedule.unit.tolist(), strict=True))
     relayed = [(row, arrival[key]) for row, key in wanted if key in arrival]
-    for row, step in relayed[:: max(len(relayed) // 6, 1)]:  # it leaves in its arrival step
-        assert_violated(changed(schedule, row, step=step), step)
+    for row, step in relayed[:: max(len(relayed) // 2, 1)]:  # it leaves in its arrival step
+        early = changed(schedule, row, step=step)
+        if schedule.combine is not None and schedule.combine[row]:
+            assert not assert_same_verdict(early).complete  # a sum leaves without what arrives
+        else:
+            assert_violated(early, step)
 
 
 def assert_violated(schedule: Schedule, step: int) -> None:
@@ -152,6 +156,7 @@ def test_random_schedules_include_valid_and_invalid_ones(collective: str, ports:
         rules.append((simulate(schedule).violation or "sound").rpartition(": ")[-1])
     assert rules.count("sound") >= 15
     assert {
+        "the receiver's sum has a contribution of the sum that arrives",
         "the sender does not hold the unit yet",
         "the directed link already carries a unit in this step",
     } & set(rules)
@@ -177,6 +182,7 @@ def test_tables_sorted_pairs_and_journeys_agree(data: st.DataObject) -> None:
         random_schedules("S3", "Q2", "S4,2")
         | st.sampled_from(bases("S3", "S4")).flatmap(lambda base: mutated(built(base)))
     )
+    assume(schedule.collective not in REDUCTIONS)
     forms = (
         [by_table, by_pairs]
         if schedule.collective in ("broadcast", "allgather")
@@ -209,7 +215,7 @@ def test_tables_and_sorted_pairs_agree_under_faults(data: st.DataObject) -> None
 @pytest.mark.parametrize("length", [1, 2, 9])
 @pytest.mark.parametrize(
     ("collective", "symmetric"),
-    [*product(COLLECTIVES, [False]), ("allgather", True), ("alltoall", True)],
+    [*product(COLLECTIVES, [False]), *product(MULTI_SOURCE, [True])],
 )
 def test_batches_make_no_difference(collective: str, symmetric: bool, length: int) -> None:
     """Steps larger than a batch are checked together, and a second delivery changes nothing."""
@@ -333,4 +339,4 @@ def test_arrivals_are_stored_as_the_postcondition_requires() -> None:
     )
     for schedule, kind in ((everything, ArrivalTimes), (addressed, Journeys)):
         of = Rows(schedule)
-        assert type(ownership.make_deliveries(derive_postcondition(schedule), of, len(of))) is kind
+        assert type(simulation.make_deliveries(derive_postcondition(schedule), of, len(of))) is kind

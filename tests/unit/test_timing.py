@@ -228,7 +228,7 @@ def test_rows_moved_to_other_steps(execution: ExecutionModel, data: st.DataObjec
 @BOTH
 def test_no_rows_take_no_time(execution: ExecutionModel) -> None:
     full = schedule("S3", "broadcast", "greedy")
-    empty = replace(full, **{name: column[:0] for name, column in full.columns._asdict().items()})
+    empty = replace(full, **{name: column[:0] for name, column in full.columns.present().items()})
     found = timing(empty, execution=execution)
     assert (found.time, found.critical_path) == (0, ())
     assert found.arrivals.tolist() == [0, -1, -1, -1, -1, -1]

@@ -430,9 +430,9 @@ def test_a_plug_in_that_never_returns_is_stopped(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The worker is killed, and the next request has another."""
-    from starcast import plugins
-    from starcast.plugins import ORIGINS
-    from starcast.trees.catalogue import CONSTRUCTIONS
+    from starcast.catalogue import plugins
+    from starcast.catalogue.origin import ORIGINS
+    from starcast.trees.construction import CONSTRUCTIONS
 
     file = tmp_path / "endless.py"
     file.write_text(

@@ -122,7 +122,7 @@ def topologies(incomplete: str) -> list[str]:
 
 def constructions(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the constructions on the topology before, also at the end of a list with commas."""
-    from starcast.trees.catalogue import constructions as names
+    from starcast.trees.construction import constructions as names
 
     return _in_list(names(_topology(ctx)), incomplete)
 

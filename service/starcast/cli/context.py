@@ -73,7 +73,7 @@ def load_plugins(ctx: typer.Context) -> None:
         return
     named = ctx.obj.get("plugins") or _is_set("plugins")
     if named or is_declared("starcast.plugins"):
-        from starcast import plugins
+        from starcast.catalogue import plugins
 
         plugins.load(load_settings(ctx).plugins)
 

@@ -48,7 +48,7 @@ def open_executor(workers: str | None, jobs: int | None) -> Iterator[Executor | 
         raise InputError(
             f"'{workers}' does not name workers", hint="give --workers dask:tcp://HOST:PORT"
         )
-    from starcast.plugins.shipping import pack
+    from starcast.catalogue.plugins import pack
     from starcast.support.dask_cluster import connect
 
     with sigterm_as_interrupt(), connect(workers.removeprefix(_DASK), pack()) as executor:

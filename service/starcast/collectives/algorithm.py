@@ -1,29 +1,50 @@
-"""The declaration of an algorithm: its topologies, ports, arguments, and number of rows."""
+"""The declaration of algorithms: their topologies, ports, arguments, and number of rows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple, TypedDict, Unpack, get_args
 
-from starcast.collectives.model import PORT_MODELS, Schedule, schedule_id
+from starcast.catalogue.declarations import (
+    Function,
+    check_declaration,
+    check_options,
+    read_arguments,
+)
+from starcast.catalogue.entries import Argument, Entry, Registry
+from starcast.catalogue.origin import Located, Origin, run_guarded
+from starcast.collectives.columns import REQUIRED, schedule_from_columns
+from starcast.collectives.model import (
+    COLLECTIVES,
+    PORT_MODELS,
+    Schedule,
+    check_collective,
+    schedule_id,
+)
 from starcast.errors import InputError
-from starcast.registry import Argument, Entry
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
-from starcast.trees.catalogue import CONSTRUCTIONS
+from starcast.trees.construction import CONSTRUCTIONS
 
 #: The arguments of a schedule by name, all with values: what `Algorithm.resolve_arguments` returns.
 Arguments = Mapping[str, int | str]
 
-SEGMENTS = Argument(
-    "segments", "segments into which each tree's share of the message is cut", lambda _: 1
-)
-MESSAGES = Argument("messages", "messages of one unit, M", lambda _: 1)
-COPIES = Argument(
-    "copies",
-    "edge-disjoint trees that carry each message",
-    lambda _: 1,
-    maximum=lambda topology: topology.degree,
-)
+# The parameters that algorithms share.
+Segments = Annotated[
+    int,
+    Argument(
+        "segments", "segments into which each tree's share of the message is cut", lambda _: 1
+    ),
+]
+Messages = Annotated[int, Argument("messages", "messages of one unit, M", lambda _: 1)]
+Copies = Annotated[
+    int,
+    Argument(
+        "copies",
+        "edge-disjoint trees that carry each message",
+        lambda _: 1,
+        maximum=lambda topology: topology.degree,
+    ),
+]
 
 
 class Refusal(NamedTuple):
@@ -33,45 +54,41 @@ class Refusal(NamedTuple):
     hint: str
 
 
-@dataclass(frozen=True)
+def count_messages(topology: Topology, arguments: Arguments) -> int:
+    """Return the number of rows if every node but the root sends or receives each message once.
+
+    No algorithm has fewer; those of plug-ins may have more.
+    """
+    messages = int(arguments.get("messages", arguments.get("segments", 1)))
+    return messages * (topology.nodes - 1)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Algorithm(Entry):
     """A rule that yields schedules of one collective.
 
     Attributes:
         collective: the collective that its schedules perform.
-        name: its name, unique among the algorithms of the collective.
-        families: the families of topologies on which it may be defined.
         ports: its port models; the first one is its default.
-        arguments: the arguments that it takes besides topology, root and port model.
-        source: the paper, and the number of the algorithm or theorem there.
         build: ``build(topology, root, ports, **arguments)`` returns the schedule.
         rows: ``rows(topology, arguments)`` returns the number of rows of its schedule, of one
             source if there are many.
         forest_construction: ``forest_construction(topology, ports, arguments)`` returns the name
             of the construction along whose forest it sends, or None if that is not a construction
             of the catalogue.
-        smallest: the least n for which it is defined.
         refusal: ``refusal(topology, arguments)`` returns why it is not defined for these
             arguments, or None if it is.
         sources: ``sources(topology, ports)`` returns how many sources its rows are written out
             for: 1 if a schedule of one source stands for all, or if there is only one.
-        exclusion: ``exclusion(topology)`` returns why it is not defined on a topology of its
-            families, or None if it is.
     """
 
     collective: Collective
-    name: str
-    families: tuple[str, ...]
     ports: tuple[Ports, ...]
-    arguments: tuple[Argument, ...]
-    source: str
     build: Callable[..., Schedule]
-    rows: Callable[[Topology, Arguments], int]
-    forest_construction: Callable[[Topology, str, Arguments], str | None]
-    smallest: int = 2
-    refusal: Callable[[Topology, Arguments], Refusal | None] = lambda _topology, _arguments: None
-    sources: Callable[[Topology, str], int] = lambda _topology, _ports: 1
-    exclusion: Callable[[Topology], str | None] = lambda _: None
+    rows: Callable[[Topology, Arguments], int] = count_messages
+    forest_construction: Callable[[Topology, str, Arguments], str | None] = lambda *_: None
+    refusal: Callable[[Topology, Arguments], Refusal | None] = lambda *_: None
+    sources: Callable[[Topology, str], int] = lambda *_: 1
 
     @property
     def split_argument(self) -> str | None:
@@ -90,7 +107,7 @@ class Algorithm(Entry):
 
     def unsupported_reason(self, topology: Topology) -> str | None:
         """Return why the algorithm is not defined on a topology, or None if it is."""
-        reason = super().unsupported_reason(topology) or self.exclusion(topology)
+        reason = super().unsupported_reason(topology)
         if reason is not None:
             return reason
         if self.required_arguments:
@@ -137,3 +154,103 @@ class Algorithm(Entry):
 
     def __str__(self) -> str:
         return f"{self.collective} by {self.name}"
+
+
+#: A registry of algorithms for each collective.
+REGISTRIES: dict[str, Registry[Algorithm]] = {
+    collective: Registry(f"{collective} algorithm") for collective in COLLECTIVES
+}
+
+
+class Foresight(TypedDict, total=False):
+    """What `Algorithm` knows of schedules before it builds them: its attributes of these names."""
+
+    exclusion: Callable[[Topology], str | None]
+    rows: Callable[[Topology, Arguments], int]
+    forest_construction: Callable[[Topology, str, Arguments], str | None]
+    refusal: Callable[[Topology, Arguments], Refusal | None]
+    sources: Callable[[Topology, str], int]
+
+
+def algorithm(
+    collective: Collective,
+    name: str,
+    *,
+    source: str,
+    families: Sequence[str] = (),
+    ports: Sequence[Ports] = ("all",),
+    smallest: int = 2,
+    **foresight: Unpack[Foresight],
+) -> Callable[[Function], Function]:
+    """Declare a function as an algorithm of a collective.
+
+    The function is called as ``function(topology, root, ports, **arguments)`` and returns a
+    `Schedule`, or a mapping with the columns ``step``, ``sender``, ``port`` and ``unit`` of equal
+    length. ``receiver`` follows from sender and port. The mapping may also hold ``tree``,
+    ``units`` (their number; by default the greatest unit + 1), ``packets`` (by default whether a
+    directed link carries several units in a step), ``symmetric`` and ``forest``.
+
+    Args:
+        collective: ``broadcast``, ``allgather``, ``scatter``, ``gather`` or ``alltoall``.
+        name: lower-case words joined by hyphens.
+        source: the paper and the number of the algorithm.
+        families: the families of topologies on which it is defined; by default all.
+        ports: its port models; the first one is its default.
+        smallest: the least n for which it is defined.
+        **foresight: what is known before a schedule is built; see `Algorithm`.
+
+    Raises:
+        InputError: a name is taken, malformed or unknown, or the function has a wrong signature.
+    """
+
+    def decorate(function: Function) -> Function:
+        check_options(Origin.of(function), "the algorithm", {"collective": collective})
+        check_collective(collective)
+        origin = check_declaration(
+            f"{collective} algorithm", name, function, families, source=source, ports=ports,
+            smallest=smallest,
+        )  # fmt: skip
+        if not ports or set(ports) - set(get_args(Ports)):
+            raise InputError(
+                f"{origin}: the port models of '{name}' are {list(ports)}",
+                hint="give a list of 'all' and 'one'",
+            )
+
+        def build(topology: Topology, root: int, model: Ports, **arguments: Any) -> Schedule:
+            noun = f"the {collective} algorithm '{name}'"
+            result = run_guarded(
+                noun, origin, lambda: function(topology, root, ports=model, **arguments)
+            )
+            declared = {
+                "topology": topology, "collective": collective, "algorithm": name, "ports": model,
+                "root": root, "arguments": arguments,
+            }  # fmt: skip
+            return _read_schedule(noun, origin, result, declared)
+
+        entry = Algorithm(
+            collective=collective, name=name, source=source, origin=origin, smallest=smallest,
+            families=tuple(families), ports=tuple(ports),
+            arguments=read_arguments(name, origin, function, ("topology", "root", "ports")),
+            build=function if origin.is_shipped else build, **foresight,
+        )  # fmt: skip
+        REGISTRIES[collective].register(entry)
+        return function
+
+    return decorate
+
+
+def _read_schedule(noun: str, origin: Origin, result: Any, declared: Mapping[str, Any]) -> Schedule:
+    if isinstance(result, Schedule):
+        columns: Mapping[str, Any] = {
+            **result.columns._asdict(),
+            **{key: getattr(result, key) for key in ("units", "packets", "symmetric", "forest")},
+        }
+    elif isinstance(result, Mapping):
+        columns = result
+    else:
+        raise InputError(
+            f"{noun} ({origin}) returned {type(result).__name__}",
+            hint=f"return a mapping with the columns {', '.join(REQUIRED)}, or a Schedule",
+        )
+    with Located(noun, origin):
+        return schedule_from_columns(columns, **declared)

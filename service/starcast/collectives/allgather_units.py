@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import trees
-from starcast.collectives.algorithm import MESSAGES, Algorithm, Arguments
+from starcast.collectives.algorithm import Arguments, Messages, algorithm
 from starcast.collectives.model import Schedule, build_schedule
 from starcast.collectives.rows import Columns
 from starcast.support.vocabulary import Ports
@@ -42,8 +42,17 @@ class _SingleMessage(NamedTuple):
     step: NDArray[np.int32]
 
 
+def _if_single(construction: str) -> Callable[[Topology, str, Arguments], str | None]:
+    return lambda _topology, _ports, values: construction if values["messages"] == 1 else None
+
+
+@algorithm(
+    "allgather", "rotated-hamiltonian", families=["star"],
+    source="Fragopoulou & Akl 1993, section 3.1",
+    forest_construction=_if_single("rotated-hamiltonian"),
+)  # fmt: skip
 def _build_rotated_hamiltonian(
-    topology: Topology, root: int, ports: Ports, messages: int
+    topology: Topology, root: int, ports: Ports, messages: Messages
 ) -> Schedule:
     """Build Algorithm 1: the n-1 rotated Hamiltonian paths in order (phase 1), then the leaves.
 
@@ -60,7 +69,11 @@ def _build_rotated_hamiltonian(
     return _build_overlapped("rotated-hamiltonian", single, turns, messages, ports, root)
 
 
-def _build_necklace(topology: Topology, root: int, ports: Ports, messages: int) -> Schedule:
+@algorithm(
+    "allgather", "necklace", families=["star"], source="Fragopoulou & Akl 1993, section 3.2",
+    forest_construction=_if_single("necklace"),
+)  # fmt: skip
+def _build_necklace(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:
     """Build Algorithm 2: node number m of the MBST receives the message in step ceil(m/(n-1)).
 
     The nodes of the last step are reached over last links. Message c travels down the MBST rotated
@@ -76,8 +89,12 @@ def _build_necklace(topology: Topology, root: int, ports: Ports, messages: int) 
     return _build_overlapped("necklace", single, turns, messages, ports, root)
 
 
+@algorithm(
+    "allgather", "hamiltonian-cycle", families=["star"], ports=["one"],
+    source="Fragopoulou & Akl 1993, section 4", forest_construction=lambda *_: "hamiltonian-cycle",
+)  # fmt: skip
 def _build_hamiltonian_cycle(
-    topology: Topology, root: int, ports: Ports, messages: int
+    topology: Topology, root: int, ports: Ports, messages: Messages
 ) -> Schedule:
     """Build section 4, one-port: message after message along a Hamiltonian path, n!-1 steps each.
 
@@ -164,30 +181,3 @@ def _build_units(rows: Columns, forest: Forest, name: str, ports: Ports, message
         forest=forest,
         symmetric=True,
     )
-
-
-def _count_rows(topology: Topology, arguments: Arguments) -> int:
-    return int(arguments["messages"]) * (topology.nodes - 1)
-
-
-def _if_single(construction: str) -> Callable[[Topology, str, Arguments], str | None]:
-    return lambda _topology, _ports, values: construction if values["messages"] == 1 else None
-
-
-ALGORITHMS = (
-    Algorithm(
-        "allgather", "rotated-hamiltonian", ("star",), ("all",), (MESSAGES,),
-        "Fragopoulou & Akl 1993, section 3.1",
-        _build_rotated_hamiltonian, _count_rows, _if_single("rotated-hamiltonian"),
-    ),
-    Algorithm(
-        "allgather", "necklace", ("star",), ("all",), (MESSAGES,),
-        "Fragopoulou & Akl 1993, section 3.2",
-        _build_necklace, _count_rows, _if_single("necklace"),
-    ),
-    Algorithm(
-        "allgather", "hamiltonian-cycle", ("star",), ("one",), (MESSAGES,),
-        "Fragopoulou & Akl 1993, section 4",
-        _build_hamiltonian_cycle, _count_rows, lambda *_: "hamiltonian-cycle",
-    ),
-)  # fmt: skip

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import trees
-from starcast.collectives.algorithm import MESSAGES, Algorithm
+from starcast.collectives.algorithm import Messages, algorithm
 from starcast.collectives.injection_order import Units
 from starcast.collectives.model import Schedule, build_schedule
 from starcast.collectives.rows import Integers, route_units
 from starcast.collectives.scatter import (
-    MULTIPLE_MESSAGES,
     SMALLEST_BALANCED,
+    MultipleMessages,
     assign_trees,
     count_rows,
     count_trees,
@@ -31,6 +31,10 @@ from starcast.topologies.necklaces import necklaces
 from starcast.trees import Forest
 
 
+@algorithm(
+    "alltoall", "necklace", families=["star"], source="Fragopoulou & Akl 1993, section 7, Rule 9",
+    rows=count_rows, forest_construction=lambda *_: "near-balanced",
+)  # fmt: skip
 def _build_necklace(topology: Topology, root: int, ports: Ports) -> Schedule:
     """Build Rule 9: one message to each node, one group per necklace, along the tree of Def. 13."""
     forest = trees.forest(topology, "near-balanced")
@@ -39,8 +43,13 @@ def _build_necklace(topology: Topology, root: int, ports: Ports) -> Schedule:
     return _build("necklace", forest, ports, units, departure, root)
 
 
+@algorithm(
+    "alltoall", "perfectly-balanced", families=["star"],
+    source="Fragopoulou & Akl 1993, section 7, Rule 10", smallest=SMALLEST_BALANCED,
+    rows=count_rows, forest_construction=lambda *_: "perfectly-balanced", refusal=refuse_uneven,
+)  # fmt: skip
 def _build_perfectly_balanced(
-    topology: Topology, root: int, ports: Ports, messages: int
+    topology: Topology, root: int, ports: Ports, messages: MultipleMessages
 ) -> Schedule:
     """Build Rule 10: M p/(n-1) groups per necklace of period p, for n >= 3.
 
@@ -52,7 +61,12 @@ def _build_perfectly_balanced(
     return _build("perfectly-balanced", forest, ports, units, departure, root, messages=messages)
 
 
-def _build_one_port(topology: Topology, root: int, ports: Ports, messages: int) -> Schedule:
+@algorithm(
+    "alltoall", "one-port", families=["star"], ports=["one"],
+    source="Fragopoulou & Akl 1993, section 8", rows=count_rows,
+    forest_construction=lambda *_: "near-balanced",
+)  # fmt: skip
+def _build_one_port(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:
     """Build section 8: one message travels at a time, sorted by distance, rank and number."""
     forest = trees.forest(topology, "near-balanced")
     units = assign_trees(forest, messages)
@@ -87,7 +101,7 @@ def _nearest_first(leader: NDArray[np.int32], distance: NDArray[np.int64]) -> ND
 
 
 def _build(
-    algorithm: str,
+    name: str,
     forest: Forest,
     ports: Ports,
     units: Units,
@@ -100,7 +114,7 @@ def _build(
         route_units(forest, units.tree, units.destination, departure, units.unit),
         topology=forest.topology,
         collective="alltoall",
-        algorithm=algorithm,
+        algorithm=name,
         ports=ports,
         units=forest.topology.nodes * arguments.get("messages", 1),
         packets=False,
@@ -109,22 +123,3 @@ def _build(
         symmetric=True,
     )
     return schedule.translate(root)
-
-
-ALGORITHMS = (
-    Algorithm(
-        "alltoall", "necklace", ("star",), ("all",), (),
-        "Fragopoulou & Akl 1993, section 7, Rule 9",
-        _build_necklace, count_rows, lambda *_: "near-balanced",
-    ),
-    Algorithm(
-        "alltoall", "perfectly-balanced", ("star",), ("all",), (MULTIPLE_MESSAGES,),
-        "Fragopoulou & Akl 1993, section 7, Rule 10", _build_perfectly_balanced, count_rows,
-        lambda *_: "perfectly-balanced", smallest=SMALLEST_BALANCED, refusal=refuse_uneven,
-    ),
-    Algorithm(
-        "alltoall", "one-port", ("star",), ("one",), (MESSAGES,),
-        "Fragopoulou & Akl 1993, section 8",
-        _build_one_port, count_rows, lambda *_: "near-balanced",
-    ),
-)  # fmt: skip

@@ -4,21 +4,21 @@ It makes a new construction comparable with those of the papers. Units that cros
 step travel as one packet, since the trees of a forest may share links.
 """
 
-from collections.abc import Callable
+from functools import partial
+from typing import Annotated
 
 import numpy as np
 
 from starcast import trees
+from starcast.catalogue.entries import Argument
 from starcast.collectives import allgather, scatter
-from starcast.collectives.algorithm import MESSAGES, SEGMENTS, Algorithm, Arguments
+from starcast.collectives.algorithm import Arguments, Messages, Segments, algorithm
 from starcast.collectives.broadcast import build_pipeline
-from starcast.collectives.gather import gather_from_scatter
 from starcast.collectives.injection_order import Units
 from starcast.collectives.model import Schedule
-from starcast.registry import Argument
-from starcast.support.vocabulary import Collective, Ports
+from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
-from starcast.trees.catalogue import CONSTRUCTIONS, plain_constructions
+from starcast.trees.construction import CONSTRUCTIONS, plain_constructions
 
 NAME = "forest"
 
@@ -29,17 +29,44 @@ def spanning_constructions(topology: Topology) -> tuple[str, ...]:
     return tuple(name for name in names if not CONSTRUCTIONS[name].partial)
 
 
-BASE = Argument(
-    "base",
-    "a construction of spanning trees without arguments, such as 'multiple'",
-    kind="construction",
-    choices=spanning_constructions,
-    noun="a construction of spanning trees without arguments",
+Base = Annotated[
+    str,
+    Argument(
+        "base",
+        "a construction of spanning trees without arguments, such as 'multiple'",
+        kind="construction",
+        choices=spanning_constructions,
+        noun="a construction of spanning trees without arguments",
+    ),
+]
+
+
+def _count_stream_rows(topology: Topology, arguments: Arguments) -> int:
+    construction = CONSTRUCTIONS[str(arguments["base"])]
+    tree_count = topology.degree if construction.one_tree_per_port else 1
+    return int(arguments["segments"]) * tree_count * (topology.nodes - 1)
+
+
+def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
+    """Return the sum of the levels of all destinations in the trees of their messages."""
+    levels = trees.forest(topology, str(arguments["base"])).levels()
+    number, node = np.indices(levels.shape)
+    each, more = divmod(int(arguments["messages"]), len(levels))
+    return int((levels * (each + ((number - node) % len(levels) < more))).sum())
+
+
+_declare = partial(
+    algorithm,
+    name=NAME,
+    ports=["all", "one"],
+    source="starcast: pipelined along any trees",
+    forest_construction=lambda _topology, _ports, arguments: str(arguments["base"]),
 )
 
 
+@_declare("broadcast", rows=_count_stream_rows)
 def _build_broadcast(
-    topology: Topology, root: int, ports: Ports, base: str, segments: int
+    topology: Topology, root: int, ports: Ports, base: Base, segments: Segments
 ) -> Schedule:
     """Pipeline the segments of each tree down the tree."""
     return build_pipeline(
@@ -52,8 +79,9 @@ def _build_broadcast(
     )
 
 
+@_declare("allgather", rows=_count_stream_rows, sources=allgather.count_sources)
 def _build_allgather(
-    topology: Topology, root: int, ports: Ports, base: str, segments: int
+    topology: Topology, root: int, ports: Ports, base: Base, segments: Segments
 ) -> Schedule:
     """Pipeline the segments of every source down the translated trees of the identity."""
     single_source = allgather.count_sources(topology, ports) == 1
@@ -72,8 +100,9 @@ def _build_allgather(
     return allgather.serialize_ports(schedule.expand())
 
 
+@_declare("scatter", rows=_count_scatter_rows)
 def _build_scatter(
-    topology: Topology, root: int, ports: Ports, base: str, messages: int
+    topology: Topology, root: int, ports: Ports, base: Base, messages: Messages
 ) -> Schedule:
     """Scatter down the trees; message i of destination d travels along tree (d + i) mod k.
 
@@ -95,37 +124,3 @@ def _build_scatter(
         arguments={"base": base, "messages": messages},
     )
     return schedule if schedule.ports == ports else allgather.serialize_ports(schedule)
-
-
-def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the sum of the levels of all destinations in the trees of their messages."""
-    levels = trees.forest(topology, str(arguments["base"])).levels()
-    number, node = np.indices(levels.shape)
-    each, more = divmod(int(arguments["messages"]), len(levels))
-    return int((levels * (each + ((number - node) % len(levels) < more))).sum())
-
-
-def _count_stream_rows(topology: Topology, arguments: Arguments) -> int:
-    construction = CONSTRUCTIONS[str(arguments["base"])]
-    tree_count = topology.degree if construction.one_tree_per_port else 1
-    return int(arguments["segments"]) * tree_count * (topology.nodes - 1)
-
-
-def _algorithm(
-    collective: Collective, split: Argument, build: Callable[..., Schedule]
-) -> Algorithm:
-    return Algorithm(
-        collective, NAME, (), ("all", "one"), (BASE, split), "starcast: pipelined along any trees",
-        build, _count_stream_rows if split is SEGMENTS else _count_scatter_rows,
-        lambda _topology, _ports, arguments: str(arguments["base"]),
-        sources=allgather.count_sources if collective == "allgather" else lambda *_: 1,
-    )  # fmt: skip
-
-
-_SCATTER = _algorithm("scatter", MESSAGES, _build_scatter)
-ALGORITHMS = (
-    _algorithm("broadcast", SEGMENTS, _build_broadcast),
-    _algorithm("allgather", SEGMENTS, _build_allgather),
-    _SCATTER,
-    gather_from_scatter(_SCATTER),
-)

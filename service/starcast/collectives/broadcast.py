@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import trees
-from starcast.collectives.algorithm import MESSAGES, SEGMENTS, Algorithm, Arguments
+from starcast.collectives.algorithm import Arguments, Messages, Segments, algorithm
 from starcast.collectives.model import Schedule, build_schedule
 from starcast.collectives.rows import Columns, flood_units
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 from starcast.trees import Forest
-from starcast.trees.catalogue import CONSTRUCTIONS
+from starcast.trees.construction import CONSTRUCTIONS
 
 
 def build_pipeline(
@@ -156,39 +156,6 @@ def _build_stream(
     )
 
 
-def _segmented(
-    construction: str, families: tuple[str, ...], ports: tuple[Ports, ...], paper: str
-) -> Algorithm:
-    """Return the broadcast in segments, pipelined down each tree of a construction."""
-
-    def build(topology: Topology, root: int, ports: Ports, segments: int) -> Schedule:
-        return build_pipeline(
-            trees.forest(topology, construction, root),
-            ports,
-            segments,
-            algorithm=construction,
-            arguments={"segments": segments},
-        )
-
-    return Algorithm(
-        "broadcast", construction, families, ports, (SEGMENTS,), paper, build,
-        _row_counter(construction), lambda *_: construction,
-        smallest=CONSTRUCTIONS[construction].smallest,
-    )  # fmt: skip
-
-
-def _build_recursive_substar(
-    topology: Topology, root: int, ports: Ports, messages: int
-) -> Schedule:
-    return build_substar_stream(
-        trees.forest(topology, "recursive-substar", root),
-        ports,
-        messages,
-        algorithm="recursive-substar",
-        arguments={"messages": messages},
-    )
-
-
 def _row_counter(construction: str) -> Callable[[Topology, Arguments], int]:
     one_tree_per_port = CONSTRUCTIONS[construction].one_tree_per_port
 
@@ -200,16 +167,46 @@ def _row_counter(construction: str) -> Callable[[Topology, Arguments], int]:
     return count_rows
 
 
-BOTH: tuple[Ports, ...] = ("all", "one")
-ALGORITHMS = (
-    _segmented("greedy", ("star",), BOTH, "Tseng & Sheu 1997, section 4"),
-    _segmented("multiple", ("star",), BOTH, "Tseng & Sheu 1997, Algorithm 1, Theorems 1 and 2"),
-    Algorithm(
-        "broadcast", "recursive-substar", ("star",), BOTH, (MESSAGES,),
-        "Sheu, Liaw & Chen 1993, section 2",
-        _build_recursive_substar, _row_counter("recursive-substar"), lambda *_: "recursive-substar",
-    ),
-    _segmented("nk-greedy", ("nk-star",), BOTH, "Li, Chen, Xiang & Yao, section 4"),
-    _segmented("nk-multiple", ("nk-star",), BOTH, "Li, Chen, Xiang & Yao, section 5"),
-    _segmented("binomial", ("hypercube",), BOTH, "Johnsson & Ho 1989"),
+def _declare_segmented(construction: str, source: str) -> None:
+    """Declare the broadcast in segments, pipelined down each tree of a construction."""
+    entry = CONSTRUCTIONS[construction]
+
+    @algorithm(
+        "broadcast", construction, families=entry.families, ports=["all", "one"], source=source,
+        smallest=entry.smallest, rows=_row_counter(construction),
+        forest_construction=lambda *_: construction,
+    )  # fmt: skip
+    def build(topology: Topology, root: int, ports: Ports, segments: Segments) -> Schedule:
+        return build_pipeline(
+            trees.forest(topology, construction, root),
+            ports,
+            segments,
+            algorithm=construction,
+            arguments={"segments": segments},
+        )
+
+
+_declare_segmented("greedy", "Tseng & Sheu 1997, section 4")
+_declare_segmented("multiple", "Tseng & Sheu 1997, Algorithm 1, Theorems 1 and 2")
+
+
+@algorithm(
+    "broadcast", "recursive-substar", families=["star"], ports=["all", "one"],
+    source="Sheu, Liaw & Chen 1993, section 2", rows=_row_counter("recursive-substar"),
+    forest_construction=lambda *_: "recursive-substar",
 )  # fmt: skip
+def _build_recursive_substar(
+    topology: Topology, root: int, ports: Ports, messages: Messages
+) -> Schedule:
+    return build_substar_stream(
+        trees.forest(topology, "recursive-substar", root),
+        ports,
+        messages,
+        algorithm="recursive-substar",
+        arguments={"messages": messages},
+    )
+
+
+_declare_segmented("nk-greedy", "Li, Chen, Xiang & Yao, section 4")
+_declare_segmented("nk-multiple", "Li, Chen, Xiang & Yao, section 5")
+_declare_segmented("binomial", "Johnsson & Ho 1989")

@@ -1,41 +1,32 @@
 """The algorithms by collective and name, and `schedule`, which runs them."""
 
-from starcast.collectives import (
-    allgather,
-    alltoall,
-    any_forest,
+# Each module declares its algorithms; they are listed in this order.
+# isort: off
+from starcast.collectives import (  # noqa: F401
     broadcast,
-    edge_disjoint,
-    exact,
-    gather,
-    recorded,
+    allgather,
+    allgather_units,
+    allgather_nk,
     scatter,
+    alltoall,
+    exact,
+    edge_disjoint_broadcast,
+    edge_disjoint_personalized,
+    recorded,
     substar_doubling,
+    symbol_doubling,
+    yardsticks,
+    any_forest,
+    reversal,
+    allreduce,
 )
-from starcast.collectives.algorithm import Algorithm, Arguments
-from starcast.collectives.model import (
-    BYTES_PER_ROW,
-    COLLECTIVES,
-    MAX_ROWS,
-    Schedule,
-    check_collective,
-)
+
+# isort: on
+from starcast.collectives.algorithm import REGISTRIES, Algorithm, Arguments
+from starcast.collectives.model import BYTES_PER_ROW, MAX_ROWS, Schedule, check_collective
 from starcast.errors import InputError, LimitError
-from starcast.registry import Registry
 from starcast.support.spec_syntax import parse_spec
 from starcast.topologies import Topology, as_topology
-
-#: A registry of algorithms for each collective.
-REGISTRIES: dict[str, Registry[Algorithm]] = {
-    collective: Registry(f"{collective} algorithm") for collective in COLLECTIVES
-}
-_MODULES = (
-    *(broadcast, allgather, scatter, gather, alltoall, exact, edge_disjoint),
-    *(recorded, substar_doubling, any_forest),
-)
-for _module in _MODULES:
-    for _algorithm in _module.ALGORITHMS:
-        REGISTRIES[_algorithm.collective].register(_algorithm)
 
 
 def algorithms(collective: str | None = None) -> tuple[Algorithm, ...]:
@@ -98,7 +89,7 @@ def schedule(
 
     Args:
         topology: a `Topology` or its spec, such as ``S5``.
-        collective: ``broadcast``, ``allgather``, ``scatter``, ``gather`` or ``alltoall``.
+        collective: one of the collectives, such as ``broadcast`` or ``allreduce``.
         algorithm: the name of one of `algorithms`; its arguments can follow in parentheses:
             ``edge-disjoint(copies=2)``.
         ports: ``all`` (a node may use all its ports in a step) or ``one`` (it may send one packet

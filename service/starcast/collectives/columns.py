@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.model import ADDRESSED, MULTI_SOURCE, Schedule, build_schedule
+from starcast.collectives.model import (
+    ADDRESSED,
+    MULTI_SOURCE,
+    Schedule,
+    build_schedule,
+    check_collective,
+    check_combine,
+)
 from starcast.collectives.rows import DTYPES, Columns, Integers
 from starcast.errors import InputError
 from starcast.support.vocabulary import Collective, Ports
@@ -16,7 +23,7 @@ from starcast.trees import Forest
 
 #: Columns that users must give, and what they may give besides.
 REQUIRED = ("step", "sender", "port", "unit")
-OPTIONAL = ("receiver", "tree", "units", "packets", "symmetric", "forest")
+OPTIONAL = ("receiver", "tree", "combine", "units", "packets", "symmetric", "forest")
 #: The name of the algorithm of a schedule that is given by its rows.
 ALGORITHM = "rows"
 
@@ -43,11 +50,12 @@ def schedule_from_columns(
     Args:
         columns: the columns ``step``, ``sender``, ``port`` and ``unit`` of equal length, as in
             `Schedule`; nodes are ranks, or labels as text. ``receiver`` follows from sender and
-            port, ``tree`` is 0. The mapping may also hold ``units`` (their number; by default the
+            port, ``tree`` is 0. Reductions also need ``combine`` (bool, or 0 and 1). The mapping
+            may also hold ``units`` (their number; by default the
             least that the collective can have with these units), ``packets`` (by default whether a
             directed link carries several units in a step), ``symmetric`` and ``forest``.
         topology: the topology or its spec.
-        collective: ``broadcast``, ``allgather``, ``scatter``, ``gather`` or ``alltoall``.
+        collective: the name of the collective.
         algorithm: the name of the algorithm.
         ports: the port model: ``all`` or ``one``.
         root: rank or label of the root.
@@ -71,6 +79,7 @@ def schedule_from_columns(
             hint=f"give {', '.join(REQUIRED)}; {', '.join(OPTIONAL)} are optional",
         )
     topology = as_topology(topology)
+    check_collective(collective)
     arrays = {name: _check_column(topology, name, columns[name]) for name in REQUIRED}
     if "receiver" in columns:
         arrays["receiver"] = _check_column(topology, "receiver", columns["receiver"])
@@ -80,6 +89,9 @@ def schedule_from_columns(
         arrays["receiver"] = receiver.astype(np.int64)
     tree = columns.get("tree", np.zeros_like(arrays["step"]))
     arrays["tree"] = _check_column(topology, "tree", tree)
+    combine = columns.get("combine")
+    if combine is not None:
+        arrays["combine"] = _check_column(topology, "combine", combine)
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
         raise _unequal(lengths)
@@ -89,7 +101,9 @@ def schedule_from_columns(
             f"the forest of a schedule is a value of type {type(forest).__name__}",
             hint="give a Forest, or omit it",
         )
-    rows = Columns(**arrays)
+    values: dict[str, Any] = {**arrays}
+    rows = Columns(**values)
+    check_combine(collective, rows.combine)
     symmetric = bool(columns.get("symmetric", False))
     units = columns.get("units")
     packets = columns.get("packets")
@@ -143,12 +157,14 @@ def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int6
         known = rank_labels(topology, texts)
         ranks = [known[text] if text in known else topology.rank(text) for text in texts]
         return np.asarray(ranks, dtype=np.int64)[places]
+    if name == "combine" and array.dtype.kind == "b":
+        array = array.astype(np.int64)
     if array.size and array.dtype.kind not in "iu":
         raise InputError(
             f"the column '{name}' of a schedule has dtype {array.dtype}", hint="give integers"
         )
     least = 1 if name == "step" else 0
-    most = int(np.iinfo(DTYPES[name]).max)
+    most = 1 if name == "combine" else int(np.iinfo(DTYPES[name]).max)
     if array.size and (int(array.min()) < least or int(array.max()) > most):
         wrong = int(array.min()) if int(array.min()) < least else int(array.max())
         raise InputError(
@@ -185,7 +201,8 @@ def _least_units(topology: Topology, collective: str, symmetric: bool, rows: Col
     Units that a node would send to itself have numbers but no rows, so the greatest number of all
     may be missing.
     """
-    sources = topology.nodes if collective in MULTI_SOURCE and not symmetric else 1
+    has_sources = collective in MULTI_SOURCE and collective != "allreduce" and not symmetric
+    sources = topology.nodes if has_sources else 1
     parts = sources * (topology.nodes if collective in ADDRESSED else 1)
     return -(-(int(rows.unit.max(initial=-1)) + 1) // parts) * parts
 

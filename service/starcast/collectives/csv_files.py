@@ -23,7 +23,7 @@ from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
 
 #: Columns that a file must have, and may have.
-OPTIONAL = ("tree", "receiver")
+OPTIONAL = ("tree", "receiver", "combine")
 COLUMNS = (*REQUIRED, *OPTIONAL)
 
 _NODES = ("sender", "receiver")
@@ -42,15 +42,15 @@ def schedule_from_csv(
 ) -> Schedule:
     """Return the schedule whose rows are in a CSV file, in any order.
 
-    The first line has the names of the columns: ``step``, ``sender``, ``port`` and ``unit``, and
-    optionally ``tree`` and ``receiver``, as in `Schedule`. Nodes are labels if all senders in the
-    file are labels of the topology, otherwise ranks; ``#6`` is rank 6 in any file. Nothing in the
-    schedule is trusted: `starcast.simulate` judges it.
+    The first line has the names of the columns: ``step``, ``sender``, ``port`` and ``unit``, in a
+    reduction ``combine`` (0 or 1), and optionally ``tree`` and ``receiver``, as in `Schedule`.
+    Nodes are labels if all senders in the file are labels of the topology, otherwise ranks; ``#6``
+    is rank 6 in any file. Nothing in the schedule is trusted: `starcast.simulate` judges it.
 
     Args:
         path: the file, in UTF-8.
         topology: the topology or its spec.
-        collective: ``broadcast``, ``allgather``, ``scatter``, ``gather`` or ``alltoall``.
+        collective: the name of the collective.
         ports: the port model: ``all`` or ``one``.
         root: rank or label of the root.
 
@@ -146,6 +146,8 @@ class _Reader:
     def _allowed(self, name: str) -> Sequence[int]:
         if name == "port":
             return self._topology.ports
+        if name == "combine":
+            return range(2)
         return range(int(name == "step"), int(np.iinfo(DTYPES[name]).max) + 1)
 
     def _number(self, name: str, text: str, allowed: Sequence[int]) -> int:

@@ -1,7 +1,9 @@
 """Broadcast and allgather along edge-disjoint trees: a copy crosses every link of one tree.
 
 No link is in two trees, so trees never wait for one another, and the copies in x trees reach a node
-over x edge-disjoint paths (Fragopoulou & Akl 1996, sections 4.2 to 4.4).
+over x edge-disjoint paths: every live node survives any x-1 faults (Fragopoulou & Akl 1996,
+sections 4.2 to 4.4; Johnsson & Ho 1989 on hypercubes). The model is all-port, and a directed link
+carries one unit per step. The schedule is fixed in advance, so no node needs to know about a fault.
 """
 
 from itertools import pairwise
@@ -10,6 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import trees
+from starcast.collectives.algorithm import (
+    Arguments,
+    Copies,
+    Messages,
+    algorithm,
+    count_messages,
+)
 from starcast.collectives.model import Schedule
 from starcast.collectives.round_robin import assign_round_robin, build_copies_schedule
 from starcast.collectives.rows import flood_units
@@ -19,15 +28,29 @@ from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest
 
 
-def build_broadcast(
-    topology: Topology, root: int, ports: Ports, messages: int, copies: int
+def count_copies(topology: Topology, arguments: Arguments) -> int:
+    """Return the number of rows if every copy crosses one link to every node but the root."""
+    return int(arguments["copies"]) * count_messages(topology, arguments)
+
+
+@algorithm(
+    "broadcast", "edge-disjoint", families=["star"],
+    source="Fragopoulou & Akl 1996, sections 4.2 and 4.3", rows=count_copies,
+    forest_construction=lambda *_: "edge-disjoint",
+)  # fmt: skip
+def _build_broadcast(
+    topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
 ) -> Schedule:
     """Build the broadcast down the n-1 trees of EDT on S_n (sections 4.2 and 4.3)."""
     return _build_pipeline(trees.forest(topology, "edge-disjoint"), root, ports, messages, copies)
 
 
-def build_broadcast_on_cube(
-    topology: Topology, root: int, ports: Ports, messages: int, copies: int
+@algorithm(
+    "broadcast", "edge-disjoint-binomial", families=["hypercube"], source="Johnsson & Ho 1989",
+    smallest=1, rows=count_copies, forest_construction=lambda *_: "edge-disjoint-binomial",
+)  # fmt: skip
+def _build_broadcast_on_cube(
+    topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
 ) -> Schedule:
     """Build the broadcast down the d edge-disjoint binomial trees of Q_d.
 
@@ -37,8 +60,12 @@ def build_broadcast_on_cube(
     return _build_pipeline(forest, root, ports, messages, copies)
 
 
-def build_allgather(
-    topology: Topology, root: int, ports: Ports, messages: int, copies: int
+@algorithm(
+    "allgather", "edge-disjoint", families=["star"], source="Fragopoulou & Akl 1996, section 4.4",
+    rows=count_copies, forest_construction=lambda *_: "edge-disjoint",
+)  # fmt: skip
+def _build_allgather(
+    topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
 ) -> Schedule:
     """Build the allgather by depth-first traversal of every tree (section 4.4).
 

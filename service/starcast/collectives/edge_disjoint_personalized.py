@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import trees
+from starcast.collectives.algorithm import Arguments, Copies, Messages, algorithm
 from starcast.collectives.injection_order import Units, order_furthest_first
 from starcast.collectives.model import Schedule
 from starcast.collectives.round_robin import assign_round_robin, build_copies_schedule
@@ -17,13 +18,44 @@ from starcast.topologies import Topology
 from starcast.topologies.necklaces import necklaces, rotation, short_necklaces
 from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest
-from starcast.trees.edge_disjoint_levels import Detours, detours
+from starcast.trees.edge_disjoint_levels import Detours, detours, level_sum
 
 NAME = "edge-disjoint"
 
 
-def build_scatter(
-    topology: Topology, root: int, ports: Ports, messages: int, copies: int
+def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int:
+    """Return the number of rows of the scatter, exact for every n, without building trees.
+
+    A copy's path is as long as the distance of its destination plus a detour. Nodes on necklaces
+    of n-1 nodes have the least detours. Nodes on shorter necklaces, in S^1, have detours of 2 in
+    the assigned trees whose symbol they fix.
+    """
+    tree_count = topology.degree
+    short = short_necklaces(topology.n)
+    fixed = short[:, 1:] == np.arange(2, topology.n + 1)
+    detour_sum = sum(kind.nodes * kind.least(copies) for kind in detours(topology.n))
+    detour_sum -= sum(
+        Detours(1, tree_count - count, count, 0).least(copies)
+        for count in np.count_nonzero(fixed, axis=1).tolist()
+    )
+    # Every node gets `rounds` copies in each tree, and the rest from where the last node ended.
+    rounds, rest = divmod(messages * copies, tree_count)
+    first = np.arange(len(short))[:, None] * rest
+    extra = (np.arange(tree_count) - first) % tree_count < rest
+    short_detours = rounds * np.count_nonzero(fixed) + np.count_nonzero(fixed & extra)
+    return messages * (copies * topology.distance_sum + detour_sum) + 2 * int(short_detours)
+
+
+def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
+    return scatter_transmissions(topology, int(arguments["messages"]), int(arguments["copies"]))
+
+
+@algorithm(
+    "scatter", NAME, families=["star"], source="Fragopoulou & Akl 1996, section 4.5",
+    rows=_count_scatter_rows, forest_construction=lambda *_: NAME,
+)  # fmt: skip
+def _build_scatter(
+    topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
 ) -> Schedule:
     """Build the scatter in which each tree sends one unit per step, furthest levels first.
 
@@ -70,29 +102,6 @@ def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> 
     return Units(*(column[:, :, 1:].reshape(-1) for column in (tree, destination, unit)))
 
 
-def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int:
-    """Return the number of rows of the scatter, exact for every n, without building trees.
-
-    A copy's path is as long as the distance of its destination plus a detour. Nodes on necklaces
-    of n-1 nodes have the least detours. Nodes on shorter necklaces, in S^1, have detours of 2 in
-    the assigned trees whose symbol they fix.
-    """
-    tree_count = topology.degree
-    short = short_necklaces(topology.n)
-    fixed = short[:, 1:] == np.arange(2, topology.n + 1)
-    detour_sum = sum(kind.nodes * kind.least(copies) for kind in detours(topology.n))
-    detour_sum -= sum(
-        Detours(1, tree_count - count, count, 0).least(copies)
-        for count in np.count_nonzero(fixed, axis=1).tolist()
-    )
-    # Every node gets `rounds` copies in each tree, and the rest from where the last node ended.
-    rounds, rest = divmod(messages * copies, tree_count)
-    first = np.arange(len(short))[:, None] * rest
-    extra = (np.arange(tree_count) - first) % tree_count < rest
-    short_detours = rounds * np.count_nonzero(fixed) + np.count_nonzero(fixed & extra)
-    return messages * (copies * topology.distance_sum + detour_sum) + 2 * int(short_detours)
-
-
 def _nearest_trees(
     forest: Forest, levels: Ranks, copies: int
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
@@ -110,8 +119,17 @@ def _nearest_trees(
     return (nearest[:, rings.leader] + rings.turns) % forest.trees, short[short > 0]
 
 
-def build_alltoall(
-    topology: Topology, root: int, ports: Ports, messages: int, copies: int
+def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
+    """A copy crosses as many links as its destination's level; the level sums of trees agree."""
+    return int(arguments["messages"]) * int(arguments["copies"]) * level_sum(topology)
+
+
+@algorithm(
+    "alltoall", NAME, families=["star"], source="Fragopoulou & Akl 1996, section 4.6",
+    rows=_count_alltoall_rows, forest_construction=lambda *_: NAME,
+)  # fmt: skip
+def _build_alltoall(
+    topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
 ) -> Schedule:
     """Build the alltoall that serves n-1 rotated nodes at a time, one through each tree.
 

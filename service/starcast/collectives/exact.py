@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import trees
-from starcast.collectives.algorithm import MESSAGES, Algorithm
+from starcast.collectives.algorithm import Messages, algorithm
 from starcast.collectives.exact_short import Opening, internal_error, plan_opening
 from starcast.collectives.model import Schedule, build_schedule
 from starcast.collectives.rows import Columns, Integers, concatenate_rows
@@ -51,7 +51,14 @@ class FullNecklaces(NamedTuple):
     dimensions: NDArray[np.uint8]
 
 
-def build_exact_alltoall(topology: Topology, root: int, ports: Ports, messages: int) -> Schedule:
+@algorithm(
+    "alltoall", "exact", families=["star"],
+    source="starcast, docs/exact-alltoall.md; an open question of Fragopoulou & Akl 1993, section "
+    "9", rows=count_rows,
+)  # fmt: skip
+def _build_exact_alltoall(
+    topology: Topology, root: int, ports: Ports, messages: Messages
+) -> Schedule:
     """Build the schedule of ceil(M t_n / (n-1)) steps, for every n >= 2 and M >= 1."""
     rounds, rest = divmod(messages, topology.degree)
     full = full_necklaces(topology)
@@ -174,7 +181,7 @@ def _rows(
 
 def _repeat(once: Columns, rounds: int, topology: Topology) -> Columns:
     """Return the rows of several rounds of n-1 messages; a round takes t_n steps."""
-    repeated = Columns(*(np.tile(column, rounds) for column in once))
+    repeated = once.apply(lambda column: np.tile(column, rounds))
     round_number = np.repeat(np.arange(rounds, dtype=np.int32), len(once.step))
     return _delay(repeated, round_number, topology)
 
@@ -184,12 +191,3 @@ def _delay(rows: Columns, rounds: int | NDArray[np.int32], topology: Topology) -
     step = rows.step + rounds * topology.distance_sum
     unit = rows.unit + rounds * topology.degree
     return rows._replace(step=step, unit=unit)
-
-
-ALGORITHMS = (
-    Algorithm(
-        "alltoall", "exact", ("star",), ("all",), (MESSAGES,),
-        "starcast, docs/exact-alltoall.md; an open question of Fragopoulou & Akl 1993, section 9",
-        build_exact_alltoall, count_rows, lambda *_: None,
-    ),
-)  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.rows import Columns, sort_rows
+from starcast.collectives.rows import INTEGER_COLUMNS, Columns, sort_rows
 from starcast.collectives.translation import (
     UnitNumbering,
     expand_rows,
@@ -26,9 +26,12 @@ from starcast.trees import Forest
 from starcast.trees.model import UNNAMED
 
 COLLECTIVES: tuple[Collective, ...] = get_args(Collective)
-#: Collectives in which every node is a source. The schedule of one source can represent all.
-MULTI_SOURCE: tuple[Collective, ...] = ("allgather", "alltoall")
-COLUMNS = Columns._fields
+#: Collectives in which every node is a source or, in reductions, a destination. The schedule of one
+#: can represent all.
+MULTI_SOURCE: tuple[Collective, ...] = ("allgather", "alltoall", "reduce-scatter", "allreduce")
+#: Collectives in which every node contributes to every unit.
+REDUCTIONS: tuple[Collective, ...] = ("reduce", "reduce-scatter", "allreduce")
+COLUMNS = INTEGER_COLUMNS
 PORT_MODELS = {"all": "all-port", "one": "one-port"}
 #: A row takes 18 bytes in its columns and about 60 more during sorting. The greatest number of
 #: rows is what a machine with 16 GB can build.
@@ -56,7 +59,14 @@ class Schedule(Displayable):
     * allgather: source*M + i, or i in a symmetric schedule;
     * scatter: destination*M + i;
     * gather: source*M + i;
-    * alltoall: (source*N + destination)*M + i, or destination*M + i in a symmetric schedule.
+    * alltoall: (source*N + destination)*M + i, or destination*M + i in a symmetric schedule;
+    * reduce, allreduce: 0..units-1, the parts of the sum; in a symmetric allreduce, those that one
+      node completes;
+    * reduce-scatter: destination*M + i, or i in a symmetric schedule.
+
+    In a reduction every node contributes to every unit, and a unit is complete when it is the sum
+    of all N contributions. Along each tree a node holds a partial sum of each unit, at first its
+    own contribution; copies of a unit, which differ in ``tree``, are added up separately.
 
     Units that a node would send to itself have numbers but no rows. The rows of a gather are in
     the time order of the gather: leaves send first.
@@ -75,16 +85,19 @@ class Schedule(Displayable):
         receiver: int32, the rank of the receiving node.
         tree: uint8, the tree along which the unit travels: a row of ``forest.parent_port``.
         unit: int32, the number of the unit, as above.
-        root: rank or label of the root; in a symmetric schedule, the source whose rows are given;
-            in an expanded schedule it is 0 and has no meaning.
+        root: rank or label of the root; in a symmetric schedule, the source (in reductions, the
+            destination) whose rows are given; in an expanded schedule it is 0 and has no meaning.
         arguments: the algorithm's arguments, such as ``segments``.
         forest: the forest along which units travel, or None.
-        symmetric: True if the rows of one source represent all sources by translation (allgather
-            and alltoall only).
+        symmetric: True if the rows of one source represent all sources by translation (allgather,
+            alltoall, reduce-scatter and allreduce only).
+        combine: bool, in reductions only: True if the receiver adds the partial sum that arrives to
+            its own partial sum of that unit and tree; False if it takes a complete unit as it is.
 
     Raises:
         InputError: a name or the root is invalid, a column is not an array of integers, columns
-            differ in length, or there are rows but no units.
+            differ in length, there are rows but no units, or ``combine`` is missing in a reduction
+            or given in another collective.
 
     Example:
         >>> schedule = starcast.schedule("S4", "broadcast", "greedy", segments=2)
@@ -108,9 +121,11 @@ class Schedule(Displayable):
     arguments: Mapping[str, int | str] = field(default_factory=lambda: MappingProxyType({}))
     forest: Forest | None = None
     symmetric: bool = False
+    combine: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         topology = as_topology(self.topology)
+        check_collective(self.collective)
         normalized = {
             "topology": topology,
             "root": topology.node(self.root),
@@ -118,12 +133,11 @@ class Schedule(Displayable):
         }
         for name, value in normalized.items():
             object.__setattr__(self, name, value)
-        check_collective(self.collective)
         check_ports(self.ports)
         if self.symmetric and self.collective not in MULTI_SOURCE:
             raise InputError(
                 f"a schedule of a {self.collective} cannot be symmetric",
-                hint=f"it has one root; only {' and '.join(MULTI_SOURCE)} have many sources",
+                hint=f"it has one root; {', '.join(MULTI_SOURCE)} have not",
             )
         if len(self) and self.units < 1:
             raise InputError(
@@ -133,6 +147,9 @@ class Schedule(Displayable):
 
     def _checked_columns(self) -> dict[str, NDArray[Any]]:
         columns = {name: _checked_column(name, getattr(self, name)) for name in COLUMNS}
+        check_combine(self.collective, self.combine)
+        if self.combine is not None:
+            columns["combine"] = _checked_column("combine", self.combine, kinds="b")
         lengths = {name: len(column) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
             raise InputError(
@@ -145,6 +162,8 @@ class Schedule(Displayable):
     def id(self) -> str:
         """The id under which the schedule is stored; see `schedule_id`."""
         expanded = self.collective in MULTI_SOURCE and not self.symmetric
+        if self.collective == "allreduce":  # along trees it has a root, and sums are not expanded
+            expanded = expanded and self.forest is None
         root = None if expanded else self.root
         return schedule_id(
             self.topology, self.collective, self.algorithm, self.ports, self.arguments, root
@@ -167,7 +186,13 @@ class Schedule(Displayable):
 
     @property
     def message_units(self) -> int:
-        """The number of units into which one message is split."""
+        """The number of units into which one message is split.
+
+        The message of an allreduce is the whole vector of a node; that of a reduce-scatter is the
+        part of one destination.
+        """
+        if self.collective == "allreduce":
+            return self.units * (self.topology.nodes if self.symmetric else 1)
         sources = 1
         if self.collective in MULTI_SOURCE and not self.symmetric:
             sources = self.topology.nodes
@@ -176,8 +201,8 @@ class Schedule(Displayable):
 
     @property
     def columns(self) -> Columns:
-        """The six columns."""
-        return Columns(*(getattr(self, name) for name in COLUMNS))
+        """The columns."""
+        return Columns(*(getattr(self, name) for name in Columns._fields))
 
     def replace_rows(self, rows: Columns, **parameters: Any) -> "Schedule":
         """Return a schedule with other rows, in any order, and other parameters."""
@@ -254,6 +279,25 @@ def schedule_id(
     return f"{topology.spec}:{collective}:{algorithm}:{ports}:{values}:{source}"
 
 
+def check_combine(collective: str, combine: object) -> None:
+    """Check that a reduction has the column ``combine``, and no other collective has it.
+
+    Raises:
+        InputError: it is missing, or given in another collective.
+    """
+    if (combine is None) == (collective not in REDUCTIONS):
+        return
+    if combine is None:
+        raise InputError(
+            f"a schedule of a {collective} has no column 'combine'",
+            hint="give each row true, if the receiver adds what arrives, or else false",
+        )
+    raise InputError(
+        f"a schedule of a {collective} has the column 'combine'",
+        hint=f"only {', '.join(REDUCTIONS)} add contributions: remove the column",
+    )
+
+
 def check_collective(name: str) -> None:
     """Check the name of a collective.
 
@@ -281,11 +325,12 @@ def check_ports(name: str, others: Sequence[str] = ()) -> None:
         raise InputError(f"unknown port model '{name}'", hint=f"write {', '.join(names)} or {last}")
 
 
-def _checked_column(name: str, values: object) -> NDArray[Any]:
+def _checked_column(name: str, values: object, kinds: str = "iu") -> NDArray[Any]:
     column = np.asarray(values)
-    if column.dtype.kind not in "iu":
+    if column.dtype.kind not in kinds:
         raise InputError(
-            f"the column '{name}' of a schedule has dtype {column.dtype}", hint="give integers"
+            f"the column '{name}' of a schedule has dtype {column.dtype}",
+            hint="give integers" if kinds == "iu" else "give true or false",
         )
     if column.ndim != 1:
         raise InputError(

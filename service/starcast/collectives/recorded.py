@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.algorithm import MESSAGES, Algorithm, Arguments
+from starcast.collectives.algorithm import Messages, algorithm
 from starcast.collectives.broadcast import build_rounds
 from starcast.collectives.model import Schedule, build_schedule
-from starcast.collectives.rows import Columns, concatenate_rows
-from starcast.support.integers import ceil_div
+from starcast.collectives.rows import concatenate_rows
+from starcast.collectives.yardsticks import rotate_messages
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 
@@ -35,13 +34,23 @@ def _missing_reason(problem: str, topology: Topology) -> str | None:
     return missing_reason(problem, topology.spec, optimal=True)
 
 
+@algorithm(
+    "broadcast", "optimal", families=_FAMILIES, ports=["one"],
+    source="starcast: records of one-port-broadcast",
+    exclusion=partial(_missing_reason, _BROADCAST),
+)  # fmt: skip
 def _build_broadcast(topology: Topology, root: int, ports: Ports) -> Schedule:  # noqa: ARG001 - one-port only
     """Inform each node in the round of the record."""
     witness = _witness(_BROADCAST, topology)
     return build_rounds(topology, witness["parent_port"], witness["round"], root, "optimal")
 
 
-def _build_allgather(topology: Topology, root: int, ports: Ports, messages: int) -> Schedule:  # noqa: ARG001 - all sources are written out
+@algorithm(
+    "allgather", "hamiltonian-decomposition", families=_FAMILIES,
+    source="starcast: records of hamiltonian-decomposition",
+    exclusion=partial(_missing_reason, _CYCLES), sources=lambda topology, _ports: topology.nodes,
+)  # fmt: skip
+def _build_allgather(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:  # noqa: ARG001 - all sources are written out
     """Send each message both ways round a cycle, half of the nodes each way.
 
     With C cycles, message i takes cycle i mod C. The messages of a cycle follow each other, and the
@@ -53,7 +62,7 @@ def _build_allgather(topology: Topology, root: int, ports: Ports, messages: int)
     parts = [
         rows
         for number, path in enumerate(paths)
-        for rows in _rotate_messages(topology, path, range(number, messages, len(paths)), messages)
+        for rows in rotate_messages(topology, path, range(number, messages, len(paths)), messages)
     ]
     return build_schedule(
         concatenate_rows(parts),
@@ -66,63 +75,3 @@ def _build_allgather(topology: Topology, root: int, ports: Ports, messages: int)
         packets=False,
         root=0,
     )
-
-
-def _rotate_messages(
-    topology: Topology, path: NDArray[np.uint8], numbers: range, messages: int
-) -> list[Columns]:
-    """Return the rows of some messages of all sources along a cycle, in both directions."""
-    nodes = topology.nodes
-    cycle = np.zeros(nodes, dtype=np.int64)
-    for number, port in enumerate(path[:-1].tolist()):
-        cycle[number + 1] = topology.neighbours(port, cycle[number : number + 1])[0]
-    backward_ports = topology.reverse_ports()[np.roll(path, 1)]
-    directions = ((1, path), (-1, backward_ports))
-    delay = [0, 0]
-    parts = []
-    source = np.arange(nodes)
-    for turn, message in enumerate(numbers):
-        for index, (direction, ports) in enumerate(directions):
-            is_longer = turn % 2 == index
-            hops = ceil_div(nodes - 1, 2) if is_longer else (nodes - 1) // 2
-            hop = np.repeat(np.arange(hops), nodes)
-            origin = np.tile(source, hops)
-            place = (origin + direction * hop) % nodes
-            following = (place + direction) % nodes
-            parts.append(
-                Columns(
-                    step=(delay[index] + hop + 1).astype(np.int32),
-                    sender=cycle[place],
-                    port=ports[place],
-                    receiver=cycle[following],
-                    tree=np.zeros(len(hop), dtype=np.uint8),
-                    unit=cycle[origin] * messages + message,
-                )
-            )
-            delay[index] += hops
-    return parts
-
-
-def _count_allgather_rows(topology: Topology, arguments: Arguments) -> int:
-    return int(arguments["messages"]) * (topology.nodes - 1)
-
-
-ALGORITHMS = (
-    Algorithm(
-        "broadcast", "optimal", _FAMILIES, ("one",), (),
-        "starcast: records of one-port-broadcast",
-        _build_broadcast,
-        rows=lambda topology, _: topology.nodes - 1,
-        forest_construction=lambda *_: None,
-        exclusion=partial(_missing_reason, _BROADCAST),
-    ),
-    Algorithm(
-        "allgather", "hamiltonian-decomposition", _FAMILIES, ("all",), (MESSAGES,),
-        "starcast: records of hamiltonian-decomposition",
-        _build_allgather,
-        rows=_count_allgather_rows,
-        forest_construction=lambda *_: None,
-        exclusion=partial(_missing_reason, _CYCLES),
-        sources=lambda topology, _ports: topology.nodes,
-    ),
-)  # fmt: skip

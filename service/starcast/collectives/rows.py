@@ -1,5 +1,6 @@
 """The rows of a schedule as plain columns, and two ways in which units travel along a forest."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,10 @@ Integers = NDArray[np.integer[Any]]
 
 
 class Columns(NamedTuple):
-    """The rows of a schedule in any order; the columns are those of `Schedule`."""
+    """The rows of a schedule in any order; the columns are those of `Schedule`.
+
+    Only reductions have the column ``combine``.
+    """
 
     step: Integers
     sender: Integers
@@ -20,8 +24,19 @@ class Columns(NamedTuple):
     receiver: Integers
     tree: Integers
     unit: Integers
+    combine: NDArray[np.bool_] | None = None
+
+    def present(self) -> dict[str, Any]:
+        """Return the columns by name, without ``combine`` if it is None."""
+        return {name: column for name, column in self._asdict().items() if column is not None}
+
+    def apply(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> "Columns":
+        """Return the columns after applying a function to each."""
+        return Columns(**{name: function(column) for name, column in self.present().items()})
 
 
+#: The columns that every schedule has.
+INTEGER_COLUMNS = Columns._fields[:-1]
 #: The final types of the columns.
 DTYPES: dict[str, Any] = {
     "step": np.int32,
@@ -30,6 +45,7 @@ DTYPES: dict[str, Any] = {
     "receiver": np.int32,
     "tree": np.uint8,
     "unit": np.int32,
+    "combine": np.bool_,
 }
 
 
@@ -38,7 +54,7 @@ def sort_rows(rows: Columns) -> Columns:
     order = _sort_order(rows)
     columns: dict[str, Any] = {
         name: freeze(np.asarray(column[order], dtype=DTYPES[name]))
-        for name, column in rows._asdict().items()
+        for name, column in rows.present().items()
     }
     return Columns(**columns)
 
@@ -116,8 +132,10 @@ def flood_units(
 def concatenate_rows(parts: list[Columns]) -> Columns:
     """Return the rows of several parts, one part after the other."""
     if not parts:
-        return Columns(*(np.empty(0, dtype=np.int32) for _ in Columns._fields))
-    return Columns(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return Columns(**{name: np.empty(0, dtype=np.int32) for name in INTEGER_COLUMNS})  # type: ignore[arg-type]
+    names = parts[0].present()
+    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    return Columns(**columns)
 
 
 def _sort_order(rows: Columns) -> NDArray[np.intp]:

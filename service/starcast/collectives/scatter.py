@@ -5,19 +5,18 @@ of the root are, and Rule 5 takes as many steps as the largest subtree has messa
 applies both rules to any tree.
 """
 
-from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast import trees
-from starcast.collectives.algorithm import MESSAGES, Algorithm, Arguments, Refusal
+from starcast.catalogue.entries import Argument
+from starcast.collectives.algorithm import Arguments, Messages, Refusal, algorithm
 from starcast.collectives.injection_order import Units, order_furthest_first
 from starcast.collectives.model import Schedule, build_schedule
 from starcast.collectives.rows import route_units
 from starcast.errors import InputError
-from starcast.registry import Argument
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 from starcast.trees import Forest
@@ -147,26 +146,6 @@ def balanced_forest(topology: Topology, messages: int) -> Forest:
     return Forest(topology, rows)
 
 
-def _builder(name: str, forest_of: Callable[[Topology, int], Forest]) -> Callable[..., Schedule]:
-    """Return the builder of an algorithm; topology and messages determine its forest."""
-
-    def build(topology: Topology, root: int, ports: Ports, messages: int) -> Schedule:
-        schedule = build_scatter(
-            forest_of(topology, messages),
-            ports,
-            messages,
-            algorithm=name,
-            arguments={"messages": messages},
-        )
-        return schedule.translate(root)
-
-    return build
-
-
-def _construction(name: str) -> Callable[[Topology, int], Forest]:
-    return lambda topology, _messages: trees.forest(topology, name)
-
-
 def count_rows(topology: Topology, arguments: Arguments) -> int:
     """Return M t_n: each of M messages crosses every link of a shortest path to its destination."""
     return int(arguments.get("messages", 1)) * topology.distance_sum
@@ -192,32 +171,58 @@ def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
 #: (docs/definitions/fragopoulou-akl.md, pitfall 18).
 SMALLEST_BALANCED = 3
 #: A node of a necklace of period p has (n-1)/p paths that share its messages.
-MULTIPLE_MESSAGES = Argument(
-    "messages", "unit messages, M, a multiple of n-1", default=lambda topology: topology.degree
-)
+MultipleMessages = Annotated[
+    int,
+    Argument(
+        "messages", "unit messages, M, a multiple of n-1", default=lambda topology: topology.degree
+    ),
+]
 
-ALGORITHMS = (
-    Algorithm(
-        "scatter", "balanced", ("star",), ("all",), (MESSAGES,),
-        "Fragopoulou & Akl 1993, section 5.1, Rule 5",
-        _builder("balanced", balanced_forest), count_rows, _balanced_construction,
-    ),
-    Algorithm(
-        "scatter", "near-balanced", ("star",), ("all",), (MESSAGES,),
-        "Fragopoulou & Akl 1993, Def. 13, Rule 5",
-        _builder("near-balanced", _construction("near-balanced")), count_rows,
-        lambda *_: "near-balanced",
-    ),
-    Algorithm(
-        "scatter", "perfectly-balanced", ("star",), ("all",), (MULTIPLE_MESSAGES,),
-        "Fragopoulou & Akl 1993, Def. 15, Rule 5",
-        _builder("perfectly-balanced", _construction("perfectly-balanced")), count_rows,
-        lambda *_: "perfectly-balanced", smallest=SMALLEST_BALANCED, refusal=refuse_uneven,
-    ),
-    Algorithm(
-        "scatter", "one-port", ("star",), ("one",), (MESSAGES,),
-        "Fragopoulou & Akl 1993, section 6, Rule 8",
-        _builder("one-port", _construction("near-balanced")), count_rows,
-        lambda *_: "near-balanced",
-    ),
+
+@algorithm(
+    "scatter", "balanced", families=["star"], source="Fragopoulou & Akl 1993, section 5.1, Rule 5",
+    rows=count_rows, forest_construction=_balanced_construction,
 )  # fmt: skip
+def _scatter_balanced(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:
+    return _scatter("balanced", balanced_forest(topology, messages), root, ports, messages)
+
+
+@algorithm(
+    "scatter", "near-balanced", families=["star"], source="Fragopoulou & Akl 1993, Def. 13, Rule 5",
+    rows=count_rows, forest_construction=lambda *_: "near-balanced",
+)  # fmt: skip
+def _scatter_near_balanced(
+    topology: Topology, root: int, ports: Ports, messages: Messages
+) -> Schedule:
+    forest = trees.forest(topology, "near-balanced")
+    return _scatter("near-balanced", forest, root, ports, messages)
+
+
+@algorithm(
+    "scatter", "perfectly-balanced", families=["star"],
+    source="Fragopoulou & Akl 1993, Def. 15, Rule 5", smallest=SMALLEST_BALANCED, rows=count_rows,
+    forest_construction=lambda *_: "perfectly-balanced", refusal=refuse_uneven,
+)  # fmt: skip
+def _scatter_perfectly_balanced(
+    topology: Topology, root: int, ports: Ports, messages: MultipleMessages
+) -> Schedule:
+    forest = trees.forest(topology, "perfectly-balanced")
+    return _scatter("perfectly-balanced", forest, root, ports, messages)
+
+
+@algorithm(
+    "scatter", "one-port", families=["star"], ports=["one"],
+    source="Fragopoulou & Akl 1993, section 6, Rule 8", rows=count_rows,
+    forest_construction=lambda *_: "near-balanced",
+)  # fmt: skip
+def _scatter_one_port(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:
+    forest = trees.forest(topology, "near-balanced")
+    return _scatter("one-port", forest, root, ports, messages)
+
+
+def _scatter(name: str, forest: Forest, root: int, ports: Ports, messages: int) -> Schedule:
+    """Return the scatter along the forest of the identity, translated to the root."""
+    schedule = build_scatter(
+        forest, ports, messages, algorithm=name, arguments={"messages": messages}
+    )
+    return schedule.translate(root)

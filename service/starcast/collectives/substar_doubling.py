@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.algorithm import algorithm
 from starcast.collectives.broadcast import build_rounds
 from starcast.collectives.model import Schedule
 from starcast.support.vocabulary import Ports
@@ -147,6 +147,7 @@ def _replace_by_sender(nodes: _Integers, centre: int, n: int, own: int) -> _Inte
     return number
 
 
+@algorithm("broadcast", NAME, families=["nk-star"], ports=["one"], source="starcast: records")
 def _build(topology: Topology, root: int, ports: Ports) -> Schedule:  # noqa: ARG001 - one-port only
     informer, rounds = _broadcast_rounds(topology)
     parent_port = np.zeros(topology.nodes, dtype=np.uint8)
@@ -154,12 +155,3 @@ def _build(topology: Topology, root: int, ports: Ports) -> Schedule:  # noqa: AR
         parent_port[topology.neighbours(port) == informer] = port
     parent_port[0] = 0
     return build_rounds(topology, parent_port, rounds, root, NAME)
-
-
-ALGORITHMS = (
-    Algorithm(
-        "broadcast", NAME, ("nk-star",), ("one",), (), "starcast: records", _build,
-        rows=lambda topology, _: topology.nodes - 1,
-        forest_construction=lambda *_: None,
-    ),
-)  # fmt: skip

@@ -5,7 +5,7 @@ looked up again.
 """
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,17 +61,22 @@ def translate_rows(
 def expand_rows(topology: Topology, rows: Columns, root: int, numbering: UnitNumbering) -> Columns:
     """Return the rows of all sources; the units of source q are numbered from ``q * units``."""
     count = len(rows.step)
-    expanded = Columns(*(np.empty(count * topology.nodes, dtype=np.int32) for _ in Columns._fields))
+    expanded = rows.apply(lambda column: np.empty(count * topology.nodes, _wide(column.dtype)))
     to_identity = np.argsort(topology.translation(root))
     table = None if topology.translation_keeps_ports else topology.table()
     for source in range(topology.nodes):
         image = topology.translation(source)[to_identity]
         part = slice(source * count, (source + 1) * count)
         images = translate_rows(topology, rows, image, numbering, table)
-        for column, values in zip(expanded, images, strict=True):
-            column[part] = values
+        for name, column in expanded.present().items():
+            column[part] = getattr(images, name)
         expanded.unit[part] += source * numbering.units
     return expanded
+
+
+def _wide(dtype: np.dtype[Any]) -> type[np.generic]:
+    """Return the dtype of an expanded column: units of all sources need more than uint8."""
+    return np.bool_ if dtype == np.bool_ else np.int32
 
 
 def ports_between(

@@ -11,6 +11,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from starcast.catalogue.entries import FAMILIES
 from starcast.collectives import Schedule
 from starcast.database import models
 from starcast.database.bulk_copy import copy_rows
@@ -18,7 +19,6 @@ from starcast.errors import NotFoundError, RejectedError
 from starcast.simulator.step_profile import COLUMNS, Profile, profile
 from starcast.support.text import pluralize
 from starcast.topologies import Topology, as_topology
-from starcast.topologies.families import find_family
 from starcast.trees import Forest
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _TREE_COLUMNS = ("forest", "number", "height", "leaves", "size", "parent_port")
 
 def save_topology(session: Session, topology: Topology) -> None:
     """Store a topology's counts; an earlier row of the same topology is replaced."""
-    noun = find_family(topology.family).noun
+    noun = FAMILIES[topology.family].noun
     family = insert(models.Family).values(name=topology.family, noun=noun)
     session.execute(family.on_conflict_do_nothing())
     session.merge(
@@ -56,6 +56,7 @@ def save_forest(session: Session, forest: Forest) -> None:
         RejectedError: the checker rejects the forest; nothing is stored.
     """
     forest.verify()
+    # COPY below can only insert rows, so earlier ones are deleted first.
     drop_forest_trees(session, forest.id)
     session.merge(
         models.Forest(
@@ -150,6 +151,7 @@ def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation"
         )
     )
     session.flush()
+    # COPY can only insert rows, so earlier ones are deleted first.
     session.execute(delete(models.ScheduleStep).where(models.ScheduleStep.schedule == schedule.id))
     _copy_schedule_steps(session, schedule.id, profile(simulation))
 

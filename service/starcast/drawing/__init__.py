@@ -1,19 +1,16 @@
-"""Pictures: topologies, trees, forests, schedules, and what a query names of a topology.
+"""Pictures: topologies, forests, schedules, and the part of a topology that a query names.
 
 All are SVG documents that follow the dark mode of a page and fit a narrow one; `convert` turns them
-into PNG and PDF.
+into PNG and PDF. Every picture is a `Scene`, which `starcast.drawing.svg` writes.
 """
 
 from starcast.drawing.display import represent
 from starcast.drawing.files import convert
-from starcast.drawing.forest import draw_forest
-from starcast.drawing.forest_on_network import draw_load, draw_trees
-from starcast.drawing.picture import Link, Picture, sketch
-from starcast.drawing.schedule import draw_schedule
-from starcast.drawing.schedule_steps import animate_schedule, draw_steps
-from starcast.drawing.svg import COLOURS, READABLE, style
-from starcast.drawing.topology import draw_topology
-from starcast.drawing.tree import draw
+from starcast.drawing.forests import draw_forest, draw_load, draw_tree, draw_trees
+from starcast.drawing.networks import draw_topology
+from starcast.drawing.scene import COLOURS, READABLE, style
+from starcast.drawing.schedules import animate_schedule, draw_schedule, draw_steps
+from starcast.drawing.subgraphs import Link, Subgraph, draw_subgraph
 from starcast.support.vocabulary import Layout
 
 __all__ = [
@@ -21,17 +18,17 @@ __all__ = [
     "READABLE",
     "Layout",
     "Link",
-    "Picture",
+    "Subgraph",
     "animate_schedule",
     "convert",
-    "draw",
     "draw_forest",
     "draw_load",
     "draw_schedule",
     "draw_steps",
+    "draw_subgraph",
     "draw_topology",
+    "draw_tree",
     "draw_trees",
     "represent",
-    "sketch",
     "style",
 ]

@@ -1,13 +1,14 @@
 """Representations of topologies, forests and schedules: pictures, or tables of large ones."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from starcast.collectives import Schedule
-from starcast.drawing.forest import MOST_NODES, draw_forest
-from starcast.drawing.schedule import MOST_STEPS, draw_schedule
-from starcast.drawing.svg import READABLE
-from starcast.drawing.topology import draw_topology
-from starcast.errors import StarcastError
+from starcast.drawing.forests import draw_forest
+from starcast.drawing.networks import draw_topology
+from starcast.drawing.schedules import draw_schedule
+from starcast.errors import RejectedError, StarcastError
 from starcast.support.display import Form
 from starcast.support.table import Table, properties
 from starcast.topologies import Topology
@@ -25,54 +26,23 @@ def represent(thing: object, form: Form) -> str | None:
         An SVG document or an HTML fragment; None if the object is shown in the other form, or if it
         cannot be shown, such as an array that is not a forest: notebooks then print it as text.
     """
-    try:
-        if form == "svg":
-            return _draw(thing) if _is_drawable(thing) else None
-        return None if _is_drawable(thing) else _summarize(thing).html()
-    except StarcastError:
+    renderers = [
+        (draw, summarize) for kind, draw, summarize in _RENDERERS if isinstance(thing, kind)
+    ]
+    if not renderers:
         return None
+    draw, summarize = renderers[0]
+    try:
+        picture = draw(thing)
+    except RejectedError:
+        return None
+    except StarcastError:
+        return None if form == "svg" else summarize(thing).html()
+    return picture if form == "svg" else None
 
 
-def _is_drawable(thing: object) -> bool:
-    match thing:
-        case Topology():
-            return thing.nodes <= READABLE
-        case Forest():
-            return thing.trees * thing.topology.nodes <= MOST_NODES
-        case Schedule():
-            return 0 < thing.steps <= MOST_STEPS
-    return False
-
-
-def _draw(thing: object) -> str | None:
-    match thing:
-        case Topology():
-            return draw_topology(thing)
-        case Forest():
-            return draw_forest(thing)
-        case Schedule():
-            return draw_schedule(thing)
-    return None
-
-
-def _summarize(thing: object) -> Table:
-    match thing:
-        case Topology():
-            return _with_title(thing, _describe_topology(thing))
-        case Forest():
-            return _list_trees(thing)
-        case Schedule():
-            return _with_title(thing, _describe_schedule(thing))
-    return Table((), [])
-
-
-def _with_title(thing: object, values: dict[str, Any]) -> Table:
-    table = properties(values)
-    return Table(table.columns, table.rows, repr(thing))
-
-
-def _describe_topology(topology: Topology) -> dict[str, Any]:
-    return {
+def _describe_topology(topology: Topology) -> Table:
+    values = {
         "spec": topology.spec,
         "nodes": topology.nodes,
         "links": topology.links,
@@ -80,31 +50,34 @@ def _describe_topology(topology: Topology) -> dict[str, Any]:
         "diameter": topology.diameter,
         "mean distance": float(topology.mean_distance),
     }
+    return replace(properties(values), note=repr(topology))
 
 
 def _list_trees(forest: Forest) -> Table:
-    profiles = forest.level_profile().tolist()
-    rows = [
-        {"tree": tree, "nodes": size, "height": height, "leaves": leaves, "levels": levels}
-        for tree, (size, height, leaves, levels) in enumerate(
-            zip(
-                forest.sizes.tolist(),
-                forest.heights.tolist(),
-                forest.leaves.tolist(),
-                profiles,
-                strict=True,
-            )
-        )
-    ]
-    note = f"{forest!r}, congestion {forest.congestion}"
-    return Table.of(rows, ("tree", "nodes", "height", "leaves", "levels"), note)
+    columns = {
+        "tree": range(forest.trees),
+        "nodes": forest.sizes.tolist(),
+        "height": forest.heights.tolist(),
+        "leaves": forest.leaves.tolist(),
+        "levels": forest.level_profile().tolist(),
+    }
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return Table.of(rows, columns, f"{forest!r}, congestion {forest.congestion}")
 
 
-def _describe_schedule(schedule: Schedule) -> dict[str, Any]:
-    return {
+def _describe_schedule(schedule: Schedule) -> Table:
+    values = {
         "id": schedule.id,
         "steps": schedule.steps,
         "rows": len(schedule),
         "units": schedule.units,
         "symmetric": schedule.symmetric,
     }
+    return replace(properties(values), note=repr(schedule))
+
+
+_RENDERERS: tuple[tuple[type, Callable[[Any], str], Callable[[Any], Table]], ...] = (
+    (Topology, draw_topology, _describe_topology),
+    (Forest, draw_forest, _list_trees),
+    (Schedule, draw_schedule, _describe_schedule),
+)

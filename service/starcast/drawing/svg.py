@@ -1,22 +1,21 @@
-"""The elements of a drawing: colours of the ports, head, legend, lines and boxes.
+"""Scenes as SVG documents, which follow the dark mode of a page and fit a narrow one."""
 
-The colours are those of Okabe and Ito, which people with the common kinds of colour blindness can
-distinguish; from the eighth port on they are repeated with dashes. Every node and every line shows
-its name when a pointer is over it.
-"""
-
-from collections.abc import Collection
-from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
-from starcast.topologies import Topology
+from starcast.drawing.scene import (
+    CHARACTER,
+    FAINT,
+    INK,
+    LINE,
+    PAPER,
+    Node,
+    Panel,
+    Scene,
+    Stroke,
+    port_noun,
+    style,
+)
 
-#: The greatest number of nodes in a readable drawing; S5 has 120.
-READABLE = 128
-
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000")
-_DASHES = ("", "6 3", "2 2")
-INK, FAINT, PAPER = "#222222", "#8A8A8A", "#FFFFFF"
 #: Colours of a dark page, by those of a light one; all other colours are legible on both.
 _DARK = {
     PAPER: "#12161C",
@@ -24,47 +23,69 @@ _DARK = {
     FAINT: "#A3ADBA",
     "#000000": "#E6E9EE",
     "#0072B2": "#58A6E0",
-    "#D0D7DE": "#343D49",
+    LINE: "#343D49",
     "#EEEEEE": "#2A323C",
     "#F3F3F3": "#1B212A",
 }
-
-CHARACTER = 7.3  # width in the labels' font, 12 pixels high
-BOX_HEIGHT = 18.0
-GAP = 10.0  # between two boxes
-MARGIN = 24.0
-HEAD = 78.0  # title, subtitle, legend
-LEVELS = 34.0  # width of the column of level numbers
-
 _FONT = "'DejaVu Sans Mono', Menlo, Consolas, monospace"
+
+_MARGIN = 24.0
+_HEAD, _LINE, _LEGEND = 38.0, 18.0, 22.0  # title with the space below the head; a line; the legend
+_CAPTION, _BETWEEN = 20.0, 26.0  # the line above a panel; between two panels
+_LEVELS = 34.0  # width of the column of level numbers
+_WIDEST = 1_000.0  # panels are wrapped into rows of this width
 _WORD, _SAMPLE = 80.0, 58.0  # widths in the legend: its title, and each port
+_SECONDS = 1.2  # of a step of an animation
 
 
-class Place(NamedTuple):
-    """A point of the drawing, in pixels from the upper left corner."""
+def render(scene: Scene) -> str:
+    """Return a scene as an SVG document, one line per element."""
+    corners, width, height = _arrange(scene)
+    column = _LEVELS if any(panel.levels for panel in scene.panels) else 0.0
+    inside = max(column + width, _head_width(scene))
+    head = _HEAD + _LINE * len(scene.lines) + (_LEGEND if scene.ports else 0.0)
+    svg = _document(scene.title, inside + 2 * _MARGIN, head + height + 2 * _MARGIN)
+    _draw_head(svg, scene)
+    first = complex(_MARGIN + column + (inside - column - width) / 2, _MARGIN + head)
+    if scene.animated:
+        svg.append(_animation(len(scene.panels) - 1))
+    for number, (panel, corner) in enumerate(zip(scene.panels, corners, strict=True)):
+        parent = svg
+        if scene.animated and number:
+            parent = _element(svg, "g", style=f"animation-delay:{_SECONDS * (number - 1):.1f}s")
+            parent.set("class", "step last" if panel is scene.panels[-1] else "step")
+        _draw_panel(parent, panel, first + corner, inside + _MARGIN)
+    ET.indent(svg, " ")
+    return ET.tostring(svg, encoding="unicode") + "\n"
 
-    x: float
-    y: float
+
+def _arrange(scene: Scene) -> tuple[list[complex], float, float]:
+    """Return the upper left corner of each panel, and the size of all together."""
+    caption = _CAPTION if any(panel.caption for panel in scene.panels) else 0.0
+    corners = []
+    x = y = width = bottom = 0.0
+    for panel in scene.panels:
+        if x and not scene.animated and x + panel.width > _WIDEST:
+            x, y = 0.0, bottom + _BETWEEN
+        corners.append(complex(x, y + caption))
+        width = max(width, x + panel.width)
+        bottom = max(bottom, y + caption + panel.height)
+        x += 0.0 if scene.animated else panel.width + _BETWEEN
+    return corners, width, bottom
 
 
-def style(topology: Topology, port: int) -> tuple[str, str]:
-    """Return the colour of a port and its dash pattern, "" for none."""
-    number = topology.ports.index(port)
-    return COLOURS[number % len(COLOURS)], _DASHES[number // len(COLOURS) % len(_DASHES)]
-
-
-def document(title: str, width: float, height: float) -> ET.Element:
-    """Return an empty drawing with a title, of a size in pixels."""
-    box = " ".join(["0 0", *(_number(value) for value in (width, height))])
-    svg = element(
+def _document(title: str, width: float, height: float) -> ET.Element:
+    """Return an empty document with a title, of a size in pixels."""
+    box = " ".join(["0 0", *map(_number, (width, height))])
+    svg = _element(
         None, "svg", xmlns="http://www.w3.org/2000/svg", width=width, height=height, viewBox=box
     )
     svg.set("role", "img")
     svg.set("class", "starcast")
     svg.set("font-family", _FONT)
-    element(svg, "title").text = title
-    element(svg, "style").text = _style()
-    element(svg, "rect", width=width, height=height, fill=PAPER)
+    _element(svg, "title").text = title
+    _element(svg, "style").text = _style()
+    _element(svg, "rect", width=width, height=height, fill=PAPER)
     return svg
 
 
@@ -79,108 +100,129 @@ def _style() -> str:
     return f"{fit} @media screen and (prefers-color-scheme: dark) {{ {' '.join(rules)} }}"
 
 
-def text_of(svg: ET.Element) -> str:
-    """Return the document as text, one line per element."""
-    ET.indent(svg, " ")
-    return ET.tostring(svg, encoding="unicode") + "\n"
-
-
-def head(svg: ET.Element, title: str, *lines: str) -> None:
-    """Write the title, and lines below it."""
-    y = MARGIN + 14
-    element(svg, "text", x=MARGIN, y=y, font_size=15, font_weight="bold", fill=INK).text = title
-    for number, line in enumerate(lines):
-        y = MARGIN + 34 + 18 * number
-        element(svg, "text", x=MARGIN, y=y, font_size=12, fill=INK).text = line
-
-
-def head_width(title: str, *lines: str) -> float:
-    """Return the width that `head` needs."""
-    return max(1.25 * CHARACTER * len(title), *(CHARACTER * len(line) for line in lines), 0.0)
-
-
-def legend(
-    svg: ET.Element, topology: Topology, ports: Collection[int], y: float = MARGIN + 56
-) -> None:
-    """Write the ports that occur, with their colours."""
-    word = "port" if topology.family == "nk-star" else "dimension"
-    element(svg, "text", x=MARGIN, y=y + 4, font_size=12, fill=INK).text = word
-    for number, port in enumerate(port for port in topology.ports if port in ports):
-        x = MARGIN + _WORD + number * _SAMPLE
-        line(svg, Place(x, y), Place(x + 24, y), *style(topology, port))
-        element(svg, "text", x=x + 30, y=y + 4, font_size=12, fill=INK).text = str(port)
-
-
-def legend_width(ports: Collection[int]) -> float:
-    """Return the width that `legend` needs."""
-    return _WORD + _SAMPLE * len(ports)
-
-
-def line(svg: ET.Element, start: Place, end: Place, colour: str, dashes: str) -> ET.Element:
-    """Draw a line of two pixels, and return it."""
-    stroke = element(
-        svg, "line", x1=start.x, y1=start.y, x2=end.x, y2=end.y, stroke=colour, stroke_width=2
+def _animation(steps: int) -> ET.Element:
+    style = ET.Element("style")
+    share = 100 / steps
+    style.text = (
+        f".step {{ opacity: 0; animation: show {steps * _SECONDS:.1f}s infinite step-end; }} "
+        f"@keyframes show {{ 0% {{ opacity: 1; }} {share:.3f}% {{ opacity: 0; }} }} "
+        "@media (prefers-reduced-motion: reduce) { .step { animation: none; } "
+        ".last { opacity: 1; } }"
     )
-    if dashes:
-        stroke.set("stroke-dasharray", dashes)
-    return stroke
+    return style
 
 
-def rows(svg: ET.Element, numbers: dict[float, int], width: float) -> None:
-    """Draw a faint line and a number for every level, by the vertical position of its row."""
-    for y, level in numbers.items():
-        element(
-            svg,
-            "line",
-            x1=MARGIN + 22,
-            y1=y,
-            x2=width - MARGIN,
-            y2=y,
-            stroke="#EEEEEE",
-            stroke_width=1,
-        )
-        element(
-            svg, "text", x=MARGIN + 16, y=y + 4, font_size=11, fill=FAINT, text_anchor="end"
-        ).text = str(level)
+def _draw_head(svg: ET.Element, scene: Scene) -> None:
+    """Write the title, the lines below it, and the legend."""
+    title = _text(svg, scene.title, complex(_MARGIN, _MARGIN + 14), font_size=15)
+    title.set("font-weight", "bold")
+    for number, line in enumerate(scene.lines):
+        _text(svg, line, complex(_MARGIN, _MARGIN + 34 + _LINE * number))
+    if not scene.ports:
+        return
+    y = _MARGIN + _HEAD + _LINE * len(scene.lines)
+    _text(svg, port_noun(scene.topology), complex(_MARGIN, y + 4))
+    for number, port in enumerate(port for port in scene.topology.ports if port in scene.ports):
+        start = complex(_MARGIN + _WORD + number * _SAMPLE, y)
+        colour, dashes = style(scene.topology, port)
+        _draw_stroke(svg, Stroke([(start, start + 24)], colour, dashes=dashes), 0j)
+        _text(svg, str(port), start + 30 + 4j)
 
 
-def box(svg: ET.Element, place: Place, label: str, *, dark: bool, faint: bool) -> None:
-    """Draw the box of a node around a place, dark for a root or source, faint for minor nodes."""
-    width = CHARACTER * len(label) + 8
-    light = "#F3F3F3" if faint else "#FFFFFF"
-    edges = {
-        "x": place.x - width / 2,
-        "y": place.y - BOX_HEIGHT / 2,
-        "width": width,
-        "height": BOX_HEIGHT,
-        "rx": 4,
-    }
-    element(
-        svg,
-        "rect",
-        **edges,
-        fill=INK if dark else light,
-        stroke=FAINT if faint and not dark else INK,
-        stroke_width=1,
-    )
-    colour = "#FFFFFF" if dark else INK
-    element(
-        svg, "text", x=place.x, y=place.y + 4.2, font_size=12, fill=colour, text_anchor="middle"
-    ).text = label
+def _head_width(scene: Scene) -> float:
+    lines = (CHARACTER * len(line) for line in scene.lines)
+    legend = _WORD + _SAMPLE * len(scene.ports) if scene.ports else 0.0
+    return max(1.25 * CHARACTER * len(scene.title), legend, *lines)
 
 
-def box_width(topology: Topology) -> float:
-    """Return the width of the box of a node."""
-    return CHARACTER * len(topology.label(0)) + 8
+def _draw_panel(parent: ET.Element, panel: Panel, corner: complex, right: float) -> None:
+    """Draw a panel; the lines of its levels end at ``right``."""
+    if panel.caption:
+        caption = _text(parent, panel.caption, corner - 8j, panel.colour)
+        caption.set("font-weight", "bold")
+    for row, level in panel.levels.items():
+        y = row + corner.imag
+        ends = {"x1": _MARGIN + 22, "y1": y, "x2": right, "y2": y}
+        _element(parent, "line", **ends, stroke="#EEEEEE", stroke_width=1)
+        number = _text(parent, str(level), complex(_MARGIN + 16, y + 4), FAINT, font_size=11)
+        number.set("text-anchor", "end")
+    for stroke in panel.strokes:
+        _draw_stroke(parent, stroke, corner)
+    for node in panel.nodes:
+        _draw_node(parent, node, corner)
 
 
-def element(parent: ET.Element | None, tag: str, **attributes: float | str) -> ET.Element:
+def _draw_stroke(parent: ET.Element, stroke: Stroke, corner: complex) -> None:
+    group = _element(parent, "g", stroke=stroke.colour, fill="none", stroke_width=stroke.width)
+    if stroke.opacity < 1:
+        group.set("opacity", f"{stroke.opacity:g}")
+    if stroke.title:
+        _element(group, "title").text = stroke.title
+    curves = [tuple(corner + point for point in curve) for curve in stroke.curves]
+    head = ""
+    if stroke.arrow:
+        *before, tip = curves[-1]
+        size = 3 + 2 * stroke.width
+        along = size * (tip - before[-1]) / (abs(tip - before[-1]) or 1.0)
+        neck = tip - along
+        curves[-1] = (*before, neck)
+        head = " ".join(map(_point, (tip, neck + along * 0.5j, neck - along * 0.5j)))
+    path = _element(group, "path", d=" ".join(map(_path, curves)))
+    if stroke.dashes:
+        path.set("stroke-dasharray", stroke.dashes)
+    if head:
+        _element(group, "polygon", points=head, fill=stroke.colour, stroke="none")
+
+
+def _path(curve: tuple[complex, ...]) -> str:
+    start, *others = map(_point, curve)
+    return f"M{start} {'Q' if len(others) > 1 else 'L'}{' '.join(others)}"
+
+
+def _draw_node(parent: ET.Element, node: Node, corner: complex) -> None:
+    center = node.center + corner
+    if node.opacity < 1:  # the strokes below would be seen
+        _draw_shape(parent, node, center, fill=PAPER)
+    if node.fill != "none":
+        paint: dict[str, float | str] = {"fill": node.fill, "stroke": node.outline}
+        shape = _draw_shape(parent, node, center, **paint, stroke_width=node.outline_width)
+        if node.opacity < 1:
+            shape.set("fill-opacity", f"{node.opacity:.2f}")
+        if title := node.title or (node.label if node.radius else ""):
+            _element(shape, "title").text = title
+    if not node.radius:
+        _text(parent, node.label, center + 4.2j, node.ink).set("text-anchor", "middle")
+
+
+def _draw_shape(
+    parent: ET.Element, node: Node, center: complex, **paint: float | str
+) -> ET.Element:
+    if node.radius:
+        return _element(parent, "circle", cx=center.real, cy=center.imag, r=node.radius, **paint)
+    start, size = center - node.half, 2 * node.half
+    box = {"x": start.real, "y": start.imag, "width": size.real, "height": size.imag}
+    return _element(parent, "rect", **box, rx=4, **paint)
+
+
+def _text(
+    parent: ET.Element, text: str, at: complex, colour: str = INK, font_size: int = 12
+) -> ET.Element:
+    element = _element(parent, "text", x=at.real, y=at.imag, font_size=font_size, fill=colour)
+    element.text = text
+    return element
+
+
+def _element(parent: ET.Element | None, tag: str, **attributes: float | str) -> ET.Element:
     """Add an element with attributes, whose names have ``_`` for ``-``, and return it."""
     values = {
         name.replace("_", "-"): value if isinstance(value, str) else _number(value)
         for name, value in attributes.items()
     }
     return ET.Element(tag, values) if parent is None else ET.SubElement(parent, tag, values)
+
+
+def _point(position: complex) -> str:
+    return f"{position.real:.1f},{position.imag:.1f}"
 
 
 def _number(value: float) -> str:

@@ -14,12 +14,12 @@ from typing import Annotated, Any, Literal, Self, overload
 
 import pydantic
 
+from starcast.catalogue.origin import find_changed
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.experiments.design import Design, check_name
 from starcast.experiments.figures import check_figures
 from starcast.experiments.point import Point
 from starcast.experiments.run_records import MOST_KEYS, Moment, RunRecord, StrictRecord
-from starcast.plugins import find_changed
 from starcast.support.limited import MB, read_bytes
 from starcast.support.limited_json import JsonCursor
 

@@ -8,13 +8,13 @@ from fractions import Fraction
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
+from starcast.catalogue.origin import require_plugins
 from starcast.database import models, repository
 from starcast.database.sessions import session
 from starcast.experiments.design import describe_missing
 from starcast.experiments.execution import count_processes, execute_all, price_run
 from starcast.experiments.grid import group_by_structure
 from starcast.experiments.point import Point
-from starcast.plugins import require_plugins
 from starcast.simulator.step_profile import COLUMNS
 from starcast.support.progress import Reporter
 
@@ -62,8 +62,9 @@ def reproduce(
         engine: a database with a checked schema.
         name: the name of an experiment, or the number of a run.
         reporter: receives the progress, and how many runs of the experiment are missing.
-        jobs: as in `starcast.experiments.running.run_experiment`.
-        executor: as there.
+        jobs: the number of processes; by default one per core, or only this process if the work is
+            small.
+        executor: executes the points instead of processes on this machine.
 
     Returns:
         The repetitions in the order in which the runs were stored.
@@ -96,6 +97,7 @@ def _repeat(
     engine: Engine, runs: Sequence[models.Run], jobs: int | None, executor: Executor | None
 ) -> Iterator[Repetition]:
     stored = {Point.of(run): run for run in runs}
+    # Points of the same structure share an execution.
     groups = {group[0]: group for group in group_by_structure(stored)}
     first_points = list(groups)
     count = count_processes(first_points, jobs)

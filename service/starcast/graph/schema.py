@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 #: Version of the schema, stored in `STORE`. Increase it with every change that an older or a newer
 #: starcast cannot read; 2 renamed Topology.name to spec and SEND.payload to unit, 3 added
-#: Topology.reverse_ports.
-VERSION = 3
+#: Topology.reverse_ports, 4 gave families that are not of the papers other keys, 5 added
+#: SEND.combine.
+VERSION = 5
 
 #: Ranks are at most 12! - 1 < 2^29. Keys stay below 2^53, so that JSON and JavaScript are exact.
 RANK_BITS = 32
@@ -217,7 +218,7 @@ TOPOLOGY = Label(
     "a topology whose nodes and links are stored",
     (
         _string("spec", "its name, such as S5"),
-        _string("family", "star, nk-star or hypercube"),
+        _string("family", "name of its family, such as star"),
         _integer("n", "its first size parameter"),
         _integer("k", "its second size parameter, in S_n,k", always=False),
         _integer("nodes", "number of nodes"),
@@ -318,6 +319,10 @@ SEND = Relationship(
         _integer("tree", "number of the tree along which the unit travels, from 0"),
         _integer("port", "the sender's port"),
         _integer("unit", "number of the unit, from 0"),
+        _integer(
+            "combine",
+            "1 if the receiver adds the unit to its partial sum, in reductions; otherwise 0",
+        ),
     ),
     "Node",
     "Node",
@@ -336,20 +341,22 @@ def statements() -> list[str]:
     return [text for element in (*LABELS, *RELATIONSHIPS) for text in element.statements()]
 
 
+#: Families whose keys have their number here; these are older than the other families.
+_NUMBERED_FAMILIES = ("star", "nk-star", "hypercube")
+
+
 def first_key(topology: "Topology") -> int:
     """Return the key of a topology's node 0; the node of rank r has the key ``first_key + r``.
 
-    The key is composed of the family, n in five bits, k in five bits and the rank: unlike a
-    counter, it is the same in every store. S_{32,k} to S_{35,k}, which exceed five bits, use keys
-    with k > 0 of the next family, the hypercubes, which have no k. The family of a plug-in has the
-    numbers 1024 to 2047 and a k that follow from its name, whichever plug-ins are loaded.
+    Unlike a counter, the key is the same in every store. Of the first families it is composed of
+    their number, n in five bits, k in five bits and the rank. S_{32,k} to S_{35,k}, which exceed
+    five bits, use keys with k > 0 of the next family, the hypercubes, which have no k. A topology
+    of another family has a number from 2^20 that follows from its spec, in 21 bits.
     """
-    from starcast.topologies.families import SHIPPED  # noqa: PLC0415 - queries need no numpy
-
-    k = topology.k or 0
-    if topology.family in SHIPPED:
-        family = SHIPPED.index(topology.family)
+    if topology.family in _NUMBERED_FAMILIES:
+        family = _NUMBERED_FAMILIES.index(topology.family)
+        number = (family << 10) + (topology.n << 5) + (topology.k or 0)
     else:
-        high, k = divmod(crc32(topology.family.encode()) >> 17, 32)
-        family = 1024 + high
-    return ((family << 10) + (topology.n << 5) + k) << RANK_BITS
+        # Python's own hash of a text differs between processes.
+        number = (1 << 20) + (crc32(topology.spec.encode()) >> 12)
+    return number << RANK_BITS

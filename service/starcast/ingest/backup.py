@@ -1,4 +1,4 @@
-"""Backup and restore of both stores: PostgreSQL by a dump, and the graph by rebuilding it."""
+"""Backup and restore of both stores: PostgreSQL from a dump, the graph by a rebuild."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import URL, Engine
 
+from starcast.catalogue.origin import PluginMissingError
 from starcast.database import backup, sessions
 from starcast.database.backup import Manifest
 from starcast.embedded.endpoints import graph_address, migration_url, store_url
@@ -16,7 +17,6 @@ from starcast.graph.connection import Graph
 from starcast.graph.reader import read_artifact_nodes
 from starcast.ingest.ingestion import RebuildRequest, empty_graph, rebuild
 from starcast.ingest.stores import open_stores
-from starcast.plugins import PluginMissingError
 from starcast.settings import Settings
 from starcast.support.progress import Reporter
 
@@ -60,6 +60,7 @@ def restore(
         UnavailableError: a server is not available.
     """
     backup.read_manifest(file)
+    # The graph is checked first, so that nothing is restored if it is in use.
     if rebuild_graph:
         with Graph.open(graph_address(settings)) as graph:
             if not replace:
@@ -70,6 +71,7 @@ def restore(
     reporter.say(f"restored and verified {manifest.rows:,} rows of {len(manifest.tables)} tables")
     if rebuild_graph:
         with open_stores(settings) as stores:
+            # The restored database has the id of the backup, which the graph does not record yet.
             if ownership.read_owner(stores.graph) is not None:
                 empty_graph(stores, reporter)
             try:

@@ -1,4 +1,4 @@
-"""The results of a lab that are more than tables: answers of queries, runs, and comparisons."""
+"""Results of operations that extend a table: answers of queries, runs, and comparisons."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class Answer(Table):
     Attributes:
         columns: the names of the columns, in order.
         rows: one dictionary per row.
-        note: says that there are more rows, and how to see them.
+        note: a sentence about omitted rows and the option that shows them; empty if complete.
         cypher: the statement that ran.
         parameters: the values of its parameters.
         more: whether the row limit cut off further rows.
@@ -48,15 +48,17 @@ class Answer(Table):
             LimitError: the picture has too many nodes.
         """
         from starcast import drawing
-        from starcast.queries.picture import build_picture
+        from starcast.queries.picture import build_subgraph
 
         if self._query is None:
             raise InputError(
                 "the answer of a free statement cannot be drawn: its columns declare no nodes",
                 hint="write it as a query file, whose header declares 'sender (node): ...'",
             )
-        picture = build_picture(self._query, self.parameters, self.rows)
-        return drawing.sketch(picture, None if layout is None else choose(Layout, layout, "layout"))
+        subgraph = build_subgraph(self._query, self.parameters, self.rows)
+        return drawing.draw_subgraph(
+            subgraph, None if layout is None else choose(Layout, layout, "layout")
+        )
 
     def readable(self) -> Table:
         """Return the rows with paths hop by hop, and with nodes by their labels."""
@@ -102,7 +104,7 @@ def _short(value: Any) -> Any:
 
 @dataclass(frozen=True, repr=False)
 class RunTable(Table):
-    """The costs of a run, each with its time / lower bound.
+    """The costs of a run, each with its gap (time / lower bound).
 
     Attributes:
         run: the run. Its number ``run.id`` is None if it was not stored.

@@ -45,9 +45,9 @@ class TracedPacket(NamedTuple):
     Attributes:
         packet: the number of the packet.
         row: the row that represents it.
-        start: when it starts.
-        end: when it ends.
-        waits_for: as in `CriticalSend`.
+        start: the start of the packet.
+        end: the end of the packet.
+        waits_for: the reason for the start time, with the values of `CriticalSend.waits_for`.
     """
 
     packet: int
@@ -81,7 +81,7 @@ def trace_steps(packets: Packets, clock: Times) -> list[TracedPacket]:
 def trace_data(
     packets: Packets, dependencies: Dependencies, execution: AsynchronousExecution
 ) -> list[TracedPacket]:
-    """Return the packets that a last packet waited for, and itself, in the order of time."""
+    """Return a chain of packets, each waiting for the one before it, up to the last to end."""
     if not len(packets):
         return []
     end = execution.end
@@ -89,9 +89,9 @@ def trace_data(
     before = {chain.name: find_previous(chain.number) for chain in packets.chains()}
     every_row = slice(0, len(packets.step))
     row_packet = np.repeat(np.arange(len(packets)), packets.units)
-    needs = dependencies.needs(every_row)
     gives = dependencies.gives(every_row)
     giver = np.full(dependencies.size, -1, dtype=np.int64)
+    # Reversed, so that of several first deliveries the first row is written last.
     first = np.flatnonzero(end[row_packet] == execution.arrival[gives])[::-1]
     giver[gives[first]] = first
     path = []
@@ -106,9 +106,10 @@ def trace_data(
                     waits_for, previous = name, candidate
                     break
             else:
-                rows = np.arange(begin, begin + int(packets.units[packet]))
-                row = int(rows[execution.arrival[needs[rows]] == start[packet]][0])
-                waits_for, previous = "unit", int(row_packet[giver[needs[row]]])
+                needs = dependencies.needs(slice(begin, begin + int(packets.units[packet])))
+                last = int(np.argmax(execution.arrival[needs.entries] == start[packet]))
+                row = begin + needs.row_of(last)
+                waits_for, previous = "unit", int(row_packet[giver[needs.entries[last]]])
         path.append(TracedPacket(packet, row, int(start[packet]), int(end[packet]), waits_for))
         if previous < 0:
             return path[::-1]

@@ -18,12 +18,13 @@ from starcast.simulator.critical_path import (
     trace_data,
     trace_steps,
 )
-from starcast.simulator.dependencies import make_dependencies
+from starcast.simulator.dependencies import SumDependencies, make_dependencies
 from starcast.simulator.faults import FaultLike
 from starcast.simulator.packets import Packets
 from starcast.simulator.postconditions import Postcondition
 from starcast.simulator.rows import Indices
 from starcast.simulator.simulation import Executed, Simulation, execute
+from starcast.simulator.sums import Sums
 from starcast.simulator.ticks import Number, Ticks, Times, exact_number
 from starcast.support.vocabulary import ExecutionModel
 from starcast.topologies import memory
@@ -120,7 +121,7 @@ def timing(
     at a time and receives one at a time, both in the order of steps. A unit that several packets
     deliver is at the receiver at the earliest of their ends.
 
-    All times are computed with integers, as multiples of the greatest time that divides both parts
+    All times are computed with integers, as multiples of the largest time that divides both parts
     of a packet's duration: int64 if they fit, else Python integers, which are about 50 times
     slower. A float is taken as the binary fraction that it is. Rows that faults drop are those that
     `starcast.simulate` drops. The rows of a symmetric schedule are executed without expanding it,
@@ -200,16 +201,23 @@ def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times
     """Return the times of a synchronous execution."""
     postcondition = executed.postcondition
     end = clock[packets.step]
-    first = None
-    if postcondition.to_all:
-        first = _make_table(postcondition, ticks)
-        place = packets.receiver * np.int64(postcondition.units) + packets.unit
-        # Of several values for one place the last one is kept: the earliest step.
-        first[place[::-1]] = end[::-1]
+    if isinstance(executed.deliveries, Sums):
+        node, _, step = _find_required(executed.deliveries)
+        first = clock[np.minimum(step, len(clock) - 1)]
+        first[step == Sums.never] = ticks.never
+        arrivals = _find_completions(executed, packets, ticks, node, first)
+    else:
+        table = None
+        if postcondition.to_all:
+            table = _make_table(postcondition, ticks)
+            place = packets.receiver * np.int64(postcondition.units) + packets.unit
+            # Of several values for one place the last one is kept: the earliest step.
+            table[place[::-1]] = end[::-1]
+        arrivals = _find_arrivals(executed, packets, ticks, end, table)
     return Timing(
         "synchronous",
         ticks.time(clock[-1]),
-        ticks.times(_find_arrivals(executed, packets, ticks, end, first)),
+        ticks.times(arrivals),
         ticks.times(_sum_link_times(packets, ticks)),
         executed.simulation,
         lambda: describe_path(packets, ticks, trace_steps(packets, clock)),
@@ -223,16 +231,44 @@ def _time_data(executed: Executed, packets: Packets, ticks: Ticks, clock: Times)
         _check_memory(executed.postcondition)
     dependencies = make_dependencies(packets, executed)
     execution = AsynchronousExecution(packets, dependencies, ticks, clock)
-    end = execution.end if packets.single else np.repeat(execution.end, packets.units)
+    if isinstance(dependencies, SumDependencies):
+        node, unit, step = _find_required(dependencies.sums)
+        first = dependencies.completes(node, unit).latest(execution.arrival)
+        first[step == Sums.never] = ticks.never
+        arrivals = _find_completions(executed, packets, ticks, node, first)
+    else:
+        end = execution.end if packets.single else np.repeat(execution.end, packets.units)
+        arrivals = _find_arrivals(executed, packets, ticks, end, execution.arrival)
     return Timing(
         "asynchronous",
         ticks.time(execution.end.max(initial=0)),
-        ticks.times(_find_arrivals(executed, packets, ticks, end, execution.arrival)),
+        ticks.times(arrivals),
         ticks.times(_sum_link_times(packets, ticks)),
         executed.simulation,
         lambda: describe_path(packets, ticks, trace_data(packets, dependencies, execution)),
         lambda: _describe_packets(packets, ticks, execution.end - execution.duration),
     )
+
+
+def _find_required(sums: Sums) -> tuple[Indices, Indices, Indices]:
+    """Return the nodes and units that a reduction must complete, and the steps that do."""
+    postcondition = sums.postcondition
+    unit = np.arange(postcondition.units)
+    if postcondition.to_all:
+        node = np.repeat(np.arange(postcondition.nodes), len(unit))
+        unit = np.tile(unit, postcondition.nodes)
+    else:
+        node = postcondition.destination(unit)
+    return node, unit, sums.complete(node, unit)
+
+
+def _find_completions(
+    executed: Executed, packets: Packets, ticks: Ticks, node: Indices, first: Times
+) -> Times:
+    """Return when each node has all of its complete units, ``[nodes]``, in ticks."""
+    arrivals = ticks.full(executed.postcondition.nodes, 0)
+    np.maximum.at(arrivals, node, first)
+    return _represent_all(arrivals, executed, packets, ticks)
 
 
 def _describe_packets(packets: Packets, ticks: Ticks, start: Times) -> PacketTimes:
@@ -284,6 +320,12 @@ def _find_arrivals(
         delivery[units[source == destination[units]]] = 0
         arrivals = ticks.full(postcondition.nodes, 0)
         np.maximum.at(arrivals, destination[units], delivery[units])
+    return _represent_all(arrivals, executed, packets, ticks)
+
+
+def _represent_all(arrivals: Times, executed: Executed, packets: Packets, ticks: Ticks) -> Times:
+    """Return the arrivals of all sources together, without those of dead nodes."""
+    alive = executed.alive
     if packets.symmetric:  # every node receives from other sources what they receive from this one
         arrivals[:] = arrivals.max(initial=0)
     if alive is not None:

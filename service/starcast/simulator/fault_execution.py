@@ -1,4 +1,4 @@
-"""Execution under faults, step by step: rows whose link is down or unit is missing are dropped."""
+"""Execution under faults, step by step: rows without a working link or their unit are dropped."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -11,12 +11,13 @@ from starcast.simulator.links import Links
 from starcast.simulator.ownership import Held, Places, initial_ownership, make_places
 from starcast.simulator.postconditions import Postcondition, derive_postcondition
 from starcast.simulator.rows import Indices, Mask, Rows, repeats_previous
+from starcast.simulator.sums import Sums
 
 
 def execute_under_faults(
     rows: Rows, postcondition: Postcondition, outages: Outages, attempted: Mask | None = None
-) -> tuple[Mask, Held]:
-    """Return the rows that are executed, bool ``[rows]``, and the final ownership of units.
+) -> tuple[Mask, Held, Sums | None]:
+    """Return the rows that are executed, bool ``[rows]``, the final ownership of units, and sums.
 
     Args:
         rows: rows with valid addresses.
@@ -27,13 +28,16 @@ def execute_under_faults(
     possible = _find_links_up(rows, outages)
     if attempted is not None:
         possible &= attempted
+    if postcondition.reduces:
+        sums = Sums(postcondition, rows, len(rows), outages, possible)
+        return sums.executed, sums.held_after(len(rows)), sums
     places = make_places(postcondition, rows, len(rows))
     held = initial_ownership(postcondition, places)
     executed = np.zeros(len(rows), dtype=bool)
     for batch in rows.batches(len(rows)):
         selected = np.flatnonzero(possible[batch]) + batch.start
         executed[selected] = _execute_batch(rows, selected, places, held)
-    return executed, lambda node, unit: held[places.of(node, unit)]
+    return executed, lambda node, unit: held[places.of(node, unit)], None
 
 
 def find_executed(schedule: Schedule, faults: Iterable[FaultLike]) -> Mask:
@@ -55,6 +59,7 @@ def _execute_batch(rows: Rows, selected: Indices, places: Places, held: Mask) ->
     source = places.of(rows.sender[selected], rows.unit[selected])
     target = places.of(rows.receiver[selected], rows.unit[selected])
     executed = np.zeros(len(selected), dtype=bool)
+    # Step by step, because whether a row is executed depends on what all earlier steps delivered.
     begins = np.flatnonzero(~repeats_previous(rows.step[selected])).tolist()
     for begin, end in pairwise([*begins, len(selected)]):
         executed[begin:end] = held[source[begin:end]]

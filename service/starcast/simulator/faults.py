@@ -39,6 +39,7 @@ class Fault:
     step: int = 1
 
     def __post_init__(self) -> None:
+        # Typed as object, because callers without a type checker can pass anything.
         what: object = self.what
         if isinstance(what, list | tuple):
             object.__setattr__(self, "what", tuple(what))
@@ -130,7 +131,7 @@ class Outages:
     def down_from(self, links: Links) -> NDArray[np.int64]:
         """Return the first step in which each directed link is down, int64 ``[links]``.
 
-        Links that are never down have the greatest int64.
+        Links that are never down have the largest int64.
         """
         topology = self.topology
         first = np.full(links.count, _NEVER, dtype=np.int64)
@@ -146,12 +147,14 @@ class Outages:
     def remarks(self, postcondition: Postcondition) -> tuple[str, ...]:
         """Return sentences on how dead nodes change the postcondition."""
         dead = self._dead_nodes()
-        if postcondition.many_senders and postcondition.collective != "gather" and dead:
+        to_each = postcondition.many_senders and postcondition.collective != "gather"
+        if (to_each or postcondition.reduces) and dead:
             label = self.topology.label(dead[0][0])
             nodes = f"{len(dead)} nodes are" if len(dead) > 1 else f"node {label} is"
             own, target = ("their", "them") if len(dead) > 1 else ("its", "it")
+            sent = "contributions" if postcondition.reduces else "units"
             consequence = (
-                f"{own} own units need not be delivered, and nothing need be delivered to {target}"
+                f"{own} own {sent} need not be delivered, and nothing need be delivered to {target}"
             )
             return (f"{nodes} dead: {consequence}",)
         return tuple(

@@ -16,6 +16,7 @@ from starcast.simulator.links import Links
 from starcast.simulator.rows import (
     Column,
     Indices,
+    Mask,
     complete_steps,
     pack_sort,
     repeats_previous,
@@ -69,7 +70,8 @@ class Packets:
     """The executed rows in the order of packets, and the packets in the order of steps.
 
     Attributes:
-        step: int ``[rows]``, as are ``sender``, ``port``, ``receiver`` and ``unit``.
+        step: int ``[rows]``, as are ``sender``, ``port``, ``receiver``, ``tree`` and ``unit``.
+        combine: bool ``[rows]``, in reductions.
         symmetric: whether each row represents all sources.
         begins: int64 ``[packets]``, the first row of each packet.
         units: int64 ``[packets]``, the number of units.
@@ -81,7 +83,9 @@ class Packets:
     sender: Column
     port: Column
     receiver: Column
+    tree: Column
     unit: Column
+    combine: Mask
 
     def __init__(self, executed: Executed) -> None:
         rows = executed.rows
@@ -89,8 +93,10 @@ class Packets:
         self.links = Links(schedule.topology)
         self.one_port = schedule.ports == "one"
         self.symmetric = executed.sources > 1
-        for name in ("step", "sender", "port", "receiver", "unit"):
+        self._names = tuple(schedule.columns.present())
+        for name in self._names:
             setattr(self, name, getattr(rows, name)[executed.selection])
+        # Only such packets collect rows of several senders, which the order of time keeps apart.
         self.keeps_rows = not (self.symmetric and schedule.packets)
         if not self.keeps_rows:
             self._sort_by_port()
@@ -111,7 +117,7 @@ class Packets:
 
     @cached_property
     def link(self) -> Indices:
-        """The number of each row's link; symmetric, the index of its port."""
+        """The number of each row's directed link; the index of its port in symmetric schedules."""
         if self.symmetric:
             return self.links.port_index(self.port)
         return self.links.number(self.sender, self.port)
@@ -127,7 +133,7 @@ class Packets:
         )
 
     def chains(self) -> tuple[Chain, ...]:
-        """Return what packets wait for, besides their units.
+        """Return the resources that packets wait for, besides their units.
 
         All-port, a packet waits for its directed link; one-port, for its sender and its receiver.
         One-port and symmetric, all packets of a step use the same port: each node sends one of
@@ -156,7 +162,7 @@ class Packets:
         degree = self.links.topology.degree
         key = np.multiply(self.step, degree, dtype=np.int64) + self.links.port_index(self.port)
         order = pack_sort(key).order
-        for name in ("step", "sender", "port", "receiver", "unit"):
+        for name in self._names:
             setattr(self, name, getattr(self, name)[order])
 
 

@@ -8,18 +8,32 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.model import Schedule
+from starcast.collectives.model import REDUCTIONS, Schedule
 from starcast.errors import InputError
 from starcast.support.vocabulary import Collective
 
 Numbers = NDArray[np.int64]
 
-#: Collectives in which many nodes send. What a dead node would have sent need not be delivered.
+#: Collectives in which many nodes send. The units of a dead node need not be delivered.
 _MANY_SENDERS = ("allgather", "gather", "alltoall")
 #: The number of sources and destinations of units, as a power of the number of nodes.
-_POWERS = {"broadcast": 0, "allgather": 1, "scatter": 1, "gather": 1, "alltoall": 2}
+_POWERS = {
+    "broadcast": 0,
+    "allgather": 1,
+    "scatter": 1,
+    "gather": 1,
+    "alltoall": 2,
+    "reduce": 0,
+    "reduce-scatter": 1,
+    "allreduce": 0,
+}
 #: The collective of the single source whose rows represent all sources.
-_OF_ONE_SOURCE: dict[str, Collective] = {"allgather": "broadcast", "alltoall": "scatter"}
+_OF_ONE_SOURCE: dict[str, Collective] = {
+    "allgather": "broadcast",
+    "alltoall": "scatter",
+    "reduce-scatter": "reduce",
+    "allreduce": "allreduce",
+}
 
 
 @dataclass(frozen=True)
@@ -28,12 +42,13 @@ class Postcondition:
 
     Attributes:
         collective: the collective; for a symmetric schedule, that of its one source: a broadcast
-            instead of an allgather, a scatter instead of an alltoall.
+            instead of an allgather, a scatter instead of an alltoall, a reduce instead of a
+            reduce-scatter.
         nodes: the number of nodes.
         units: the number of units.
         root: rank of the root.
         multiplicity: M, the number of units per source, destination, or pair of both; all units
-            of a broadcast.
+            of a broadcast, reduce or allreduce.
     """
 
     collective: Collective
@@ -45,7 +60,12 @@ class Postcondition:
     @property
     def to_all(self) -> bool:
         """Whether every node must receive every unit; otherwise a unit has one destination."""
-        return self.collective in ("broadcast", "allgather")
+        return self.collective in ("broadcast", "allgather", "allreduce")
+
+    @property
+    def reduces(self) -> bool:
+        """Whether all nodes contribute to every unit, and a unit is held once it is complete."""
+        return self.collective in REDUCTIONS
 
     @property
     def many_senders(self) -> bool:
@@ -58,14 +78,14 @@ class Postcondition:
         return self.units * (self.nodes if self.to_all else 1)
 
     def source(self, unit: Numbers) -> Numbers:
-        """Return the node that holds each unit from the start."""
+        """Return the node that holds each unit from the start; not for reductions."""
         if self.collective == "alltoall":
             return unit // (self.multiplicity * self.nodes)
         return unit // self.multiplicity if self.many_senders else np.full(len(unit), self.root)
 
     def destination(self, unit: Numbers) -> Numbers:
         """Return the destination of each unit, for collectives with one destination per unit."""
-        if self.collective == "gather":
+        if self.collective in ("gather", "reduce"):
             return np.full(len(unit), self.root)
         return unit // self.multiplicity % self.nodes
 
@@ -88,5 +108,6 @@ def derive_postcondition(schedule: Schedule) -> Postcondition:
             f"a {schedule.collective} on {topology.spec} cannot have {units:,} units",
             hint=f"give a multiple of {parts:,}" if units >= 0 else "give 0 or more",
         )
+    # Without any units the divisions of the other methods must still be possible.
     multiplicity = max(units // parts, 1)
     return Postcondition(collective, topology.nodes, units, schedule.root, multiplicity)

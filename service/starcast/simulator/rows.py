@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.model import COLUMNS, Schedule
+from starcast.collectives.model import Schedule
 
 Column = NDArray[np.integer[Any]]
 Indices = NDArray[np.int64]
@@ -38,10 +38,11 @@ class Rows:
     receiver: Column
     tree: Column
     unit: Column
+    combine: Mask | None = None
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
-        columns = {name: _as_signed(getattr(schedule, name)) for name in COLUMNS}
+        columns = schedule.columns.apply(_as_signed).present()
         if not _is_sorted([columns[name] for name in _ORDER]):
             order = np.lexsort([columns[name] for name in _ORDER[::-1]])
             columns = {name: column[order] for name, column in columns.items()}
@@ -62,7 +63,8 @@ class Rows:
 
     def first_rows(self, end: int) -> Schedule:
         """Return the schedule of the first ``end`` rows."""
-        return replace(self.schedule, **{name: getattr(self, name)[:end] for name in COLUMNS})
+        names = self.schedule.columns.present()
+        return replace(self.schedule, **{name: getattr(self, name)[:end] for name in names})
 
     def violation(self, row: int, rule: str) -> Violation:
         """Return the violation of a rule by a row."""
@@ -153,6 +155,7 @@ def pack_sort(keys: Column) -> SortedKeys:
         order = np.argsort(keys, kind="stable")
         return SortedKeys(keys[order].astype(np.int64), order)
     packed = keys.astype(np.int64) << 32
+    # Row numbers in the low bits keep equal keys in their order.
     packed |= np.arange(len(keys))
     packed.sort()
     return SortedKeys(packed >> 32, packed & (2**32 - 1))

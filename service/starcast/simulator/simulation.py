@@ -12,14 +12,16 @@ from starcast.simulator.fault_execution import execute_under_faults
 from starcast.simulator.faults import FaultLike, Outages
 from starcast.simulator.links import find_invalid_address
 from starcast.simulator.ownership import (
+    ArrivalTimes,
     Deliveries,
     Held,
+    Journeys,
     check_size,
     find_missing,
-    make_deliveries,
 )
 from starcast.simulator.postconditions import Postcondition, derive_postcondition
 from starcast.simulator.rows import Mask, Rows, Violation
+from starcast.simulator.sums import Sums, find_double_count
 from starcast.simulator.traffic import Traffic, make_traffic
 
 _EXAMPLES = 10  # undelivered units that are named
@@ -32,7 +34,7 @@ class Simulation:
     Attributes:
         steps: the last step in which a unit moved.
         transmissions: the number of executed rows (units times links).
-        largest_packet: the greatest number of units on one directed link in one step.
+        largest_packet: the maximum number of units on one directed link in one step.
         complete: True if the postcondition holds: every live node received all of its units.
         missing: the number of (node, unit) pairs that are missing.
         undelivered: the first missing pairs, (label, unit). For a symmetric schedule without
@@ -66,7 +68,8 @@ class Executed(NamedTuple):
         sources: the number of sources that each row represents.
         postcondition: the postcondition of ``rows``.
         alive: bool ``[nodes]``, the nodes that never die; None without faults.
-        deliveries: the deliveries of the rows; None under faults.
+        deliveries: the deliveries of the rows; under faults None, unless it is a reduction.
+        violation: the violation that ended the execution; its row is one of ``rows``.
     """
 
     simulation: Simulation
@@ -76,6 +79,7 @@ class Executed(NamedTuple):
     postcondition: Postcondition
     alive: Mask | None
     deliveries: Deliveries | None = None
+    violation: Violation | None = None
 
 
 def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation:
@@ -85,6 +89,10 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
     dropped; this is not a violation. Nothing need be delivered to nodes that die, at whatever step,
     and in an allgather, gather or alltoall none of the units that they would have sent. Faults
     break the symmetry, so a symmetric schedule is expanded.
+
+    In a reduction, counting a contribution twice is a violation, and so is passing on an incomplete
+    unit as complete. Under faults such a row is dropped instead, and a unit is complete with the
+    contributions of all nodes that never die.
 
     Args:
         schedule: any schedule; it is checked, not trusted.
@@ -115,8 +123,12 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
     check_size(postcondition)
     rows = Rows(schedule)
     traffic = make_traffic(schedule, rows)
+    # Each check ends at the violation that is known, so that one it finds is an earlier one.
     violation = find_invalid_address(rows)
+    # The rows from an invalid address on have no link that could be counted.
     violation = traffic.find_violation(_end(rows, violation)) or violation
+    if postcondition.reduces:
+        violation = find_double_count(postcondition, rows, _end(rows, violation)) or violation
     if outages:
         valid = rows.first_rows(rows.count_before(_end(rows, violation)))
         return execute_outages(valid.expand(), outages, violation)
@@ -126,6 +138,13 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
     held = deliveries.held_after(done)
     executed = _summarize(traffic, postcondition, slice(done), held, violation)
     return executed._replace(deliveries=deliveries)
+
+
+def make_deliveries(postcondition: Postcondition, rows: Rows, end: int) -> Deliveries:
+    """Return the deliveries of the first ``end`` rows, in the form that suits the collective."""
+    if postcondition.reduces:
+        return Sums(postcondition, rows, end)
+    return (ArrivalTimes if postcondition.to_all else Journeys)(postcondition, rows, end)
 
 
 def execute_outages(
@@ -145,8 +164,9 @@ def execute_outages(
     postcondition = derive_postcondition(schedule)
     rows = Rows(schedule)
     check_size(postcondition)
-    executed, held = execute_under_faults(rows, postcondition, outages, attempted)
-    return _summarize(Traffic(rows), postcondition, executed, held, violation, outages)
+    executed, held, sums = execute_under_faults(rows, postcondition, outages, attempted)
+    summary = _summarize(Traffic(rows), postcondition, executed, held, violation, outages)
+    return summary._replace(deliveries=sums)
 
 
 def _end(rows: Rows, violation: Violation | None) -> int:
@@ -178,4 +198,12 @@ def _summarize(
         remarks=outages.remarks(postcondition) if outages else (),
     )
     rows = traffic.rows
-    return Executed(simulation, rows, executed, traffic.sources, postcondition, alive)
+    return Executed(
+        simulation,
+        rows,
+        executed,
+        traffic.sources,
+        postcondition,
+        alive,
+        violation=violation,
+    )

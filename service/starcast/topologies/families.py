@@ -1,137 +1,167 @@
 """Families of topologies: how their specs are written, and how their members are built."""
 
+import inspect
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from itertools import chain, product
+from typing import Literal
 
+from starcast.catalogue.declarations import Function, check_declaration
+from starcast.catalogue.entries import FAMILIES, Family
+from starcast.catalogue.origin import Located, Origin, run_guarded
 from starcast.errors import InputError
-from starcast.support.text import did_you_mean
-from starcast.topologies import hypercube, nk_star, star
 from starcast.topologies.base import Topology
+from starcast.topologies.cayley import CayleyGraph
+from starcast.topologies.groups import (
+    EvenPermutations,
+    Permutations,
+    Residues,
+    SignedPermutations,
+)
 
 #: The characters of a spec, for messages. Ids with specs appear in files of many formats, so a spec
 #: contains no character that one of them treats specially.
 SPEC_CHARACTERS = "at most 50 ASCII letters, digits, and the characters , . _ + -"
 _SPEC = re.compile(r"[A-Za-z0-9][A-Za-z0-9,._+-]{0,49}")
-_NUMBER = "(0|[1-9][0-9]{0,3})"
+#: Parts of a pattern that match no spec: escapes of other characters, and characters that belong
+#: neither to a spec nor to the syntax of regular expressions.
+_FOREIGN = re.compile(r"\\[^dw.+,-]|[^A-Za-z0-9,._+\\()\[\]{}*?|^$-]")
+_GROUP = re.compile(r"\(\?(P<\w+>|[:=!])")
+
+#: The groups of families by name; None is that of residues, whose sides are the numbers of a spec.
+_GROUPS: dict[str, type[Permutations] | None] = {
+    "permutations": Permutations,
+    "even permutations": EvenPermutations,
+    "signed permutations": SignedPermutations,
+    "residues": None,
+}
 
 
-@dataclass(frozen=True)
-class TopologyFamily:
-    """A family of topologies.
+def family(
+    name: str,
+    *,
+    pattern: str,
+    source: str,
+    noun: str = "",
+    spelling: str = "",
+    group: Literal[
+        "permutations", "even permutations", "signed permutations", "residues"
+    ] = "permutations",
+    sizes: range | None = None,
+) -> Callable[[Function], Function]:
+    r"""Declare a function as a family of Cayley graphs.
 
-    Attributes:
-        name: what `Topology.family` is.
-        pattern: a regular expression that matches the specs; its groups are the numbers.
-        noun: what its topologies are, in the plural, for messages.
-        spelling: how a spec is written, for messages: ``S2 to S12 for a star graph``.
-        build: ``build(spec, *numbers)`` returns the topology.
+    The function is called with the numbers in a spec, and returns the generators, by default as
+    permutations of the positions 1..n. A node x is linked to (x[g_1], .., x[g_n]) for every
+    generator g, over the ports 2, 3, ... in the order of the generators. Inverses of generators
+    must be generators.
+
+    Of ``signed permutations``, a negative position also changes the sign of what it moves. Nodes of
+    ``residues`` are vectors modulo the numbers in the spec, and generators are steps.
+
+    Args:
+        name: lower-case words joined by hyphens.
+        pattern: a regular expression of the specs, such as ``P(\d+)``; its groups are numbers.
+            Specs are at most 50 ASCII letters, digits, commas, points, underscores, plus signs and
+            hyphens, whatever else the pattern matches.
         source: the paper that defines the family.
-    """
-
-    name: str
-    pattern: re.Pattern[str]
-    noun: str
-    spelling: str
-    build: Callable[..., Topology]
-    source: str
-
-
-def _star(_spec: str, n: int) -> star.Star:
-    if not star.SMALLEST <= n <= star.LARGEST:
-        raise InputError(
-            f"the star graph S{n} is out of range",
-            hint=f"n goes from {star.SMALLEST} to {star.LARGEST}",
-        )
-    return star.Star(n)
-
-
-def _nk_star(_spec: str, n: int, k: int) -> nk_star.NkStar:
-    if not nk_star.SMALLEST <= n <= nk_star.LARGEST:
-        raise InputError(
-            f"the (n,k)-star S{n},{k} is out of range",
-            hint=f"n goes from {nk_star.SMALLEST} to {nk_star.LARGEST}",
-        )
-    if not 1 <= k <= n - 1:
-        raise InputError(
-            f"the (n,k)-star S{n},{k} is out of range",
-            hint=f"with n = {n}, k goes from 1 to {n - 1}",
-        )
-    if k > nk_star.largest_k(n):
-        raise InputError(
-            f"the (n,k)-star S{n},{k} has more than {nk_star.MOST_NODES:,} nodes",
-            hint=f"with n = {n}, k goes from 1 to {nk_star.largest_k(n)}",
-        )
-    return nk_star.NkStar(n, k)
-
-
-def _hypercube(_spec: str, d: int) -> hypercube.Hypercube:
-    if not hypercube.SMALLEST <= d <= hypercube.LARGEST:
-        raise InputError(
-            f"the hypercube Q{d} is out of range",
-            hint=f"d goes from {hypercube.SMALLEST} to {hypercube.LARGEST}",
-        )
-    return hypercube.Hypercube(d)
-
-
-_SHIPPED = (
-    TopologyFamily(
-        "star", re.compile(f"S{_NUMBER}"), "star graphs",
-        f"S{star.SMALLEST} to S{star.LARGEST} for a star graph", _star,
-        "Akers & Krishnamurthy 1989",
-    ),
-    TopologyFamily(
-        "nk-star", re.compile(f"S{_NUMBER},{_NUMBER}"), "(n,k)-stars",
-        "S6,3 for an (n,k)-star", _nk_star, "Li, Chen, Xiang & Yao",
-    ),
-    TopologyFamily(
-        "hypercube", re.compile(f"Q{_NUMBER}"), "hypercubes",
-        f"Q{hypercube.SMALLEST} to Q{hypercube.LARGEST} for a hypercube", _hypercube,
-        "Johnsson & Ho 1989",
-    ),
-)  # fmt: skip
-
-#: All families by name: those that are shipped, then those of plug-ins.
-FAMILIES: dict[str, TopologyFamily] = {family.name: family for family in _SHIPPED}
-#: The names of the families that are shipped.
-SHIPPED = tuple(FAMILIES)
-
-#: Specs of the shipped families. A plug-in's pattern must match none of them.
-_TAKEN = tuple(f"{letter}{n}{k}" for letter in "SQ" for n in range(1, 36) for k in ("", ",1", ",2"))
-
-
-def register_family(family: TopologyFamily) -> None:
-    """Add a family.
+        noun: what the graphs are, in the plural, for messages.
+        spelling: how a spec is written, for messages; by default the pattern, or with sizes
+            ``P2 to P12 for a pancake graph``.
+        group: the group of which each graph has all elements as nodes.
+        sizes: the first numbers that a spec may have; by default all.
 
     Raises:
-        InputError: its name is taken, or its specs could be those of another family.
+        InputError: the name is taken, an option is malformed, or the pattern matches specs of
+            other families.
     """
-    if family.name in FAMILIES:
+
+    def decorate(function: Function) -> Function:
+        origin = check_declaration(
+            "family", name, function, pattern=pattern, source=source, noun=noun, spelling=spelling,
+            group=group, sizes=sizes,
+        )  # fmt: skip
+        if group not in _GROUPS:
+            raise InputError(
+                f"{origin}: the group of '{name}' is {group!r}",
+                hint=f"give one of {', '.join(_GROUPS)}",
+            )
+        subject = f"the family '{name}'"
+        many = noun or f"{name} graphs"
+
+        def build(spec: str, *numbers: int) -> Topology:
+            if sizes and numbers and numbers[0] not in sizes:
+                first = next(iter(inspect.signature(function).parameters), "n")
+                raise InputError(
+                    f"the {many[:-1]} {spec} is out of range",
+                    hint=f"{first} goes from {sizes[0]} to {sizes[-1]}",
+                )
+            built = run_guarded(subject, origin, lambda: function(*numbers))
+            if isinstance(built, Topology):
+                return built
+            with Located(subject, origin):
+                return CayleyGraph(spec, name, built, _GROUPS[group] or Residues(numbers))
+
+        entry = Family(
+            name=name, source=source, origin=origin, build=build, noun=many,
+            pattern=_compile_pattern(name, pattern, origin),
+            spelling=spelling or (_spell(pattern, many, sizes) if sizes else pattern),
+        )  # fmt: skip
+        FAMILIES.register(entry)
+        return function
+
+    return decorate
+
+
+def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]:
+    """Return the compiled pattern of a family.
+
+    Raises:
+        InputError: it is malformed, has no group, contains a character that no spec has, or matches
+            specs of a shipped family.
+    """
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
         raise InputError(
-            f"the family '{family.name}' exists already ({FAMILIES[family.name].source})",
-            hint="choose another name",
+            f"{origin}: the pattern of '{name}' is malformed: {error}",
+            hint="write a regular expression such as P(\\d+)",
+        ) from None
+    if not compiled.groups:
+        raise InputError(
+            f"{origin}: the pattern of '{name}' has no group",
+            hint="put the numbers into parentheses, such as P(\\d+)",
         )
-    taken = next(filter(family.pattern.fullmatch, _TAKEN), None)
+    foreign = _FOREIGN.search(_GROUP.sub("(", pattern))
+    if foreign is not None:
+        raise InputError(
+            f"{origin}: the pattern of '{name}' contains {foreign.group()!r}",
+            hint=f"specs consist of {SPEC_CHARACTERS}",
+        )
+    shipped = [each for each in FAMILIES.values() if each.origin.is_shipped and each.name != name]
+    taken = next(filter(compiled.fullmatch, chain.from_iterable(map(_examples, shipped))), None)
     if taken is not None:
+        letters = [each.pattern.pattern.partition("(")[0] for each in shipped]
         raise InputError(
-            f"the pattern '{family.pattern.pattern}' matches '{taken}', a spec that is shipped",
-            hint="begin the specs with other letters than S and Q",
+            f"the family '{name}' ({origin}): the pattern '{pattern}' matches '{taken}', a spec"
+            " that is shipped",
+            hint=f"begin the specs with other letters than {', '.join(dict.fromkeys(letters))}",
         )
-    FAMILIES[family.name] = family
+    return compiled
 
 
-def find_family(name: str) -> TopologyFamily:
-    """Return the family of a name.
+def _spell(pattern: str, noun: str, sizes: range) -> str:
+    """Return how a spec with one number is written: ``P2 to P12 for a pancake graph``."""
+    letters = pattern.partition("(")[0]
+    article = "an" if noun[0] in "aeiou" else "a"
+    return f"{letters}{sizes[0]} to {letters}{sizes[-1]} for {article} {noun[:-1]}"
 
-    Raises:
-        InputError: no family has this name.
-    """
-    if name not in FAMILIES:
-        raise InputError(
-            f"unknown family '{name}'",
-            hint=f"{did_you_mean(name, FAMILIES)}choose one of {', '.join(FAMILIES)}",
-        )
-    return FAMILIES[name]
+
+def _examples(shipped: Family) -> Iterator[str]:
+    """Yield specs of a family with other numbers than that with which its spelling begins."""
+    first, *later = re.findall(r"\D+", shipped.spelling.split()[0])
+    for number, other in product(range(1, 36), (1, 2)):
+        yield f"{first}{number}" + "".join(f"{text}{other}" for text in later)
 
 
 def topology(spec: str) -> Topology:
@@ -149,19 +179,22 @@ def topology(spec: str) -> Topology:
         6
     """
     text = str(spec)
-    families = FAMILIES.values() if _SPEC.fullmatch(text) else ()
-    for family in families:
-        if match := family.pattern.fullmatch(text):
+    for entry in FAMILIES.values() if _SPEC.fullmatch(text) else ():
+        if match := entry.pattern.fullmatch(text):
+            groups = [group for group in match.groups() if group is not None]
             try:
-                numbers = [int(group) for group in match.groups()]
-            except (TypeError, ValueError):  # of the pattern of a plug-in
+                numbers = [int(group) for group in groups]
+            except ValueError:  # of the pattern of a plug-in
                 raise InputError(
-                    f"'{text}' matches the pattern of the family '{family.name}', but not each of"
+                    f"'{text}' matches the pattern of the family '{entry.name}', but not each of"
                     " its groups is a number",
-                    hint=f"write {family.spelling}, or correct the plug-in's pattern",
+                    hint=f"write {entry.spelling}, or correct the plug-in's pattern",
                 ) from None
-            return family.build(text, *numbers)
-    spellings = ", ".join(family.spelling for family in FAMILIES.values())
+            # A topology has one spec: S05 is not another name of S5.
+            if [str(number) for number in numbers] == groups:
+                built: Topology = entry.build(text, *numbers)
+                return built
+    spellings = ", ".join(entry.spelling for entry in FAMILIES.values())
     raise InputError(f"unknown topology '{spec}'", hint=f"write {spellings}")
 
 

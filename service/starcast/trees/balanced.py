@@ -28,11 +28,16 @@ from numpy.typing import NDArray
 from starcast.topologies import Topology, permutations
 from starcast.topologies.displacements import displacements
 from starcast.topologies.necklaces import necklaces
-from starcast.trees.common import translate_ports
+from starcast.trees.common import Places, Slab, slabs, translate_ports
+from starcast.trees.construction import construction
 from starcast.trees.model import Forest
-from starcast.trees.shortest_path import Places, Slab, slabs
 
 
+@construction(
+    "balanced", families=["star"],
+    description="the shortest-path tree with subtrees as equal as possible",
+    source="Fragopoulou & Akl 1993, section 5.1",
+)  # fmt: skip
 def balanced(topology: Topology, root: int) -> Forest:
     """Return the balanced tree: one tree whose branches differ by at most one node.
 
@@ -44,6 +49,11 @@ def balanced(topology: Topology, root: int) -> Forest:
     return _one_tree(topology, root, leaves, "balanced")
 
 
+@construction(
+    "near-balanced", families=["star"],
+    description="the shortest-path tree with a subtree for each displacement",
+    source="Fragopoulou & Akl 1993, Def. 13",
+)  # fmt: skip
 def near_balanced(topology: Topology, root: int) -> Forest:
     """Return the near-balanced tree: its branch across dimension d+2 has displacement d.
 
@@ -56,6 +66,11 @@ def near_balanced(topology: Topology, root: int) -> Forest:
     return _one_tree(topology, root, leaves, "near-balanced")
 
 
+@construction(
+    "perfectly-balanced", families=["star"],
+    description="n-1 equal partial trees, with repeated nodes",
+    source="Fragopoulou & Akl 1993, Def. 15", smallest=3, one_tree_per_port=True, partial=True,
+)  # fmt: skip
 def perfectly_balanced(topology: Topology, root: int) -> Forest:
     """Return n-1 partial trees with equally many nodes (Fragopoulou & Akl 1993, Def. 15).
 

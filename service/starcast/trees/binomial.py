@@ -20,9 +20,14 @@ import numpy as np
 
 from starcast.topologies import Topology
 from starcast.trees.common import translate_ports
+from starcast.trees.construction import construction
 from starcast.trees.model import Forest
 
 
+@construction(
+    "binomial", families=["hypercube"], description="the spanning binomial tree",
+    source="Johnsson & Ho 1989",
+)  # fmt: skip
 def binomial(topology: Topology, root: int) -> Forest:
     """Return the spanning binomial tree, a shortest-path tree with comb(d, l) nodes on level l.
 
@@ -36,6 +41,11 @@ def binomial(topology: Topology, root: int) -> Forest:
     return Forest(topology, rows, root, "binomial", verify_hubs=(root,))
 
 
+@construction(
+    "edge-disjoint-binomial", families=["hypercube"],
+    description="d directed edge-disjoint spanning binomial trees", source="Johnsson & Ho 1989",
+    one_tree_per_port=True,
+)  # fmt: skip
 def edge_disjoint_binomial(topology: Topology, root: int) -> Forest:
     """Return the d edge-disjoint spanning binomial trees of height d+1 (1 for d = 1).
 

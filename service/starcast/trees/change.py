@@ -12,19 +12,51 @@ S_{n,n-1} is S_n. On S_{n,1}, the complete graph, R^i rotates the symbols 2..n.
 """
 
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.catalogue.entries import Argument
 from starcast.support.arrays import freeze
 from starcast.topologies import Topology, permutations
 from starcast.topologies.necklaces import rotate, rotated_dimension
 from starcast.topologies.permutations import Ranks
 from starcast.trees.common import translate_ports
+from starcast.trees.construction import construction, plain_constructions
 from starcast.trees.model import Forest
 
+Base = Annotated[
+    Forest,
+    Argument(
+        "base",
+        "the trees to change: a construction without arguments, such as 'multiple'",
+        kind="construction",
+        choices=plain_constructions,
+        noun="a construction without arguments",
+    ),
+]
+Places = Annotated[
+    int,
+    Argument(
+        "i", "how many places, 0 to n-2", kind="index", maximum=lambda topology: topology.n - 2
+    ),
+]
 
-def label_change(topology: Topology, root: int, base: Forest) -> Forest:
+
+def _no_dimension_change(topology: Topology) -> str | None:
+    """Return why dimensions cannot change on a topology, or None if they can."""
+    if topology.k is None or topology.k in (1, topology.n - 1):
+        return None
+    return "no automorphism maps links that exchange symbols to links that replace the first symbol"
+
+
+@construction(
+    "label-change", families=["star", "nk-star"],
+    description="LC(r, T): the trees T translated by their root",
+    source="Tseng & Sheu 1997, Def. 3",
+)  # fmt: skip
+def label_change(topology: Topology, root: int, base: Base) -> Forest:
     """Return LC(root, T) for every tree T of a forest at the identity.
 
     Reference: Tseng & Sheu 1997, Def. 3.
@@ -42,7 +74,12 @@ def label_change(topology: Topology, root: int, base: Forest) -> Forest:
     )
 
 
-def dimension_change(topology: Topology, root: int, base: Forest, i: int) -> Forest:
+@construction(
+    "dimension-change", families=["star", "nk-star"],
+    description="DC(i, T): every dimension of T moved by i places, with the same root",
+    source="Tseng & Sheu 1997, Def. 4", exclusion=_no_dimension_change,
+)  # fmt: skip
+def dimension_change(topology: Topology, root: int, base: Base, i: Places) -> Forest:
     """Return DC(i, T) for every tree T of a forest at the identity, translated to the root.
 
     Args:
@@ -68,13 +105,6 @@ def dimension_change(topology: Topology, root: int, base: Forest, i: int) -> For
         construction="dimension-change",
         arguments={"base": base.construction, "i": int(i)},
     )
-
-
-def no_dimension_change(topology: Topology) -> str | None:
-    """Return why dimensions cannot change on a topology, or None if they can."""
-    if topology.k is None or topology.k in (1, topology.n - 1):
-        return None
-    return "no automorphism maps links that exchange symbols to links that replace the first symbol"
 
 
 def _rotate_nodes(topology: Topology, nodes: NDArray[np.integer], i: int) -> Ranks:

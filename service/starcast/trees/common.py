@@ -1,11 +1,30 @@
 """Functions that several constructions share."""
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.support.arrays import freeze
 from starcast.topologies import Topology, permutations
 from starcast.topologies.permutations import Perms
+
+Places = NDArray[np.uint8]
+
+
+class Slab(NamedTuple):
+    """The nodes of S_n with one first symbol, (n-1)! successive ranks.
+
+    The other symbols run through all their orders, so one table of positions serves all slabs.
+
+    Attributes:
+        first: the first symbol.
+        place: ``[n+1, (n-1)!]``: the position of each symbol in each node; row 0 is unused.
+    """
+
+    first: int
+    place: Places
 
 
 def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) -> None:
@@ -74,3 +93,23 @@ def translate_ports(topology: Topology, rows: NDArray[np.uint8], root: int) -> N
     for target, row in zip(translated, rows, strict=True):
         target[image] = topology.carried_ports(root, row)
     return freeze(translated)
+
+
+def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.uint8]]]:
+    """Iterate over the slabs 2..n, with their parts of ``rows``, ``[trees, (n-1)!]``."""
+    later = _places(n - 1) + np.uint8(1)
+    for first, part in enumerate(np.split(rows, n, axis=1)[1:], start=2):
+        yield Slab(first, np.insert(later, first, 1, axis=0)), part
+
+
+def _places(n: int) -> Places:
+    """Return the position of symbol s in the permutation of rank x, uint8 ``[n+1, n!]``.
+
+    The indices are s and x; row 0 is unused.
+    """
+    table = np.zeros((1, 1), dtype=np.uint8)
+    for size in range(1, n + 1):
+        later = table + np.uint8(1)
+        parts = [np.insert(later, first, 1, axis=0) for first in range(1, size + 1)]
+        table = np.concatenate(parts, axis=1)
+    return table

@@ -16,11 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.topologies import Topology
-from starcast.trees.common import translate_ports
+from starcast.trees.common import Slab, slabs, translate_ports
+from starcast.trees.construction import construction
 from starcast.trees.model import Forest
-from starcast.trees.shortest_path import Slab, dimension_home, slabs, write_s1
+from starcast.trees.shortest_path import dimension_home, write_s1
 
 
+@construction(
+    "edge-disjoint", families=["star"],
+    description="EDT: n-1 directed edge-disjoint spanning trees",
+    source="Fragopoulou & Akl 1996, Def. 8", one_tree_per_port=True,
+)  # fmt: skip
 def edge_disjoint(topology: Topology, root: int) -> Forest:
     """Return n-1 spanning trees no two of which share a directed link.
 

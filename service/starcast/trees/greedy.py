@@ -5,9 +5,14 @@ import numpy as np
 from starcast.support.arrays import freeze
 from starcast.topologies import Topology, permutations
 from starcast.trees.common import write_greedy_ports
+from starcast.trees.construction import construction
 from starcast.trees.model import Forest
 
 
+@construction(
+    "greedy", families=["star"], description="the shortest-path tree L(r)",
+    source="Tseng & Sheu 1997, Def. 1",
+)  # fmt: skip
 def greedy(topology: Topology, root: int) -> Forest:
     """Return the shortest-path tree L(r), with its links directed away from the root.
 

@@ -1,4 +1,4 @@
-"""The tree of rotated Hamiltonian paths and the Hamiltonian cycle (Fragopoulou & Akl 1993).
+"""The tree of rotated Hamiltonian paths (Fragopoulou & Akl 1993).
 
 S_{n-1}^i, i = 2..n, are the nodes with symbol 1 in position i. *Phase 1* (section 3.1): the branch
 T_i across dimension i of the root is a Hamiltonian path of S_{n-1}^i, and T_{i+1} is T_i rotated,
@@ -13,10 +13,16 @@ from numpy.typing import NDArray
 from starcast.topologies import Topology, permutations
 from starcast.topologies.necklaces import rotated_dimension, rotation
 from starcast.trees.common import translate_ports
-from starcast.trees.hamiltonian_paths import Word, cycle_word, path_word, walk
+from starcast.trees.construction import construction
+from starcast.trees.hamiltonian_paths import Word, path_word, walk
 from starcast.trees.model import Forest
 
 
+@construction(
+    "rotated-hamiltonian", families=["star"],
+    description="the n-1 rotated Hamiltonian paths of S_{n-1}, and a leaf for each node with the "
+    "first symbol of the root", source="Fragopoulou & Akl 1993, section 3.1",
+)  # fmt: skip
 def rotated_hamiltonian(topology: Topology, root: int) -> Forest:
     """Return the tree of rotated Hamiltonian paths (Fragopoulou & Akl 1993, section 3.1).
 
@@ -32,21 +38,6 @@ def rotated_hamiltonian(topology: Topology, root: int) -> Forest:
     row[0, : topology.nodes // n] = phase_2_ports(n, n)
     row[0, 0] = 0
     return Forest(topology, translate_ports(topology, row, root), root, "rotated-hamiltonian")
-
-
-def hamiltonian_cycle(topology: Topology, root: int) -> Forest:
-    """Return a path through all nodes that ends next to the root.
-
-    The last link of `cycle_word` closes the cycle. Other roots have the translated path, so that
-    all roots cross the same dimension in a step. Section 4 uses one cycle for all roots instead:
-    `walk` along `cycle_word`, entered at another node.
-
-    Reference: Fragopoulou & Akl 1993, section 4.
-    """
-    row = np.zeros((1, topology.nodes), dtype=np.uint8)
-    word = cycle_word(topology.n)[:-1]
-    row[0, walk(topology.n, word)[1:]] = word
-    return Forest(topology, translate_ports(topology, row, root), root, "hamiltonian-cycle")
 
 
 def phase_1_word(n: int) -> Word:

@@ -8,9 +8,14 @@ from starcast.support.arrays import freeze
 from starcast.topologies import Topology, permutations
 from starcast.topologies.permutations import Perms
 from starcast.trees.common import greedy_path, write_greedy_ports
+from starcast.trees.construction import construction
 from starcast.trees.model import Forest
 
 
+@construction(
+    "multiple", families=["star"], description="the n-1 trees L-hat(rho^i(r)), congestion 2",
+    source="Tseng & Sheu 1997, Def. 2", one_tree_per_port=True,
+)  # fmt: skip
 def multiple(topology: Topology, root: int) -> Forest:
     """Return the n-1 trees L-hat(rho^i(r)), i = 1..n-1 (Tseng & Sheu 1997, Def. 2).
 

@@ -28,6 +28,7 @@ from starcast.topologies import Topology, permutations
 from starcast.topologies.necklaces import necklaces, rotation
 from starcast.topologies.permutations import Perms, Ranks
 from starcast.trees.common import translate_ports
+from starcast.trees.construction import construction
 from starcast.trees.model import Forest
 
 
@@ -46,6 +47,11 @@ class _NecklaceList(NamedTuple):
     number: NDArray[np.int64]  # of the first node
 
 
+@construction(
+    "necklace", families=["star"],
+    description="MBST: the shortest-path tree that numbers the nodes necklace by necklace",
+    source="Fragopoulou & Akl 1993, section 3.2",
+)  # fmt: skip
 def necklace(topology: Topology, root: int) -> Forest:
     """Return MBST, a shortest-path tree: the parent of node number m is across dimension v(m).
 

@@ -21,11 +21,16 @@ from starcast.support.arrays import freeze
 from starcast.topologies import Topology
 from starcast.topologies.nk_star import NkStar
 from starcast.topologies.permutations import Perms
+from starcast.trees.construction import construction
 from starcast.trees.model import Forest
 
 _ROWS = 2**15  # labels at a time: they and their tables stay in the cache
 
 
+@construction(
+    "nk-greedy", families=["nk-star"], description="the shortest-path tree SP(r)",
+    source="Li, Chen, Xiang & Yao, Def. 3",
+)  # fmt: skip
 def nk_greedy(topology: Topology, root: int) -> Forest:
     """Return the shortest-path tree SP(r), with its links directed away from the root.
 

@@ -5,10 +5,15 @@ from numpy.typing import NDArray
 
 from starcast.support.arrays import freeze
 from starcast.topologies import Topology, permutations
+from starcast.trees.construction import construction
 from starcast.trees.model import Forest
 from starcast.trees.nk_greedy import require_nk_star, write_sp_ports
 
 
+@construction(
+    "nk-multiple", families=["nk-star"], description="the n-1 trees MT(R_i)",
+    source="Li, Chen, Xiang & Yao, Def. 4 and 5", one_tree_per_port=True,
+)  # fmt: skip
 def nk_multiple(topology: Topology, root: int) -> Forest:
     """Return the n-1 trees MT(R_i): tree i-1 is the undirected tree SP(R_i(r)), re-rooted at r.
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from starcast.topologies import Topology
 from starcast.topologies.permutations import Ranks
 from starcast.trees.common import translate_ports
+from starcast.trees.construction import construction
 from starcast.trees.model import Forest
 
 
@@ -22,6 +23,10 @@ class _Front(NamedTuple):
     dim2: NDArray[np.uint8]
 
 
+@construction(
+    "recursive-substar", families=["star"], description="the broadcast tree of 2n-3 steps",
+    source="Sheu, Liaw & Chen 1993, section 2",
+)  # fmt: skip
 def recursive_substar(topology: Topology, root: int) -> Forest:
     """Return the tree in which every node informs its children one step after it was informed.
 

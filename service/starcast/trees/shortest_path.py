@@ -7,37 +7,22 @@ k >= 2, is within S^k, across the dimension p(x):
 * p(x) = the first displaced position to the right of k, that is of k+1, .., n, 2, .., k-1, k in
   this order, if x_1 = k: the cycle (1 k) merges with the next one. It is k if nothing else is
   displaced: then x is adjacent to the identity.
-
-This module and those that use it process a *slab* at a time: the (n-1)! successive ranks with one
-first symbol. There the other symbols run through all their orders, so that one table of positions
-serves all slabs.
 """
-
-from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.topologies import Topology
-from starcast.trees.common import translate_ports
+from starcast.trees.common import Places, Slab, slabs, translate_ports
+from starcast.trees.construction import construction
 from starcast.trees.model import Forest
 
-Places = NDArray[np.uint8]
 
-
-class Slab(NamedTuple):
-    """The nodes with one first symbol, in rank order.
-
-    Attributes:
-        first: the first symbol.
-        place: ``[n+1, (n-1)!]``: the position of each symbol in each node; row 0 is unused.
-    """
-
-    first: int
-    place: Places
-
-
+@construction(
+    "shortest-path", families=["star"],
+    description="the shortest-path tree SPT of the root and S^2, .., S^n",
+    source="Fragopoulou & Akl 1996, Def. 6", partial=True,
+)  # fmt: skip
 def shortest_path(topology: Topology, root: int) -> Forest:
     """Return SPT: one tree of the root and S^2, .., S^n; its branch across dimension k is S^k.
 
@@ -50,6 +35,11 @@ def shortest_path(topology: Topology, root: int) -> Forest:
     return Forest(topology, rows, root, "shortest-path", spanning=False, verify_hubs=(root,))
 
 
+@construction(
+    "shortest-path-graph", families=["star"],
+    description="SPG: the n-1 subtrees of SPT, each with all of S^1",
+    source="Fragopoulou & Akl 1996, Def. 7", one_tree_per_port=True, partial=True,
+)  # fmt: skip
 def shortest_path_graph(topology: Topology, root: int) -> Forest:
     """Return SPG: n-1 trees, each a branch of SPT with all of S^1 (Fragopoulou & Akl 1996, Def. 7).
 
@@ -66,13 +56,6 @@ def shortest_path_graph(topology: Topology, root: int) -> Forest:
     return Forest(topology, rows, root, "shortest-path-graph", spanning=False)
 
 
-def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.uint8]]]:
-    """Iterate over the slabs 2..n, with their parts of ``rows``, ``[trees, (n-1)!]``."""
-    later = _places(n - 1) + np.uint8(1)
-    for first, part in enumerate(np.split(rows, n, axis=1)[1:], start=2):
-        yield Slab(first, np.insert(later, first, 1, axis=0)), part
-
-
 def dimension_home(slab: Slab) -> NDArray[np.uint8]:
     """Return p(x) for every node of a slab, uint8 ``[(n-1)!]``."""
     merging = np.flatnonzero(slab.place[1] == slab.first)
@@ -85,19 +68,6 @@ def write_s1(n: int, rows: NDArray[np.uint8]) -> None:
     """Write port l for the nodes of S^1 in tree l, 0 for the identity."""
     rows[:, : rows.shape[1] // n] = np.arange(2, n + 1, dtype=np.uint8)[:, None]
     rows[:, 0] = 0
-
-
-def _places(n: int) -> Places:
-    """Return the position of symbol s in the permutation of rank x, uint8 ``[n+1, n!]``.
-
-    The indices are s and x; row 0 is unused.
-    """
-    table = np.zeros((1, 1), dtype=np.uint8)
-    for size in range(1, n + 1):
-        later = table + np.uint8(1)
-        parts = [np.insert(later, first, 1, axis=0) for first in range(1, size + 1)]
-        table = np.concatenate(parts, axis=1)
-    return table
 
 
 def _first_displaced(place: Places, k: int) -> NDArray[np.uint8]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from math import factorial, gcd
 
 from starcast.topologies import Topology, as_topology
-from starcast.trees import catalogue
+from starcast.trees.construction import find
 
 
 def count_edges(topology: Topology | str, construction: str, **arguments: int | str) -> int:
@@ -18,7 +18,7 @@ def count_edges(topology: Topology | str, construction: str, **arguments: int | 
         476
     """
     topology = as_topology(topology)
-    entry = catalogue.find(construction, topology)
+    entry = find(construction, topology)
     values = entry.resolve_arguments(topology, arguments)
     if "base" in values:  # a changed tree has as many edges as the original
         return count_edges(topology, str(values["base"]))

@@ -16,8 +16,7 @@ from starcast.collectives import Schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.ids import parse_schedule_id
 from starcast.collectives.model import COLUMNS
-from starcast.drawing import layouts
-from starcast.drawing.explorer import data
+from starcast.drawing import explorer, layouts
 from starcast.errors import InputError, LimitError
 from starcast.simulator import Fault, Simulation, find_executed, simulate
 from starcast.support.table import Table
@@ -25,28 +24,29 @@ from starcast.support.vocabulary import Format
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, constructions
-from starcast.trees.catalogue import forest_from_id, plain_constructions
+from starcast.trees.catalogue import forest_from_id
+from starcast.trees.construction import plain_constructions
 
 if TYPE_CHECKING:
     from starcast.claims import Verdict
 
-#: Greatest number of nodes of a topology whose arrays are computed for a request: S8 and Q15.
+#: Largest number of nodes of a topology whose arrays are computed for a request: S8 and Q15.
 MOST_NODES = 50_000
-#: Greatest number of rows of a schedule that is built for a request.
+#: Largest number of rows of a schedule that is built for a request.
 MOST_ROWS = 1_000_000
-#: Greatest number of rows or steps that are listed as JSON or CSV.
+#: Largest number of rows or steps that are listed as JSON or CSV.
 MOST_LISTED = 100_000
-#: Greatest number of faults of a simulation.
+#: Largest number of faults of a simulation.
 MOST_FAULTS = 200
 
 Facts = dict[str, Any]
 
 
 def describe_topology(spec: str) -> Facts:
-    """Return the counts and distances of a topology, and what is defined on it."""
+    """Return counts, distances, constructions and algorithms of a topology."""
     topology = parse_topology(spec)
     return {
-        **data.describe_topology(topology),
+        **explorer.describe_topology(topology),
         "link_count": topology.links,
         "mean_distance": float(topology.mean_distance),
         "distance_profile": list(topology.distance_profile()),
@@ -60,7 +60,7 @@ def describe_topology(spec: str) -> Facts:
 
 def neighbour_table(spec: str) -> NDArray[Any]:
     """Return the neighbours of all nodes, int32 ``[nodes, ports]``."""
-    return data.neighbour_table(_small(spec))
+    return explorer.neighbour_table(_small(spec))
 
 
 def node_labels(spec: str) -> list[str]:
@@ -101,9 +101,9 @@ def draw_topology(spec: str) -> str:
 
 def describe_forest(forest: str | Forest) -> Facts:
     """Return the figures of a forest, given by its id or as an object."""
-    built = _forest(forest)
+    built = find_forest(forest)
     return {
-        **data.describe_forest(built),
+        **explorer.describe_forest(built),
         "topology": built.topology.spec,
         "construction": built.construction,
         "arguments": dict(built.arguments),
@@ -120,24 +120,24 @@ def describe_forest(forest: str | Forest) -> Facts:
 
 def parent_ports(forest: str | Forest) -> NDArray[Any]:
     """Return the ports towards the parents, uint8 ``[trees, nodes]``; 0 at the root."""
-    return _forest(forest).parent_port
+    return find_forest(forest).parent_port
 
 
 def link_loads(forest: str | Forest) -> NDArray[Any]:
     """Return the loads of all directed links, int32 ``[nodes, ports]``."""
-    return _forest(forest).load().astype(np.int32)
+    return find_forest(forest).load().astype(np.int32)
 
 
 def draw_forest(forest: str | Forest) -> str:
     """Return all trees of a forest as an SVG document."""
-    return drawing.draw_forest(_forest(forest))
+    return drawing.draw_forest(find_forest(forest))
 
 
 def describe_schedule(schedule_id: str) -> Facts:
     """Return the parameters and counts of a schedule."""
     built = _schedule(schedule_id)
     return {
-        **data.describe_schedule(built),
+        **explorer.describe_schedule(built),
         "topology": built.topology.spec,
         "root_label": built.topology.stored_label(built.root),
         "arguments": dict(built.arguments),
@@ -148,7 +148,7 @@ def describe_schedule(schedule_id: str) -> Facts:
 def schedule_rows(schedule_id: str, *, expand: bool = False) -> NDArray[Any]:
     """Return the columns of a schedule, int32 ``[columns, rows]``, in the order of `COLUMNS`."""
     built = _expanded(schedule_id) if expand else _schedule(schedule_id)
-    return data.schedule_rows(built)
+    return explorer.schedule_rows(built)
 
 
 @lru_cache(maxsize=1)
@@ -200,6 +200,8 @@ def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> Facts:
     result = _simulate(schedule_id, parsed)
     rows = find_executed(built, parsed) if faults else slice(None)
     arrivals = built.receiver[rows].astype(np.int64) * built.units + built.unit[rows]
+    # A unit that reaches a node twice counts once. Without units there are no arrivals; the 1 only
+    # avoids a division by 0.
     received = np.bincount(
         np.unique(arrivals) // max(built.units, 1), minlength=built.topology.nodes
     )
@@ -226,6 +228,7 @@ def verify_claim(claim_id: str) -> "Verdict":
     from starcast.claims.catalogue import find_claim  # noqa: PLC0415 - few requests need them
     from starcast.claims.parallel import verify_claims  # noqa: PLC0415
 
+    # One process, since this is a worker already.
     return verify_claims((find_claim(claim_id),), "quick", None, 1)[0]
 
 
@@ -266,7 +269,8 @@ def _built_forest(forest_id: str) -> Forest:
     return forest_from_id(forest_id)
 
 
-def _forest(forest: str | Forest) -> Forest:
+def find_forest(forest: str | Forest) -> Forest:
+    """Return a forest, given by its id or as an object, if its arrays are served."""
     if isinstance(forest, Forest):
         require_drawable(forest.topology)
         return forest
@@ -316,6 +320,6 @@ _CACHES = (_built_forest, _schedule, _expanded, _simulate, list_schedule_rows, l
 
 
 def forget() -> None:
-    """Forget what earlier requests have built, which makes its memory available."""
+    """Forget the artifacts of earlier requests, which frees their memory."""
     for kept in _CACHES:
         kept.cache_clear()

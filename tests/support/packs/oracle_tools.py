@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise, permutations, product
+from itertools import combinations, pairwise, permutations, product
 from typing import Any, NamedTuple
 
 from starcast.collectives import Schedule
@@ -63,8 +63,8 @@ def oracle(
 
 @cache
 def sizes(spec: str) -> tuple[int, int | None]:
-    """Return n and k of S_{n,k}, n and None of S_n and R_n, d and None of Q_d."""
-    first, *second = (int(number) for number in spec[1:].split(","))
+    """Return n and k of S_{n,k}, n and None of S_n and AG_n, d and None of Q_d."""
+    first, *second = (int(number) for number in spec.lstrip("SQAG").split(","))
     return first, second[0] if second else None
 
 
@@ -73,7 +73,13 @@ def labels(spec: str) -> list[Label]:
     """Return all nodes in rank order."""
     n, k = sizes(spec)
     words = product("01", repeat=n) if spec.startswith("Q") else permutations(SYMBOLS[:n], k)
-    return sorted("".join(word) for word in words)
+    chosen = sorted("".join(word) for word in words)
+    return [word for word in chosen if is_even(word)] if spec.startswith("AG") else chosen
+
+
+def is_even(word: str) -> bool:
+    """Return whether a permutation has an even number of inversions."""
+    return sum(a > b for a, b in combinations(word, 2)) % 2 == 0
 
 
 @cache
@@ -83,10 +89,10 @@ def ranks(spec: str) -> dict[Label, int]:
 
 
 def ports(spec: str) -> range:
-    """Return the ports of a node: 2..n in S_n and S_{n,k}, 1..d in Q_d, 2..4 in R_n."""
+    """Return the ports of a node: 2..n in S_n and S_{n,k}, 1..d in Q_d, 2..2n-3 in AG_n."""
     n, _ = sizes(spec)
-    if spec.startswith("R"):
-        return range(2, 5)
+    if spec.startswith("AG"):
+        return range(2, 2 * n - 2)
     return range(1, n + 1) if spec.startswith("Q") else range(2, n + 1)
 
 
@@ -95,12 +101,15 @@ def across(spec: str, label: Label, port: int) -> Label:
 
     In Q_d the bit at that position is flipped. In S_n and S_{n,k} positions 1 and ``port`` are
     exchanged if the label is long enough; the residual port k+s replaces the first symbol by the
-    one s places further, cyclically, among the sorted symbols that are possible there. In R_n the
-    label is rotated to the left or to the right, or its first two symbols are exchanged.
+    one s places further, cyclically, among the sorted symbols that are possible there. In AG_n the
+    symbols 1, 2 and i = 3, 4, .. are rotated to the left or to the right.
     """
     n, k = sizes(spec)
-    if spec.startswith("R"):
-        return (label[1:] + label[0], label[-1] + label[:-1], label[1::-1] + label[2:])[port - 2]
+    if spec.startswith("AG"):
+        place, direction = divmod(port + 2, 2)
+        first, second, third = label[0], label[1], label[place]
+        turned = ((second, third, first), (third, first, second))[direction]
+        return f"{turned[0]}{turned[1]}{label[2:place]}{turned[2]}{label[place + 1 :]}"
     if spec.startswith("Q"):
         return label[: port - 1] + "10"[int(label[port - 1])] + label[port:]
     if k is None or port <= k:
@@ -214,6 +223,7 @@ class Send(NamedTuple):
     receiver: Label
     tree: int
     unit: int
+    combine: bool = False
 
 
 @cache
@@ -227,10 +237,10 @@ def sends(name: str) -> list[Send]:
     """Return the rows of a schedule, sorted by step, sender, port, tree and unit."""
     schedule = schedule_by_id(name)
     every = labels(spec_of(name))
-    rows = zip(*(column.tolist() for column in schedule.columns), strict=True)
+    rows = zip(*(column.tolist() for column in schedule.columns.present().values()), strict=True)
     return sorted(
-        Send(step, every[sender], port, every[receiver], tree, unit)
-        for step, sender, port, receiver, tree, unit in rows
+        Send(step, every[sender], port, every[receiver], *others)
+        for step, sender, port, receiver, *others in rows
     )
 
 

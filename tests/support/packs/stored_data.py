@@ -5,35 +5,15 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-import starcast
 from starcast.collectives import Schedule, schedule
 from starcast.graph.artifacts import GraphArtifact, graph_artifact
 from starcast.graph.connection import Graph
 from starcast.graph.writer import BoltWriter, refresh_plans
-from starcast.plugins import load as load_plugins
 from starcast.support.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions
-from support.fix_plugins import EXAMPLES, restored_registries
 
-
-def _rotations(n: int) -> list[list[int]]:
-    """Return both rotations and the exchange of the first two: the port back differs."""
-    return [[*range(2, n + 1), 1], [n, *range(1, n)], [2, 1, *range(3, n + 1)]]
-
-
-@contextmanager
-def stored_plugins() -> Iterator[None]:
-    """Register the plug-ins of these artifacts; what other tests see does not change."""
-    with restored_registries():
-        load_plugins([str(EXAMPLES / "breadth_first.py")])
-        starcast.family(
-            "rotation", pattern=r"R(\d+)", source="this module", noun="rotation graphs"
-        )(_rotations)
-        yield
-
-
-SPECS = ("S2", "S3", "S4", "S5", "S6", "S4,2", "S5,3", "Q4", "R3")
+SPECS = ("S2", "S3", "S4", "S5", "S6", "S4,2", "S5,3", "Q4", "AG4")
 #: The last node of a topology; on stars it is not a cyclic shift of the identity.
 LAST = -1
 
@@ -43,7 +23,6 @@ FORESTS: dict[str, tuple[tuple[str, int], ...]] = {
     "S3": (("multiple", 0), ("greedy", LAST), ("shortest-path-graph", LAST)),
     "S4": (
         *((name, 0) for name in plain_constructions("S4")),
-        ("breadth-first", 0),
         ("multiple", LAST),
         ("perfectly-balanced", LAST),
     ),
@@ -57,7 +36,7 @@ FORESTS: dict[str, tuple[tuple[str, int], ...]] = {
     "S4,2": (("nk-greedy", 0), ("nk-multiple", LAST)),
     "S5,3": (("nk-multiple", LAST),),
     "Q4": (("binomial", LAST), ("edge-disjoint-binomial", 0)),
-    "R3": (("breadth-first", LAST), ("breadth-first", 0)),
+    "AG4": (("breadth-first", LAST), ("breadth-first", 0)),
 }
 
 #: Schedules: collective, algorithm, root and arguments. With and without packets, under both port
@@ -79,6 +58,8 @@ SCHEDULES: dict[str, tuple[tuple[str, str, int, dict[str, Any]], ...]] = {
         ("scatter", "perfectly-balanced", 0, {}),
         ("gather", "balanced", LAST, {"messages": 2}),
         ("alltoall", "exact", 0, {}),
+        ("reduce", "greedy", LAST, {"ports": "all", "segments": 2}),
+        ("allreduce", "multiple", 0, {"ports": "one"}),
     ),
     "S5": (
         ("broadcast", "recursive-substar", LAST, {"ports": "all", "messages": 3}),
@@ -93,8 +74,9 @@ SCHEDULES: dict[str, tuple[tuple[str, str, int, dict[str, Any]], ...]] = {
     "Q4": (
         ("broadcast", "binomial", LAST, {"ports": "all", "segments": 2}),
         ("broadcast", "edge-disjoint-binomial", 0, {"messages": 2, "copies": 3}),
+        ("allreduce", "binomial", 0, {}),
     ),
-    "R3": (
+    "AG4": (
         ("broadcast", "forest", LAST, {"base": "breadth-first", "ports": "all", "segments": 2}),
         ("scatter", "forest", 0, {"base": "breadth-first"}),
     ),
@@ -102,7 +84,6 @@ SCHEDULES: dict[str, tuple[tuple[str, str, int, dict[str, Any]], ...]] = {
 
 
 @cache
-@stored_plugins()
 def forests(spec: str) -> tuple[Forest, ...]:
     """Return the forests that are stored on a topology."""
     return tuple(
@@ -111,7 +92,6 @@ def forests(spec: str) -> tuple[Forest, ...]:
 
 
 @cache
-@stored_plugins()
 def schedules(spec: str) -> tuple[Schedule, ...]:
     """Return the schedules that are stored on a topology."""
     return tuple(
@@ -126,17 +106,13 @@ def _rank(spec: str, root: int) -> int:
 
 @contextmanager
 def loaded(graph: Graph, specs: Sequence[str] = SPECS) -> Iterator[None]:
-    """Load topologies with their forests and schedules into an empty store; empty it afterwards.
-
-    Meanwhile the plug-ins are registered, as queries on stored topologies need the families.
-    """
-    with stored_plugins():
+    """Load topologies with their forests and schedules into an empty store; empty it afterwards."""
+    _empty(graph)
+    try:
+        _fill(graph, specs)
+        yield
+    finally:
         _empty(graph)
-        try:
-            _fill(graph, specs)
-            yield
-        finally:
-            _empty(graph)
 
 
 @contextmanager

@@ -1,16 +1,16 @@
-"""The single trees and algorithms that starcast ships: claims never look at those of plug-ins."""
+"""The single trees and algorithms that starcast ships; claims ignore those of plug-ins."""
 
 from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
-from starcast.plugins import ORIGINS
 from starcast.topologies import Topology
-from starcast.trees import catalogue as trees
+from starcast.trees.construction import CONSTRUCTIONS
+from starcast.trees.construction import single_trees as all_single_trees
 
 
 def single_trees(topology: Topology) -> tuple[str, ...]:
-    """Return the names of the shipped constructions of a single spanning tree."""
-    names = trees.single_trees(topology)
-    return tuple(name for name in names if ("construction", name) not in ORIGINS)
+    """Return the names of the shipped constructions of a single spanning tree on its family."""
+    entries = (CONSTRUCTIONS[name] for name in all_single_trees(topology))
+    return tuple(entry.name for entry in entries if entry.origin.is_shipped and entry.families)
 
 
 def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
@@ -18,5 +18,5 @@ def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
     return tuple(
         algorithm
         for algorithm in catalogue.algorithms_on(topology, collective)
-        if (f"{collective} algorithm", algorithm.name) not in ORIGINS
+        if algorithm.origin.is_shipped
     )

@@ -2,23 +2,138 @@
 
 A layout is one array, float32 ``[nodes, 2]``: x to the right and y downwards. Nodes are about 1
 apart where they are nearest. Every layout is a function of the topology alone, so the pictures of
-all steps of a schedule, and of all trees of a forest, show a node in the same place.
+all steps of a schedule, and of all trees of a forest, show a node in the same position.
 """
 
-from starcast.drawing.layouts.catalogue import (
-    DESCRIPTIONS,
-    default_layout,
-    layout,
-    layouts,
-    substar_groups,
-    torus_periods,
-)
+from collections.abc import Callable
 
-__all__ = [
-    "DESCRIPTIONS",
-    "default_layout",
-    "layout",
-    "layouts",
-    "substar_groups",
-    "torus_periods",
-]
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.drawing.layouts.hypercube import place_by_projection
+from starcast.drawing.layouts.levels import place_on_levels
+from starcast.drawing.layouts.necklaces import place_necklaces
+from starcast.drawing.layouts.order import nearest_distance
+from starcast.drawing.layouts.substars import place_by_substars
+from starcast.drawing.layouts.torus import place_on_torus
+from starcast.errors import InputError, LimitError
+from starcast.support.vocabulary import LayoutName
+from starcast.topologies import Topology, as_topology
+
+Positions = NDArray[np.float32]
+
+#: The largest number of nodes in a layout; S9 has 362 880.
+MOST_NODES = 400_000
+#: From this number of nodes on, the quotient by substars is shown unless another layout is named.
+QUOTIENT_FROM = 40_320
+_SMALLEST_QUOTIENT = 120
+
+DESCRIPTIONS: dict[LayoutName, str] = {
+    "substars": "recursive substars: nodes with the same last symbol lie together",
+    "levels": "levels: rows by the distance from the identity",
+    "necklaces": "rings of necklaces: a rotation of the picture is the rotation of the star graph",
+    "torus": "the torus of 12 hexagons: opposite sides of the picture are joined",
+    "projection": "a projection in which the links of a port are parallel",
+    "quotient": "quotient by substars: a dot for all nodes with the same last symbols",
+}
+
+
+def layouts(topology: str | Topology) -> tuple[LayoutName, ...]:
+    """Return the names of the layouts of a topology; the first is the default.
+
+    Example:
+        >>> layouts("S4")
+        ('substars', 'levels', 'necklaces', 'torus')
+    """
+    network = as_topology(topology)
+    names: list[LayoutName] = ["levels"]
+    if network.family == "hypercube":
+        names.insert(0, "projection")
+    if network.family == "nk-star":
+        names.append("substars")
+    if network.family == "star":
+        names.insert(0, "substars")
+    if network.family == "star" and network.n > 2:
+        names.append("necklaces")
+    if network.spec == "S4":
+        names.append("torus")
+    if "substars" in names and network.nodes >= _SMALLEST_QUOTIENT:
+        names.insert(0 if network.nodes >= QUOTIENT_FROM else len(names), "quotient")
+    return tuple(names)
+
+
+def choose_layout(topology: Topology, name: str | None) -> LayoutName:
+    """Return the layout of a topology with a name, by default the first.
+
+    Raises:
+        InputError: the topology has no such layout.
+    """
+    names = layouts(topology)
+    if name is None:
+        return names[0]
+    for known in names:
+        if name == known:
+            return known
+    raise InputError(
+        f"{topology.spec} has no layout '{name}'", hint=f"its layouts are {', '.join(names)}"
+    )
+
+
+def layout(topology: str | Topology, name: str | None = None) -> Positions:
+    """Return the positions of the nodes in a layout.
+
+    Args:
+        topology: a topology or its spec.
+        name: one of `layouts`; by default the first.
+
+    Returns:
+        float32 ``[nodes, 2]``, read-only. Two nodes coincide only in a quotient.
+
+    Raises:
+        InputError: the topology has no such layout.
+        LimitError: the topology has more than `MOST_NODES` nodes.
+
+    Example:
+        >>> layout("S5", "levels").shape
+        (120, 2)
+    """
+    network = as_topology(topology)
+    chosen = choose_layout(network, name)
+    if network.nodes > MOST_NODES:
+        raise LimitError(
+            f"{network.spec} has {network.nodes:,} nodes, and layouts have at most {MOST_NODES:,}",
+            hint="choose a smaller topology, such as S9",
+        )
+    positions = np.ascontiguousarray(_LAYOUTS[chosen](network), dtype=np.float32)
+    positions.flags.writeable = False
+    return positions
+
+
+def substar_groups(topology: Topology) -> NDArray[np.int64]:
+    """Return the number of each node's substar in the quotient, int64 ``[nodes]``.
+
+    The last symbol is the same in a substar, from 720 nodes on the last two.
+    """
+    symbols = 2 if topology.nodes >= 720 else 1
+    ends = [label[-symbols:] for label in topology.labels().tolist()]
+    groups: NDArray[np.int64] = np.unique(ends, return_inverse=True)[1].astype(np.int64)
+    return groups
+
+
+def _place_quotient(topology: Topology) -> NDArray[np.float64]:
+    groups = substar_groups(topology)
+    nodes = place_by_substars(topology)
+    sizes = np.bincount(groups)
+    means = np.stack([np.bincount(groups, weights=axis) / sizes for axis in nodes.T], axis=1)
+    scaled: NDArray[np.float64] = (means / nearest_distance(means @ np.array([1, 1j])))[groups]
+    return scaled
+
+
+_LAYOUTS: dict[LayoutName, Callable[[Topology], NDArray[np.float64]]] = {
+    "substars": place_by_substars,
+    "levels": place_on_levels,
+    "necklaces": place_necklaces,
+    "torus": place_on_torus,
+    "projection": place_by_projection,
+    "quotient": _place_quotient,
+}

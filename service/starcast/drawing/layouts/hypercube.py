@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.drawing.layouts.order import nearest_distance
 from starcast.topologies import Topology
 
 _GROWTH = 1.37  # of the lengths of the directions: nodes of a regular projection would coincide
@@ -15,14 +16,4 @@ def place_by_projection(topology: Topology) -> NDArray[np.float64]:
     directions = _GROWTH**exponents * np.exp(1j * (np.pi * exponents / bits + 0.12))
     values = (np.arange(topology.nodes)[:, None] >> exponents[::-1]) & 1
     points = values @ directions
-    scale = _nearest_distance(points)
-    return np.stack([points.real, -points.imag], axis=1) / scale
-
-
-def _nearest_distance(points: NDArray[np.complex128]) -> float:
-    """Return the least distance of two points, or 1 for more than 1,024 points, not computed."""
-    if len(points) <= 1_024:
-        apart = np.abs(points[:, None] - points)
-        np.fill_diagonal(apart, np.inf)
-        return float(apart.min())
-    return 1.0
+    return np.stack([points.real, -points.imag], axis=1) / nearest_distance(points)

@@ -42,7 +42,7 @@ def _place_rows(level: NDArray[np.int64], neighbours: NDArray[np.int32]) -> NDAr
 def _place_bands(level: NDArray[np.int64], neighbours: NDArray[np.int32]) -> NDArray[np.float64]:
     rows = [np.flatnonzero(level == number) for number in range(int(level.max()) + 1)]
     columns = int(np.ceil(np.sqrt(len(level) * 2 * _ASPECT)))
-    share = np.zeros(len(level))  # the place in the level, from -1 to 1
+    share = np.zeros(len(level))  # the position in the level, from -1 to 1
     for sweep in range(_SWEEPS):
         for row in rows if sweep % 2 == 0 else rows[::-1]:
             wanted = share[neighbours[:, row]].mean(axis=0)

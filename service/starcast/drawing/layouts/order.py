@@ -5,12 +5,12 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-Places = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 _SWEEPS = 12
 
 
-def arrange(level: NDArray[np.integer], weight: Places) -> Places:
+def arrange(level: NDArray[np.integer], weight: Floats) -> Floats:
     """Return the horizontal position of every node in a layout by levels.
 
     Every level is ordered by the means of its neighbours (Sugiyama, Tagawa & Toda 1981). The order
@@ -26,17 +26,17 @@ def arrange(level: NDArray[np.integer], weight: Places) -> Places:
         float64 ``[nodes]``, from 0; neighbours on a level are at least 1 apart.
     """
     rows = [np.flatnonzero(level == number) for number in np.unique(level)]
-    place = np.zeros(len(level))
+    x = np.zeros(len(level))
     for row in rows:
-        place[row] = np.arange(len(row)) - (len(row) - 1) / 2
-    best, fewest = place.copy(), _crossings(level, weight, place)
+        x[row] = np.arange(len(row)) - (len(row) - 1) / 2
+    best, fewest = x.copy(), _crossings(level, weight, x)
     for sweep in range(_SWEEPS):
         for row in rows if sweep % 2 == 0 else rows[::-1]:
-            row[:] = row[np.argsort(_neighbour_means(row, weight, place), kind="stable")]
-            place[row] = np.arange(len(row)) - (len(row) - 1) / 2
-        crossings = _crossings(level, weight, place)
+            row[:] = row[np.argsort(_neighbour_means(row, weight, x), kind="stable")]
+            x[row] = np.arange(len(row)) - (len(row) - 1) / 2
+        crossings = _crossings(level, weight, x)
         if crossings < fewest:
-            best, fewest = place.copy(), crossings
+            best, fewest = x.copy(), crossings
     return _move_to_neighbours([row[np.argsort(best[row])] for row in rows], weight, best)
 
 
@@ -65,34 +65,41 @@ def order_ring(adjacent: Sequence[Collection[int]], start: int = 0) -> list[int]
     return order
 
 
-def _neighbour_means(row: NDArray[np.integer], weight: Places, place: Places) -> Places:
+def nearest_distance(points: NDArray[np.complex128]) -> float:
+    """Return the least distance of two different points, from a sample of more than 1,024."""
+    sample = points if len(points) <= 1_024 else points[:: len(points) // 64]
+    apart = np.abs(sample[:, None] - points)
+    apart[apart < 1e-5] = np.inf
+    least = float(apart.min())
+    return least if np.isfinite(least) else 1.0
+
+
+def _neighbour_means(row: NDArray[np.integer], weight: Floats, x: Floats) -> Floats:
     """Return the mean position of each node's neighbours; its own if it has none."""
     total = weight[row].sum(axis=1)
-    mean = weight[row] @ place / np.where(total > 0, total, 1)
-    means: Places = np.where(total > 0, mean, place[row])
+    mean = weight[row] @ x / np.where(total > 0, total, 1)
+    means: Floats = np.where(total > 0, mean, x[row])
     return means
 
 
-def _crossings(level: NDArray[np.integer], weight: Places, place: Places) -> float:
+def _crossings(level: NDArray[np.integer], weight: Floats, x: Floats) -> float:
     """Return the number of pairs of links between the same levels that cross, weighted."""
     upper, lower = np.nonzero(np.where(level[:, None] < level[None, :], weight, 0))
     same = level[upper][:, None] == level[upper][None, :]
-    apart = (place[upper][:, None] - place[upper]) * (place[lower][:, None] - place[lower])
+    apart = (x[upper][:, None] - x[upper]) * (x[lower][:, None] - x[lower])
     heavy = weight[upper, lower]
     return float((heavy[:, None] * heavy)[same & (apart < 0)].sum() / 2)
 
 
-def _move_to_neighbours(
-    rows: Sequence[NDArray[np.integer]], weight: Places, place: Places
-) -> Places:
+def _move_to_neighbours(rows: Sequence[NDArray[np.integer]], weight: Floats, x: Floats) -> Floats:
     for sweep in range(_SWEEPS):
         for row in rows if sweep % 2 == 0 else rows[::-1]:
-            place[row] = _space_out(_neighbour_means(row, weight, place))
-    place -= place.min()
-    return place
+            x[row] = _space_out(_neighbour_means(row, weight, x))
+    x -= x.min()
+    return x
 
 
-def _space_out(wanted: Places) -> Places:
+def _space_out(wanted: Floats) -> Floats:
     """Return the positions nearest to those wanted, in the same order, at least 1 apart.
 
     It is a least-squares fit by pooling adjacent violators.
@@ -106,5 +113,5 @@ def _space_out(wanted: Places) -> Places:
             count += previous_count
             mean = total / count
         pools.append((mean, count))
-    means: Places = np.repeat([mean for mean, _ in pools], [count for _, count in pools])
+    means: Floats = np.repeat([mean for mean, _ in pools], [count for _, count in pools])
     return means + np.arange(len(wanted))

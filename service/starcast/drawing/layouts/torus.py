@@ -36,8 +36,8 @@ def place_on_torus(topology: Topology) -> NDArray[np.float64]:
             sign[other] = -sign[node]
             first[other] = angle + pi - sign[other] * index * 2 * pi / 3
             queue.append(other)
-    placed = np.array([points[node] for node in range(topology.nodes)])
-    return _centred(np.stack([placed.real, placed.imag], axis=1))
+    images = np.array([points[node] for node in range(topology.nodes)])
+    return _centred(np.stack([images.real, images.imag], axis=1))
 
 
 def _centred(points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -49,6 +49,58 @@ class Packet(NamedTuple):
 Action = Callable[[Packet], None]
 
 
+class Sums:
+    """The contributions that nodes of a reduction hold, as sets.
+
+    Args:
+        problem: the problem of a reduction; see `Processes`.
+    """
+
+    def __init__(self, problem: dict[str, Any]) -> None:
+        self._contributors = set(problem["contributors"])
+        names = ("step", "sender", "receiver", "unit", "tree", "combine")
+        self._rows = list(zip(*(problem[name] for name in names), strict=True))
+        self._held: dict[tuple[int, int, int], set[int]] = {}
+        self._awaited: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+        self._trees: dict[int, set[int]] = defaultdict(set)
+        for step, _, receiver, unit, tree, combine in self._rows:
+            if combine:
+                self._awaited[receiver, unit, tree].append(step)
+                self._trees[unit].add(tree)
+        self._added: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+        self._sent: dict[int, set[int]] = {}
+
+    def are_ready(self, row: int) -> bool:
+        """Return whether the sender has added all that a row sends.
+
+        A sum is ready when all rows of earlier steps have arrived; a complete unit when a sum has
+        all contributions, since an earlier step.
+        """
+        step, sender, _, unit, tree, combine = self._rows[row]
+        if not combine:
+            return any(self._is_complete((sender, unit, each), step) for each in self._trees[unit])
+        awaited = [each for each in self._awaited[sender, unit, tree] if each < step]
+        if sum(each < step for each in self._added[sender, unit, tree]) < len(awaited):
+            return False
+        self._sent.setdefault(row, set(self._contributions((sender, unit, tree))))
+        return True
+
+    def add(self, row: int) -> bool:
+        """Add what a row has brought; return False if it has brought a complete unit."""
+        step, _, receiver, unit, tree, combine = self._rows[row]
+        if combine:
+            self._contributions((receiver, unit, tree)).update(self._sent[row])
+            self._added[receiver, unit, tree].append(step)
+        return bool(combine)
+
+    def _contributions(self, place: tuple[int, int, int]) -> set[int]:
+        return self._held.setdefault(place, {place[0]})
+
+    def _is_complete(self, place: tuple[int, int, int], step: int) -> bool:
+        earlier = all(each < step for each in self._added[place])
+        return earlier and self._contributions(place) >= self._contributors
+
+
 class Processes:
     """The processes of all packets, and what each node holds.
 
@@ -56,7 +108,9 @@ class Processes:
         simgrid: SimGrid's module.
         problem: ``nodes``, ``links`` (pairs of nodes), ``one_port``, ``synchronous``, ``steps``,
             ``start_up``, ``per_unit``, ``source`` (the node that has each unit) and the columns
-            ``step``, ``sender``, ``receiver`` and ``unit``.
+            ``step``, ``sender``, ``receiver`` and ``unit``. A reduction has no ``source`` but
+            ``contributors`` (the nodes whose contributions make a unit complete) and the columns
+            ``tree`` and ``combine``.
     """
 
     def __init__(self, simgrid: Any, problem: dict[str, Any]) -> None:
@@ -64,10 +118,11 @@ class Processes:
         self._problem = problem
         self._synchronous = problem["synchronous"]
         # The step in which a node received a unit; 0 if it had it from the start.
-        self._received = {(node, unit): 0 for unit, node in enumerate(problem["source"])}
+        self._received = {(node, unit): 0 for unit, node in enumerate(problem.get("source", ()))}
         self._waiting: dict[tuple[int, int], list[Any]] = defaultdict(list)
         self._ends: list[float | None] = [None] * len(problem["step"])
         self._packets = self._group_rows()
+        self._sums = Sums(problem) if "combine" in problem else None
         self._processes: list[tuple[int, Action, dict[int, Packet]]] = []
 
     def run(self) -> dict[str, Any]:
@@ -128,6 +183,7 @@ class Processes:
             action(packet)
 
     def _serve_by_steps(self, action: Action, packets: dict[int, Packet]) -> None:
+        # Every process takes part in every barrier, also in steps without a packet of its own.
         for step in range(1, self._problem["steps"] + 1):
             if step in packets:
                 action(packets[step])
@@ -156,21 +212,24 @@ class Processes:
         self._deliver(self._mailbox(packet).get())
 
     def _wait_for_units(self, packet: Packet) -> None:
-        for unit in packet.units:
-            while not self._holds(packet, unit):
+        for unit, row in zip(packet.units, packet.rows, strict=True):
+            while not self._holds(packet, unit, row):
                 semaphore = self._simgrid.Semaphore(0)
                 self._waiting[packet.sender, unit].append(semaphore)
                 semaphore.acquire()
 
-    def _holds(self, packet: Packet, unit: int) -> bool:
+    def _holds(self, packet: Packet, unit: int, row: int) -> bool:
         """Return whether the sender has a unit; synchronously, since an earlier step."""
+        if self._sums is not None and self._sums.are_ready(row):
+            return True
         step = self._received.get((packet.sender, unit))
         return step is not None and not (self._synchronous and step >= packet.step)
 
     def _deliver(self, packet: Packet) -> None:
         now = self._simgrid.Engine.clock
-        for unit in packet.units:
-            self._received.setdefault((packet.receiver, unit), packet.step)
+        for unit, row in zip(packet.units, packet.rows, strict=True):
+            if self._sums is None or not self._sums.add(row):
+                self._received.setdefault((packet.receiver, unit), packet.step)
             for semaphore in self._waiting.pop((packet.receiver, unit), ()):
                 semaphore.release()
         for row in packet.rows:

@@ -5,8 +5,8 @@ from importlib.metadata import version
 from fastapi import APIRouter
 from sqlalchemy import text
 
+from starcast.catalogue.origin import ORIGINS
 from starcast.errors import StarcastError
-from starcast.plugins import ORIGINS
 from starcast.web import computations, models
 from starcast.web.service import Service, ServiceParameter
 

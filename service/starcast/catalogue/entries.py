@@ -1,0 +1,279 @@
+"""Entries of the catalogue, the checks of the arguments that they declare, and their registries."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+import numpy as np
+
+from starcast.catalogue.origin import ORIGINS, Origin
+from starcast.errors import InputError
+from starcast.support.integers import check_count
+from starcast.support.text import did_you_mean
+
+Value = int | str
+#: A `starcast.topologies.Topology`. Families of topologies are entries too, so this package is
+#: imported by that one and cannot name its class.
+Topology = Any
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A parameter of a construction or an algorithm, besides topology, root and port model.
+
+    Attributes:
+        name: its keyword.
+        description: a noun phrase that says what to give.
+        default: its value on a topology if it is omitted; None makes it required.
+        maximum: its greatest value on a topology, for integers; None for no limit.
+        kind: a "count" is an integer from 1, an "index" an integer from 0, an "integer" any
+            integer, a "text" a word, and a "construction" the name of a construction.
+        choices: the names allowed on a topology, for a "construction".
+        noun: what the choices are, for messages: ``a single spanning tree``.
+    """
+
+    name: str
+    description: str
+    default: Callable[[Topology], Value] | None = None
+    maximum: Callable[[Topology], int] | None = None
+    kind: Literal["count", "index", "integer", "text", "construction"] = "count"
+    choices: Callable[[Topology], tuple[str, ...]] = lambda _: ()
+    noun: str = ""
+
+    def check(self, topology: Topology, value: object) -> Value:
+        """Return a value for this argument after checking it.
+
+        Raises:
+            InputError: the value has a wrong type or is out of range on the topology.
+        """
+        if self.kind == "construction":
+            return self._check_choice(topology, value)
+        maximum = self.maximum and self.maximum(topology)
+        if self.kind == "text":
+            return self._check_text(value)
+        if self.kind in ("index", "integer"):
+            return self._check_index(topology, value, maximum)
+        return check_count(self.name, value, maximum, f"on {topology.spec}")
+
+    def _check_choice(self, topology: Topology, value: object) -> str:
+        choices = self.choices(topology)
+        if value not in choices:
+            raise InputError(
+                f"{self.name} is {value!r}, which is not {self.noun} on {topology.spec}",
+                hint=f"{did_you_mean(value, choices)}choose one of {', '.join(choices)}",
+            )
+        return str(value)
+
+    def _check_text(self, value: object) -> str:
+        if not isinstance(value, str) or not value or not _is_word(value):
+            raise InputError(
+                f"{self.name} is {value!r}, which is not a word",
+                hint="write it without blanks, commas, equals signs and parentheses",
+            )
+        return value
+
+    def _check_index(self, topology: Topology, value: object, maximum: int | None) -> int:
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            raise InputError(
+                f"{self.name} is {value!r}, not a whole number", hint=f"give {self.description}"
+            )
+        if self.kind == "integer":
+            return int(value)
+        if value < 0 or (maximum is not None and value > maximum):
+            raise InputError(
+                f"{self.name} is {value}, which is out of range on {topology.spec}",
+                hint=f"give {self.name} from 0 to {maximum}",
+            )
+        return int(value)
+
+
+def _is_word(text: str) -> bool:
+    return text.isprintable() and not re.search(r"[()=,\s]", text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """An entry of a registry: a named function, defined on some topologies.
+
+    ``__str__`` of a subclass is its name in messages.
+
+    Attributes:
+        name: unique in its registry.
+        source: the paper, and the number of the definition there.
+        origin: the function that was declared.
+        families: the families of topologies on which it may be defined; empty for all families.
+        arguments: the arguments that it takes besides topology, root and port model.
+        smallest: the least n for which it is defined.
+        exclusion: ``exclusion(topology)`` returns why it is not defined on a topology of its
+            families, or None if it is.
+    """
+
+    name: str
+    source: str
+    origin: Origin
+    families: tuple[str, ...] = ()
+    arguments: tuple[Argument, ...] = ()
+    smallest: int = 1
+    exclusion: Callable[[Topology], str | None] = lambda _: None
+
+    def unsupported_reason(self, topology: Topology) -> str | None:
+        """Return why this is not defined on a topology, or None if it is."""
+        if self.families and topology.family not in self.families:
+            families = " and ".join(FAMILIES[family].noun for family in self.families)
+            return f"it is defined on {families}"
+        if topology.n < self.smallest:
+            return f"it is defined for n >= {self.smallest}"
+        return self.exclusion(topology)
+
+    def supports(self, topology: Topology) -> bool:
+        """Return whether this is defined on a topology."""
+        return self.unsupported_reason(topology) is None
+
+    def resolve_arguments(
+        self, topology: Topology, arguments: Mapping[str, object]
+    ) -> dict[str, Value]:
+        """Return all arguments with their values: the value given, or else the default.
+
+        Raises:
+            InputError: an argument is unknown, missing or impossible on the topology.
+        """
+        self._check_names(arguments)
+        values: dict[str, Value] = {}
+        for argument in self.arguments:
+            if argument.name in arguments:
+                values[argument.name] = argument.check(topology, arguments[argument.name])
+            elif argument.default is None:
+                raise InputError(
+                    f"{self} needs the argument '{argument.name}'",
+                    hint=f"give {argument.description}",
+                )
+            else:
+                values[argument.name] = argument.default(topology)
+        return values
+
+    @property
+    def required_arguments(self) -> tuple[str, ...]:
+        """The names of the arguments that have no default."""
+        return tuple(argument.name for argument in self.arguments if argument.default is None)
+
+    def default_arguments(self, topology: Topology) -> dict[str, Value]:
+        """Return the defaults of the arguments that have one."""
+        return {
+            argument.name: argument.default(topology)
+            for argument in self.arguments
+            if argument.default is not None
+        }
+
+    def _check_names(self, arguments: Mapping[str, object]) -> None:
+        known = [argument.name for argument in self.arguments]
+        for name in arguments:
+            if name not in known:
+                expected = f"its arguments are {', '.join(known)}" if known else "it takes none"
+                raise InputError(
+                    f"{self} has no argument '{name}'",
+                    hint=f"{did_you_mean(name, known)}{expected}",
+                )
+
+
+AnyEntry = TypeVar("AnyEntry", bound=Entry)
+
+
+class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
+    """Entries by name, in the order of their registration.
+
+    Args:
+        noun: what the entries are, for messages: ``construction``.
+        entries: the entries to register first.
+
+    Example:
+        >>> CONSTRUCTIONS.find("greedy").source
+        'Tseng & Sheu 1997, Def. 1'
+    """
+
+    def __init__(self, noun: str, entries: Iterable[AnyEntry] = ()) -> None:
+        self.noun = noun
+        self._entries: dict[str, AnyEntry] = {}
+        for entry in entries:
+            self.register(entry)
+
+    def register(self, entry: AnyEntry) -> None:
+        """Add an entry; what a plug-in defines again, when it is loaded again, is replaced.
+
+        Raises:
+            InputError: its name is taken.
+        """
+        known = self._entries.get(entry.name)
+        if known and (known.origin.is_shipped or known.origin.module != entry.origin.module):
+            raise InputError(
+                f"{entry.origin}: the {self.noun} '{entry.name}' exists already"
+                f" ({known.source if known.origin.is_shipped else known.origin})",
+                hint="choose another name",
+            )
+        self._entries[entry.name] = entry
+        if not entry.origin.is_shipped:
+            ORIGINS[self.noun, entry.name] = entry.origin
+
+    def find(self, name: str) -> AnyEntry:
+        """Return the entry of a name.
+
+        Raises:
+            InputError: no entry has this name; the hint suggests the closest one.
+        """
+        if str(name) not in self._entries:
+            raise InputError(
+                f"unknown {self.noun} '{name}'",
+                hint=f"{did_you_mean(name, self)}choose one of {', '.join(self)}",
+            )
+        return self._entries[name]
+
+    def supported(self, topology: Topology) -> tuple[AnyEntry, ...]:
+        """Return the entries that are defined on a topology."""
+        return tuple(entry for entry in self.values() if entry.supports(topology))
+
+    def check_topology(self, entry: AnyEntry, topology: Topology) -> None:
+        """Check that an entry is defined on a topology.
+
+        Raises:
+            InputError: it is not; the hint lists the entries that are.
+        """
+        reason = entry.unsupported_reason(topology)
+        if reason is not None:
+            names = ", ".join(other.name for other in self.supported(topology))
+            raise InputError(
+                f"{entry} is not defined on {topology.spec}: {reason}",
+                hint=f"{self.noun}s on {topology.spec}: {names or 'none'}",
+            )
+
+    def __getitem__(self, name: str) -> AnyEntry:
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family(Entry):
+    """A family of topologies.
+
+    Attributes:
+        pattern: a regular expression that matches the specs; its groups are the numbers.
+        noun: what its topologies are, in the plural, for messages.
+        spelling: how a spec is written, for messages: ``S2 to S12 for a star graph``.
+        build: ``build(spec, *numbers)`` returns the topology.
+    """
+
+    pattern: re.Pattern[str]
+    noun: str
+    spelling: str
+    build: Callable[..., Topology]
+
+    def __str__(self) -> str:
+        return f"the family '{self.name}'"
+
+
+#: All families of topologies: those that are shipped, then those of plug-ins.
+FAMILIES: Registry[Family] = Registry("family")

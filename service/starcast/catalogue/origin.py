@@ -1,0 +1,186 @@
+"""The origin of entries, and errors that name it if that is a plug-in."""
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import CodeType, MappingProxyType
+from typing import Any
+
+from starcast.errors import InputError, StarcastError
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+class PluginMissingError(InputError):
+    """Something cannot be made again, because a plug-in that it needs is not loaded."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The function that defines an entry.
+
+    Attributes:
+        module: the name of its module; a file is imported under the stem of its name.
+        file: the source file.
+        line: the line of the function.
+    """
+
+    module: str
+    file: str
+    line: int
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> "Origin":
+        """Return the origin of a function.
+
+        Raises:
+            InputError: it is not a function that is written in Python.
+        """
+        code = getattr(inspect.unwrap(function), "__code__", None)
+        if not isinstance(code, CodeType):
+            raise InputError(
+                f"a plug-in declares a value of type {type(function).__name__}, not a function",
+                hint="write the decorator above a function",
+            )
+        return cls(function.__module__, code.co_filename, code.co_firstlineno)
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether the function belongs to starcast, rather than to a plug-in."""
+        return self.module.startswith("starcast.")
+
+    @cached_property
+    def sha256(self) -> str:
+        """The SHA-256 of the source file; empty if there is none, as in a notebook."""
+        # Imported only here: every import of the mathematics would pay for it.
+        import hashlib  # noqa: PLC0415
+
+        path = Path(self.file)
+        return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+    @property
+    def version(self) -> str:
+        """The ``__version__`` of the module; empty if it has none."""
+        return str(getattr(sys.modules.get(self.module), "__version__", ""))
+
+    def describe(self) -> dict[str, str]:
+        """Return module, version and SHA-256, as they are stored with results."""
+        return {"module": self.module, "version": self.version, "sha256": self.sha256}
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+#: The origin of every entry of a plug-in, by kind (such as ``construction``) and name.
+ORIGINS: dict[tuple[str, str], Origin] = {}
+
+#: Module, version and SHA-256 of plug-ins, by the names that they define.
+Provenance = Mapping[str, Mapping[str, str]]
+
+
+def describe_used(
+    topology: Any, entry: tuple[str, str] | None = None, arguments: Mapping[str, Any] = _NONE
+) -> dict[str, dict[str, str]]:
+    """Return the provenance of the plug-ins that an artifact or a run needs.
+
+    Args:
+        topology: its `Topology`.
+        entry: kind and name of its construction or algorithm.
+        arguments: the arguments of the entry, which may name constructions.
+    """
+    used = [("family", topology.family)]
+    if entry is not None:
+        used.append(entry)
+    used += [("construction", value) for value in arguments.values() if isinstance(value, str)]
+    return {key[1]: ORIGINS[key].describe() for key in used if key in ORIGINS}
+
+
+def find_changed(recorded: Provenance) -> list[str]:
+    """Return the names in a provenance that a loaded plug-in defines by another source now."""
+    loaded = {name: origin for (_, name), origin in ORIGINS.items()}
+    return [
+        name
+        for name, plugin in recorded.items()
+        if name in loaded and loaded[name].sha256 != plugin["sha256"]
+    ]
+
+
+def find_missing(recorded: Provenance) -> list[str]:
+    """Return the names in a provenance that no loaded plug-in defines, each with its plug-in."""
+    loaded = {name for _, name in ORIGINS}
+    missing = {name: plugin for name, plugin in recorded.items() if name not in loaded}
+    return [
+        f"'{name}' of the plug-in {plugin['module']} (version {plugin['version'] or 'unknown'},"
+        f" SHA-256 {plugin['sha256'][:12] or 'unknown'})"
+        for name, plugin in missing.items()
+    ]
+
+
+def require_plugins(noun: str, recorded: Provenance) -> None:
+    """Check that the plug-ins by which something was made are loaded.
+
+    Raises:
+        PluginMissingError: one is not.
+    """
+    if missing := find_missing(recorded):
+        raise PluginMissingError(
+            f"{noun} needs a plug-in that is not loaded: {', '.join(missing)}",
+            hint="name its file with --plugin or STARCAST_PLUGINS",
+        )
+
+
+def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
+    """Return what a function returns; errors in that of a plug-in name it.
+
+    Args:
+        noun: what the function defines, for messages.
+        origin: the function.
+        action: calls it.
+
+    Raises:
+        InputError: that of a plug-in raised an exception, which is the cause of this error.
+        KeyboardInterrupt: the user has pressed Ctrl-C.
+    """
+    if origin.is_shipped:
+        return action()
+    try:
+        return action()
+    except KeyboardInterrupt:
+        raise
+    # Also SystemExit: sys.exit() in a plug-in would end the command as if it had done its work.
+    except BaseException as error:
+        raise InputError(
+            f"{noun} ({origin}) raised {describe(error)}",
+            hint="correct the plug-in; STARCAST_DEBUG=1 shows its traceback",
+        ) from error
+
+
+def describe(error: BaseException) -> str:
+    """Return the class of an exception and the first line of its message."""
+    text = error.message if isinstance(error, StarcastError) else str(error)
+    return f"{type(error).__name__}: {next(iter(text.splitlines()), 'no message')}"
+
+
+class Located:
+    """A context that reads what a function gave; all errors name the function of a plug-in."""
+
+    def __init__(self, noun: str, origin: Origin) -> None:
+        self.prefix = f"{noun} ({origin})"
+        self.is_shipped = origin.is_shipped
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if self.is_shipped:
+            return
+        if isinstance(error, InputError):
+            raise InputError(f"{self.prefix}: {error.message}", hint=error.hint) from None
+        if isinstance(error, Exception) and not isinstance(error, StarcastError):
+            raise InputError(
+                f"{self.prefix} returned a value that cannot be read: {describe(error)}",
+                hint="correct the plug-in; STARCAST_DEBUG=1 shows its traceback",
+            ) from error

@@ -1,0 +1,108 @@
+"""Allreduce: a reduce-scatter, then an allgather; or a reduce, then a broadcast.
+
+References: R. Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004;
+P. Patarasuk and X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations",
+JPDC 69(2), 2009; E. Chan, M. Heimlich, A. Purkayastha and R. van de Geijn, "Collective
+communication: theory, practice, and experience", CCPE 19(13), 2007.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.collectives.algorithm import REGISTRIES, Algorithm, Arguments
+from starcast.collectives.model import Schedule
+from starcast.collectives.reversal import reverse_schedule
+from starcast.collectives.rows import Integers, concatenate_rows
+from starcast.support.vocabulary import Ports
+from starcast.topologies import Topology
+
+
+def build_allreduce(spread: Schedule) -> Schedule:
+    """Return the allreduce that runs an allgather or a broadcast backwards, then forwards.
+
+    A reduce along trees is pipelined with its broadcast: the unit that the root completes first is
+    the first one that it sends on, and the broadcast starts in the earliest step in which every
+    unit is complete in time and no link (one-port: no node) is busy with both.
+    """
+    reduce = reverse_schedule(spread)
+    backward = reduce.columns
+    shift = spread.steps
+    if spread.collective == "broadcast":
+        first = _first_steps(spread)
+        backward = backward._replace(unit=_exchange_units(first)[reduce.unit])
+        shift = _earliest_shift(spread, reduce, first)
+    forward = spread.columns._replace(
+        step=spread.step + shift, combine=np.zeros(len(spread), dtype=bool)
+    )
+    rows = concatenate_rows([backward, forward])
+    return spread.replace_rows(rows, collective="allreduce")
+
+
+def _first_steps(spread: Schedule) -> NDArray[np.int64]:
+    """Return the step in which a broadcast first sends each unit, int64 ``[units]``."""
+    first = np.full(spread.units, spread.steps, dtype=np.int64)
+    np.minimum.at(first, spread.unit, spread.step)
+    return first
+
+
+def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the unit whose place in the reduce each unit's reversed rows take, int64 ``[units]``.
+
+    A reversed broadcast completes the units in the opposite order. As all units are alike, the one
+    that is sent last changes places with the one that is sent first.
+    """
+    unit = np.arange(len(first))
+    exchanged = np.empty_like(unit)
+    exchanged[np.lexsort((unit, -first))] = np.lexsort((unit, first))
+    return exchanged
+
+
+def _earliest_shift(spread: Schedule, reduce: Schedule, first: NDArray[np.int64]) -> int:
+    """Return by how many steps the broadcast follows the reduce."""
+    steps = spread.steps
+    completed = np.sort(steps + 1 - first)
+    least = int((completed + 1 - np.sort(first)).max(initial=1))
+    pairs = list(zip(_busy(reduce), _busy(spread), strict=True))
+    for shift in range(least, steps):
+        if not any((one[:, shift:] & other[:, : steps - shift]).any() for one, other in pairs):
+            return shift
+    return steps
+
+
+def _busy(schedule: Schedule) -> list[NDArray[np.bool_]]:
+    """Return what is busy in each step, bool ``[nodes or links, steps]`` each.
+
+    One-port these are senders and receivers, else the links, unless packets can be joined.
+    """
+    used: list[Integers] = []
+    if schedule.ports == "one":
+        used = [schedule.sender, schedule.receiver]
+    elif not schedule.packets:
+        used = [schedule.sender * (max(schedule.topology.ports) + 1) + schedule.port]
+    busy = []
+    for number in used:
+        rows = schedule.topology.nodes * (max(schedule.topology.ports) + 1)
+        busy.append(np.zeros((rows, schedule.steps), dtype=bool))
+        busy[-1][number, schedule.step - 1] = True
+    return busy
+
+
+def _declare_allreduce(algorithm: Algorithm) -> None:
+    """Declare the allreduce whose second half is an allgather or a broadcast."""
+
+    def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:
+        return build_allreduce(algorithm.build(topology, root, ports, **arguments))
+
+    def count_rows(topology: Topology, arguments: Arguments) -> int:
+        return 2 * algorithm.rows(topology, arguments)
+
+    REGISTRIES["allreduce"].register(
+        replace(algorithm, collective="allreduce", build=build, rows=count_rows)
+    )
+
+
+# An allgather and a broadcast of one name make one allreduce, that of the allgather.
+for _algorithm in {**REGISTRIES["broadcast"], **REGISTRIES["allgather"]}.values():
+    _declare_allreduce(_algorithm)

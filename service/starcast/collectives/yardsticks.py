@@ -1,0 +1,126 @@
+"""Algorithms that libraries use on any network, as yardsticks: the ring, and recursive doubling.
+
+References: P. Patarasuk and X. Yuan, JPDC 69(2), 2009 (ring); R. Thakur, R. Rabenseifner and
+W. Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1), 2005.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast import trees
+from starcast.collectives.algorithm import Messages, algorithm
+from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.rows import Columns, concatenate_rows, flood_units
+from starcast.support.integers import ceil_div
+from starcast.support.vocabulary import Ports
+from starcast.topologies import Topology
+from starcast.trees.hamiltonian_paths import cycle_word
+
+
+def rotate_messages(
+    topology: Topology,
+    path: NDArray[np.uint8],
+    numbers: range,
+    messages: int,
+    ports: Ports = "all",
+) -> list[Columns]:
+    """Return the rows of some messages of all sources along a cycle.
+
+    One-port, every message goes all the way round. All-port, it goes both ways round, half of the
+    nodes each way, and the longer half alternates between the directions.
+
+    Args:
+        topology: the topology.
+        path: the ports along the cycle from rank 0, with the last link, uint8 ``[nodes]``.
+        numbers: the numbers of the messages of each source.
+        messages: the number of messages of each source.
+        ports: the port model.
+    """
+    nodes = topology.nodes
+    cycle = np.zeros(nodes, dtype=np.int64)
+    for number, port in enumerate(path[:-1].tolist()):
+        cycle[number + 1] = topology.neighbours(port, cycle[number : number + 1])[0]
+    backward_ports = topology.reverse_ports()[np.roll(path, 1)]
+    directions = ((1, path), (-1, backward_ports))
+    delay = [0, 0]
+    parts = []
+    source = np.arange(nodes)
+    longer = nodes - 1 if ports == "one" else ceil_div(nodes - 1, 2)
+    for turn, message in enumerate(numbers):
+        for index, (direction, port_of) in enumerate(directions):
+            is_longer = index == 0 if ports == "one" else turn % 2 == index
+            hops = longer if is_longer else nodes - 1 - longer
+            hop = np.repeat(np.arange(hops), nodes)
+            origin = np.tile(source, hops)
+            place = (origin + direction * hop) % nodes
+            following = (place + direction) % nodes
+            parts.append(
+                Columns(
+                    step=(delay[index] + hop + 1).astype(np.int32),
+                    sender=cycle[place],
+                    port=port_of[place],
+                    receiver=cycle[following],
+                    tree=np.zeros(len(hop), dtype=np.uint8),
+                    unit=cycle[origin] * messages + message,
+                )
+            )
+            delay[index] += hops
+    return parts
+
+
+@algorithm(
+    "allgather", "ring", families=["star", "hypercube"], ports=["all", "one"],
+    source="Patarasuk & Yuan 2009",
+    exclusion=lambda topology: "two nodes have no cycle" if topology.nodes < 3 else None,
+    sources=lambda topology, _ports: topology.nodes,
+)  # fmt: skip
+def _build_ring(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:  # noqa: ARG001 - all sources are written out
+    """Pass the messages of all nodes on along one Hamiltonian cycle."""
+    parts = rotate_messages(topology, _cycle(topology), range(messages), messages, ports)
+    return build_schedule(
+        concatenate_rows(parts),
+        topology=topology,
+        collective="allgather",
+        algorithm="ring",
+        ports=ports,
+        arguments={"messages": messages},
+        units=messages * topology.nodes,
+        packets=False,
+    )
+
+
+def _cycle(topology: Topology) -> NDArray[np.uint8]:
+    """Return the ports of a Hamiltonian cycle: on Q_d the reflected Gray code, closed."""
+    if topology.family == "star":
+        return cycle_word(topology.n)
+    number = np.arange(1, topology.nodes)
+    changed = np.array([(value & -value).bit_length() for value in number.tolist()], dtype=np.uint8)
+    return np.append(np.uint8(topology.n + 1) - changed, np.uint8(1))
+
+
+@algorithm(
+    "allgather", "binomial", families=["hypercube"], ports=["one", "all"], smallest=1,
+    source="Thakur, Rabenseifner & Gropp 2005",
+    forest_construction=lambda *_: "binomial",
+)  # fmt: skip
+def _build_doubling(topology: Topology, root: int, ports: Ports) -> Schedule:
+    """Exchange everything that a node holds, with the neighbour across one dimension per step.
+
+    The messages of one source travel down its binomial tree; a step crosses one dimension.
+    """
+    forest = trees.forest(topology, "binomial")
+    unit = np.zeros(1, dtype=np.int32)
+    # The tree's links to the k-th level of substructures cross one port, the last one first.
+    step = (topology.n + 1 - forest.parent_port.astype(np.int32)) * (forest.parent_port > 0)
+    schedule = build_schedule(
+        flood_units(forest, unit, unit, unit, step),
+        topology=topology,
+        collective="allgather",
+        algorithm="binomial",
+        ports=ports,
+        units=1,
+        packets=True,
+        forest=forest,
+        symmetric=True,
+    )
+    return schedule.translate(root)

@@ -1,0 +1,246 @@
+"""The explorer as one HTML file that works without a server, and the data that it shows.
+
+The facts have the names of the HTTP API, so that the same scripts read both.
+"""
+
+import base64
+import json
+import re
+import zlib
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.collectives import Schedule, schedule
+from starcast.collectives.catalogue import find
+from starcast.collectives.model import COLUMNS
+from starcast.drawing.layouts import DESCRIPTIONS, layout, layouts
+from starcast.errors import InputError, LimitError
+from starcast.support.html import STATIC, inline_files
+from starcast.support.spec_syntax import format_spec
+from starcast.topologies import Topology
+from starcast.trees import Forest
+
+Facts = dict[str, Any]
+
+#: The largest number of nodes of a topology that a page shows: S8 has 40 320.
+MOST_NODES = 50_000
+#: The largest number of rows of a schedule in a page.
+MOST_ROWS = 4_000_000
+
+#: The page of the explorer as a server sends it.
+EXPLORER = STATIC / "explorer" / "explorer.html"
+
+#: Families whose labels the scripts compute from the ranks.
+_LABELLED_FAMILIES = ("star", "nk-star", "hypercube")
+
+
+def build_page(
+    topology: Topology,
+    forests: Sequence[Forest] = (),
+    schedules: Sequence[Schedule] = (),
+    state: str | None = None,
+) -> str:
+    """Return an HTML document that shows a topology, forests and schedules without a server.
+
+    Nothing is loaded from anywhere: the page can be mailed.
+
+    Args:
+        topology: the topology.
+        forests: forests on it.
+        schedules: schedules on it.
+        state: the state that the page opens, as in the explorer's URLs: ``step=3&node=21345``.
+            It shows the first schedule, else the first forest, unless it names another or is
+            empty.
+
+    Raises:
+        InputError: a forest or schedule is on another topology.
+        LimitError: the topology or a schedule is too large.
+
+    Example:
+        >>> s4 = topology("S4")
+        >>> page = build_page(s4, schedules=[schedule(s4, "broadcast", "greedy")])
+    """
+    _check(topology, forests, schedules)
+    data: dict[str, Any] = {
+        "spec": topology.spec,
+        "topologies": {topology.spec: pack_topology(topology)},
+        "forests": {forest.id: pack_forest(forest) for forest in forests},
+        "schedules": {schedule.id: pack_schedule(schedule) for schedule in schedules},
+    }
+    _name_apart(data["schedules"])
+    data["state"] = _opening_state(data, state)
+    held = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    element = f'<script id="starcast-data" type="application/json">{held}</script>\n'
+    return inline_files(EXPLORER.read_text(encoding="utf-8"), element)
+
+
+def _check(topology: Topology, forests: Sequence[Forest], schedules: Sequence[Schedule]) -> None:
+    if topology.nodes > MOST_NODES:
+        raise LimitError(
+            f"{topology.spec} has {topology.nodes:,} nodes, and a page shows at most "
+            f"{MOST_NODES:,}",
+            hint="choose a smaller topology, such as S8",
+        )
+    artifacts: list[Forest | Schedule] = [*forests, *schedules]
+    for built in artifacts:
+        if built.topology != topology:
+            raise InputError(
+                f"{built.id} is on {built.topology.spec}, not on {topology.spec}",
+                hint="a page shows one topology",
+            )
+    for built in schedules:
+        if len(built) > MOST_ROWS:
+            raise LimitError(
+                f"{built.id} has {len(built):,} rows, and a page shows at most {MOST_ROWS:,}",
+                hint="use a smaller topology, or fewer segments or messages",
+            )
+
+
+def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedule:
+    """Return a schedule by its short name.
+
+    Args:
+        topology: the topology.
+        name: collective, algorithm with its arguments, and optionally the port model:
+            ``broadcast:multiple``, ``broadcast:multiple(segments=4)``, ``scatter:balanced:one``.
+        root: label or rank of the root, or of the source of a symmetric schedule.
+
+    Raises:
+        InputError: the text, a name, an argument or the root is wrong.
+        LimitError: the schedule does not fit into memory.
+    """
+    parts = name.split(":")
+    if len(parts) not in (2, 3):
+        raise InputError(
+            f"'{name}' does not name a schedule",
+            hint="write COLLECTIVE:ALGORITHM, such as 'broadcast:multiple(segments=4)'",
+        )
+    collective, algorithm, *ports = parts
+    return schedule(topology, collective, algorithm, ports[0] if ports else None, root)
+
+
+def describe_topology(topology: Topology) -> Facts:
+    """Return the facts of a topology that the explorer shows, with the names of its layouts."""
+    names = layouts(topology)
+    return {
+        "spec": topology.spec,
+        "family": topology.family,
+        "n": topology.n,
+        "k": topology.k,
+        "node_count": topology.nodes,
+        "port_count": topology.degree,
+        "ports": list(topology.ports),
+        "reverse_ports": [topology.reverse_port(port) for port in topology.ports],
+        "diameter": topology.diameter,
+        "translation_keeps_ports": topology.translation_keeps_ports,
+        "layouts": [{"name": name, "description": DESCRIPTIONS[name]} for name in names],
+    }
+
+
+def describe_forest(forest: Forest) -> Facts:
+    """Return the facts of a forest that the explorer shows."""
+    return {
+        "id": forest.id,
+        "name": forest.id.partition(":")[2] if forest.root else _construction(forest),
+        "root": forest.root,
+        "tree_count": forest.trees,
+    }
+
+
+def describe_schedule(schedule: Schedule) -> Facts:
+    """Return the facts of a schedule that the explorer shows."""
+    return {
+        "id": schedule.id,
+        "name": _short_name(schedule),
+        "collective": schedule.collective,
+        "algorithm": schedule.algorithm,
+        "ports": schedule.ports,
+        "root": schedule.root,
+        "unit_count": schedule.units,
+        "steps": schedule.steps,
+        "row_count": len(schedule),
+        "symmetric": schedule.symmetric,
+        "forest_id": schedule.forest_id,
+    }
+
+
+def pack_topology(topology: Topology) -> Facts:
+    """Return the facts of a topology with its neighbours and the positions of all layouts."""
+    facts: Facts = {
+        **describe_topology(topology),
+        "neighbors": pack(neighbour_table(topology)),
+        "positions": {name: pack(layout(topology, name)) for name in layouts(topology)},
+    }
+    counts_from_one = topology.label(0) == topology.stored_label(0)
+    if topology.family not in _LABELLED_FAMILIES or not counts_from_one:
+        facts["labels"] = topology.labels().tolist()
+    return facts
+
+
+def pack_forest(forest: Forest) -> Facts:
+    """Return the facts of a forest with its array."""
+    return {**describe_forest(forest), "parent_ports": pack(forest.parent_port)}
+
+
+def pack_schedule(schedule: Schedule) -> Facts:
+    """Return the facts of a schedule with its rows."""
+    return {**describe_schedule(schedule), "rows": pack(schedule_rows(schedule))}
+
+
+def neighbour_table(topology: Topology) -> NDArray[Any]:
+    """Return the neighbours of all nodes, int32 ``[nodes, ports]``."""
+    return np.ascontiguousarray(topology.table().T)
+
+
+def schedule_rows(schedule: Schedule) -> NDArray[Any]:
+    """Return the columns of a schedule, int32 ``[columns, rows]``, in the order of `COLUMNS`."""
+    return np.stack([getattr(schedule, name).astype(np.int32) for name in COLUMNS])
+
+
+def pack(array: NDArray[Any]) -> Facts:
+    """Return an array as dtype, shape and its little-endian bytes: deflated, in base64."""
+    little = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
+    data = base64.b64encode(zlib.compress(little.tobytes(), 9)).decode()
+    return {"dtype": array.dtype.name, "shape": list(array.shape), "data": data}
+
+
+def _short_name(schedule: Schedule) -> str:
+    """Return collective and algorithm, with arguments and port model that are not the defaults."""
+    arguments = dict(schedule.arguments)
+    ports = schedule.ports
+    try:
+        algorithm = find(schedule.collective, schedule.algorithm)
+        defaults = algorithm.resolve_arguments(schedule.topology, {})
+    except InputError:  # rows of a file, or an argument without a default
+        defaults = {}
+    else:
+        ports = algorithm.resolve_ports(None)
+    arguments = {name: value for name, value in arguments.items() if defaults.get(name) != value}
+    name = f"{schedule.collective}:{format_spec(schedule.algorithm, arguments)}"
+    return name if ports == schedule.ports else f"{name}:{schedule.ports}"
+
+
+def _construction(forest: Forest) -> str:
+    return format_spec(forest.construction, forest.arguments)
+
+
+def _name_apart(schedules: dict[str, Any]) -> None:
+    """Replace short names that several schedules have by the ids without the topology."""
+    names = [entry["name"] for entry in schedules.values()]
+    for schedule_id, entry in schedules.items():
+        if names.count(entry["name"]) > 1:
+            entry["name"] = schedule_id.partition(":")[2]
+
+
+def _opening_state(data: dict[str, Any], state: str | None) -> str:
+    if state is not None and (not state or re.search(r"(^|&)(schedule|forest)=", state)):
+        return state
+    for kind in ("schedule", "forest"):
+        for entry in data[f"{kind}s"].values():
+            shown = f"{kind}={quote(entry['name'], safe=':,()=')}"
+            return "&".join(filter(None, (shown, state)))
+    return state or ""

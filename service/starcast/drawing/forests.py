@@ -1,0 +1,261 @@
+"""Pictures of forests: a tree by levels, all trees, and trees and their load on the topology."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from starcast.drawing.layouts.tidy_tree import tidy_layout
+from starcast.drawing.networks import Frame
+from starcast.drawing.scene import (
+    ACCENT,
+    BOX_HEIGHT,
+    CHARACTER,
+    COLOURS,
+    FAINT,
+    GAP,
+    INK,
+    PAPER,
+    READABLE,
+    Node,
+    Panel,
+    Scene,
+    Stroke,
+    box_width,
+    label_box,
+    row_heights,
+    style,
+)
+from starcast.drawing.svg import render
+from starcast.errors import LimitError
+from starcast.support.text import pluralize
+from starcast.trees import Forest
+from starcast.trees.edges import edges_of
+
+#: The largest number of nodes of all trees together; S5 with its n-1 trees has 480.
+MOST_NODES = 2_048
+
+_ROW, _DOT = 22.0, 2.6  # distance of two levels; radius of a node
+_NEAR, _FAR = 7.0, 16.0  # distance of two nodes of a level, in large and in small trees
+_WIDE = 225.0  # trees are as wide if their nodes can be near enough
+_MOST_WIDE = 5.0  # width of the links with the largest load
+
+
+class _Arc(NamedTuple):
+    """An edge from a parent to a child, over a port of the parent."""
+
+    parent: int
+    port: int
+    child: int
+    title: str
+
+
+class _Tree:
+    """A tree of a forest, with the level and the tidy horizontal position of each node."""
+
+    def __init__(self, forest: Forest, number: int) -> None:
+        edges = edges_of(forest, number)
+        self.labels: list[str] = forest.topology.labels().tolist()
+        columns = (edges.parent.tolist(), edges.port.tolist(), edges.child.tolist())
+        self.arcs = [
+            _Arc(parent, port, child, f"{self.labels[parent]} -{port}-> {self.labels[child]}")
+            for parent, port, child in sorted(zip(*columns, strict=True))
+        ]
+        self.level = {forest.root: 0} | dict(
+            zip(edges.child.tolist(), edges.level.tolist(), strict=True)
+        )
+        self.inner = {arc.parent for arc in self.arcs}
+        children: dict[int, list[int]] = {}
+        for arc in self.arcs:
+            children.setdefault(arc.parent, []).append(arc.child)
+        self.x = tidy_layout(forest.root, children)
+        self.caption = f"tree {number}: height {int(forest.heights[number])}"
+        self.colour = COLOURS[number % len(COLOURS)]
+
+
+def draw_tree(forest: Forest, tree: int = 0, force: bool = False) -> str:
+    """Return a tree of a forest as an SVG document.
+
+    The root is at the top, and each edge has the colour of its dimension.
+
+    Args:
+        forest: a verified forest; those of all constructions are.
+        tree: the number of the tree, from 0.
+        force: whether to draw trees of more than `READABLE` nodes.
+
+    Raises:
+        InputError: the forest has no such tree.
+        RejectedError: the array is not a forest.
+        LimitError: the tree has more than `READABLE` nodes, and ``force`` is False.
+
+    Example:
+        >>> draw_tree(forest("S4", "multiple"), tree=1).startswith("<svg")
+        True
+    """
+    drawn = _Tree(forest, tree)
+    nodes = len(drawn.level)
+    if nodes > READABLE and not force:
+        raise LimitError(
+            f"tree {tree} of {forest.id} has {nodes:,} nodes, and a drawing is readable up to "
+            f"{READABLE}",
+            hint="draw it on S5 or smaller, or add --force (force=True) for a very wide picture",
+        )
+    leaves = int(forest.leaves[tree])
+    summary = f"{nodes} nodes, height {int(forest.heights[tree])}, {leaves} leaves"
+    ports = {arc.port for arc in drawn.arcs}
+    panel = _boxed_tree(forest, drawn)
+    return render(Scene(forest.topology, f"{forest.id}, tree {tree}", [summary], [panel], ports))
+
+
+def draw_forest(forest: Forest, layout: str | None = None) -> str:
+    """Return all trees of a forest side by side as an SVG document, each in its own colour.
+
+    Nodes are dots. A node shows its label, and an edge its port, when a pointer is over it.
+
+    Args:
+        forest: a forest; it is not trusted.
+        layout: one of `starcast.drawing.layouts.layouts`, in which all trees have the nodes in
+            the same positions; by default every tree has its root at the top and its levels as
+            rows.
+
+    Raises:
+        InputError: the topology has no such layout.
+        RejectedError: the array is not a forest.
+        LimitError: the trees have more than `MOST_NODES` nodes together.
+
+    Example:
+        >>> draw_forest(forest("S4", "multiple")).startswith("<svg")
+        True
+    """
+    nodes = forest.trees * forest.topology.nodes
+    if nodes > MOST_NODES:
+        raise LimitError(
+            f"the trees of {forest.id} have {nodes:,} nodes, and a drawing of all trees is readable"
+            f" up to {MOST_NODES:,}",
+            hint="draw a single tree: starcast forest draw --tree 0",
+        )
+    forest.verify()
+    if layout is not None:
+        return draw_trees(forest, range(forest.trees), layout)
+    panels = [_dotted_tree(forest, _Tree(forest, tree)) for tree in range(forest.trees)]
+    return render(Scene(forest.topology, forest.id, [_summarize(forest)], panels))
+
+
+def draw_trees(forest: Forest, trees: Iterable[int], layout: str | None = None) -> str:
+    """Return trees on the topology side by side as an SVG document, each in its own colour.
+
+    Args:
+        forest: a verified forest.
+        trees: the numbers of the trees, from 0.
+        layout: one of `starcast.drawing.layouts.layouts`; by default the first.
+
+    Raises:
+        InputError: the forest has no such tree, or the topology no such layout.
+        LimitError: the panels have too many nodes.
+
+    Example:
+        >>> draw_trees(forest("S4", "multiple"), [0, 1], "torus").startswith("<svg")
+        True
+    """
+    numbers = list(trees)
+    frame = Frame(forest.topology, layout, len(numbers))
+    panels = []
+    for tree in (_Tree(forest, number) for number in numbers):
+        strokes = [
+            Stroke(frame.curves(arc.parent, arc.child), tree.colour, 1.8, arc.title, arrow=True)
+            for arc in tree.arcs
+        ]
+        strokes.insert(0, frame.background)
+        root = {forest.root: 1.0}
+        panels.append(frame.panel(strokes, root, forest.root, tree.caption, tree.colour))
+    return render(Scene(forest.topology, forest.id, [_summarize(forest)], panels))
+
+
+def draw_load(forest: Forest, layout: str | None = None) -> str:
+    """Return the load of all directed links as an SVG document: the larger, the wider.
+
+    Args:
+        forest: a verified forest.
+        layout: one of `starcast.drawing.layouts.layouts`; by default the first.
+
+    Raises:
+        InputError: the topology has no such layout.
+        LimitError: the topology has too many nodes.
+    """
+    topology = forest.topology
+    frame = Frame(topology, layout, 1)
+    load = forest.load()
+    strokes = [frame.background]
+    for column, port in enumerate(topology.ports):
+        neighbours = topology.neighbours(port)
+        for sender in np.flatnonzero(load[:, column]).tolist():
+            receiver, count = int(neighbours[sender]), int(load[sender, column])
+            width = max(1.0, _MOST_WIDE * count / forest.congestion)
+            title = f"{frame.labels[sender]} -{port}-> {frame.labels[receiver]}: load {count}"
+            # The two directions lie side by side.
+            curves = frame.curves(sender, receiver, shift=1 + width / 2)
+            strokes.append(Stroke(curves, ACCENT, width, title))
+    histogram = ", ".join(
+        f"{count:,} with load {value}" for value, count in forest.load_histogram().items()
+    )
+    lines = (_summarize(forest), f"directed links: {histogram}")
+    panel = frame.panel(strokes, {forest.root: 1.0}, forest.root)
+    return render(Scene(topology, forest.id, lines, [panel]))
+
+
+def _boxed_tree(forest: Forest, tree: _Tree) -> Panel:
+    """Return a tree with a box for each node, and its edges in the colours of their ports."""
+    width = box_width(tree.labels[0])
+    x = {node: position * (width + GAP) + width / 2 for node, position in tree.x.items()}
+    reaches = [0.0] * max(tree.level.values())
+    for arc in tree.arcs:
+        above = tree.level[arc.parent]
+        reaches[above] = max(reaches[above], abs(x[arc.parent] - x[arc.child]))
+    rows = row_heights(reaches)
+    centers = {node: complex(x[node], rows[tree.level[node]]) for node in x}
+    half = complex(0, BOX_HEIGHT / 2)
+    strokes = []
+    for arc in tree.arcs:
+        colour, dashes = style(forest.topology, arc.port)
+        line = (centers[arc.parent] + half, centers[arc.child] - half)
+        strokes.append(Stroke([line], colour, title=arc.title, dashes=dashes))
+    nodes = [
+        label_box(
+            center, tree.labels[node], is_root=node == forest.root, is_minor=node not in tree.inner
+        )
+        for node, center in centers.items()
+    ]
+    levels = {y: level for level, y in enumerate(rows)}
+    height = rows[-1] + BOX_HEIGHT / 2
+    return Panel(strokes, nodes, max(x.values()) + width / 2, height, levels=levels)
+
+
+def _dotted_tree(forest: Forest, tree: _Tree) -> Panel:
+    """Return a tree with a dot for each node, in the tree's colour."""
+    widest = max(tree.x.values())
+    spacing = min(_FAR, max(_NEAR, _WIDE / (widest + 1)))
+    centers = {
+        node: complex(x * spacing + _DOT, tree.level[node] * _ROW + _DOT)
+        for node, x in tree.x.items()
+    }
+    nodes = []
+    for node, center in centers.items():
+        dot = Node(center, tree.labels[node], _DOT, fill=PAPER, outline=tree.colour)
+        if node == forest.root:
+            dot = dot._replace(radius=_DOT + 1, fill=INK, outline=FAINT)
+        elif node in tree.inner:
+            dot = dot._replace(fill=tree.colour)
+        nodes.append(dot)
+    strokes = [
+        Stroke([(centers[arc.parent], centers[arc.child])], tree.colour, 1.2, arc.title)
+        for arc in tree.arcs
+    ]
+    width = max(widest * spacing + 2 * _DOT, CHARACTER * len(tree.caption))
+    height = max(tree.level.values()) * _ROW + 2 * _DOT
+    return Panel(strokes, nodes, width, height, tree.caption, tree.colour)
+
+
+def _summarize(forest: Forest) -> str:
+    """Return the line below the title of a picture of a forest."""
+    trees = pluralize(forest.trees, "tree")
+    return f"{trees}, height {forest.height}, congestion {forest.congestion}"

@@ -1,0 +1,193 @@
+"""The parts of every picture: nodes, strokes between them, panels, and the scene that has them all.
+
+A position is a complex number in pixels: the real part to the right, the imaginary part downwards.
+The colours are those of Okabe and Ito, which people with the common kinds of colour blindness can
+distinguish; from the eighth port on they are repeated with dashes.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate
+from types import MappingProxyType
+from typing import NamedTuple
+
+from starcast.topologies import Topology
+
+#: The largest number of nodes in a readable picture with labels; S5 has 120.
+READABLE = 128
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000")
+_DASHES = ("", "6 3", "2 2")
+INK, FAINT, PAPER = "#222222", "#8A8A8A", "#FFFFFF"
+#: The colour of links that carry nothing, and of nodes by what they hold.
+LINE, ACCENT = "#D0D7DE", "#0072B2"
+
+CHARACTER = 7.3  # width in the labels' font, 12 pixels high
+BOX_HEIGHT = 18.0
+GAP = 10.0  # between two boxes of a row
+_LOWEST_ROW, _HIGHEST_ROW, _SLOPE = 56.0, 150.0, 0.2
+
+#: The ends of a straight line, or of a quadratic curve with its control point between them.
+Curve = tuple[complex, ...]
+
+
+class Node(NamedTuple):
+    """A node: a box around its label, or a dot whose label is shown under a pointer.
+
+    Attributes:
+        center: its position.
+        label: its label.
+        radius: the radius of a dot; 0 for a box.
+        width: the width of a box; 0 for that of the label.
+        fill: the colour inside; "none" for a label without a box.
+        opacity: of the fill, from 0 to 1.
+        outline: the colour of the outline, or "none".
+        outline_width: in pixels.
+        ink: the colour of the label.
+        title: the text shown under a pointer instead of the label.
+    """
+
+    center: complex
+    label: str
+    radius: float = 0.0
+    width: float = 0.0
+    fill: str = PAPER
+    opacity: float = 1.0
+    outline: str = INK
+    outline_width: float = 1.0
+    ink: str = INK
+    title: str = ""
+
+    @property
+    def half(self) -> complex:
+        """Half the width and half the height."""
+        if self.radius:
+            return complex(self.radius, self.radius)
+        return complex((self.width or box_width(self.label)) / 2, BOX_HEIGHT / 2)
+
+    def border(self, inside: complex, towards: complex) -> complex:
+        """Return the point, a pixel outside, where a line from a point inside leaves the node."""
+        way = towards - inside
+        reach = self.half + 1 + 1j
+        if self.radius:
+            share = reach.real / (abs(way) or 1.0)
+        else:
+            sides = ((reach.real, abs(way.real)), (reach.imag, abs(way.imag)))
+            share = min(size / part if part else 1.0 for size, part in sides)
+        return inside + min(share, 1.0) * way
+
+
+class Stroke(NamedTuple):
+    """A line along one link, or along several that look the same.
+
+    Attributes:
+        curves: its pieces.
+        colour: its colour.
+        width: in pixels.
+        title: the text shown under a pointer, if any.
+        arrow: whether the last curve has an arrowhead.
+        dashes: its dash pattern, or "" for none.
+        opacity: from 0 to 1.
+    """
+
+    curves: Sequence[Curve]
+    colour: str
+    width: float = 2.0
+    title: str = ""
+    arrow: bool = False
+    dashes: str = ""
+    opacity: float = 1.0
+
+
+class Panel(NamedTuple):
+    """Nodes and strokes in an area, whose upper left corner is 0.
+
+    Attributes:
+        strokes: the strokes, which are below the nodes.
+        nodes: the nodes.
+        width: the width of the area.
+        height: its height.
+        caption: a line above it.
+        colour: the colour of the caption.
+        levels: the number of each row, by its vertical position.
+    """
+
+    strokes: Sequence[Stroke]
+    nodes: Sequence[Node]
+    width: float
+    height: float
+    caption: str = ""
+    colour: str = INK
+    levels: Mapping[float, int] = MappingProxyType({})
+
+
+class Scene(NamedTuple):
+    """A picture.
+
+    Attributes:
+        topology: the topology of its nodes.
+        title: the title.
+        lines: lines below the title.
+        panels: the panels, which are side by side in rows.
+        ports: the ports in the legend; none for a picture without a legend.
+        animated: whether the panels after the first are shown on it, one after the other.
+    """
+
+    topology: Topology
+    title: str
+    lines: Sequence[str]
+    panels: Sequence[Panel]
+    ports: Collection[int] = ()
+    animated: bool = False
+
+
+def label_box(center: complex, label: str, *, is_root: bool, is_minor: bool) -> Node:
+    """Return the box of a node: dark for a root or source, faint for a minor node."""
+    if is_root:
+        return Node(center, label, fill=INK, ink=PAPER)
+    if is_minor:
+        return Node(center, label, fill="#F3F3F3", outline=FAINT)
+    return Node(center, label)
+
+
+def box_width(label: str) -> float:
+    """Return the width of the box around a label."""
+    return CHARACTER * len(label) + 8
+
+
+def style(topology: Topology, port: int) -> tuple[str, str]:
+    """Return the colour of a port and its dash pattern, "" for none."""
+    number = topology.ports.index(port)
+    return COLOURS[number % len(COLOURS)], _DASHES[number // len(COLOURS) % len(_DASHES)]
+
+
+def port_noun(topology: Topology) -> str:
+    """Return the word for a port of a topology."""
+    return "port" if topology.family == "nk-star" else "dimension"
+
+
+def join(start: Node, end: Node, bend: float = 0.0, shift: float = 0.0) -> Curve:
+    """Return the line or curve from the border of a node to that of another.
+
+    Args:
+        start: a node.
+        end: another node.
+        bend: how far the curve is bent to its left.
+        shift: how far it lies to the left.
+    """
+    along = end.center - start.center
+    left = -1j * along / (abs(along) or 1.0)
+    first, last = start.center + shift * left, end.center + shift * left
+    control = (first + last) / 2 + bend * left
+    tail, tip = start.border(first, control), end.border(last, control)
+    return (tail, control, tip) if bend else (tail, tip)
+
+
+def row_heights(reaches: Sequence[float]) -> list[float]:
+    """Return the vertical positions of rows of boxes, from the top.
+
+    Args:
+        reaches: the largest horizontal distance of the ends of a link to the row above, for every
+            row but the first. Wide links need height: their slopes tell them apart.
+    """
+    steps = [min(max(_LOWEST_ROW, _SLOPE * reach), _HIGHEST_ROW) for reach in reaches]
+    return list(accumulate(steps, initial=BOX_HEIGHT / 2))

@@ -1,0 +1,211 @@
+"""Pictures of schedules: units by step and port, and the steps on the topology."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.collectives import Schedule
+from starcast.drawing.networks import MOST_PANELS, Frame, check_size
+from starcast.drawing.scene import (
+    BOX_HEIGHT,
+    COLOURS,
+    Node,
+    Panel,
+    Scene,
+    Stroke,
+    box_width,
+    port_noun,
+    style,
+)
+from starcast.drawing.svg import render
+from starcast.errors import InputError, LimitError
+from starcast.simulator.postconditions import derive_postcondition
+from starcast.simulator.rows import Rows
+from starcast.simulator.sums import Sums
+from starcast.support.text import pluralize
+
+_ROW, _LEAST_CELL = BOX_HEIGHT + 2, 24.0  # distance of two rows; least width of a cell
+_PALEST, _DARKEST = 0.12, 0.65
+
+
+def draw_schedule(schedule: Schedule) -> str:
+    """Return a schedule as an SVG document with a row for each port and a column for each step.
+
+    A cell holds the number of units that cross links of the port in the step, in the colour of the
+    port; the more units, the darker. Of a symmetric schedule, the units of one source are counted.
+
+    Raises:
+        InputError: the schedule has no steps.
+        LimitError: the schedule has more than `MOST_PANELS` steps.
+
+    Example:
+        >>> draw_schedule(schedule("S4", "broadcast", "greedy")).startswith("<svg")
+        True
+    """
+    _check_steps(schedule, range(1, schedule.steps + 1))
+    if schedule.steps > MOST_PANELS:
+        raise LimitError(
+            f"{schedule.id} has {schedule.steps:,} steps, and a drawing is readable up to "
+            f"{MOST_PANELS}",
+            hint="draw a schedule with fewer segments or messages, or list its rows",
+        )
+    sizes = (
+        f"{schedule.ports}-port",
+        pluralize(schedule.units, "unit"),
+        pluralize(schedule.steps, "step"),
+        pluralize(len(schedule), "row"),
+    )
+    source = " of one source" if schedule.symmetric else ""
+    lines = (", ".join(sizes), f"units per step and port{source}")
+    return render(Scene(schedule.topology, schedule.id, lines, [_chart(schedule)]))
+
+
+def _chart(schedule: Schedule) -> Panel:
+    counts = count_units(schedule)
+    topology, most = schedule.topology, int(counts.max())
+    names = [f"{port_noun(topology)} {port}" for port in topology.ports]
+    left = max(map(box_width, names))
+    width = max(_LEAST_CELL, box_width(f"{most:,}") + 2)
+    steps = range(1, schedule.steps + 1)
+    nodes = [_word(str(step), left + (step - 0.5) * width, 0) for step in steps]
+    for row, port in enumerate(topology.ports, start=1):
+        nodes.append(_word(names[row - 1], left / 2, row))
+        colour, _ = style(topology, port)
+        for step in steps:
+            count = int(counts[row - 1, step - 1])
+            if count:
+                cell = _word(f"{count:,}", left + (step - 0.5) * width, row)._replace(
+                    width=width - 2,
+                    fill=colour,
+                    opacity=_PALEST + (_DARKEST - _PALEST) * count / most,
+                    title=f"step {step}, port {port}: {pluralize(count, 'unit')}",
+                )
+                nodes.append(cell)
+    return Panel([], nodes, left + schedule.steps * width, (len(names) + 1) * _ROW)
+
+
+def _word(text: str, x: float, row: int) -> Node:
+    return Node(complex(x, (row + 0.5) * _ROW), text, fill="none", outline="none")
+
+
+def count_units(schedule: Schedule) -> NDArray[np.int64]:
+    """Return how many units cross links of each port in each step, int64 ``[ports, steps]``."""
+    ports = np.array(schedule.topology.ports)
+    counts = np.zeros((len(ports), schedule.steps), dtype=np.int64)
+    np.add.at(counts, (np.searchsorted(ports, schedule.port), schedule.step - 1), 1)
+    return counts
+
+
+def draw_steps(
+    schedule: Schedule, steps: Sequence[int] | None = None, layout: str | None = None
+) -> str:
+    """Return steps of a schedule as an SVG document: busy links, and what nodes hold afterwards.
+
+    Args:
+        schedule: the schedule; of a symmetric one, the rows of its source are drawn.
+        steps: the steps, from 1; by default all, side by side.
+        layout: one of `starcast.drawing.layouts.layouts`; by default the first.
+
+    Raises:
+        InputError: the schedule has no such step, or the topology no such layout.
+        LimitError: there are too many nodes or steps.
+
+    Example:
+        >>> s4 = schedule("S4", "broadcast", "greedy")
+        >>> draw_steps(s4, [2], "torus").startswith("<svg")
+        True
+    """
+    chosen = steps or range(1, schedule.steps + 1)
+    _check_steps(schedule, chosen)
+    frame = Frame(schedule.topology, layout, len(chosen))
+    panels = [_step_panel(schedule, frame, step, [frame.background]) for step in chosen]
+    return render(Scene(schedule.topology, schedule.id, _lines(schedule), panels))
+
+
+def animate_schedule(schedule: Schedule, layout: str | None = None) -> str:
+    """Return an animated SVG document: a step after the other, in any browser, without a script.
+
+    With reduced motion, the last step is shown.
+
+    Args:
+        schedule: the schedule.
+        layout: as in `draw_steps`.
+
+    Raises:
+        InputError: the topology has no such layout, or the schedule has no steps.
+        LimitError: there are too many nodes or steps.
+    """
+    steps = range(1, schedule.steps + 1)
+    _check_steps(schedule, steps)
+    check_size(schedule.topology, schedule.steps)
+    frame = Frame(schedule.topology, layout, 1)
+    panels = [frame.panel([frame.background])]
+    panels += [_step_panel(schedule, frame, step) for step in steps]
+    scene = Scene(schedule.topology, schedule.id, _lines(schedule), panels, animated=True)
+    return render(scene)
+
+
+def _check_steps(schedule: Schedule, steps: Sequence[int]) -> None:
+    if not schedule.steps:
+        raise InputError(f"{schedule.id} has no steps", hint="draw a schedule that has rows")
+    for step in steps:
+        if not 1 <= step <= schedule.steps:
+            raise InputError(
+                f"{schedule.id} has no step {step}",
+                hint=f"its steps are 1 to {schedule.steps}",
+            )
+
+
+def _lines(schedule: Schedule) -> tuple[str, str]:
+    source = " of one source" if schedule.symmetric else ""
+    sizes = f"{schedule.ports}-port, {pluralize(schedule.units, 'unit')}{source}"
+    return f"{sizes}, {pluralize(schedule.steps, 'step')}", "darker: holds more; colours: trees"
+
+
+def _step_panel(
+    schedule: Schedule, frame: Frame, step: int, background: Sequence[Stroke] = ()
+) -> Panel:
+    rows = np.flatnonzero(schedule.step == step)
+    keys = schedule.sender[rows].astype(np.int64) * 256 + schedule.port[rows]
+    _, first, counts = np.unique(keys, return_index=True, return_counts=True)
+    opposite = set(
+        zip(schedule.receiver[rows].tolist(), schedule.sender[rows].tolist(), strict=True)
+    )
+    strokes = []
+    for row, count in zip(rows[first].tolist(), counts.tolist(), strict=True):
+        sender, receiver = int(schedule.sender[row]), int(schedule.receiver[row])
+        title = f"{frame.labels[sender]} -{schedule.port[row]}-> {frame.labels[receiver]}"
+        title += f": {pluralize(count, 'unit')}"
+        colour = COLOURS[int(schedule.tree[row]) % len(COLOURS)]
+        width = float(min(1.2 + 0.5 * np.log2(count), 4.0))
+        shift = 2.5 if (sender, receiver) in opposite else 0.0
+        curves = frame.curves(sender, receiver, shift)
+        strokes.append(Stroke(curves, colour, width, title, arrow=True))
+    shares = {node: share for node, share in enumerate(_shares(schedule, step).tolist()) if share}
+    caption = f"step {step}: {pluralize(len(strokes), 'link')} busy"
+    return frame.panel([*background, *strokes], shares, schedule.root, caption)
+
+
+def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
+    """Return the share of units that each node holds after a step, relative to the final most."""
+    nodes = schedule.topology.nodes
+    postcondition = derive_postcondition(schedule)
+    if postcondition.reduces:  # of the contributions to all units
+        rows = Rows(schedule)
+        sums = Sums(postcondition, rows, int(np.searchsorted(rows.step, step, side="right")))
+        return np.asarray(sums.contributions().mean(axis=1) / nodes)
+    source = postcondition.source(np.arange(schedule.units))
+    initial = np.bincount(source, minlength=nodes)
+    pairs = schedule.receiver.astype(np.int64) * schedule.units + schedule.unit
+    _, first = np.unique(pairs, return_index=True)  # rows are in the order of time
+    held = source[schedule.unit[first]] != schedule.receiver[first]
+    first = first[held]
+    final = initial + np.bincount(schedule.receiver[first], minlength=nodes)
+    now = initial + np.bincount(
+        schedule.receiver[first[schedule.step[first] <= step]], minlength=nodes
+    )
+    # The source of a scatter holds all from the start, and would leave all others pale.
+    counted = np.ones(nodes, dtype=bool) if postcondition.to_all else initial == 0
+    most = max(int(final[counted].max(initial=1)), 1)
+    return np.minimum(now / most, 1.0)

@@ -1,0 +1,232 @@
+"""The part of a topology that a query result names: its nodes and links, and faintly all others."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import cos, pi, sin
+from typing import NamedTuple
+
+import numpy as np
+
+from starcast.drawing.layouts.order import arrange, order_ring
+from starcast.drawing.scene import (
+    BOX_HEIGHT,
+    GAP,
+    READABLE,
+    Node,
+    Panel,
+    Scene,
+    Stroke,
+    box_width,
+    join,
+    label_box,
+    row_heights,
+    style,
+)
+from starcast.drawing.svg import render
+from starcast.errors import InputError, LimitError
+from starcast.support.text import pluralize
+from starcast.support.vocabulary import Layout
+from starcast.topologies import Topology
+
+_SMALLEST_RING, _FLATTEST = 90.0, 0.62
+_LINK = 26.0  # the visible part of a link between neighbours in a ring
+_WIDEST = 5.0  # pixels of a link that many rows name
+_ASIDE = 9.0  # how far two links between the same nodes bend away from each other
+
+
+class Link(NamedTuple):
+    """A link between two ranks, over a port of the sender; ``arrow`` if it has a direction."""
+
+    sender: int
+    port: int
+    receiver: int
+    arrow: bool = True
+
+
+@dataclass(frozen=True)
+class Subgraph:
+    """Nodes and links of a topology, to be drawn.
+
+    Attributes:
+        topology: the topology of the nodes.
+        title: the title.
+        subtitle: a line below the title.
+        nodes: ranks, each once, in the order in which they were named.
+        links: how many rows name each link; its nodes are among ``nodes`` or the source.
+        source: the node from which levels are counted, if any; it is always drawn.
+    """
+
+    topology: Topology
+    title: str
+    subtitle: str
+    nodes: tuple[int, ...]
+    links: Mapping[Link, int]
+    source: int | None = None
+
+    @cached_property
+    def drawn(self) -> tuple[int, ...]:
+        """All nodes of the picture."""
+        first = () if self.source is None else (self.source,)
+        return tuple(dict.fromkeys([*first, *self.nodes]))
+
+    @cached_property
+    def others(self) -> tuple[Link, ...]:
+        """The links among the nodes that are not named, each once, from the lower rank."""
+        ranks = np.array(self.drawn)
+        named = {frozenset((link.sender, link.receiver)) for link in self.links}
+        links: list[Link] = []
+        for port in self.topology.ports:
+            neighbours = self.topology.neighbours(port, ranks)
+            inside = np.isin(neighbours, ranks) & (ranks < neighbours)
+            ends = zip(ranks[inside].tolist(), neighbours[inside].tolist(), strict=True)
+            links += (Link(sender, port, receiver, arrow=False) for sender, receiver in ends)
+        return tuple(link for link in links if frozenset((link.sender, link.receiver)) not in named)
+
+
+def draw_subgraph(subgraph: Subgraph, layout: Layout | None = None) -> str:
+    """Return a subgraph as an SVG document.
+
+    Args:
+        subgraph: its nodes and links.
+        layout: ``levels``, by distance from the source, or ``ring``; by default levels if there
+            are a source and named links, else a ring.
+
+    Raises:
+        InputError: there are no nodes, or levels are asked for without a source.
+        LimitError: there are more than `READABLE` nodes.
+    """
+    _check(subgraph, layout)
+    by_levels = subgraph.source is not None and bool(subgraph.links)
+    chosen = layout or (Layout.LEVELS if by_levels else Layout.RING)
+    if chosen is Layout.LEVELS and subgraph.source is not None:
+        centers, size, levels = _place_on_levels(subgraph, subgraph.source)
+    else:
+        (centers, size), levels = _place_in_ring(subgraph), {}
+    topology = subgraph.topology
+    labels = dict(zip(centers, topology.labels(list(centers)).tolist(), strict=True))
+    boxes = {
+        node: label_box(
+            center,
+            labels[node],
+            is_root=node == subgraph.source,
+            is_minor=node not in subgraph.nodes,
+        )
+        for node, center in centers.items()
+    }
+    strokes = list(_strokes(subgraph, boxes, by_levels=bool(levels)))
+    panel = Panel(strokes, list(boxes.values()), size.real, size.imag, levels=levels)
+    lines = (subgraph.subtitle, _summarize(subgraph, by_levels=bool(levels)))
+    ports = {link.port for link in (*subgraph.links, *subgraph.others)}
+    return render(Scene(topology, subgraph.title, lines, [panel], ports))
+
+
+def _check(subgraph: Subgraph, layout: Layout | None) -> None:
+    if not subgraph.nodes:
+        raise InputError(
+            "the result has no nodes, so there is nothing to draw",
+            hint="choose parameters for which the query has a result",
+        )
+    if layout is Layout.LEVELS and subgraph.source is None:
+        raise InputError(
+            "levels are counted from a node, and the query names none", hint="use --layout ring"
+        )
+    if len(subgraph.drawn) > READABLE:
+        raise LimitError(
+            f"the result has {len(subgraph.drawn):,} nodes, and a picture is readable up to "
+            f"{READABLE}",
+            hint="ask for fewer rows (--limit), or use another format",
+        )
+
+
+def _place_on_levels(
+    subgraph: Subgraph, source: int
+) -> tuple[dict[int, complex], complex, dict[float, int]]:
+    """Return the centers of all boxes on levels from top to bottom, their area, and the rows.
+
+    Nodes are near their neighbours on other levels; named links pull more strongly.
+    """
+    index = {node: number for number, node in enumerate(subgraph.drawn)}
+    level = subgraph.topology.distances(source)[list(index)]
+    weight = np.zeros((len(index), len(index)))
+    for links, strength in ((subgraph.links, 1.0), (subgraph.others, 0.05)):
+        for link in links:
+            first, second = index[link.sender], index[link.receiver]
+            if level[first] != level[second]:
+                weight[first, second] = weight[second, first] = strength
+    box = box_width(subgraph.topology.label(0))
+    x = arrange(level, weight) * (box + GAP) + box / 2
+    numbers = np.unique(level).tolist()
+    reach = np.where(weight > 0, np.abs(x[:, None] - x), 0)
+    heights = row_heights([float(reach[level == number].max()) for number in numbers[1:]])
+    row = dict(zip(numbers, heights, strict=True))
+    centers = {node: complex(x[i], row[int(level[i])]) for node, i in index.items()}
+    size = complex(x.max() + box / 2, heights[-1] + BOX_HEIGHT / 2)
+    return centers, size, dict(zip(heights, numbers, strict=True))
+
+
+def _place_in_ring(subgraph: Subgraph) -> tuple[dict[int, complex], complex]:
+    """Return the centers of all boxes on an ellipse, from the top, and their area.
+
+    The source is the first node, or the centre if it is not one of the nodes.
+    """
+    nodes, source = subgraph.nodes, subgraph.source
+    index = {node: number for number, node in enumerate(nodes)}
+    adjacent: list[list[int]] = [[] for _ in nodes]
+    for link in (*subgraph.links, *subgraph.others):
+        if link.sender in index and link.receiver in index:
+            adjacent[index[link.sender]].append(index[link.receiver])
+            adjacent[index[link.receiver]].append(index[link.sender])
+    start = 0 if source is None else index.get(source, 0)
+    order = [nodes[number] for number in order_ring(adjacent, start)]
+    # Boxes are wider than high, and so is the ellipse.
+    box = box_width(subgraph.topology.label(0))
+    across = max(len(nodes) * (box + _LINK) / (2 * pi), _SMALLEST_RING)
+    down = max(len(nodes) * (BOX_HEIGHT + _LINK) / (2 * pi), _SMALLEST_RING, _FLATTEST * across)
+    middle = complex(across + box / 2, down + BOX_HEIGHT / 2)
+    centers = {} if source is None else {source: middle}
+    for number, node in enumerate(order):
+        angle = 2 * pi * number / len(order)
+        centers[node] = middle + complex(across * sin(angle), -down * cos(angle))
+    return centers, 2 * middle
+
+
+def _summarize(subgraph: Subgraph, *, by_levels: bool) -> str:
+    words = [pluralize(len(subgraph.drawn), "node")]
+    if subgraph.links:
+        words.append(pluralize(len(subgraph.links), "link"))
+    if any(times > 1 for times in subgraph.links.values()):
+        words.append("wider: in several rows")
+    if subgraph.others:
+        faint = "faint: " if subgraph.links else ""
+        words.append(f"{faint}{pluralize(len(subgraph.others), 'link')} between them")
+    if by_levels and subgraph.source is not None:
+        words.append(f"levels: distance from {subgraph.topology.label(subgraph.source)}")
+    return ", ".join(words)
+
+
+def _strokes(subgraph: Subgraph, boxes: Mapping[int, Node], *, by_levels: bool) -> Iterator[Stroke]:
+    """Yield the strokes of the links; the faint links first, below the others.
+
+    No link is faint if none is named.
+    """
+    faint_width, opacity = (1.0, 0.3) if subgraph.links else (1.5, 1.0)
+    opposite = {(link.receiver, link.sender) for link in subgraph.links}
+    for link in (*subgraph.others, *subgraph.links):
+        times = subgraph.links.get(link, 0)
+        start, end = boxes[link.sender], boxes[link.receiver]
+        colour, dashes = style(subgraph.topology, link.port)
+        title = f"{start.label} -{link.port}{'->' if link.arrow else '-'} {end.label}"
+        is_turned = (link.sender, link.receiver) in opposite
+        bend = _ASIDE if is_turned else 0.0
+        if by_levels and start.center.imag == end.center.imag:  # around the boxes between
+            along = end.center.real - start.center.real
+            bend = BOX_HEIGHT + 0.12 * abs(along)
+            bend = bend if (along > 0) != is_turned else -bend
+        curves = [join(start, end, bend)]
+        if times:
+            title += f", {times} times" if times > 1 else ""
+            width = min(1.2 + 0.8 * times, _WIDEST)
+            yield Stroke(curves, colour, width, title, link.arrow, dashes)
+        else:
+            yield Stroke(curves, colour, faint_width, title, False, dashes, opacity)

@@ -1,0 +1,108 @@
+"""Reductions executed with sets of contributions, from docs/definitions: dictionaries of sets.
+
+A node holds, along each tree, a partial sum of each unit: a set of nodes whose contributions it
+has. Nothing is derived from numbers of contributions.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
+
+from oracles.schedule_rows import Row
+
+REDUCTIONS = ("reduce", "reduce-scatter", "allreduce")
+
+
+class Sums:
+    """What every node holds of every unit along every tree; at first its own contribution."""
+
+    def __init__(self, nodes: Iterable[str], required: Iterable[str]) -> None:
+        self.everyone = frozenset(nodes)
+        self.required = frozenset(required)
+        self.sets: dict[tuple[str, int, int], frozenset[str]] = {}
+        self.trees: dict[int, set[int]] = {}
+
+    def held(self, node: str, unit: int, tree: int) -> frozenset[str]:
+        """Return the contributions in a partial sum."""
+        return self.sets.get((node, unit, tree), frozenset([node]))
+
+    def is_complete(self, node: str, unit: int) -> bool:
+        """Return whether a node has all required contributions, along any tree."""
+        trees = self.trees.get(unit, {0})
+        return any(self.held(node, unit, tree) >= self.required for tree in trees)
+
+    def execute(self, rows: Sequence[Row]) -> list[Row]:
+        """Execute the rows of one step in their order; return those that count something twice.
+
+        What leaves a node is what it held before the step. A complete unit replaces a sum.
+        """
+        for row in rows:
+            self.trees.setdefault(row.unit, set()).add(row.tree)
+        leaving = [self.held(row.sender, row.unit, row.tree) for row in rows]
+        for row in rows:
+            if not row.combine:
+                self.sets[row.receiver, row.unit, row.tree] = self.everyone
+        twice = []
+        for row, arriving in zip(rows, leaving, strict=True):
+            if row.combine:
+                own = self.held(row.receiver, row.unit, row.tree)
+                if own & arriving:
+                    twice.append(row)
+                self.sets[row.receiver, row.unit, row.tree] = own | arriving
+        return twice
+
+
+class Awaited:
+    """Which rows every row waits for, if packets start as soon as they can.
+
+    A row that adds waits for all rows that its sender has added in earlier steps, along its tree.
+    A row that passes on a complete unit waits for all rows of the sum that was complete first by
+    steps, or for the first delivery of the complete unit if that was in an earlier step.
+    """
+
+    def __init__(
+        self, rows: Collection[Row], nodes: Iterable[str], required: Iterable[str]
+    ) -> None:
+        self.required = frozenset(required)
+        self.arrived: set[Row] = set()
+        self.added: dict[tuple[str, int, int], list[Row]] = defaultdict(list)
+        self.taken: dict[tuple[str, int], list[Row]] = defaultdict(list)
+        for row in rows:
+            if row.combine:
+                self.added[row.receiver, row.unit, row.tree].append(row)
+            else:
+                self.taken[row.receiver, row.unit].append(row)
+        self.complete: dict[tuple[str, int], list[list[Row]]] = {}
+        if len(self.required) == 1:
+            units = {row.unit for row in rows}
+            self.complete = {(node, unit): [[]] for node in self.required for unit in units}
+        sums = Sums(nodes, self.required)
+        for _, step in groupby(sorted(rows, key=attrgetter("step", "tree")), attrgetter("step")):
+            self._find_complete(sums, list(step))
+
+    def _find_complete(self, sums: Sums, now: Sequence[Row]) -> None:
+        """Record what completes a unit at a node in this step: alternative rows to wait for."""
+        adding = [row for row in now if row.combine]
+        sums.execute(adding)
+        for row in adding:
+            place = row.receiver, row.unit, row.tree
+            if sums.held(*place) >= self.required:
+                until = [other for other in self.added[place] if other.step <= row.step]
+                self.complete.setdefault((row.receiver, row.unit), [until])
+        for row in now:
+            if not row.combine:
+                pair = row.receiver, row.unit
+                self.complete.setdefault(pair, [[other] for other in self.taken[pair]])
+
+    def is_complete(self, node: str, unit: int) -> bool:
+        """Return whether the complete unit is there by now."""
+        alternatives = self.complete.get((node, unit), [])
+        return any(self.arrived.issuperset(rows) for rows in alternatives)
+
+    def may_start(self, row: Row) -> bool:
+        """Return whether all that a row sends is at its sender."""
+        if not row.combine:
+            return self.is_complete(row.sender, row.unit)
+        added = self.added[row.sender, row.unit, row.tree]
+        return all(other in self.arrived for other in added if other.step < row.step)

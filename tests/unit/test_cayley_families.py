@@ -1,0 +1,154 @@
+"""The families of Cayley graphs, against their definitions on labels and published level sizes."""
+
+import re
+
+import numpy as np
+import pytest
+
+from oracles import cayley_graphs as oracle
+from starcast import constructions, forest, schedule, simulate, topology
+from starcast.collectives.model import COLLECTIVES
+from starcast.drawing import represent
+from starcast.topologies import Topology
+
+SPECS = {
+    "P5": oracle.pancake,
+    "BP3": oracle.burnt_pancake,
+    "B5": oracle.bubble_sort,
+    "BS5": oracle.bubble_sort_star,
+    "MB5": oracle.modified_bubble_sort,
+    "CT5": oracle.complete_transposition,
+    "AG5": oracle.alternating_group,
+    "T4x5": oracle.torus(4, 5),
+    "T2x3x4": oracle.torus(2, 3, 4),
+    # The smallest sizes.
+    "P2": oracle.pancake,
+    "BP2": oracle.burnt_pancake,
+    "B2": oracle.bubble_sort,
+    "BS2": oracle.bubble_sort_star,
+    "MB3": oracle.modified_bubble_sort,
+    "CT2": oracle.complete_transposition,
+    "AG3": oracle.alternating_group,
+    "T2x2": oracle.torus(2, 2),
+}
+#: One graph of each family, for what is done on all nodes.
+SMALL = ("P4", "BP2", "B4", "BS4", "MB4", "CT4", "AG4", "T3x4", "T2x3x2")
+
+#: Stacks by the flips that they need: en.wikipedia.org/wiki/Pancake_sorting, OEIS A092113.
+PANCAKES = {
+    3: (1, 2, 2, 1),
+    4: (1, 3, 6, 11, 3),
+    5: (1, 4, 12, 35, 48, 20),
+    6: (1, 5, 20, 79, 199, 281, 133, 2),
+    7: (1, 6, 30, 149, 543, 1357, 1903, 1016, 35),
+    8: (1, 7, 42, 251, 1191, 4281, 10561, 15011, 8520, 455),
+}
+#: The triangle of OEIS A007799 for star graphs.
+STARS = {
+    3: (1, 2, 2, 1),
+    4: (1, 3, 6, 9, 5),
+    5: (1, 4, 12, 30, 44, 26, 3),
+    6: (1, 5, 20, 70, 170, 250, 169, 35),
+    7: (1, 6, 30, 135, 460, 1110, 1689, 1254, 340, 15),
+}
+#: Mahonian numbers (OEIS A008302): permutations by their inversions.
+BUBBLE_SORTS = {4: (1, 3, 5, 6, 5, 3, 1), 5: (1, 4, 9, 15, 20, 22, 20, 15, 9, 4, 1)}
+#: Unsigned Stirling numbers of the first kind (OEIS A008276): permutations by n minus cycles.
+TRANSPOSITIONS = {4: (1, 6, 11, 6), 5: (1, 10, 35, 50, 24), 6: (1, 15, 85, 225, 274, 120)}
+#: Diameters of burnt pancake graphs from BP2 on (OEIS A078942).
+BURNT_PANCAKES = (4, 6, 8, 10, 12)
+
+
+def levels(spec: str) -> tuple[int, ...]:
+    """Return the level sizes of a topology."""
+    return topology(spec).distance_profile()
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("spec", SPECS)
+def test_neighbours_and_distances_are_those_of_the_definition(spec: str) -> None:
+    graph = topology(spec)
+    labels = graph.labels().tolist()
+    distances = oracle.search(labels[0], SPECS[spec])
+    assert labels == sorted(distances)
+    assert graph.distances().tolist() == [distances[label] for label in labels]
+    ports = [graph.neighbours(port) for port in graph.ports]
+    for node, label in enumerate(labels):
+        neighbours = [labels[across[node]] for across in ports]
+        assert sorted(neighbours) == sorted(SPECS[spec](label))
+        assert graph.rank(label.upper()) == node
+
+
+def test_level_sizes_are_those_that_are_published() -> None:
+    published = {
+        **{f"P{n}": sizes for n, sizes in PANCAKES.items()},
+        **{f"S{n}": sizes for n, sizes in STARS.items()},
+        **{f"B{n}": sizes for n, sizes in BUBBLE_SORTS.items()},
+        **{f"CT{n}": sizes for n, sizes in TRANSPOSITIONS.items()},
+    }
+    assert {spec: levels(spec) for spec in published} == published
+
+
+def test_level_sizes_are_those_of_generating_functions() -> None:
+    for n in range(3, 12):
+        assert levels(f"S{n}") == oracle.star_levels(n)
+    for n in range(2, 8):
+        assert levels(f"B{n}") == oracle.multiply([[1] * size for size in range(1, n + 1)])
+        assert levels(f"CT{n}") == oracle.multiply([[1, size] for size in range(1, n)])
+    rings = {2: [1, 1], 3: [1, 2], 4: [1, 2, 1], 5: [1, 2, 2], 9: [1, 2, 2, 2, 2]}
+    for sides in ((2, 2), (3, 4), (5, 9), (9, 4, 5)):
+        spec = f"T{'x'.join(map(str, sides))}"
+        assert levels(spec) == oracle.multiply([rings[side] for side in sides])
+
+
+def test_diameters_are_those_of_the_papers() -> None:
+    """Jerrum 1985 for rings of exchanges, Jwo, Lakshmivarahan & Dhall 1993 for A_n."""
+    assert tuple(topology(f"BP{n}").diameter for n in range(2, 7)) == BURNT_PANCAKES
+    for n in range(3, 8):
+        assert topology(f"MB{n}").diameter == n * n // 4
+        assert topology(f"AG{n}").diameter == 3 * (n - 2) // 2
+        assert topology(f"AG{n}").degree == 2 * (n - 2)
+        assert topology(f"BS{n}").degree == 2 * n - 3
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("spec", SMALL)
+def test_trees_and_collectives_work_on_every_family(spec: str) -> None:
+    graph = topology(spec)
+    assert "breadth-first" in constructions(graph)
+    root = graph.nodes - 1
+    tree = forest(spec, "breadth-first", root=root)
+    tree.verify()
+    assert tree.heights.tolist() == [graph.diameter]
+    assert np.array_equal(tree.levels()[0], graph.distances(root))
+    for collective in COLLECTIVES:
+        if collective == "alltoall":  # not along trees
+            continue
+        for ports in ("all", "one"):
+            plan = schedule(spec, collective, "forest(base=breadth-first)", ports=ports, root=root)
+            result = simulate(plan)
+            assert (result.complete, result.violation) == (True, None)
+            if collective == "allgather":
+                assert simulate(plan.expand()).complete
+
+
+@pytest.mark.parametrize("spec", SMALL)
+def test_a_picture_has_all_nodes(spec: str) -> None:
+    graph: Topology = topology(spec)
+    picture = str(represent(graph, "svg"))
+    assert set(re.findall(r">([0-9a-z]+)</text>", picture)) >= set(graph.labels().tolist())
+
+
+def test_a_label_that_is_not_a_node_is_refused() -> None:
+    from support.meeting import refused
+
+    for spec, label, sentence in (
+        ("AG4", "1243", "is an odd permutation"),
+        ("BP3", "1a2", "repeats the symbol"),
+        ("BP3", "12", "has 2 symbols, not 3"),
+        ("T3x4", "30", "'30' is not a label"),
+        ("T3x4", "0", "'0' is not a label"),
+        ("T3x4", "0!", "'0!' is not a label"),
+    ):
+        with refused(sentence):
+            topology(spec).rank(label)

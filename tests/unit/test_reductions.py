@@ -1,0 +1,194 @@
+"""Reductions: what they reverse, what the simulator refuses in them, and what they take."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oracles.simulator import execute_all
+from starcast import Fault, Schedule, schedule, schedule_from_columns, simulate, timing
+from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.reversal import reverse_schedule
+from starcast.topologies import as_topology
+from support.meeting import refused
+from support.simulator_cases import assert_same_verdict, flipped, kept, plan_of
+
+REVERSED = {"reduce": "broadcast", "reduce-scatter": "allgather"}
+
+
+@pytest.mark.parametrize("spec", ["S2", "S4", "S4,2", "Q1", "Q3"])
+@pytest.mark.parametrize("collective", REVERSED)
+def test_a_reduction_is_the_other_collective_backwards(spec: str, collective: str) -> None:
+    """Reversed again, it is the broadcast or allgather of the same name, arguments and ports."""
+    network = as_topology(spec)
+    names = [entry.name for entry in algorithms_on(network, collective)]
+    assert names == [entry.name for entry in algorithms_on(network, REVERSED[collective])]
+    for entry in algorithms_on(network, collective):
+        for ports in entry.ports:
+            forward = schedule(network, REVERSED[collective], entry.name, ports)
+            backward = schedule(network, collective, entry.name, ports)
+            assert backward.combine is not None
+            assert backward.combine.all()
+            assert backward.symmetric == forward.symmetric
+            again = reverse_schedule(backward)
+            assert again.id == forward.id
+            for name, column in forward.columns.present().items():
+                assert np.array_equal(getattr(again, name), column)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "ports", "share", "steps"),
+    [
+        ("greedy", "all", 1, 8),
+        ("greedy", "all", 12, 2 * 4 + 12 - 1),  # the broadcast follows the first segment
+        ("recursive-substar", "all", 12, 2 * 5 + 12 - 1),
+        ("multiple", "all", 12, 2 * 8 + 12 - 1),
+    ],
+)
+def test_a_reduce_along_trees_is_pipelined_with_its_broadcast(
+    algorithm: str, ports: str, share: int, steps: int
+) -> None:
+    """2h + p - 1 steps for height h and p segments: twice the way, and the other segments."""
+    argument = "messages" if algorithm == "recursive-substar" else "segments"
+    both = schedule("S4", "allreduce", algorithm, ports, **{argument: share})
+    assert simulate(both).complete
+    assert both.steps == steps
+
+
+@pytest.mark.parametrize(("spec", "nodes"), [("S3", 6), ("S4", 24), ("Q3", 8)])
+def test_a_ring_takes_as_many_steps_as_other_nodes(spec: str, nodes: int) -> None:
+    """Patarasuk & Yuan 2009: 2(N - 1) steps; with both directions, half of them."""
+    assert schedule(spec, "allreduce", "ring", "one").steps == 2 * (nodes - 1)
+    assert schedule(spec, "allreduce", "ring", "all").steps == 2 * (nodes // 2)
+
+
+def test_recursive_halving_and_doubling() -> None:
+    """Thakur, Rabenseifner & Gropp 2005: 2d steps; a node sends N - 1 blocks in each half."""
+    both = simulate(schedule("Q4", "allreduce", "binomial"))
+    assert both.steps == 8
+    assert both.packet_sizes.tolist() == [8, 4, 2, 1, 1, 2, 4, 8]
+
+
+# Violations
+
+
+Change = Callable[[Schedule], Schedule]
+
+
+def _row(reduction: Schedule, combine: bool) -> int:
+    """Return the last row that adds, or the first that passes on a complete unit."""
+    assert reduction.combine is not None
+    rows = np.flatnonzero(reduction.combine == combine)
+    return int(rows[-1] if combine else rows[0])
+
+
+CHANGES: dict[str, tuple[Change, str]] = {
+    "a lost sum": (
+        lambda all_: kept(all_, np.delete(np.arange(len(all_)), _row(all_, combine=True))),
+        "lacks contributions",
+    ),
+    "a sum that arrives twice": (
+        lambda all_: replace(
+            kept(all_, [*range(len(all_)), 0]),
+            step=np.append(all_.step, 2).astype(np.int32),
+            packets=True,
+        ),
+        "counted twice",
+    ),
+    "a sum instead of the complete unit": (
+        lambda all_: flipped(all_, _row(all_, combine=False)),
+        "counted twice",
+    ),
+    "a complete unit instead of a sum": (
+        lambda all_: flipped(all_, _row(all_, combine=True)),
+        ": ",  # passed on too early, or added to afterwards
+    ),
+    "steps exchanged": (
+        lambda all_: replace(all_, step=all_.step[::-1].copy()),
+        "lacks contributions",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(
+    ("spec", "algorithm", "ports"),
+    [("S4", "greedy", "all"), ("S4", "necklace", "all"), ("Q3", "binomial", "one")],
+)
+def test_a_contribution_lost_or_counted_twice_is_found(
+    spec: str, algorithm: str, ports: str, change: str
+) -> None:
+    make, words = CHANGES[change]
+    wrong = make(schedule(spec, "allreduce", algorithm, ports).expand())
+    run = assert_same_verdict(wrong)
+    assert not run.complete
+    assert run.violation is not None
+    assert words in run.violation
+
+
+def test_sums_that_are_exchanged_overlap_later() -> None:
+    """Recursive doubling of whole sums, not along trees: valid; with a step repeated, not."""
+    cube = as_topology("Q3")
+    ranks = np.arange(8)
+    port = np.repeat([1, 2, 3], 8)
+    columns: dict[str, Any] = {
+        "step": port,
+        "sender": np.tile(ranks, 3),
+        "port": port,
+        "unit": np.zeros(24, dtype=int),
+        "combine": np.ones(24, dtype=bool),
+    }
+    doubling = schedule_from_columns(columns, cube, "allreduce", ports="one")
+    assert assert_same_verdict(doubling).complete
+    assert timing(doubling, execution="asynchronous").time == 3 * 164
+    again = schedule_from_columns(
+        {**columns, "port": np.where(port == 3, 2, port)}, cube, "allreduce"
+    )
+    violation = assert_same_verdict(again).violation
+    assert violation is not None
+    assert violation.endswith(
+        "step 3: 000 sends unit 0 over port 2 to 010: counted twice: the"
+        " receiver's sum has a contribution of the sum that arrives"
+    )
+
+
+@pytest.mark.parametrize("copies", [1, 2, 3])
+def test_copies_are_added_up_apart_and_survive_a_link(copies: int) -> None:
+    """A link is in two trees, once in each direction, so one of three copies is complete."""
+    reduce = schedule("S4", "reduce", "edge-disjoint", copies=copies)
+    assert assert_same_verdict(reduce).complete
+    links = zip(reduce.sender.tolist(), reduce.receiver.tolist(), strict=True)
+    lost = [not simulate(reduce, [(start, end)]).complete for start, end in links]
+    assert any(lost) == (copies < 3)
+
+
+def test_dead_nodes_need_not_contribute() -> None:
+    reduce = schedule("S4", "reduce", "greedy")
+    leaf = int(np.setdiff1d(reduce.sender, reduce.receiver)[0])
+    run = assert_same_verdict(reduce, [Fault(leaf).on(reduce.topology)])
+    assert run.complete
+    assert "contributions need not be delivered" in run.remarks[0]
+    inner = Fault(int(reduce.receiver[0])).on(reduce.topology)
+    assert not assert_same_verdict(reduce, [inner]).complete
+
+
+@pytest.mark.parametrize(
+    ("collective", "combine", "message"),
+    [
+        ("broadcast", [True], "a schedule of a broadcast has the column 'combine'"),
+        ("reduce", None, "a schedule of a reduce has no column 'combine'"),
+        ("reduce", [2], "'combine' of a schedule has the value 2"),
+        ("reduce", ["yes"], "'combine' of a schedule has dtype"),
+        ("reduce", [True, False], "differ in length"),
+    ],
+)
+def test_combine_where_it_does_not_belong_is_refused(
+    collective: Any, combine: Any, message: str
+) -> None:
+    columns = {"step": [1], "sender": [1], "port": [2], "unit": [0], "combine": combine}
+    given = {name: values for name, values in columns.items() if values is not None}
+    with refused(message):
+        schedule_from_columns(given, "S2", collective)
+    assert execute_all(plan_of(schedule("S2", "reduce", "greedy"))).missing == set()
