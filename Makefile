@@ -81,13 +81,16 @@ $(QUICK_JAVA): $(VENV)/.dev
 $(VENV)/.simgrid/unpacked: $(VENV)/.dev
 	@tests/support/unpack-package $(@D) python3-simgrid /usr/bin/python3 -c 'import simgrid' || true
 
+$(VENV)/.latex/unpacked: $(VENV)/.dev
+	@tests/support/unpack-package $(@D) 'texlive-latex-recommended lmodern' pdflatex --version || true
+
 $(VENV)/.pgbouncer/unpacked: $(VENV)/.dev
 	@tests/support/unpack-package $(@D) pgbouncer /usr/sbin/pgbouncer --version || true
 
 $(VENV)/.chromium: $(VENV)/.dev
 	tests/docs/chromium >$@ || { rm -f $@; exit 1; }
 
-sweep-unit sweep-cli: $(VENV)/.simgrid/unpacked
+sweep-unit sweep-cli: $(VENV)/.simgrid/unpacked $(VENV)/.latex/unpacked
 
 sweep-runs: $(VENV)/.pgbouncer/unpacked
 

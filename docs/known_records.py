@@ -106,6 +106,7 @@ Tseng & Sheu 1997 cite them in section 6.1). The recursive substars of Sheu, Lia
 n(n-1)/2. The least numbers on S_3 to S_9 are 3, 5, 8, 10, 13, 16 and 19: the counting bound by
 degrees is met. This is one round less than published on S_6, S_7 and S_8, and two on S_9.
 `broadcast:optimal` executes the optimal records.
+[A page of its own](../one-port-conjecture.md) has a conjecture for all n, and what supports it.
 
 A local search finds these broadcasts, that of S_9 in some seconds. All but the last few rounds
 are maximum matchings of informed with uninformed nodes. In the last rounds, a node that misses
@@ -114,7 +115,11 @@ the message takes the cheapest place at a neighbour and frees the nodes in its w
 
 The counting bound by degrees is that of Liestman & Peters 1988 and of Fraigniaud & Lazard 1994,
 which Ivanova, Haugland & Tvedt 2023 generalize; they compute minimum broadcast times of any
-graph. Sending to random neighbours takes O(log n!) rounds on S_n with high probability
+graph. On (n,k)-stars a bound of our own is higher for S_{6,2}, S_{6,3}, S_{8,2}, S_{9,3}, S_{11,2},
+S_{15,2} and S_{16,2}, and settles them: the nodes that differ in the first symbol form a clique, a
+node that was informed across a link between cliques has one link less to use, and a full clique
+only its links to others. The module `starcast.search.clique_bound` has the proof.
+Sending to random neighbours takes O(log n!) rounds on S_n with high probability
 (Elsaesser, Lorenz & Sauerwald 2009). Of these papers abstracts and citations were read.
 
 `broadcast:substar-doubling` is a construction for all S_{n,k}. With m = n-k+1 it takes R_k rounds:

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 from sqlalchemy import URL
 
+from starcast.support.text import format_value
 from support.fix_cli import Starcast
 from support.fix_store import FilledDatabase
-from support.latex_tables import read_table
+from support.latex_tables import compile_latex, read_table
 
 GRID = (
     "--topology",
@@ -102,7 +103,7 @@ def test_a_terminal_shows_the_best_in_bold(
     best = {row["best"]: row for row in json.loads(starcast("compare", *SIDES, "-f", "json").out)}
     assert best
     for name, row in best.items():
-        assert re.search(rf"\x1b\[1m\s*{row[f'time_{name}']:.6g}\s*\x1b\[0m", styled)
+        assert re.search(rf"\x1b\[1m\s*{format_value(row[f'time_{name}'])}\s*\x1b\[0m", styled)
 
 
 @pytest.mark.usefixtures("stored")
@@ -252,7 +253,7 @@ def test_the_page_holds_rows_curves_crossovers_and_commands(
     words = {word.strip() for word in re.findall(r">([^<>]+)<", text)}
     for row in json.loads(starcast("compare", *SWEEP, "-f", "json").out):
         times = [row[f"time_sweep_{name.replace('-', '_')}"] for name in ALGORITHMS]
-        assert {f"{time:.6g}" for time in times} <= words
+        assert {format_value(time) for time in times} <= words
     repeat, elsewhere = [
         line.strip()
         for line in result.err.splitlines()
@@ -425,7 +426,7 @@ def test_a_table_is_laid_out_to_fit_the_terminal(
     assert any("Q5 binomial" in line for line in lines)
     rows = json.loads(starcast("compare", "sizes", "--across", "topology", "-f", "json").out)
     times = {row[name] for row in rows for name in row if name.startswith("time")}
-    assert {f"{time:.6g}" for time in times} <= set(out.split())
+    assert {format_value(time) for time in times} <= set(out.split())
 
 
 def test_the_help_of_compare_imports_neither_matplotlib_nor_jinja(starcast: Starcast) -> None:
@@ -452,11 +453,12 @@ def test_latex_has_the_rows_of_markdown_with_a_caption(starcast: Starcast) -> No
     assert result.code == 0, result.err
     table = read_table(result.out)
     head, _, *lines = starcast("compare", *SIDES, "-f", "markdown").out.splitlines()
-    assert table.columns == [cell.strip() for cell in head.strip("|").split("|")]
+    assert len(table.columns) <= 8 < len(head.strip("|").split("|"))
+    assert "time theirs" in table.columns
     assert len(table.rows) == len(lines)
     rows = json.loads(starcast("compare", *SIDES, "-f", "json").out)
     for marks, row in zip(table.bold, rows, strict=True):
-        assert marks == ({f"time_{row['best']}"} if row["best"] else set())
+        assert marks == ({f"time {row['best']}"} if row["best"] else set())
     assert str(table.caption).startswith("theirs against ours; gap = time / lower bound; ")
     assert "topology S4" in str(table.caption)
     crossovers = starcast("compare", *SIDES, "--crossovers", "-f", "latex")
@@ -475,11 +477,29 @@ def test_plots_are_written_next_to_the_listing(
     out = tmp_path / f"plot{suffix}"
     result = starcast("compare", *SIDES, "-f", "csv", "--plot", str(out))
     assert (result.code, result.out) == (0, listed.out)
-    written = sorted(file.name for file in tmp_path.iterdir())
-    assert written == [f"plot-links-1{suffix}", f"plot-times-1{suffix}"]
-    for name in written:
-        assert f"written to {tmp_path / name}" in result.err
-        assert (tmp_path / name).read_bytes().startswith(magic)
+    assert list(tmp_path.iterdir()) == [out]
+    assert f"written to {out}" in result.err
+    assert out.read_bytes().startswith(magic)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("stored")
+def test_latex_compiles_the_example_of_the_page_for_papers(
+    starcast: Starcast, tmp_path: Path
+) -> None:
+    """The figure has the width of a column, and the tables and figures stay within the page."""
+    compared = starcast(
+        "compare", "ours", "theirs", "-f", "latex", "--plot", str(tmp_path / "figure.pdf")
+    )
+    costs = starcast("cost", "table", "S5", "--collective", "broadcast", "-f", "latex")
+    assert (compared.code, costs.code) == (0, 0)
+    wide = (
+        table.out.replace("{table}", "{table*}").replace(r"\centering", r"\centering\small")
+        for table in (compared, costs)
+    )
+    figure = r"\includegraphics[width=\columnwidth]{figure.pdf}"
+    text = "\n".join([*wide, rf"\noindent{figure}"])
+    assert "Overfull" not in compile_latex(text, tmp_path)
 
 
 @pytest.mark.usefixtures("stored")

@@ -16,7 +16,7 @@ from starcast.catalogue.origin import PluginMissingError
 from starcast.comparison.compare import compare
 from starcast.comparison.listing import list_runs, run_facts
 from starcast.comparison.page import describe
-from starcast.comparison.plots import plot_files
+from starcast.comparison.plots import plot_file
 from starcast.comparison.sides import load_side
 from starcast.comparison.stored import load_profiles
 from starcast.database import migrations, models, repository
@@ -345,7 +345,7 @@ def test_runs_of_plug_ins_are_read_without_them(
         comparison = compare([side, load_side(opened, "single")])
         assert comparison.rows(everything=True)
         assert describe(comparison, load_profiles(opened, comparison))["panels"]
-        assert plot_files(comparison, load_profiles(opened, comparison), Path("plot.svg"))
+        assert plot_file(comparison, load_profiles(opened, comparison), ".svg")
     export_experiments(colleague, ["own"], tmp_path / "again.json")
     missing = r"'own' of the plug-in mine \(version 1.5, SHA-256 [0-9a-f]{12}\)"
     with pytest.raises(PluginMissingError, match=missing):

@@ -64,7 +64,7 @@ def test_two_lines_cross_where_the_difference_in_start_ups_is_the_difference_in_
         (1, 1),
     )
     assert found.figures == "simulated and closed form"
-    assert found.place == "700/3 ≈ 233.333"
+    assert found.place == "700/3 ≈ 233"
 
 
 def test_the_order_of_the_two_changes_nothing_but_their_names() -> None:

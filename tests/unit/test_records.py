@@ -212,9 +212,9 @@ def test_another_value_than_that_of_the_witness_is_rejected() -> None:
 
 
 def test_a_bound_without_proof_that_theory_does_not_give_is_rejected() -> None:
-    record = shipped_record("one-port-broadcast", "S6,3")
+    record = shipped_record("one-port-broadcast", "S7,3")
     with pytest.raises(RejectedError, match="without a proof"):
-        verify_bound(replace(record, bound=8))
+        verify_bound(replace(record, bound=9))
 
 
 def test_a_proof_about_another_formula_is_rejected() -> None:

@@ -498,3 +498,7 @@ def test_problems_are_searched_on_every_family() -> None:
     assert settle("independent-trees", "P4").value == 1
     assert settle("hamiltonian-decomposition", "P4").value == 1
     assert settle("one-port-broadcast", "P4").value == 5
+    for spec in ("AG4", "T3x3"):
+        assert settle("one-port-broadcast", spec).value == 4
+        assert settle("hamiltonian-decomposition", spec).value == 2
+    assert settle("bisection-width", "T3x4").value == 6

@@ -245,6 +245,7 @@ def _records(app: typer.Typer) -> None:
     command(noun, "show", Records.show_record)
     command(noun, "verify", Records.verify_records, printer=results.wide_table)
     command(noun, "prove", Records.prove_record)
+    command(noun, "bounds", Records.bound_broadcasts)
     command(noun, "merge", Records.merge_records, printer=results.wide_table)
     command(noun, "store", Records.store_records)
 

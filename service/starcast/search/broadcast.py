@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.records import Witness
+from starcast.search.clique_bound import clique_bound
 from starcast.search.engines import Budget, require, solve
 from starcast.search.formula import Formula, require_fit
 from starcast.search.problem import (
@@ -52,6 +53,14 @@ def counting_bound(nodes: int, degree: int) -> int:
 
 def _bound(graph: Topology) -> TheoryBound:
     counted = counting_bound(graph.nodes, graph.degree)
+    by_cliques = clique_bound(graph)
+    if by_cliques > counted:
+        return TheoryBound(
+            by_cliques,
+            f"a node informed across a link between cliques of {graph.n - (graph.k or 0) + 1} nodes"
+            " cannot use that link again, and a full clique only its links to others"
+            " (starcast.search.clique_bound)",
+        )
     if graph.diameter > counted:
         return TheoryBound(graph.diameter, "the diameter")
     return TheoryBound(
