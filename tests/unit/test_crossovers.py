@@ -376,5 +376,5 @@ def test_the_lower_bound_is_computed_between_stored_sizes_and_bends_where_its_li
             assert cost.bytes is not None
             cost.bytes, cost.time = 2 * cost.bytes, 2 * cost.time
     (panel,) = panels(compare([side("one", single), side("two", double)]))
-    expected = [(64, 100), (400, 100), (65536, 16384)]
+    expected: list[tuple[Fraction | int, ...]] = [(64, 100), (400, 100), (65536, 16384)]
     assert list(map(tuple, panel.bound_path())) == expected
