@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import allreduce
 import exact_alltoall
 import execution_models
 import fault_tolerance
@@ -225,6 +226,7 @@ PAGES = {
     "queries.md": query_packs.page,
     "claims.md": claims_page,
     "exact-alltoall.md": exact_alltoall.page,
+    "allreduce.md": allreduce.page,
     "execution-models.md": execution_models.page,
     "fault-tolerance.md": fault_tolerance.page,
     "records.md": known_records.page,
