@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from marked import fill_tables, head, row
 
@@ -86,10 +87,10 @@ def _price(topology: str, name: str, length: int) -> Fraction:
     """Return the time of the closed form with the best number of segments."""
     split = find("allreduce", name).split_argument
     problem = (topology, "allreduce", name, "all", Fraction(length), _MACHINE)
-    if split is None:
-        return closed_form(*problem).time
-    pieces = 1 if name == "ring" else optimal_pieces(*problem)[1]
-    return closed_form(*problem, **{split: pieces}).time
+    pieces: dict[str, Any] = {}
+    if split is not None:
+        pieces[split] = 1 if name == "ring" else optimal_pieces(*problem)[1]
+    return closed_form(*problem, **pieces).time
 
 
 def _pair(topology: str, name: str, length: int) -> str:
