@@ -81,13 +81,16 @@ $(QUICK_JAVA): $(VENV)/.dev
 $(VENV)/.simgrid/unpacked: $(VENV)/.dev
 	@tests/support/unpack-package $(@D) python3-simgrid /usr/bin/python3 -c 'import simgrid' || true
 
+$(VENV)/.latex/unpacked: $(VENV)/.dev
+	@tests/support/unpack-package $(@D) 'texlive-latex-recommended lmodern' pdflatex --version || true
+
 $(VENV)/.pgbouncer/unpacked: $(VENV)/.dev
 	@tests/support/unpack-package $(@D) pgbouncer /usr/sbin/pgbouncer --version || true
 
 $(VENV)/.chromium: $(VENV)/.dev
 	tests/docs/chromium >$@ || { rm -f $@; exit 1; }
 
-sweep-unit sweep-cli: $(VENV)/.simgrid/unpacked
+sweep-unit sweep-cli: $(VENV)/.simgrid/unpacked $(VENV)/.latex/unpacked
 
 sweep-runs: $(VENV)/.pgbouncer/unpacked
 
@@ -136,9 +139,11 @@ docs: $(VENV)/.dev ## recreate the generated pages, and the outputs in README an
 	$(BIN)/python docs/sessions.py
 	$(BIN)/python docs/notebooks.py
 
-# Sphinx reports warnings about pages that it reads: -E reads all of them.
-site: $(VENV)/.dev ## build the documentation site in site/, without a network; warnings are errors
+# Sphinx reports warnings about pages that it reads: -E reads all of them. Another home keeps records
+# of this user out.
+site: $(VENV)/.dev ## build the documentation in site/ and the claims and records in site/results, without a network
 	$(BIN)/python -m sphinx -b html -q -W --keep-going -E -j 2 docs site
+	STARCAST_HOME=$(abspath site/.home) $(BIN)/starcast publish --check-claims site/results
 
 lock: $(VENV)/.dev ## recreate the lock file of Neo4j's jars
 	$(BIN)/python -m starcast.embedded.lockfile

@@ -232,13 +232,14 @@ PAGES = {
     "allreduce.md": allreduce.page,
     "execution-models.md": execution_models.page,
     "fault-tolerance.md": fault_tolerance.page,
-    "records.md": known_records.page,
+    **known_records.pages(),
 }
 
 
 def main(names: Sequence[str]) -> None:
     """Write the named pages, by default all."""
     for name in names or PAGES:
+        (HERE / name).parent.mkdir(exist_ok=True)
         (HERE / name).write_text(PAGES[name](), encoding="utf-8")
 
 

@@ -31,7 +31,7 @@ def profile(original: Schedule) -> list[tuple[int, int, int, int]]:
 
 @pytest.mark.parametrize("spec", [pytest.param("S4", marks=pytest.mark.slow), "S4,2", "Q3"])
 def test_a_schedule_is_stored_and_reads_back_equal(stores: Stores, spec: str) -> None:
-    """In each port model, with a root that is not the identity, and with its step profile."""
+    """It is stored in each port model, with a root other than the identity and its step profile."""
     network = topology(spec)
     root = network.nodes // 2 + 1
     rules = algorithms_on(network)

@@ -155,7 +155,7 @@ def test_every_algorithm_of_the_design_s_table_exists() -> None:
             "greedy": "segments", "multiple": "segments", "recursive-substar": "messages",
             "edge-disjoint": both, "nk-greedy": "segments", "nk-multiple": "segments",
             "binomial": "segments", "edge-disjoint-binomial": both, "optimal": "",
-            "substar-doubling": "",
+            "substar-doubling": "", "symbol-doubling": "",
             "forest": "base segments",
         },
         "allgather": {

@@ -35,6 +35,7 @@ EXACT = {
     ("broadcast", "binomial", "all"),
     ("broadcast", "optimal", "one"),
     ("broadcast", "substar-doubling", "one"),
+    ("broadcast", "symbol-doubling", "one"),
     ("allgather", "hamiltonian-decomposition", "all"),
     ("allgather", "dimension-change", "all"),
     ("allgather", "dimension-change", "one"),

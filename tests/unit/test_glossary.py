@@ -16,7 +16,7 @@ COLUMNS = ("term", "meaning", "CLI", "Python", "SQL", "Cypher", "queries")
 #: Names that every reader knows, and names that are explained where they are used.
 ORDINARY = {
     "CLI": """
-        --all --as --browser --cascade --cypher --discard-foreign
+        --all --as --browser --by --cascade --check-claims --compare --cypher --discard-foreign
         --dry-run --folder --force --fresh --format --graph --home --i --install-completion --jobs
         --layout --limit --memory --neo4j-http-port --neo4j-port --neo4j-uri --no-graph --no-store
         --out --plot --postgres-port --postgres-uri --quiet --replace --sample --seeds

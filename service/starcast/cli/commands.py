@@ -59,6 +59,12 @@ def _serve(app: typer.Typer) -> None:
     app.command("serve")(serve)
 
 
+def _publish(app: typer.Typer) -> None:
+    from starcast.web.publishing import Publishing
+
+    command(app, "publish", Publishing.publish)
+
+
 def _uninstall(app: typer.Typer) -> None:
     from starcast.cli.stack import uninstall
 
@@ -239,6 +245,7 @@ def _records(app: typer.Typer) -> None:
     command(noun, "show", Records.show_record)
     command(noun, "verify", Records.verify_records, printer=results.wide_table)
     command(noun, "prove", Records.prove_record)
+    command(noun, "bounds", Records.bound_broadcasts)
     command(noun, "merge", Records.merge_records, printer=results.wide_table)
     command(noun, "store", Records.store_records)
 
@@ -267,6 +274,7 @@ PARTS: dict[str, Callable[[typer.Typer], None]] = {
     "status": _servers,
     "doctor": _servers,
     "serve": _serve,
+    "publish": _publish,
     "uninstall": _uninstall,
     "config": _config,
     "ingest": _ingest,

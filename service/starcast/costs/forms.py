@@ -64,6 +64,7 @@ FORMS = {
     ("broadcast", "edge-disjoint-binomial"): Entry(hypercube.edge_disjoint_binomial),
     ("broadcast", "optimal"): Entry(recorded.optimal_broadcast),
     ("broadcast", "substar-doubling"): Entry(recorded.substar_doubling),
+    ("broadcast", "symbol-doubling"): Entry(recorded.symbol_doubling),
     ("allgather", "dimension-change"): Entry(tseng_sheu.dimension_change, each_tree=True),
     ("allgather", "rotated-hamiltonian"): Entry(fragopoulou_akl.ROTATED_HAMILTONIAN.form),
     ("allgather", "necklace"): Entry(fragopoulou_akl.NECKLACE.form),

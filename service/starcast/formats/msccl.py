@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from starcast.collectives.model import MULTI_SOURCE
-from starcast.errors import LimitError
+from starcast.errors import InputError, LimitError
 from starcast.simulator.dependencies import find_deliveries
 from starcast.simulator.rows import Indices, Rows
 from starcast.support.vocabulary import Collective
@@ -85,7 +85,11 @@ class Buffer(NamedTuple):
 def lay_out(
     collective: Collective, nodes: int, units: int, root: int, rank: int
 ) -> tuple[Buffer, Buffer]:
-    """Return the input and the output of a rank, for messages of some units."""
+    """Return the input and the output of a rank, for messages of some units.
+
+    Raises:
+        InputError: the collective is a reduction.
+    """
     message = Buffer(rank * units, units, 1, units)
     all_messages = Buffer(0, units, nodes, units)
     nothing = Buffer(0, units, 0, units)
@@ -99,9 +103,14 @@ def lay_out(
             return all_messages if rank == root else nothing, message
         case "gather":
             return message, all_messages if rank == root else nothing
-        case _:
+        case "alltoall":
             sent = Buffer(rank * nodes * units, units, nodes, units)
             return sent, Buffer(rank * units, nodes * units, nodes, units)
+        case _:
+            raise InputError(
+                f"MSCCL XML with reductions is not supported, and this is {collective}",
+                hint="use another format",
+            )
 
 
 class _Copy(NamedTuple):

@@ -218,7 +218,7 @@ TOPOLOGY = Label(
     "a topology whose nodes and links are stored",
     (
         _string("spec", "its name, such as S5"),
-        _string("family", "star, nk-star or hypercube"),
+        _string("family", "name of its family, such as star"),
         _integer("n", "its first size parameter"),
         _integer("k", "its second size parameter, in S_n,k", always=False),
         _integer("nodes", "number of nodes"),
@@ -357,5 +357,6 @@ def first_key(topology: "Topology") -> int:
         family = _NUMBERED_FAMILIES.index(topology.family)
         number = (family << 10) + (topology.n << 5) + (topology.k or 0)
     else:
+        # Python's own hash of a text differs between processes.
         number = (1 << 20) + (crc32(topology.spec.encode()) >> 12)
     return number << RANK_BITS

@@ -120,12 +120,12 @@ class Sums(Deliveries):
         return np.asarray(size)
 
     def find_early_send(self) -> Violation | None:
-        """See `Deliveries.find_early_send`."""
+        """Return the first row whose sender lacks a contribution when the step begins."""
         early = np.flatnonzero(~self.executed)
         return self.rows.violation(int(early[0]), _INCOMPLETE) if len(early) else None
 
     def held_after(self, done: int) -> Held:
-        """See `Deliveries.held_after`."""
+        """Return which nodes have the complete unit before the step that follows these rows."""
         step = self.never if done >= len(self.rows) else int(self.rows.step[done])
         before = min(max(step, 1), self.never)
         return lambda node, unit: self.complete(node, unit) < before

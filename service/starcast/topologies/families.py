@@ -28,7 +28,6 @@ _SPEC = re.compile(r"[A-Za-z0-9][A-Za-z0-9,._+-]{0,49}")
 _FOREIGN = re.compile(r"\\[^dw.+,-]|[^A-Za-z0-9,._+\\()\[\]{}*?|^$-]")
 _GROUP = re.compile(r"\(\?(P<\w+>|[:=!])")
 
-
 #: The groups of families by name; None is that of residues, whose sides are the numbers of a spec.
 _GROUPS: dict[str, type[Permutations] | None] = {
     "permutations": Permutations,
@@ -91,8 +90,8 @@ def family(
         many = noun or f"{name} graphs"
 
         def build(spec: str, *numbers: int) -> Topology:
-            if sizes is not None and numbers[0] not in sizes:
-                first = next(iter(inspect.signature(function).parameters))
+            if sizes and numbers and numbers[0] not in sizes:
+                first = next(iter(inspect.signature(function).parameters), "n")
                 raise InputError(
                     f"the {many[:-1]} {spec} is out of range",
                     hint=f"{first} goes from {sizes[0]} to {sizes[-1]}",
@@ -197,6 +196,14 @@ def topology(spec: str) -> Topology:
                 return built
     spellings = ", ".join(entry.spelling for entry in FAMILIES.values())
     raise InputError(f"unknown topology '{spec}'", hint=f"write {spellings}")
+
+
+def count_nodes(spec: str) -> int:
+    """Return the nodes of a stored topology; 0 if it belongs to a plug-in that is not loaded."""
+    try:
+        return topology(spec).nodes
+    except InputError:
+        return 0
 
 
 def as_topology(topology_or_spec: Topology | str) -> Topology:

@@ -1,4 +1,4 @@
-"""Forests and schedules: listings of what is stored, figures, arrays, and simulations."""
+"""Forests and schedules: listings of stored artifacts, figures, arrays, and simulations."""
 
 from typing import Annotated
 from urllib.parse import quote

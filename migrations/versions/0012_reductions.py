@@ -3,8 +3,8 @@
 from alembic import op
 from alembic.util import CommandError
 
-revision: str = "0011"
-down_revision: str | None = "0010"
+revision: str = "0012"
+down_revision: str | None = "0011"
 
 _COLLECTIVES = (
     "'broadcast', 'allgather', 'scatter', 'gather', 'alltoall', 'reduce', 'reduce-scatter',"
