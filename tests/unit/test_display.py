@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from starcast import Forest, Schedule, drawing, forest, schedule, topology
-from starcast.collectives.model import COLUMNS
 from starcast.drawing.schedules import count_units
 from starcast.errors import LimitError, RejectedError
 from starcast.support.display import Displayable
@@ -63,7 +62,7 @@ def test_an_array_that_is_not_a_forest_is_printed_as_text() -> None:
 
 def test_a_schedule_without_rows_is_shown_as_a_table() -> None:
     one = schedule("S3", "broadcast", "greedy")
-    columns = {name: np.array([], dtype=np.int32) for name in COLUMNS}
+    columns = {name: np.array([], dtype=np.int32) for name in one.columns.present()}
     empty = Schedule(
         one.topology,
         "broadcast",
