@@ -60,6 +60,7 @@ CASES: Mapping[str, Mapping[str, Case]] = {
     "overlap/two-forests": _TWO,
     "overlap/packet-sizes": _only(schedule="{broadcast}", by_step="true"),
     "paths/avoiding-path": _ends(avoided_nodes="{near}"),
+    "paths/disjoint-paths": _ends(),
     "paths/k-shortest-paths": _ends(),
     "paths/next-hops": _pair({"topology": "{topology}", "source": "{root}"}, "target"),
     "paths/number-of-shortest-paths": _ends(),

@@ -52,6 +52,11 @@ _RULES = """
 `int` and `float` accept a least value (`int >= 1`), and every type can follow `list of`; on the
 command line a list is `a,b,c`, and `dead_nodes=` is an empty list.
 
+A statement may use `$disjoint_paths` without declaring it, if the header has the parameters
+`topology`, `source` and `target`: starcast computes it before the statement runs, as the list of
+labels of each path. It is a maximum flow of least cost, which Cypher cannot find; `--show-cypher`
+prints it, so that the statement runs in Neo4j Browser too.
+
 A column that contains labels of nodes declares its type: `sender (node): ...`,
 `path (list of node): ...`. A column `path` together with a column `ports` is printed hop by hop in
 tables: `123 -2-> 213`.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from starcast.collectives.columns import schedule_from_columns
     from starcast.collectives.csv_files import schedule_from_csv
     from starcast.collectives.model import Schedule
-    from starcast.formats import export, schedule_from_goal
+    from starcast.formats import export, schedule_from_goal, schedule_from_msccl
     from starcast.lab import Lab, connect
     from starcast.simulator import Fault, Simulation, Timing, simulate, timing
     from starcast.topologies import Topology, topology
@@ -48,6 +48,7 @@ __all__ = [
     "schedule_from_columns",
     "schedule_from_csv",
     "schedule_from_goal",
+    "schedule_from_msccl",
     "simulate",
     "timing",
     "topology",
@@ -74,6 +75,7 @@ _PACKAGES = {
     "schedule_from_columns": "starcast.collectives",
     "schedule_from_csv": "starcast.collectives",
     "schedule_from_goal": "starcast.formats",
+    "schedule_from_msccl": "starcast.formats",
     "simulate": "starcast.simulator",
     "timing": "starcast.simulator",
     "topology": "starcast.topologies",

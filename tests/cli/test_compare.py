@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 from sqlalchemy import URL
 
+from starcast.support.text import format_value
 from support.fix_cli import Starcast
 from support.fix_store import FilledDatabase
-from support.latex_tables import read_table
+from support.latex_tables import compile_latex, read_table
 
 GRID = (
     "--topology",
@@ -32,6 +33,8 @@ GRID = (
     "4096",
 )
 ALGORITHMS = ("multiple", "recursive-substar")
+#: Multiple cuts the message into three times as many pieces as segments.
+SIDES, SWEEP = ("ours", "theirs", "--by", "segments"), ("sweep", "--by", "segments")
 
 
 @pytest.fixture
@@ -52,7 +55,7 @@ def stored(filled_database: FilledDatabase, starcast: Starcast) -> URL:
 
 @pytest.mark.usefixtures("stored")
 def test_json_and_csv_name_the_best_and_carry_no_marks(starcast: Starcast) -> None:
-    rows = json.loads(starcast("compare", "ours", "theirs", "-f", "json").out)
+    rows = json.loads(starcast("compare", *SIDES, "-f", "json").out)
     assert len(rows) == 6
     for row in rows:
         times = {name: row[f"time_{name}"] for name in ("ours", "theirs")}
@@ -60,7 +63,7 @@ def test_json_and_csv_name_the_best_and_carry_no_marks(starcast: Starcast) -> No
             min(times, key=lambda name: times[name]) if len(set(times.values())) > 1 else None
         )
         assert row["gap_ours"] >= 1
-    text = starcast("compare", "ours", "theirs", "-f", "csv").out
+    text = starcast("compare", *SIDES, "-f", "csv").out
     assert "**" not in text
     assert [row["best"] for row in csv.DictReader(io.StringIO(text))] == [
         row["best"] or "" for row in rows
@@ -69,7 +72,7 @@ def test_json_and_csv_name_the_best_and_carry_no_marks(starcast: Starcast) -> No
 
 @pytest.mark.usefixtures("stored")
 def test_markdown_sets_the_least_time_of_each_row_in_bold(starcast: Starcast) -> None:
-    head, _, *lines = starcast("compare", "ours", "theirs", "-f", "markdown").out.splitlines()
+    head, _, *lines = starcast("compare", *SIDES, "-f", "markdown").out.splitlines()
     names = [cell.strip() for cell in head.strip("|").split("|")]
     for line in lines:
         row = dict(
@@ -92,18 +95,15 @@ def test_markdown_sets_the_least_time_of_each_row_in_bold(starcast: Starcast) ->
 def test_a_terminal_shows_the_best_in_bold(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = starcast("compare", "ours", "theirs").out
+    plain = starcast("compare", *SIDES).out
     assert "\x1b" not in plain
     for name, value in (("FORCE_COLOR", "1"), ("TERM", "xterm-256color"), ("COLUMNS", "200")):
         monkeypatch.setenv(name, value)
-    styled = starcast("compare", "ours", "theirs").out
-    best = {
-        row["best"]: row
-        for row in json.loads(starcast("compare", "ours", "theirs", "-f", "json").out)
-    }
+    styled = starcast("compare", *SIDES).out
+    best = {row["best"]: row for row in json.loads(starcast("compare", *SIDES, "-f", "json").out)}
     assert best
     for name, row in best.items():
-        assert re.search(rf"\x1b\[1m\s*{row[f'time_{name}']:.6g}\s*\x1b\[0m", styled)
+        assert re.search(rf"\x1b\[1m\s*{format_value(row[f'time_{name}'])}\s*\x1b\[0m", styled)
 
 
 @pytest.mark.usefixtures("stored")
@@ -126,20 +126,16 @@ def test_sort_orders_the_rows_by_any_column_either_way(starcast: Starcast) -> No
     ):
         up = [
             row[name]
-            for row in json.loads(
-                starcast("compare", "ours", "theirs", "--sort", column, "-f", "json").out
-            )
+            for row in json.loads(starcast("compare", *SIDES, "--sort", column, "-f", "json").out)
         ]
-        down = json.loads(
-            starcast("compare", "ours", "theirs", "--sort", f"-{column}", "-f", "json").out
-        )
+        down = json.loads(starcast("compare", *SIDES, "--sort", f"-{column}", "-f", "json").out)
         assert up == sorted(up)
         assert [row[name] for row in down] == sorted(up, reverse=True)
 
 
 @pytest.mark.usefixtures("stored")
 def test_a_stacked_table_is_ordered_by_the_least_time_of_each_block(starcast: Starcast) -> None:
-    rows = json.loads(starcast("compare", "sweep", "--sort", "-time", "-f", "json").out)
+    rows = json.loads(starcast("compare", *SWEEP, "--sort", "-time", "-f", "json").out)
     least = [
         min(row[f"time_sweep_{name.replace('-', '_')}"] for name in ALGORITHMS) for row in rows
     ]
@@ -158,9 +154,13 @@ def test_the_best_segments_are_a_column_per_side_in_json_and_csv(
             == 0
         )
     rows = json.loads(starcast("compare", "greedy", "several", "-f", "json").out)
-    assert [(row["segments_greedy"], row["segments_several"], row["verdict"]) for row in rows] == [
-        (1, 1, "worse"),
-        (6, 7, "worse"),
+    assert [
+        (row["segments_greedy"], row["segments_several"], row["verdict"], row["note"])
+        for row in rows
+    ] == [
+        (1, None, "not comparable", "several has no run with message_units = 1"),
+        (6, 7, "worse", None),
+        (None, 1, "not comparable", "greedy has no run with message_units = 3"),
     ]
     assert not any("segments" in row for row in rows)
     head = starcast("compare", "greedy", "several", "-f", "csv").out.splitlines()[0].split(",")
@@ -191,7 +191,7 @@ def test_a_run_repeated_by_its_own_command_is_the_same_whatever_drew_its_faults(
 
 @pytest.mark.usefixtures("stored")
 def test_a_column_that_is_none_is_refused_with_those_that_are(starcast: Starcast) -> None:
-    result = starcast("compare", "ours", "theirs", "--sort", "speed")
+    result = starcast("compare", *SIDES, "--sort", "speed")
     assert (result.code, result.out) == (2, "")
     assert "error: 'speed' is not a column of this comparison" in result.err
     assert "time_ours, time_theirs" in result.err
@@ -200,7 +200,7 @@ def test_a_column_that_is_none_is_refused_with_those_that_are(starcast: Starcast
 @pytest.mark.usefixtures("stored")
 def test_crossovers_are_told_beside_the_table_and_listed_on_demand(starcast: Starcast) -> None:
     """Few start-ups of full messages against many of parts: the first is better for short ones."""
-    rows = json.loads(starcast("compare", "sweep", "--crossovers", "-f", "json").out)
+    rows = json.loads(starcast("compare", *SWEEP, "--crossovers", "-f", "json").out)
     assert rows
     for row in rows:
         assert (row["topology"], row["ports"], {row["first"], row["second"]}) == (
@@ -215,18 +215,18 @@ def test_crossovers_are_told_beside_the_table_and_listed_on_demand(starcast: Sta
     ]
     lines = [
         line
-        for line in starcast("compare", "sweep").err.splitlines()
+        for line in starcast("compare", *SWEEP).err.splitlines()
         if line.startswith("crossover")
     ]
     assert len(lines) == 1
     assert f"{best['message_bytes']}: {best['better_below']} is better below" in lines[0]
-    table = starcast("compare", "sweep", "--crossovers").out
+    table = starcast("compare", *SWEEP, "--crossovers").out
     assert "better_below" in table
     assert best["message_bytes"] in table
     low, high = (
         json.loads(
             starcast(
-                "compare", "sweep", "--baseline", "sweep/multiple", "-f", "json", "--sort", order
+                "compare", *SWEEP, "--baseline", "sweep/multiple", "-f", "json", "--sort", order
             ).out
         )[0]
         for order in ("message_bytes", "-message_bytes")
@@ -246,14 +246,14 @@ def test_the_page_holds_rows_curves_crossovers_and_commands(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     file = tmp_path / "page.html"
-    result = starcast("compare", "sweep", "-f", "html", "--out", str(file))
+    result = starcast("compare", *SWEEP, "-f", "html", "--out", str(file))
     assert (result.code, result.out) == (0, "")
     assert f"written to {file}" in result.err
     text = file.read_text(encoding="utf-8")
     words = {word.strip() for word in re.findall(r">([^<>]+)<", text)}
-    for row in json.loads(starcast("compare", "sweep", "-f", "json").out):
+    for row in json.loads(starcast("compare", *SWEEP, "-f", "json").out):
         times = [row[f"time_sweep_{name.replace('-', '_')}"] for name in ALGORITHMS]
-        assert {f"{time:.6g}" for time in times} <= words
+        assert {format_value(time) for time in times} <= words
     repeat, elsewhere = [
         line.strip()
         for line in result.err.splitlines()
@@ -262,7 +262,7 @@ def test_the_page_holds_rows_curves_crossovers_and_commands(
     assert repeat == "starcast experiment reproduce sweep"
     assert elsewhere.startswith("starcast experiment run sweep")
     assert {repeat, elsewhere} <= words
-    for row in json.loads(starcast("compare", "sweep", "--crossovers", "-f", "json").out):
+    for row in json.loads(starcast("compare", *SWEEP, "--crossovers", "-f", "json").out):
         assert row["message_bytes"] in words
     (panel,) = _data(text)
     assert {curve["label"] for curve in panel["curves"]} == set(ALGORITHMS)
@@ -271,7 +271,7 @@ def test_the_page_holds_rows_curves_crossovers_and_commands(
 
 @pytest.mark.usefixtures("stored")
 def test_the_page_goes_to_stdout_unless_a_file_is_named(starcast: Starcast) -> None:
-    result = starcast("compare", "ours", "theirs", "-f", "html")
+    result = starcast("compare", *SIDES, "-f", "html")
     assert result.code == 0
     assert result.out.startswith("<!DOCTYPE html>")
     assert result.out.rstrip().endswith("</html>")
@@ -280,7 +280,7 @@ def test_the_page_goes_to_stdout_unless_a_file_is_named(starcast: Starcast) -> N
 
 @pytest.mark.usefixtures("stored")
 def test_the_steps_shown_are_those_that_are_stored(starcast: Starcast) -> None:
-    text = starcast("compare", "ours", "theirs", "-f", "html").out
+    text = starcast("compare", *SIDES, "-f", "html").out
     (panel,) = _data(text)
     profiles = [{name: each[name] for name in ("run", "links_used")} for each in panel["profiles"]]
     for name in ("ours", "theirs"):
@@ -297,12 +297,12 @@ def test_the_steps_shown_are_those_that_are_stored(starcast: Starcast) -> None:
 
 @pytest.mark.usefixtures("stored")
 def test_out_is_for_html_and_whole_or_not_at_all(starcast: Starcast, tmp_path: Path) -> None:
-    refused = starcast("compare", "ours", "theirs", "--out", str(tmp_path / "page.html"))
+    refused = starcast("compare", *SIDES, "--out", str(tmp_path / "page.html"))
     assert refused.code == 2
     assert "--out writes html, and the format is table" in refused.err
     assert "add --format html" in refused.err
     nowhere = starcast(
-        "compare", "ours", "theirs", "-f", "html", "--out", str(tmp_path / "none" / "page.html")
+        "compare", *SIDES, "-f", "html", "--out", str(tmp_path / "none" / "page.html")
     )
     assert nowhere.code == 2
     assert "cannot be written" in nowhere.err
@@ -426,7 +426,7 @@ def test_a_table_is_laid_out_to_fit_the_terminal(
     assert any("Q5 binomial" in line for line in lines)
     rows = json.loads(starcast("compare", "sizes", "--across", "topology", "-f", "json").out)
     times = {row[name] for row in rows for name in row if name.startswith("time")}
-    assert {f"{time:.6g}" for time in times} <= set(out.split())
+    assert {format_value(time) for time in times} <= set(out.split())
 
 
 def test_the_help_of_compare_imports_neither_matplotlib_nor_jinja(starcast: Starcast) -> None:
@@ -449,18 +449,19 @@ def test_the_help_of_compare_imports_neither_matplotlib_nor_jinja(starcast: Star
 
 @pytest.mark.usefixtures("stored")
 def test_latex_has_the_rows_of_markdown_with_a_caption(starcast: Starcast) -> None:
-    result = starcast("compare", "ours", "theirs", "-f", "latex")
+    result = starcast("compare", *SIDES, "-f", "latex")
     assert result.code == 0, result.err
     table = read_table(result.out)
-    head, _, *lines = starcast("compare", "ours", "theirs", "-f", "markdown").out.splitlines()
-    assert table.columns == [cell.strip() for cell in head.strip("|").split("|")]
+    head, _, *lines = starcast("compare", *SIDES, "-f", "markdown").out.splitlines()
+    assert len(table.columns) <= 8 < len(head.strip("|").split("|"))
+    assert "time theirs" in table.columns
     assert len(table.rows) == len(lines)
-    rows = json.loads(starcast("compare", "ours", "theirs", "-f", "json").out)
+    rows = json.loads(starcast("compare", *SIDES, "-f", "json").out)
     for marks, row in zip(table.bold, rows, strict=True):
-        assert marks == ({f"time_{row['best']}"} if row["best"] else set())
+        assert marks == ({f"time {row['best']}"} if row["best"] else set())
     assert str(table.caption).startswith("theirs against ours; gap = time / lower bound; ")
     assert "topology S4" in str(table.caption)
-    crossovers = starcast("compare", "ours", "theirs", "--crossovers", "-f", "latex")
+    crossovers = starcast("compare", *SIDES, "--crossovers", "-f", "latex")
     assert read_table(crossovers.out).rows
 
 
@@ -472,15 +473,33 @@ def test_latex_has_the_rows_of_markdown_with_a_caption(starcast: Starcast) -> No
 def test_plots_are_written_next_to_the_listing(
     starcast: Starcast, tmp_path: Path, suffix: str, magic: bytes
 ) -> None:
-    listed = starcast("compare", "ours", "theirs", "-f", "csv")
+    listed = starcast("compare", *SIDES, "-f", "csv")
     out = tmp_path / f"plot{suffix}"
-    result = starcast("compare", "ours", "theirs", "-f", "csv", "--plot", str(out))
+    result = starcast("compare", *SIDES, "-f", "csv", "--plot", str(out))
     assert (result.code, result.out) == (0, listed.out)
-    written = sorted(file.name for file in tmp_path.iterdir())
-    assert written == [f"plot-links-1{suffix}", f"plot-times-1{suffix}"]
-    for name in written:
-        assert f"written to {tmp_path / name}" in result.err
-        assert (tmp_path / name).read_bytes().startswith(magic)
+    assert list(tmp_path.iterdir()) == [out]
+    assert f"written to {out}" in result.err
+    assert out.read_bytes().startswith(magic)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("stored")
+def test_latex_compiles_the_example_of_the_page_for_papers(
+    starcast: Starcast, tmp_path: Path
+) -> None:
+    """The figure has the width of a column, and the tables and figures stay within the page."""
+    compared = starcast(
+        "compare", "ours", "theirs", "-f", "latex", "--plot", str(tmp_path / "figure.pdf")
+    )
+    costs = starcast("cost", "table", "S5", "--collective", "broadcast", "-f", "latex")
+    assert (compared.code, costs.code) == (0, 0)
+    wide = (
+        table.out.replace("{table}", "{table*}").replace(r"\centering", r"\centering\small")
+        for table in (compared, costs)
+    )
+    figure = r"\includegraphics[width=\columnwidth]{figure.pdf}"
+    text = "\n".join([*wide, rf"\noindent{figure}"])
+    assert "Overfull" not in compile_latex(text, tmp_path)
 
 
 @pytest.mark.usefixtures("stored")

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from starcast.graph.address import GraphAddress
-from starcast.graph.connection import Graph
+from starcast.graph.connection import Graph, Notice, QueryResult
+from starcast.queries.execution import find_unknown_names
 from starcast.settings import Settings
 from support.fix_cli import Result, Starcast
 from support.packs.stored_data import loaded
@@ -206,3 +207,26 @@ def test_a_new_query_runs(starcast: Starcast, home: Path) -> None:
     words = ("query", "run", path, "topology=S4", "node=1234", "-f", "json")
     rows = json.loads(starcast(*words, home=home).out)
     assert [row["neighbour"] for row in rows] == ["2134", "3214", "4231"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "name"),
+    [
+        ("MATCH (t:Topolgy) RETURN t.spec AS spec", "Topolgy"),
+        ("MATCH (:Node)-[:LINKED]->(n:Node) RETURN n.label AS label LIMIT 1", "LINKED"),
+        ("MATCH (t:Topology) RETURN t.order AS nodes LIMIT 1", "order"),
+    ],
+)
+def test_names_that_the_graph_does_not_have_are_reported(
+    starcast: Starcast, home: Path, statement: str, name: str
+) -> None:
+    result = starcast("query", "ask", statement, home=home)
+    assert f"`{name}`" in result.err
+
+
+def test_names_of_the_schema_that_are_not_stored_yet_are_not_reported() -> None:
+    texts = [
+        f"The label `{name}` does not exist in database `neo4j`." for name in ("Forest", "Oak")
+    ]
+    notices = tuple(Notice("01N50", "WARNING", text) for text in texts)
+    assert find_unknown_names(QueryResult((), [], False, notices, None)) == texts[1:]

@@ -576,7 +576,7 @@ def test_reproduce_says_of_every_run_whether_it_agrees(starcast: Starcast, two: 
 
 @pytest.mark.usefixtures("two")
 def test_compare_lays_two_experiments_side_by_side(starcast: Starcast) -> None:
-    result = starcast("compare", "ours", "theirs", "-f", "json")
+    result = starcast("compare", "ours", "theirs", "--by", "segments", "-f", "json")
     rows = json.loads(result.out)
     assert [(row["message_bytes"], row["segments"]) for row in rows] == [
         (64, 1),
@@ -609,7 +609,7 @@ def test_the_commands_that_compare_prints_reproduce_the_experiments(starcast: St
 @pytest.mark.usefixtures("two")
 @pytest.mark.parametrize("output", ["table", "json", "csv", "markdown"])
 def test_compare_writes_every_format_to_stdout(starcast: Starcast, output: str) -> None:
-    result = starcast("compare", "ours", "theirs", "-f", output, "--all")
+    result = starcast("compare", "ours", "theirs", "-f", output, "--all", "--by", "segments")
     assert result.code == 0
     for word in ("verdict", "start_ups", "recursive-substar", "worse"):
         assert word in result.out
@@ -738,7 +738,7 @@ def test_ctrl_c_ends_with_130_and_leaves_whole_runs(
         (
             ("run", "once", *POINT, "--experiment", "ours"),
             2,
-            "the experiment 'ours' has a grid and takes no single runs",
+            "the experiment 'ours' is defined by a grid: no single run can be added to it",
         ),
         (
             ("run", "once", *POINT, "--experiment", "17"),

@@ -197,10 +197,9 @@ def test_arguments_named_like_parameters_are_unknown(starcast: Starcast, name: s
 
 
 def test_rows_in_a_file_stand_for_an_algorithm(starcast: Starcast, tmp_path: Path) -> None:
-    """Of CSV and GOAL; `check` takes a file of any name."""
+    """Of CSV, GOAL and MSCCL XML; `import` takes a file of any name."""
     named, options = ("S4", "broadcast", "multiple"), ("--segments", "2")
-    for file in ("mine.csv", "mine.goal"):
-        form = file.partition(".")[2]
+    for file, form in (("a.xml", "msccl-xml"), ("mine.csv", "csv"), ("mine.goal", "goal")):
         export = ("schedule", "export", *named, *options, "--to", form, "--out", file)
         assert starcast(*export).code == 0
         for command in ("simulate", "time", "profile", "rows"):
@@ -212,24 +211,33 @@ def test_rows_in_a_file_stand_for_an_algorithm(starcast: Starcast, tmp_path: Pat
                 read, meant = ([row | {"tree": 0} for row in rows] for rows in (read, meant))
             assert read == meant
     (tmp_path / "mine.csv").rename("mine.txt")
-    checked = properties(starcast("schedule", "check", "mine.txt", *named[:2], "-f", "json"))
+    target = ("--topology", named[0], "--collective", named[1])
+    checked = properties(starcast("schedule", "import", "mine.txt", *target, "-f", "json"))
     assert checked == properties(starcast("schedule", "simulate", *named[:2], file, "-f", "json"))
-    rejected = starcast("schedule", "check", "mine.txt", *named[:2], "--ports", "one")
-    assert rejected.code == 6
-    assert "one-port: the sender already sends" in rejected.err
-    assert "hint: correct the rows in mine.txt" in rejected.err
+    for name, hint in (("mine.txt", "correct the rows in mine.txt"), ("a.xml", "write the file")):
+        rejected = starcast("schedule", "import", name, *target, "--ports", "one")
+        assert (rejected.code, rejected.out) == (6, "") or name == "mine.txt"
+        assert rejected.code == 6
+        assert "one-port: the sender already sends" in rejected.err
+        assert f"hint: {hint}" in rejected.err
+    assert "rank 0, thread block " in rejected.err
+    drawn = starcast("schedule", "draw", *named[:2], "a.xml", "--step", "2", "--out", "a.svg")
+    assert (drawn.code, Path("a.svg").read_text()[:4]) == (0, "<svg")
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("simulate", "S4", "broadcast", "mine.csv", "--copies", "2"), "combined with --copies"),
-        (("check", "mine.csv", "S4", "reduce"), "unknown collective 'reduce'"),
-        (("check", "mine.csv", "S4", "broadcast", "--ports", "two"), "'two' is not one of"),
-        (("check", "none.csv", "S4", "broadcast"), "none.csv cannot be read"),
-        (("check", "mine.csv", "S4", "broadcast"), "mine.csv, line 3 has the unit 'NaN'"),
-        (("check", "cut.goal", "S3", "broadcast"), "cut.goal, line"),
-        (("check", "cut.goal", "S4", "broadcast"), "6 ranks, and the topology has 24 nodes"),
+        (("simulate", "S4", "reduce", "mine.csv"), "unknown collective 'reduce'"),
+        (("simulate", "S4", "broadcast", "mine.csv", "--ports", "two"), "'two' is not one of"),
+        (("simulate", "S4", "broadcast", "none.csv"), "none.csv cannot be read"),
+        (("simulate", "S4", "broadcast", "mine.csv"), "mine.csv, line 3 has the unit 'NaN'"),
+        (("simulate", "S3", "broadcast", "cut.goal"), "cut.goal, line"),
+        (("simulate", "S4", "broadcast", "cut.goal"), "6 ranks, and the topology has 24 nodes"),
+        (("import", "cut.goal", "--topology", "S3", "--collective", "broadcast"), "cut.goal, line"),
+        (("import", "cut.xml", "--topology", "S3", "--collective", "broadcast"), "cut.xml: line 1"),
+        (("import", "cut.goal", "--topology", "S3"), "--collective"),
     ],
 )
 def test_rows_that_cannot_be_read_are_refused(
@@ -238,6 +246,7 @@ def test_rows_that_cannot_be_read_are_refused(
     (tmp_path / "mine.csv").write_text("step,sender,port,unit\n1,1234,2,0\n1,1234,3,NaN\n")
     goal = starcast("schedule", "export", "S3", "broadcast", "greedy", "--to", "goal").out
     (tmp_path / "cut.goal").write_text(goal[: len(goal) // 2])
+    (tmp_path / "cut.xml").write_text("<!DOCTYPE algo SYSTEM 'other.xml'><algo/>")
     result = starcast("schedule", *words)
     assert (result.code, result.out) == (2, "")
     assert message in " ".join(result.err.split())

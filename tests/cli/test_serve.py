@@ -100,7 +100,7 @@ def test_a_missing_extra_is_one_sentence(
     result = starcast("serve", "--port", "0")
     assert result.code == 4
     assert result.err == (
-        "error: the server needs uvicorn, which is not installed\n"
+        "error: the pages need uvicorn, which is not installed\n"
         "hint: install it with: pip install 'starcast[web]'\n"
     )
 

@@ -10,6 +10,7 @@ from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.queries import Query, load_library, run
 from support.packs import (
+    oracle_tools,
     oracles_faults,
     oracles_overlap,
     oracles_paths,
@@ -88,6 +89,29 @@ def test_the_result_equals_brute_force(graph: Graph, name: str, case: Case) -> N
         assert result.rows == ORACLES[name].rows(**case)
     else:
         judge(case, result.rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("spec", "sources", "targets"), [("S4", 24, 24), ("S5", 1, 120), ("S6", 2, 8)]
+)
+def test_disjoint_paths_are_a_maximum_flow(
+    graph: Graph, spec: str, sources: int, targets: int
+) -> None:
+    """Between all pairs on S4, from the identity to all nodes on S5, and to some on S6."""
+    names = oracle_tools.labels(spec)
+    for source in names[:sources]:
+        for target in names[:: len(names) // targets]:
+            if source != target:
+                case = {"topology": spec, "source": source, "target": target}
+                rows = run(graph, QUERIES["paths/disjoint-paths"], case).rows
+                oracles_paths.judge_disjoint_paths(case, rows)
+
+
+def test_disjoint_paths_need_two_nodes(graph: Graph) -> None:
+    case = {"topology": "S4", "source": "2134", "target": "2134"}
+    with pytest.raises(InputError, match="source and target are both 2134"):
+        run(graph, QUERIES["paths/disjoint-paths"], case)
 
 
 @pytest.mark.parametrize("name", ORACLES)

@@ -10,6 +10,7 @@ import pytest
 from neo4j import Driver
 from sqlalchemy import URL, Engine, inspect, select, text
 
+from starcast.catalogue.origin import PluginMissingError
 from starcast.database import backup, migrations, models, sessions
 from starcast.database.roles import Role
 from starcast.embedded.packages import find_client_programs
@@ -18,17 +19,23 @@ from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
+from starcast.graph.reader import read_artifact_nodes
 from starcast.ingest import ingest, open_stores, parse_request
 from starcast.ingest.backup import back_up, restore
+from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.stores import Stores
 from starcast.ingest.verification import verify
 from starcast.settings import Settings
 from starcast.support.progress import Silent
 from support.claim_runs import check_and_store
 from support.fix_cli import Starcast, name_store
+from support.fix_plugins import load_examples
 from support.fix_servers import empty, without_password
+from support.fix_store import HEAD, NEXT
+from support.plans import plan
 
 PROGRAMS = find_client_programs(18)
+STORED = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=1:1234")
 
 
 def content(engine: Engine) -> dict[str, list[str]]:
@@ -76,7 +83,7 @@ def file(kept_file: Path, request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(scope="module")
 def kept_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The place of the backup."""
+    """The path of the backup."""
     return tmp_path_factory.mktemp("backup") / "store.backup"
 
 
@@ -140,7 +147,7 @@ def test_a_backup_of_an_old_revision_is_restored_and_upgraded(
 ) -> None:
     add_revision()
     manifest = backup.restore(target, file, PROGRAMS)
-    assert (manifest.revision, sessions.current(target)) == ("0010", "0011")
+    assert (manifest.revision, sessions.current(target)) == (HEAD, NEXT)
     sessions.check(target)
     with target.connect() as connection:
         assert connection.scalar(text("select count(*) from run_summary")) == 4
@@ -165,6 +172,42 @@ def test_a_store_that_is_not_empty_is_refused_and_unchanged(
     with pytest.raises(RejectedError, match=found):
         restore(settings_for(bare.url, clean_graph), file, Silent())
     assert content(bare) == before
+
+
+@pytest.mark.slow
+def test_a_restore_that_replaces_empties_both_stores_without_the_plug_in_of_a_network(
+    file: Path,
+    bare: Engine,
+    clean_graph: GraphAddress,
+    registries: Callable[[], None],
+    tmp_path: Path,
+) -> None:
+    """Also a backup with a plug-in's network restores the rows, and says what the graph needs."""
+    migrations.upgrade(bare, Silent())
+    settings = settings_for(bare.url, clean_graph)
+    load_examples()
+    with open_stores(settings) as stores:
+        rebuild(stores, RebuildRequest(replace=True))  # the graph is that of another database
+        assert artifact_ids(stores) == set()
+        ingest(stores, plan("P4", ["breadth-first"]))
+    back_up(settings, tmp_path / "pancake.backup")
+    registries()
+    restore(settings, file, Silent(), replace=True)
+    with open_stores(settings) as stores:
+        assert artifact_ids(stores) == set(STORED)
+        assert verify(stores) == []
+    with pytest.raises(PluginMissingError, match=r"restored, the graph is not: .*'pancake'"):
+        restore(settings, tmp_path / "pancake.backup", Silent(), replace=True)
+    load_examples()
+    with open_stores(settings) as stores:
+        rebuild(stores, RebuildRequest(replace=True))
+        assert artifact_ids(stores) == {"P4", "P4:breadth-first:1234"}
+        assert verify(stores) == []
+
+
+def artifact_ids(stores: Stores) -> set[str]:
+    """Return the ids of the artifacts in the graph."""
+    return {artifact_id for _, artifact_id in read_artifact_nodes(stores.graph)}
 
 
 def test_a_database_of_another_program_is_refused(bare: Engine, file: Path) -> None:

@@ -11,17 +11,26 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, text
 
+from starcast.catalogue import plugins
+from starcast.catalogue.origin import PluginMissingError
 from starcast.comparison.compare import compare
+from starcast.comparison.listing import list_runs, run_facts
+from starcast.comparison.page import describe
+from starcast.comparison.plots import plot_file
 from starcast.comparison.sides import load_side
+from starcast.comparison.stored import load_profiles
 from starcast.database import migrations, models, repository
 from starcast.database.sessions import session
 from starcast.errors import BusyError, InputError, NotFoundError, RejectedError
+from starcast.experiments.design import Design, as_toml
 from starcast.experiments.exchange import Imported, export_experiments, import_experiments
 from starcast.experiments.grid import Grid
 from starcast.experiments.reproduction import reproduce
 from starcast.experiments.running import exclusive, run_experiment, run_once
 from starcast.support.progress import Silent
+from support.experiments import make_point
 from support.fix_cli import Starcast, name_store
+from support.fix_plugins import load_examples
 from support.stored_runs import PROVENANCE
 
 GRID = Grid.from_json({
@@ -280,6 +289,111 @@ def test_a_damaged_or_foreign_file_is_refused(
             import_experiments(colleague, other)
     with session(colleague) as opened:
         assert repository.list_experiments(opened) == []
+
+
+PLUGIN = """
+import starcast
+
+__version__ = "1.5"
+
+@starcast.construction("mine", source="a colleague")
+def mine(topology, root):
+    return starcast.forest(topology, "breadth-first", root)
+
+@starcast.algorithm("broadcast", "own", source="a colleague")
+def own(topology, root, ports, segments: int = 1):
+    along = starcast.schedule(
+        topology, "broadcast", "forest", base="mine", root=root, segments=segments
+    )
+    return {name: getattr(along, name) for name in ("step", "sender", "port", "unit")}
+"""
+OWN = {
+    "topology": ["S4", "P4"],
+    "algorithm": ["own", "forest(base=mine)", "forest(base=breadth-first)"],
+    "message_bytes": [64, 1024], "segments": [1, 2],
+}  # fmt: skip
+
+
+@pytest.fixture
+def own_file(engine: Engine, tmp_path: Path, registries: Callable[[], None]) -> tuple[Path, Path]:
+    """A file with runs of plug-ins, which are forgotten, and the file of one of the plug-ins."""
+    plugin, file = tmp_path / "mine.py", tmp_path / "own.json"
+    plugin.write_text(PLUGIN, encoding="utf-8")
+    load_examples()
+    plugins.load([str(plugin)])
+    run_experiment(engine, "own", Design.from_json(OWN), Silent(), jobs=1)
+    run_once(engine, make_point("S4", "broadcast", "own"), "single")
+    export_experiments(engine, ["own", "single"], file)
+    registries()
+    return file, plugin
+
+
+def test_runs_of_plug_ins_are_read_without_them(
+    engine: Engine, own_file: tuple[Path, Path], colleague: Engine, tmp_path: Path
+) -> None:
+    file, plugin = own_file
+    assert import_experiments(colleague, file) == [Imported("own", 24, 0), Imported("single", 1, 0)]
+    assert import_experiments(colleague, file) == [Imported("own", 0, 24), Imported("single", 0, 1)]
+    assert rows(colleague) == rows(engine)
+    with session(colleague) as opened:
+        side = load_side(opened, "own")
+        assert (len(side.runs), side.incomplete) == (24, None)
+        assert "--algorithm 'forest(base=mine)' --algorithm own" in side.commands[0]
+        assert '"forest(base=mine)"' in as_toml(repository.load_experiment(opened, "own").grid)
+        assert len(list_runs(opened).rows) == 25
+        assert run_facts(side.runs[0], "own")["reproduce"].startswith("starcast run once")
+        comparison = compare([side, load_side(opened, "single")])
+        assert comparison.rows(everything=True)
+        assert describe(comparison, load_profiles(opened, comparison))["panels"]
+        assert plot_file(comparison, load_profiles(opened, comparison), ".svg")
+    export_experiments(colleague, ["own"], tmp_path / "again.json")
+    missing = r"'own' of the plug-in mine \(version 1.5, SHA-256 [0-9a-f]{12}\)"
+    with pytest.raises(PluginMissingError, match=missing):
+        reproduce(colleague, "single", Silent(), jobs=1)
+    load_examples()
+    plugins.load([str(plugin)])
+    assert import_experiments(colleague, file)[0] == Imported("own", 0, 24)
+    assert all(each.agrees for each in reproduce(colleague, "own", Silent(), jobs=1))
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda run: run.update(provenance={}), "unknown broadcast algorithm 'own'"),
+        (lambda run: run["provenance"]["plugins"]["own"].update(sha256="no"), "pattern"),
+        (lambda run: run.update(algorithm="own", topology="x y"), "not a valid file"),
+        (lambda run: run["costs"][0].update(time="1"), "must be"),
+        (lambda run: run.update(algorithm="greedy", costs=[]), "not a valid file"),
+    ],
+)  # fmt: skip
+def test_forged_runs_of_plug_ins_are_refused(
+    own_file: tuple[Path, Path],
+    colleague: Engine,
+    change: Callable[[dict[str, Any]], None],
+    problem: str,
+) -> None:
+    file, _ = own_file
+    content = json.loads(file.read_text(encoding="utf-8"))
+    change(content["experiments"][1]["runs"][0])
+    file.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises((InputError, RejectedError), match=problem) as refused:
+        import_experiments(colleague, file)
+    assert "\n" not in refused.value.message
+    assert not any(rows(colleague).values())
+
+
+def test_runs_of_another_version_of_a_loaded_plug_in_are_refused(
+    own_file: tuple[Path, Path], colleague: Engine
+) -> None:
+    file, plugin = own_file
+    plugin.write_text(PLUGIN + "\n", encoding="utf-8")
+    load_examples()
+    plugins.load([str(plugin)])
+    with pytest.raises(
+        RejectedError, match=r"made by another version of the plug-in of '(own|mine)'"
+    ):
+        import_experiments(colleague, file)
+    assert not any(rows(colleague).values())
 
 
 @pytest.mark.slow

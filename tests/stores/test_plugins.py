@@ -8,14 +8,13 @@ import pytest
 from sqlalchemy import Engine, select
 
 from starcast.catalogue import plugins
-from starcast.catalogue.origin import ORIGINS
+from starcast.catalogue.origin import ORIGINS, PluginMissingError
 from starcast.database import artifact_rows, models
 from starcast.database.sessions import session
 from starcast.errors import InputError, RejectedError, StarcastError
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import LoadMethod, Stores, drop, ingest, parse_request
-from starcast.ingest.artifacts import PluginMissingError
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.verification import check_artifact, verify
 from starcast.support.progress import Silent
@@ -124,14 +123,16 @@ def test_without_the_plug_in_a_schedule_is_compared_with_its_record(
     registries()
     listener = Recorder()
     assert verify(stores, reporter=listener) == []
-    assert any("'one-by-one' (module ring)" in line for line in listener.lines)
+    assert any("'one-by-one' of the plug-in ring" in line for line in listener.lines)
     rows = stores.graph.read("MATCH ()-[s:SEND]->() RETURN count(s) AS sends")
     assert rows == [{"sends": 23}]
     stores.graph.write("MATCH ()-[s:SEND {step: 5}]->() SET s.step = 6")
     assert described(verify(stores)) == [
         f"{SENDS}: the graph has other counts or another checksum than PostgreSQL records"
     ]
-    with pytest.raises(PluginMissingError, match=r"not loaded: 'one-by-one' \(module ring\)"):
+    with pytest.raises(
+        PluginMissingError, match=r"not loaded: 'one-by-one' of the plug-in ring \("
+    ):
         rebuild(stores, RebuildRequest(method=LoadMethod.BOLT))
     plugins.load([str(ring)])
     rebuild(stores, RebuildRequest(method=LoadMethod.BOLT))

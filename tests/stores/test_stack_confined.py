@@ -20,6 +20,7 @@ import psutil
 import pytest
 from neo4j import Driver, GraphDatabase
 from neo4j.exceptions import Neo4jError
+from playwright.sync_api import Browser, Page, expect
 
 import starcast
 from starcast.embedded import accounts, addresses, doctor, processes, stack
@@ -28,8 +29,12 @@ from starcast.embedded.jars import NEO4J_VERSION
 from starcast.embedded.neo4j import PROCEDURES, Neo4j
 from starcast.embedded.uninstall import find_traces, remove
 from starcast.errors import InputError, RejectedError, UnavailableError
+from starcast.graph.address import GraphAddress
+from starcast.graph.connection import Graph
 from starcast.settings import Settings
 from starcast.support.progress import Silent
+from support.fix_browser import PATIENCE
+from support.packs.stored_data import loaded
 
 pytestmark = pytest.mark.slow
 
@@ -241,7 +246,9 @@ def test_a_changed_jar_is_refused_at_the_next_start(own: Settings, tmp_path: Pat
     assert doctor.check_jars(original).verdict is doctor.Verdict.OK
 
 
-def test_chosen_ports_and_neo4j_browser(own: Settings) -> None:
+def test_the_stack_uses_chosen_ports_and_serves_neo4j_browser(
+    own: Settings, browser: Browser
+) -> None:
     """Both servers listen on the chosen ports, and Browser is served, on loopback only.
 
     The next start keeps the ports, and serves Browser only if it is asked to.
@@ -249,8 +256,8 @@ def test_chosen_ports_and_neo4j_browser(own: Settings) -> None:
     stack.down(own.home, Silent())
     neo4j_port, postgres_port, http_port = (processes.free_port() for _ in range(3))
     chosen = {"neo4j_port": neo4j_port, "postgres_port": postgres_port}
-    browser = {"browser": True, "neo4j_http_port": http_port}
-    settings = own.model_copy(update=chosen | browser)
+    served = {"browser": True, "neo4j_http_port": http_port}
+    settings = own.model_copy(update=chosen | served)
     running = stack.up(settings, Silent())
     assert running.neo4j_uri == f"bolt://127.0.0.1:{neo4j_port}"
     assert running.postgres_url.port == postgres_port
@@ -272,6 +279,8 @@ def test_chosen_ports_and_neo4j_browser(own: Settings) -> None:
     assert set(re.findall(r"\w+://([^/:; ]+)", policy)) == {"127.0.0.1"}
     with pytest.raises(HTTPError, match="404"), urlopen(f"http://127.0.0.1:{http_port}/db/neo4j"):
         pass
+    with browser.new_page() as tab:
+        assert_a_pasted_tree_is_shown_alone(tab, own, address)
     for other, words in (
         ({"neo4j_port": postgres_port + 1}, "already running on port"),
         ({"neo4j_port": neo4j_port, "postgres_port": neo4j_port}, "cannot have the same port"),
@@ -290,6 +299,25 @@ def test_chosen_ports_and_neo4j_browser(own: Settings) -> None:
         "PostgreSQL",
     ]
     assert not processes.is_listening(http_port)
+
+
+def assert_a_pasted_tree_is_shown_alone(tab: Page, settings: Settings, address: str) -> None:
+    """Neo4j Browser shows the 23 edges of a tree, and not all relationships of its nodes."""
+    uri, password = addresses.graph_endpoint(settings.home)
+    with Graph.open(GraphAddress(uri, "neo4j", password)) as graph, loaded(graph, ["S4"]):
+        tab.set_default_timeout(PATIENCE)
+        tab.goto(address)
+        tab.get_by_test_id("username").fill("neo4j")
+        tab.get_by_test_id("password").fill(password)
+        tab.get_by_test_id("connect").click()
+        expect(tab.get_by_text(":config {autoComplete: false}")).to_be_visible()
+        tab.keyboard.insert_text(
+            "MATCH (parent:Node)-[edge:TREE_EDGE {forest: 'S4:multiple:1234', tree: 1}]->(child) "
+            "RETURN parent, edge, child"
+        )
+        tab.keyboard.press("Control+Enter")
+        expect(tab.get_by_text("Displaying 24 nodes, 23 relationships.")).to_be_visible()
+        expect(tab.get_by_text("TREE_EDGE (23)")).to_be_visible()
 
 
 def test_uninstall_removes_everything_that_starcast_created_and_nothing_else(

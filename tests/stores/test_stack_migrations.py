@@ -16,6 +16,7 @@ from starcast.embedded.stack import prepare_store
 from starcast.errors import InputError, RejectedError, UnavailableError
 from starcast.settings import Settings
 from starcast.support.progress import Silent
+from support.fix_store import HEAD
 
 pytestmark = pytest.mark.slow
 
@@ -111,7 +112,7 @@ def test_up_upgrades_an_earlier_revision_after_a_backup(
     (file,) = (home.root / "backups").iterdir()
     assert reporter.messages[0] == f"backing up the database before its upgrade: {file}"
     manifest = backup.read_manifest(file)
-    assert (manifest.revision, manifest.tables["experiment"].rows) == ("0010", 1)
+    assert (manifest.revision, manifest.tables["experiment"].rows) == (HEAD, 1)
     engine = sessions.connect(addresses.store_endpoint(home.root))
     sessions.check(engine)
     with engine.begin() as connection:
@@ -134,7 +135,7 @@ def test_a_backup_that_cannot_be_written_prevents_the_upgrade(
     with pytest.raises(InputError, match="cannot be written"):
         prepare_store(home, reporter)
     engine = sessions.connect(addresses.store_endpoint(home.root, "owner"))
-    assert sessions.current(engine) == "0010"
+    assert sessions.current(engine) == HEAD
     engine.dispose()
 
 

@@ -1,4 +1,4 @@
-"""A program that adds an axis to the declaration, and takes it through all doors.
+"""A program that declares a further axis, and checks that every interface knows it.
 
 ``python -m support.dummy_axis [URL]`` inserts one field into the source of `Parameters` before any
 other module of starcast is imported. With the URL of an empty PostgreSQL database, the experiment
@@ -25,7 +25,7 @@ DECLARATION = """
 
 
 def add_axis() -> None:
-    """Replace the module of the declaration by one with another axis."""
+    """Replace the module of the declaration by a module with a further axis."""
     from starcast import axes
 
     file = Path(axes.__path__[0]) / "parameters.py"
@@ -36,7 +36,7 @@ def add_axis() -> None:
 
 
 def check_without_a_server() -> None:
-    """Take the axis through the doors that need no server."""
+    """Use the axis in every interface that needs no server."""
     from fractions import Fraction
 
     from sqlalchemy import UniqueConstraint
@@ -49,10 +49,10 @@ def check_without_a_server() -> None:
     from starcast.comparison.sides import read_conditions, select_runs
     from starcast.database.models import Run
     from starcast.database.views import COMPARISON, RUN_SUMMARY
-    from starcast.experiments.design import Design
+    from starcast.experiments.design import Design, as_toml
     from starcast.experiments.exchange import record_run
     from starcast.experiments.execution import execute, price_run
-    from starcast.experiments.grid import Grid
+    from starcast.experiments.grid import Grid, grid_command
     from starcast.experiments.run_records import RunRecord
     from starcast.web.models import RunResource
 
@@ -60,8 +60,8 @@ def check_without_a_server() -> None:
     grid = Grid.from_json({**GIVEN, "noise": ["1/2", 0]})
     assert grid.noise == (0, Fraction(1, 2))
     assert Grid.from_json(grid.as_json()) == grid
-    assert 'noise = ["0", "1/2"]' in Design((grid,)).toml()
-    assert "--noise 0 --noise 1/2" in grid.command("e")
+    assert 'noise = ["0", "1/2"]' in as_toml(Design((grid,)).as_json())
+    assert "--noise 0 --noise 1/2" in grid_command(grid.as_json(), "e")
     usual, noisy = grid.points()
     assert [getattr(point, AXIS) for point in (usual, noisy)] == [0, Fraction(1, 2)]
     assert usual == Grid.from_json(GIVEN).points()[0]

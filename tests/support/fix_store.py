@@ -26,12 +26,15 @@ def bare(fresh_database: URL) -> Iterator[Engine]:
     engine.dispose()
 
 
+#: The newest revision, and the one after it.
+HEAD = sessions.head()
+NEXT = f"{int(HEAD) + 1:04}"
 #: A migration that an experiment of the name 'no' prevents.
-_NEXT_REVISION = """
+_NEXT_REVISION = f"""
 from alembic import op
 
-revision = "0011"
-down_revision = "0010"
+revision = "{NEXT}"
+down_revision = "{HEAD}"
 
 
 def upgrade() -> None:
@@ -46,7 +49,7 @@ def add_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
     def add() -> None:
         copied = tmp_path / "migrations"
         shutil.copytree(folder("migrations"), copied)
-        (copied / "versions" / "0011_next.py").write_text(_NEXT_REVISION, encoding="utf-8")
+        (copied / "versions" / f"{NEXT}_next.py").write_text(_NEXT_REVISION, encoding="utf-8")
         for module in (sessions, migrations):
             monkeypatch.setattr(module, "folder", lambda _: copied)
         sessions.revisions.cache_clear()

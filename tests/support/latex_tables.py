@@ -5,7 +5,16 @@ and unbalanced braces are errors, as are rows of different length.
 """
 
 import re
+import subprocess
+import sys
 from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+#: `make` unpacks LaTeX here if it is not installed.
+FOLDER = Path(sys.prefix) / ".latex"
+_COMPILE = Path(__file__).parent / "pdflatex"
 
 _TABLE = re.compile(
     r"% \\usepackage\{booktabs\}\n"
@@ -17,6 +26,7 @@ _TABLE = re.compile(
 )
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[^\\]", re.DOTALL)
 _BOLD = re.compile(r"\\textbf\{(.*)\}")
+_MATHEMATICS = re.compile(r"(?<!\\)\$(\w+?(?:_\w|_\{[\w,]+\})?)\$")
 _LIGATURES = ("--", "''", ",,", "``", "?`", "!`", "<<", ">>")
 _MACROS = {
     r"\textasciitilde": "~",
@@ -80,6 +90,7 @@ def read_text(latex: str) -> str:
     Raises:
         ValueError: a character is not text, or a command is unknown.
     """
+    latex = _MATHEMATICS.sub(lambda match: _mathematics(match[1]), latex).replace(r"\,", "")
     for ligature in _LIGATURES:
         if ligature in latex:
             raise ValueError(f"{ligature} is a ligature in {latex!r}")
@@ -112,5 +123,28 @@ def read_text(latex: str) -> str:
     return "".join(printed)
 
 
+def _mathematics(formula: str) -> str:
+    r"""Return a symbol with an index as text: ``S_{6,3}`` is S6,3, and ``T_s`` is ``T\_s``."""
+    letter, _, index = formula.partition("_")
+    return letter + (index.strip("{}") if "{" in index else rf"\_{index}" if index else "")
+
+
 def _split(line: str) -> list[str]:
     return [cell.strip(" ") for cell in re.split(r"(?<!\\)&", line)]
+
+
+def compile_latex(text: str, folder: Path) -> str:
+    """Compile a document in two columns, and return what LaTeX prints.
+
+    The test is skipped if there is no LaTeX; characters that a font does not have are errors.
+    """
+    document = "\\documentclass[twocolumn]{article}\\usepackage{booktabs,graphicx,lmodern}"
+    (folder / "page.tex").write_text(f"{document}\\begin{{document}}\n{text}\n\\end{{document}}\n")
+    command = [str(_COMPILE), str(FOLDER), "page.tex"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode == 127:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stdout
+    assert "Missing character" not in done.stdout
+    assert (folder / "page.pdf").stat().st_size > 1000
+    return done.stdout

@@ -31,7 +31,8 @@ def priced_run(steps: int, rate: Fraction | int, m: Fraction | int, **changes: A
         "ports": "all", "segments": 1,
         "messages": 1, "message_bytes": Fraction(m), "t_s": Fraction(100), "t_c": Fraction(1),
         "copies": 1, "base": None, "faults": [],
-        "seed": 0, "missing": 0, "status": "complete", "error": None, "provenance": PROVENANCE,
+        "seed": 0, "execution": "synchronous",
+        "missing": 0, "status": "complete", "error": None, "provenance": PROVENANCE,
         "finished_at": datetime(2026, 11, 20, 12, tzinfo=UTC), **changes,
     }  # fmt: skip
     start_up, byte = point["t_s"], point["t_c"]

@@ -155,14 +155,14 @@ def test_every_algorithm_of_the_design_s_table_exists() -> None:
             "greedy": "segments", "multiple": "segments", "recursive-substar": "messages",
             "edge-disjoint": both, "nk-greedy": "segments", "nk-multiple": "segments",
             "binomial": "segments", "edge-disjoint-binomial": both, "optimal": "",
-            "substar-doubling": "",
+            "substar-doubling": "", "symbol-doubling": "",
             "forest": "base segments",
         },
         "allgather": {
             "hamiltonian-decomposition": "messages",
             "dimension-change": "base", "rotated-hamiltonian": "messages", "necklace": "messages",
             "hamiltonian-cycle": "messages", "edge-disjoint": both, "nk-greedy": "",
-            "nk-multiple": "", "ring": "messages", "binomial": "messages",
+            "nk-multiple": "", "ring": "messages", "binomial": "",
             "forest": "base segments",
         },
         "scatter": {

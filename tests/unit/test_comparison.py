@@ -11,6 +11,7 @@ from starcast.comparison import page
 from starcast.comparison.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, compare
 from starcast.comparison.layout import MOST_ABREAST, lay_out
 from starcast.comparison.matching import PARAMETERS, Side, gap
+from starcast.comparison.remarks import matched_by
 from starcast.comparison.sides import letter
 from starcast.database.models import Cost, Run
 from starcast.errors import InputError, NotFoundError
@@ -187,14 +188,40 @@ def test_the_best_numbers_of_pieces_stand_beside_each_other_where_one_piece_is_s
     assert comparison.blocking_axes() == []
 
 
-def test_several_p_that_are_left_over_on_both_sides_are_what_differs_and_common_ones_are_not() -> (
-    None
-):
+def test_of_the_numbers_that_only_one_side_has_the_fastest_are_matched_with_each_other() -> None:
     comparison = compare([
         side("a", *(run(20 - p, segments=p) for p in (1, 2, 4))), side("b", *(run(10 - p,
         segments=p) for p in (1, 3, 5))),
     ])  # fmt: skip
-    assert [row["segments"] for row in comparison.rows()] == [1, "2 | 3", "2 | 5", "4 | 3", "4 | 5"]
+    assert [row["segments"] for row in comparison.rows()] == [1, 2, 3, "4 | 5"]
+
+
+def test_runs_are_matched_by_the_pieces_of_the_message_unless_segments_are_asked_for() -> None:
+    """Multiple cuts each of the 4 shares of S5 into segments, edge-disjoint the whole message."""
+    sides = [
+        side(algorithm, *(
+            price_run(point, execute(point))
+            for p in (1, 4)
+            for point in [make_point("S5", "broadcast", algorithm, segments=p, message_bytes=64)]
+        ))
+        for algorithm in ("multiple", "edge-disjoint")
+    ]  # fmt: skip
+    comparison = compare(sides)
+    assert matched_by(comparison) == "rows matched by message_units, the pieces of a message"
+    pairs = {(row["message_units"], row["segments"]) for row in comparison.rows(everything=True)}
+    assert pairs == {(4, "1 | 4"), ("16 | 1", "4 | 1")}
+    by_segments = compare(sides, by="segments")
+    assert matched_by(by_segments) == "rows matched by segments"
+    rows = by_segments.rows(everything=True)
+    assert [(row["segments"], row["message_units"]) for row in rows] == [
+        (1, "4 | 1"),
+        (4, "16 | 4"),
+    ]
+
+
+def test_a_small_loss_is_not_a_change_of_zero_per_cent() -> None:
+    (row,) = compare([side("a", run(2736)), side("b", run(2736 + Fraction(4, 3)))]).rows()
+    assert (row["change_percent"], row["verdict"]) == (0.0487, WORSE)
 
 
 def test_no_other_network_is_shown_where_a_run_of_the_same_question_is_stored() -> None:
@@ -753,9 +780,8 @@ def test_real_runs_compare_as_their_papers_say() -> None:
         points = [make_point(*axes, p, 65536) for p in (1, 16)]
         return [price_run(point, execute(point)) for point in points]
 
-    rows = compare(
-        [side("multiple", *runs("multiple")), side("substar", *runs("recursive-substar"))]
-    ).rows()
+    sides = [side("multiple", *runs("multiple")), side("substar", *runs("recursive-substar"))]
+    rows = compare(sides, by="segments").rows()
     assert [(row["segments"], row["steps_substar"], row["verdict"]) for row in rows] == [
         (1, 7, WORSE),
         (16, 22, WORSE),

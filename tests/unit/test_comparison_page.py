@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -365,7 +366,7 @@ def drawn(comparison: Comparison) -> Axes:
     (panel,) = panels(comparison)
     styles = plots.make_styles(curve.label for curve in panel.curves)
     found = crossovers.best_crossovers(crossovers.find_crossovers(panel))
-    return plots.plot_times(panel, styles, found).axes[0]
+    return plots.compose([partial(plots.plot_times, panel, styles, found)]).axes[0]
 
 
 def marks(axes: Axes, gid: str) -> list[tuple[Any, ...]]:
@@ -403,7 +404,7 @@ def test_a_plot_across_topologies_has_a_bound_for_each_and_shares_of_each_ones_l
     assert {"lower bound of S5", "lower bound of Q7", "S5 greedy", "Q7 binomial"} <= labels
     (panel,) = panels(comparison)
     styles = plots.make_styles(curve.label for curve in panel.curves)
-    axes = plots.plot_links(panel, profiles(comparison), styles).axes[0]
+    axes = plots.compose([partial(plots.plot_links, panel, profiles(comparison), styles)]).axes[0]
     assert axes.get_ylabel() == "directed links busy, % of the network's"
     heights = {patch.get_label(): list(patch.get_data().values) for patch in axes.patches}  # type: ignore[attr-defined]
     assert heights["Q7 binomial, p = 1"] == [used * 100 / 896 for used in range(1, 8)]
@@ -415,33 +416,44 @@ def test_every_curve_looks_different() -> None:
 
 
 @pytest.mark.parametrize("suffix", [".svg", pytest.param(".pdf", marks=pytest.mark.slow), ".PNG"])
-def test_every_plot_is_a_file_with_the_number_of_its_panel_and_the_same_every_time(
-    suffix: str,
-) -> None:
+def test_all_plots_are_one_file_and_the_same_every_time(suffix: str) -> None:
     comparison = three()
-    out = Path("folder") / f"plot{suffix}"
-    files = plots.plot_files(comparison, profiles(comparison), out)
-    assert [file.stem for file in files] == ["plot-times-1", "plot-links-1"]
+    content = plots.plot_file(comparison, profiles(comparison), suffix)
     with mpl.rc_context({"axes.facecolor": "red", "font.size": 30, "svg.fonttype": "none"}):
-        assert plots.plot_files(comparison, profiles(comparison), out) == files
+        assert plots.plot_file(comparison, profiles(comparison), suffix) == content
     assert mpl.rcParams["svg.hashsalt"] != "starcast"
-    for content in files.values():
-        if suffix == ".pdf":
-            assert content.startswith(b"%PDF-")
-            assert b"/Type /Font" in content
-            assert b"/Subtype /Type3" not in content
-        elif suffix == ".PNG":
-            assert content.startswith(b"\x89PNG")
-        else:
-            root = ET.fromstring(content)  # noqa: S314 - we wrote it
-            assert not list(root.iter("{http://www.w3.org/2000/svg}text"))  # no font is needed
-    assert list(plots.plot_files(comparison, {}, out)) == [out]
+    if suffix == ".pdf":
+        assert content.startswith(b"%PDF-")
+        assert b"/Type /Font" in content
+        assert b"/Subtype /Type3" not in content
+    elif suffix == ".PNG":
+        assert content.startswith(b"\x89PNG")
+    else:
+        root = ET.fromstring(content)  # noqa: S314 - we wrote it
+        assert not list(root.iter("{http://www.w3.org/2000/svg}text"))  # no font is needed
+
+
+def test_a_plot_has_the_width_of_a_column_and_names_what_was_executed() -> None:
+    comparison = three()
+    (panel,) = panels(comparison)
+    styles = plots.make_styles(curve.label for curve in panel.curves)
+    figure = plots.compose([
+        partial(plots.plot_times, panel, styles, []),
+        partial(plots.plot_links, panel, profiles(comparison), styles),
+    ])  # fmt: skip
+    assert figure.get_figwidth() == 3.3
+    times, links = figure.axes
+    assert times.get_position().y0 > links.get_position().y1
+    for axes in (times, links):
+        assert axes.get_title("left") == (
+            "broadcast on S5, all-port, synchronous\n$T_s$ = 100, $T_c$ = 1"
+        )
 
 
 def test_a_comparison_without_plots_is_refused() -> None:
     single = compare([side("sweep", along(10, 2, (16,))), side("other", along(12, 2, (16,)))])
     with pytest.raises(InputError, match="nothing to plot") as refusal:
-        plots.plot_files(single, {}, Path("plot.svg"))
+        plots.plot_file(single, {}, ".svg")
     assert refusal.value.hint
     with pytest.raises(InputError, match="svg, pdf and png"):
         plots.check_plot(Path("plot.gif"))

@@ -35,6 +35,7 @@ EXACT = {
     ("broadcast", "binomial", "all"),
     ("broadcast", "optimal", "one"),
     ("broadcast", "substar-doubling", "one"),
+    ("broadcast", "symbol-doubling", "one"),
     ("allgather", "hamiltonian-decomposition", "all"),
     ("allgather", "dimension-change", "all"),
     ("allgather", "dimension-change", "one"),
@@ -58,7 +59,20 @@ EXACT = {
     ("alltoall", "exact", "all"),
     ("alltoall", "one-port", "one"),
     ("alltoall", "edge-disjoint", "all"),
+    ("allgather", "ring", "all"),
+    ("allgather", "ring", "one"),
+    ("allgather", "binomial", "all"),
+    ("allgather", "binomial", "one"),
 }
+_REDUCTIONS = {
+    "broadcast": ["reduce", "allreduce"],
+    "allgather": ["reduce-scatter", "allreduce"],
+}
+EXACT |= {
+    (collective, name, ports)
+    for forward, name, ports in EXACT
+    for collective in _REDUCTIONS.get(forward, [])
+} - {("allreduce", "recursive-substar", "one")}  # pipelined as far as nodes are free
 EVERY = tuple((*key, ports) for key, entry in ALGORITHMS.items() for ports in entry.ports)
 
 

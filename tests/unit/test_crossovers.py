@@ -64,7 +64,7 @@ def test_two_lines_cross_where_the_difference_in_start_ups_is_the_difference_in_
         (1, 1),
     )
     assert found.figures == "simulated and closed form"
-    assert found.place == "700/3 ≈ 233.333"
+    assert found.place == "700/3 ≈ 233"
 
 
 def test_the_order_of_the_two_changes_nothing_but_their_names() -> None:
@@ -365,3 +365,16 @@ def test_labels_name_tree_and_copies_where_they_tell_apart() -> None:
         "edge-disjoint", "edge-disjoint, 2 copies", "dimension-change of greedy",
         "dimension-change of balanced",
     ]  # fmt: skip
+
+
+def test_the_lower_bound_is_computed_between_stored_sizes_and_bends_where_its_lines_cross() -> None:
+    """One copy is stored for 64 bytes only; 2 copies carry 2m bytes. 100 = m/4 at m = 400."""
+    single = along(3, 2, (64,), algorithm="edge-disjoint")
+    double = along(3, 2, (65536,), algorithm="edge-disjoint", copies=2)
+    for cost in double[0].costs:
+        if cost.kind == "lower bound":
+            assert cost.bytes is not None
+            cost.bytes, cost.time = 2 * cost.bytes, 2 * cost.time
+    (panel,) = panels(compare([side("one", single), side("two", double)]))
+    expected: list[tuple[Fraction | int, ...]] = [(64, 100), (400, 100), (65536, 16384)]
+    assert list(map(tuple, panel.bound_path())) == expected

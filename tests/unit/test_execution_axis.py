@@ -16,7 +16,7 @@ from starcast.comparison.compare import compare
 from starcast.costs.tables import Problem, build_table, execute_row
 from starcast.errors import InputError
 from starcast.experiments.execution import execute, price_run
-from starcast.experiments.grid import Grid, Point, group_by_structure
+from starcast.experiments.grid import Grid, Point, grid_command, group_by_structure
 from starcast.support.vocabulary import EXECUTION_MODELS, Ports
 from starcast.topologies import topology
 from support.examples import max_examples
@@ -81,9 +81,11 @@ def test_the_axis_is_stored_and_is_part_of_the_command() -> None:
     grid = Grid(("S4",), ("multiple",), (Fraction(64),), execution=EXECUTION_MODELS)
     assert grid.execution == ("asynchronous", "synchronous")
     assert Grid.from_json(grid.as_json()) == grid
-    command = grid.command("models")
+    command = grid_command(grid.as_json(), "models")
     assert "--execution asynchronous --execution synchronous" in command
-    assert "--execution" not in Grid(("S4",), ("multiple",), (Fraction(64),)).command("models")
+    assert "--execution" not in grid_command(
+        Grid(("S4",), ("multiple",), (Fraction(64),)).as_json(), "models"
+    )
     assert [("--execution asynchronous" in point.command()) for point in grid.points()] == [
         True,
         False,

@@ -18,6 +18,7 @@ import pydot
 import pytest
 
 import starcast
+from oracles import atlahs
 from starcast import Schedule, StarcastError, export, forest, schedule, simulate, timing, topology
 from starcast.collectives.model import COLUMNS
 from starcast.convert import to_networkx
@@ -245,6 +246,57 @@ def test_requirements_alone_order_a_goal_file(
     assert sum(sizes) == 64 * len(built.expand())
     earliest = {(s, r): t for t, s, r in zip(read.step, read.sender, read.receiver, strict=True)}
     assert len(earliest) == len({*zip(built.expand().sender, built.expand().receiver, strict=True)})
+
+
+@pytest.mark.parametrize(
+    ("spec", "collective", "algorithm", "arguments", "time"),
+    [
+        ("S4", "broadcast", "multiple", {"segments": 4}, 2124),
+        ("S5", "broadcast", "multiple", {"segments": 16}, 5344),
+        ("S4", "alltoall", "exact", {}, 3444),
+        pytest.param("S5", "alltoall", "exact", {}, 18204, marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.whole
+def test_the_clock_of_atlahs_is_the_asynchronous_one(
+    spec: str, collective: Any, algorithm: str, arguments: Any, time: int
+) -> None:
+    """The figures are those of ATLAHS itself, for -L 0 -o 0 -g T_s+T_c -G T_c."""
+    built = schedule(spec, collective, algorithm, **arguments).expand()
+    assert timing(built, execution="asynchronous").time == time
+    text = written(built, "goal", dialect="atlahs")
+    assert {atlahs.finishing_time(text, 101, 1, seed) for seed in range(2)} == {time}
+
+
+@pytest.mark.parametrize(
+    ("collective", "algorithm"), [("broadcast", "greedy"), ("alltoall", "one-port")]
+)
+def test_one_port_schedules_of_single_units_have_this_clock_too(
+    collective: Any, algorithm: str
+) -> None:
+    built = schedule("S4", collective, algorithm, "one").expand()
+    time = timing(built, execution="asynchronous").time
+    assert atlahs.finishing_time(written(built, "goal", dialect="atlahs"), 101, 1) == time
+
+
+def test_the_clock_of_atlahs_depends_on_cpus() -> None:
+    """On one CPU and shared interfaces, packets wait for others: the replay can fail."""
+    built = schedule("S4", "alltoall", "exact")
+    assert atlahs.finishing_time(written(built, "goal", unit_bytes=1), 164, 0) > 10_000
+
+
+@each_schedule
+def test_a_goal_file_for_atlahs_differs_in_cpus_and_interfaces_only(
+    spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any
+) -> None:
+    built = schedule(spec, collective, algorithm, ports, **arguments)
+    numbers = r" (cpu|nic) \d+"
+    plain, text = written(built, "goal"), written(built, "goal", dialect="atlahs")
+    assert re.sub(numbers, "", plain) == re.sub(numbers, "", text)
+    used = {(kind, int(cpu)) for kind, cpu in re.findall(r"(send|recv) .* cpu (\d+)", text)}
+    each = built.topology.degree if ports == "all" else 1
+    assert used <= {(kind, 2 * port + (kind == "recv")) for kind in ("send", "recv")
+                    for port in range(each)}  # fmt: skip
 
 
 BINOMIAL = """
@@ -532,6 +584,8 @@ def test_an_asynchronous_trace_has_the_times_of_its_packets(
         ("chrome-trace", {"t_c": "x"}, "t_c is 'x'"),
         ("chrome-trace", {"execution": "clocked"}, "unknown execution model 'clocked'"),
         ("goal", {"execution": "synchronous"}, "has no 'execution'"),
+        ("goal", {"dialect": "simgrid"}, "unknown dialect 'simgrid'"),
+        ("csv", {"dialect": "atlahs"}, "has no 'dialect'"),
         ("csv", {"tree": 1}, "has no 'tree'"),
     ],
 )

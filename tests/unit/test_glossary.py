@@ -16,7 +16,7 @@ COLUMNS = ("term", "meaning", "CLI", "Python", "SQL", "Cypher", "queries")
 #: Names that every reader knows, and names that are explained where they are used.
 ORDINARY = {
     "CLI": """
-        --all --as --browser --cascade --cypher --discard-foreign
+        --all --as --browser --by --cascade --check-claims --compare --cypher --discard-foreign
         --dry-run --folder --force --fresh --format --graph --home --i --install-completion --jobs
         --layout --limit --memory --neo4j-http-port --neo4j-port --neo4j-uri --no-graph --no-store
         --out --plot --postgres-port --postgres-uri --quiet --replace --sample --seeds
@@ -24,7 +24,7 @@ ORDINARY = {
         --verbose --version --wait --where --with --yes
     """,
     "Python": """
-        ask backup build_forest check_queries check_schedule close config cost_table
+        ask backup build_forest check_queries close config cost_table
         database doctor draw_forest draw_schedule draw_topology drop engine explore
         export_forest export_schedule export_topology forests graph ingest
         merge_forest new_query optimum profile_schedule queries query rebuild reproduce restore

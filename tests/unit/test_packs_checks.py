@@ -176,6 +176,14 @@ def test_a_parameter_that_is_not_used_is_refused() -> None:
     assert message == " the parameter 'y' is declared but not used"
 
 
+def test_a_computed_value_needs_its_parameters() -> None:
+    message = refusal(
+        "UNWIND $disjoint_paths AS path RETURN path AS a, $topology AS b, $source AS c",
+        parameters="topology (topology): x\nsource (node): y",
+    )
+    assert message == " $disjoint_paths needs the parameter 'target', which is not declared"
+
+
 def test_parameters_are_found_outside_of_strings_and_comments() -> None:
     cypher = "RETURN $forest + $`my tree` + '$no' + $forest // $neither"
     assert find_parameters(cypher) == ["forest", "my tree"]

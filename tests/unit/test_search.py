@@ -18,8 +18,8 @@ from starcast.records.model import CERTIFICATE
 from starcast.search import (
     PROBLEMS,
     Budget,
-    broadcast,
     engines,
+    exchanges,
     find_problem,
     hamiltonian,
     independent,
@@ -34,7 +34,6 @@ from starcast.search.engines import solve
 from starcast.search.faults import targets
 from starcast.search.formula import Formula
 from starcast.search.hamiltonian import HamiltonianDecomposition, two_factors
-from starcast.search.problem import Decision
 from starcast.search.proofs import check_record_proof, formula_of
 from starcast.search.symmetry import check_automorphism, fixing_root, link_list, orbits, rotation
 from starcast.support.vocabulary import Engine
@@ -297,26 +296,53 @@ def test_a_topology_whose_arrays_do_not_fit_is_refused_before_anything_is_comput
         search("one-port-broadcast", "S12")
 
 
-def test_on_a_large_topology_the_search_starts_from_the_catalogue(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(("spec", "rounds"), [("S4", 5), ("S5", 8), ("S5,3", 7), ("Q4", 4)])
+def test_exchanges_find_a_broadcast_that_is_the_same_for_the_same_seed(
+    spec: str, rounds: int
 ) -> None:
-    monkeypatch.setattr(broadcast, "_MOST_NODES", 20)
-    for spec, most in (("S4", 6), ("S5,3", 8)):
-        witness = OnePortBroadcast(topology(spec), {}).start(LIMITS)
-        assert witness_value("one-port-broadcast", spec, {}, witness) == most
-
-
-def test_the_last_rounds_of_a_broadcast_are_completed_by_a_formula() -> None:
-    """Random matchings take 8 or 9 rounds on S5."""
-    found = last_by_a_formula("S5", 8, Budget(seconds=60))
+    method = OnePortBroadcast(topology(spec), {}).methods()[0]
+    found, again = (method.run(rounds, Budget(seconds=60, seed=3)) for _ in range(2))
     assert found.witness is not None
-    assert witness_value("one-port-broadcast", "S5", {}, found.witness) == 8
-    assert last_by_a_formula("S3", 2, Budget(seconds=0.1)).result == "open"
+    assert again.witness is not None
+    assert witness_value("one-port-broadcast", spec, {}, found.witness) == rounds
+    for name, array in found.witness.items():
+        np.testing.assert_array_equal(again.witness[name], array)
 
 
-def last_by_a_formula(spec: str, target: int, budget: Budget) -> Decision:
-    methods = OnePortBroadcast(topology(spec), {}).methods()
-    return next(each for each in methods if "by a formula" in each.name).run(target, budget)
+def test_exchanges_keep_the_tree_consistent_and_end_at_the_time_limit() -> None:
+    """The arrays of a tree agree after every step; S3 has no broadcast in two rounds."""
+    table = np.ascontiguousarray(topology("S5").table().T.astype(np.int32))
+    chance = np.random.default_rng(1)
+    tree = exchanges.matched_tree(table, 7, 4, chance)
+    for _ in range(20):
+        left = exchanges.exchange(tree, 25, chance)
+        missing = np.flatnonzero((tree.rounds == 0) & (np.arange(120) > 0))
+        assert sorted(tree.missing[:left]) == missing.tolist()
+        placed = np.flatnonzero(tree.rounds > tree.first)
+        informers, slots = tree.informer[placed], tree.rounds[placed] - tree.first - 1
+        np.testing.assert_array_equal(tree.child[informers, slots], placed)
+        assert (tree.child >= 0).sum() == len(placed)
+        is_informed = (informers == 0) | (tree.rounds[informers] > 0)
+        assert (tree.rounds[informers] < tree.rounds[placed])[is_informed].all()
+    assert OnePortBroadcast(topology("S3"), {}).methods()[0].run(2, Budget(0.1)).result == "open"
+
+
+@pytest.mark.parametrize("spec", ["S4", "Q4", "S5,2"])
+def test_rounds_are_maximum_matchings(spec: str) -> None:
+    graph = topology(spec)
+    table = np.ascontiguousarray(graph.table().T.astype(np.int32))
+    tree = exchanges.matched_tree(table, graph.nodes, 0, np.random.default_rng(2))
+    for now in range(1, tree.rounds.max() + 1):
+        pairs: nx.Graph[Any] = nx.Graph()
+        informed = np.flatnonzero((tree.rounds < now) & (tree.informer >= 0)).tolist()
+        pairs.add_edges_from(
+            ((0, sender), (1, receiver))
+            for sender in informed
+            for receiver in table[sender].tolist()
+            if receiver not in informed
+        )
+        most = len(nx.max_weight_matching(pairs, maxcardinality=True))
+        assert (tree.rounds == now).sum() == most
 
 
 @pytest.mark.parametrize("spec", ["S5", "S6"])

@@ -490,6 +490,109 @@ def test_a_narrow_screen_has_no_horizontal_scroll_bar(open_page: Open) -> None:
     assert box["height"] > 300
 
 
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("spec", "state", "meanings"),
+    [
+        ("S4", "", ["dimension 2", "dimension 3", "dimension 4"]),
+        ("S5,3", "", ["port 2", "port 3", "port 4", "port 5"]),
+        ("S4", "forest=multiple&trees=0,2", ["tree 0", "tree 2", "root"]),
+        ("S4", "forest=multiple&links=load", ["in 1 tree", "in 2 trees", "root"]),
+        (
+            "S4",
+            "schedule=broadcast:multiple&step=2&faults=4312,1342-4312",
+            [
+                "holds 0 to 3 units",
+                "busy link: 1 unit",
+                "8 units or more",
+                "tree 0",
+                "tree 1",
+                "tree 2",
+                "root or source",
+                "goes without a unit in the end",
+                "crossed out: failed node",
+                "failed link",
+            ],
+        ),
+    ],
+)
+def test_the_legend_says_what_is_seen(
+    open_page: Open, spec: str, state: str, meanings: list[str]
+) -> None:
+    page = open_page(spec, state)
+    assert page.locator("#legend > span").all_inner_texts() == meanings
+    swatches = page.locator("#legend .swatch").evaluate_all(
+        "all => all.map(each => getComputedStyle(each).backgroundColor)"
+    )
+    drawn = page.locator(".view [stroke]").evaluate_all(
+        "all => [...new Set(all.map(each => getComputedStyle(each).stroke))]"
+    )
+    lines = [swatches[number] for number, text in enumerate(meanings) if text[-1].isdigit()]
+    assert set(lines) <= set(drawn)
+
+
+def test_the_label_of_a_failed_node_is_readable(open_page: Open) -> None:
+    """It is above its cross, with the contrast that WCAG asks for (4.5)."""
+    for scheme in ("light", "dark"):
+        page = open_page("S4", "faults=3214", color_scheme=scheme)
+        failed = node(page, "3214")
+        tags = failed.evaluate("group => [...group.children].map(each => each.tagName)")
+        assert tags == ["path", "rect", "text"]
+        cross, box, label = (failed.locator(tag) for tag in tags)
+        assert cross.get_attribute("d")
+        colours = [str(each.get_attribute("fill")) for each in (box, label)]
+        light, dark = sorted((luminance(colour) for colour in colours), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of #rrggbb (WCAG 2)."""
+    parts = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("spec", ["S4", "S5,3", "Q4"])
+def test_labels_stay_when_the_page_is_zoomed(
+    open_page: Open, browser: Browser, write_page: Callable[[str], Path], spec: str
+) -> None:
+    """At 200 %, a window has half as many pixels, and each of them is twice as large."""
+    shown = "[...document.querySelectorAll('.node text')].map(each => each.getAttribute('display'))"
+    labels = topology(spec).nodes * ["inline"]
+    assert open_page(spec).evaluate(shown) == labels
+    zoomed = {"width": DESKTOP["width"] // 2, "height": DESKTOP["height"] // 2}
+    with browser.new_context(viewport=zoomed, device_scale_factor=2) as window:  # type: ignore[arg-type]
+        page = window.new_page()
+        page.goto(f"file://{write_page(spec)}")
+        page.wait_for_selector("body[data-ready]")
+        assert page.evaluate(shown) == labels
+        size = page.evaluate(
+            "document.querySelector('.view > g[font-size]').getAttribute('font-size')"
+        )
+        assert 2 * float(size) >= 11
+
+
+@pytest.mark.parametrize("paper", [(794, 1123), (1123, 794)])
+def test_a_printed_page_has_the_whole_picture_and_its_legend(
+    open_page: Open, paper: tuple[int, int]
+) -> None:
+    page = open_page("S4", "schedule=broadcast:multiple&step=2&faults=3214")
+    assert page.pdf(width=f"{paper[0]}px", height=f"{paper[1]}px").count(b"/Type /Page\n") == 1
+    # The browser does not run scripts between the layout of the screen and that of the paper.
+    page.evaluate("ResizeObserver.prototype.observe = () => {}")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": paper[0], "height": paper[1]})
+    for part in (
+        page.locator("#legend"),
+        *(node(page, label) for label in ("2314", "1243", "4132")),
+    ):
+        box = part.bounding_box()
+        assert box
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= paper[0]
+        assert 0 <= box["y"] <= box["y"] + box["height"] <= paper[1]
+    page.emulate_media(media="null")
+
+
 def test_dark_mode_is_followed(open_page: Open) -> None:
     light = open_page("S4", color_scheme="light")
     dark = open_page("S4", color_scheme="dark")

@@ -14,6 +14,10 @@ from starcast.errors import InputError, StarcastError
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
+class PluginMissingError(InputError):
+    """Something cannot be made again, because a plug-in that it needs is not loaded."""
+
+
 @dataclass(frozen=True)
 class Origin:
     """The function that defines an entry.
@@ -105,13 +109,27 @@ def find_changed(recorded: Provenance) -> list[str]:
 
 
 def find_missing(recorded: Provenance) -> list[str]:
-    """Return the names in a provenance that no loaded plug-in defines, with their modules."""
+    """Return the names in a provenance that no loaded plug-in defines, each with its plug-in."""
     loaded = {name for _, name in ORIGINS}
+    missing = {name: plugin for name, plugin in recorded.items() if name not in loaded}
     return [
-        f"'{name}' (module {plugin['module']})"
-        for name, plugin in recorded.items()
-        if name not in loaded
+        f"'{name}' of the plug-in {plugin['module']} (version {plugin['version'] or 'unknown'},"
+        f" SHA-256 {plugin['sha256'][:12] or 'unknown'})"
+        for name, plugin in missing.items()
     ]
+
+
+def require_plugins(noun: str, recorded: Provenance) -> None:
+    """Check that the plug-ins by which something was made are loaded.
+
+    Raises:
+        PluginMissingError: one is not.
+    """
+    if missing := find_missing(recorded):
+        raise PluginMissingError(
+            f"{noun} needs a plug-in that is not loaded: {', '.join(missing)}",
+            hint="name its file with --plugin or STARCAST_PLUGINS",
+        )
 
 
 def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:

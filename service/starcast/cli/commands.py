@@ -59,6 +59,12 @@ def _serve(app: typer.Typer) -> None:
     app.command("serve")(serve)
 
 
+def _publish(app: typer.Typer) -> None:
+    from starcast.web.publishing import Publishing
+
+    command(app, "publish", Publishing.publish)
+
+
 def _uninstall(app: typer.Typer) -> None:
     from starcast.cli.stack import uninstall
 
@@ -127,14 +133,14 @@ def _schedule(app: typer.Typer) -> None:
     noun = add_noun(
         app,
         "schedule",
-        "Schedules: simulate, time, draw and export them; check files of rows; list, show"
+        "Schedules: simulate, time, draw, export and import them; list, show"
         " and drop stored schedules.",
     )
     command(noun, "algorithms", Schedules.algorithms)
     command(noun, "simulate", Simulations.simulate_schedule, labelled=True)
     command(noun, "profile", Simulations.profile_schedule, labelled=True)
     command(noun, "time", Simulations.time_schedule, labelled=True)
-    command(noun, "check", Simulations.check_schedule, labelled=True)
+    command(noun, "import", Simulations.import_schedule, labelled=True)
     command(noun, "rows", Schedules.schedule_rows, labelled=True)
     command(noun, "draw", Schedules.draw_schedule, labelled=True)
     command(noun, "export", Schedules.export_schedule, labelled=True)
@@ -239,6 +245,7 @@ def _records(app: typer.Typer) -> None:
     command(noun, "show", Records.show_record)
     command(noun, "verify", Records.verify_records, printer=results.wide_table)
     command(noun, "prove", Records.prove_record)
+    command(noun, "bounds", Records.bound_broadcasts)
     command(noun, "merge", Records.merge_records, printer=results.wide_table)
     command(noun, "store", Records.store_records)
 
@@ -267,6 +274,7 @@ PARTS: dict[str, Callable[[typer.Typer], None]] = {
     "status": _servers,
     "doctor": _servers,
     "serve": _serve,
+    "publish": _publish,
     "uninstall": _uninstall,
     "config": _config,
     "ingest": _ingest,

@@ -18,7 +18,7 @@ import typer
 
 from starcast.cli import completion, context, distribution, results
 from starcast.cli.labels import LabelsOption
-from starcast.cli.output import reporter
+from starcast.cli.output import confirm, reporter
 from starcast.errors import InputError
 from starcast.lab.signature import Documentation, Shell
 
@@ -79,6 +79,10 @@ def command(
         given.pop("labels", None)
         chosen = {each.name: given.pop(each.name) for each in printing}
         print_result = show(**chosen)
+        for each in asked:
+            question = _kind(each.annotation)[1].confirm
+            if question and given[each.name] and sys.stdin.isatty():
+                confirm(question, "nothing was changed")
         given |= {name: chosen["output"] == word for name, word in formats.items()}
         flagged = {each.name: given.pop(each.name) for each in own}
         opening = (

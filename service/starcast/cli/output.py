@@ -36,6 +36,9 @@ Row = Mapping[str, Any]
 #: Width of tables that are written to a file, in columns of text.
 PAGE = 120
 
+#: Columns of a table in a paper, unless more are asked for.
+MOST_IN_LATEX = 8
+
 #: The flags of the running command.
 quiet = False
 verbosity = 0
@@ -163,6 +166,15 @@ def narrowed(rows: Sequence[Row], columns: Sequence[str], optional: Sequence[str
         if _fit((widths[column] for column in kept), PAGE):
             break
         kept = [column for column in kept if column != name]
+    return kept
+
+
+def limited(columns: Sequence[str], optional: Sequence[str]) -> list[str]:
+    """Return at most `MOST_IN_LATEX` columns, without optional ones, the first one first."""
+    kept = list(columns)
+    for name in optional:
+        if len(kept) > MOST_IN_LATEX and name in kept:
+            kept.remove(name)
     return kept
 
 

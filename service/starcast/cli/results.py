@@ -19,6 +19,7 @@ from starcast.cli.output import (
     emit,
     emit_properties,
     fits,
+    limited,
     narrowed,
     omitted_columns,
     say,
@@ -57,13 +58,17 @@ def table(output: FormatOption = Format.TABLE) -> Show:
 
 def wide_table(everything: AllOption = False, output: FormatOption = Format.TABLE) -> Show:
     """Print rows; a table omits spare columns until it fits, and names them below."""
-    if output is not Format.TABLE:
+    if output not in (Format.TABLE, Format.LATEX):
         return table(output)
 
     def show(result: "Table") -> None:
         shown = result if everything else result.readable()
-        columns = narrowed(shown.rows, shown.columns, () if everything else result.spare)
-        emit(shown.rows, columns, below=omitted_columns(shown.columns, columns))
+        spare = () if everything else result.spare
+        if output is Format.LATEX:
+            columns = limited(shown.columns, spare)
+        else:
+            columns = narrowed(shown.rows, shown.columns, spare)
+        emit(shown.rows, columns, output, below=omitted_columns(shown.columns, columns))
         if shown.note:
             say(shown.note)
 
@@ -128,7 +133,8 @@ def cost_table(everything: AllOption = False, output: FormatOption = Format.TABL
                 print()
             elif output is Format.LATEX:
                 caption = "; ".join([part.title, *part.sources])
-                emit(part.rows, part.columns, output, caption, label=part.label)
+                columns = limited(part.columns, part.spare)
+                emit(part.rows, columns, output, caption, label=part.label)
                 print()
             else:
                 fitting = narrowed(part.rows, part.columns, part.spare)
@@ -153,7 +159,7 @@ def comparison(
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the page's plots to .svg, .pdf or .png files."),
+        typer.Option(metavar="FILE", help="Write the page's plots to a .svg, .pdf or .png file."),
     ] = None,
 ) -> Show:
     """Print a comparison in the first layout that fits, between the remarks on it."""
@@ -174,7 +180,8 @@ def comparison(
         from starcast.comparison.crossovers import table_columns
 
         compared, everything = result.comparison, result.everything
-        plots = [] if plot is None else result.plots(plot)
+        if plot is not None:
+            result.plots(plot)
         networks = [] if output is Format.TABLE else [f"  {each}" for each in compared.networks]
         for line in [*remarks.explain(compared, everything=everything), *networks]:
             say(line)
@@ -188,7 +195,7 @@ def comparison(
         else:
             _emit_comparison(result, output)
             below = [*remarks.tell_crossovers(compared), *below]
-        for line in [*below, *(f"written to {file}" for file in plots)]:
+        for line in [*below, *([] if plot is None else [f"written to {plot}"])]:
             say(line)
 
     return show
@@ -205,7 +212,11 @@ def _emit_comparison(result: "ComparisonTable", output: Format) -> None:
     if output is not Format.TABLE:
         layout = tabulate_layout(compared, everything=everything)
         caption = remarks.caption(compared, compared.with_short_names(), everything=everything)
-        emit(layout.rows, layout.columns, output, title=caption, bold=layout.best)
+        shown_columns = list(layout.columns)
+        if output is Format.LATEX and not everything:
+            spare = [name for name in layout.columns if _rank(name) < len(_DISPENSABLE)]
+            shown_columns = limited(layout.columns, sorted(spare, key=_rank))
+        emit(layout.rows, shown_columns, output, title=caption, bold=layout.best)
         return
     for shown, layout in layouts(compared, everything=everything):
         rows = [as_cells(row) for row in layout.rows]
@@ -217,6 +228,16 @@ def _emit_comparison(result: "ComparisonTable", output: Format) -> None:
         columns = narrowed(rows, columns, ("steps", "gap"))
     below = omitted_columns(layout.columns, columns)
     emit(rows, columns, output, title, layout.best, below)
+
+
+#: The columns of a comparison that a paper can do without, those that it misses least first.
+_DISPENSABLE = ("change", "note", "steps", "missing", "gap", "verdict", "change_percent")
+
+
+def _rank(column: str) -> int:
+    """Return when a column of a comparison is omitted; parameters and times are not."""
+    kinds = [kind for kind in _DISPENSABLE if f"{column}_".startswith(f"{kind}_")]
+    return _DISPENSABLE.index(max(kinds, key=len)) if kinds else len(_DISPENSABLE)
 
 
 def text() -> Show:

@@ -6,10 +6,7 @@ import typer
 
 from starcast.cli import context
 from starcast.cli.output import say, warn
-from starcast.errors import UnavailableError
-
-#: The packages of the extra; any of them may be missing.
-_PACKAGES = {"fastapi", "starlette", "uvicorn"}
+from starcast.web import explain_missing_package
 
 
 def serve(
@@ -36,10 +33,5 @@ def serve(
     try:
         from starcast.web.serving import serve as run
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _PACKAGES:
-            raise
-        raise UnavailableError(
-            f"the server needs {error.name}, which is not installed",
-            hint="install it with: pip install 'starcast[web]'",
-        ) from None
+        raise explain_missing_package(error) from None
     run(settings, host, port, say, warn)

@@ -14,6 +14,7 @@ from starcast.collectives import (  # noqa: F401
     edge_disjoint_personalized,
     recorded,
     substar_doubling,
+    symbol_doubling,
     yardsticks,
     any_forest,
     reversal,

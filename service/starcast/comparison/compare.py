@@ -5,12 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from starcast.axes.parameters import AXES
 from starcast.comparison import sides as side_names
 from starcast.comparison.matching import (
     FIGURES,
+    MESSAGE_UNITS,
     MISSING,
     PARAMETERS,
     Match,
@@ -54,11 +55,13 @@ class Comparison:
         sides: the sides, the baseline first.
         matches: one per row.
         across: the crossed axes, which are not part of the question.
+        by: how messages are cut in matched runs: equal ``message_units``, or equal ``segments``.
     """
 
     sides: tuple[Side, ...]
     matches: tuple[Match, ...]
     across: tuple[str, ...] = ()
+    by: str = MESSAGE_UNITS
 
     @cached_property
     def different(self) -> tuple[Match, ...]:
@@ -93,7 +96,11 @@ class Comparison:
 
     def parameters(self, *, everything: bool = False) -> list[str]:
         """Return the parameters that are columns: those that vary between rows, or all."""
-        return [name for name in PARAMETERS if everything or _varies(name, self.different)]
+        return [
+            name
+            for name in PARAMETERS
+            if everything or (_varies(name, self.different) and name not in self._redundant)
+        ]
 
     def default_figures(self, *, everything: bool = False) -> list[str]:
         """Return the figures that are columns: the time, and usual ones that differ; or all."""
@@ -111,7 +118,9 @@ class Comparison:
         columns = self.parameters(everything=everything)
         values = {name: self._common(name) for name in PARAMETERS if name not in columns}
         return {
-            name: text for name, text in values.items() if text and text != _USUAL_VALUES.get(name)
+            name: text
+            for name, text in values.items()
+            if text and text != _USUAL_VALUES.get(name) and name not in self._redundant
         }
 
     def header_parameters(self, *, everything: bool = False) -> dict[str, str]:
@@ -267,6 +276,11 @@ class Comparison:
             for run, reason in zip(match.runs[1:], match.reasons, strict=True)
         ]
 
+    @cached_property
+    def _redundant(self) -> set[str]:
+        """Parameters that are not shown: the pieces, if runs are matched by segments."""
+        return set() if self.by == MESSAGE_UNITS else {MESSAGE_UNITS}
+
     def _each(self, parameter: str) -> list[str]:
         return [self.column(parameter, side) for side in self.sides]
 
@@ -306,7 +320,10 @@ class Comparison:
 
 
 def compare(
-    sides: Sequence[Side], baseline: str | None = None, across: Iterable[str] = ()
+    sides: Sequence[Side],
+    baseline: str | None = None,
+    across: Iterable[str] = (),
+    by: Literal["message_units", "segments"] = "message_units",
 ) -> Comparison:
     """Match the runs of every side with those of the baseline.
 
@@ -314,6 +331,8 @@ def compare(
         sides: two or more sides; a single one is split by algorithm, base and copies.
         baseline: the name of the side that the others are compared with; by default the first.
         across: axes of `CROSSABLE` to be crossed; every side is split by them.
+        by: match runs whose messages are cut into as many pieces, or with as many segments per
+            tree. The two are the same, and called segments, unless a message is split among trees.
 
     Raises:
         InputError: there is nothing to compare, or an axis cannot be crossed.
@@ -332,7 +351,9 @@ def compare(
         )
     first = 0 if baseline is None else side_names.find_side(parts, baseline)
     ordered = (parts[first], *parts[:first], *parts[first + 1 :])
-    return Comparison(ordered, tuple(find_matches(ordered, axes)), axes)
+    if all(value(run, MESSAGE_UNITS) == run.segments for side in ordered for run in side.runs):
+        by = "segments"
+    return Comparison(ordered, tuple(find_matches(ordered, axes, by)), axes, by)
 
 
 def shared_value(match: Match, parameter: str) -> Any:
@@ -357,7 +378,8 @@ def _judge(baseline: models.Run | None, run: models.Run | None) -> Judgement:
     if before is None or after is None:
         return None, None, NOT_COMPARABLE
     change = after - before
-    relative = round(float(100 * change / before), 1) if before else None
+    # Three significant digits: rounded to tenths, a small loss would be 0.
+    relative = float(f"{float(100 * change / before):.3g}") if before else None
     if change == 0:
         return change, relative, SAME
     return change, relative, BETTER if change < 0 else WORSE

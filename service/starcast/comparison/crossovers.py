@@ -25,6 +25,7 @@ from starcast.comparison.curves import (
     shared_line,
 )
 from starcast.comparison.matching import as_text
+from starcast.support.text import format_value
 
 #: The kinds of cost compared, and the text if both give the same crossover.
 KINDS = ("simulated", "closed form")
@@ -164,7 +165,7 @@ def table_columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def exact_text(m: Fraction) -> str:
     """Return a number of bytes as text: ``1536``, or ``24000/7`` with an approximation."""
-    return str(m) if m.denominator == 1 else f"{m} ≈ {float(m):.6g}"
+    return str(m) if m.denominator == 1 else f"{m} ≈ {format_value(float(m))}"
 
 
 def lower_envelope(

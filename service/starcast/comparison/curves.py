@@ -17,7 +17,7 @@ from starcast.comparison.compare import Comparison
 from starcast.comparison.matching import FIGURES, as_text, figure, value
 from starcast.comparison.networks import PARTS, axis_value
 from starcast.database import models
-from starcast.topologies import as_topology
+from starcast.topologies import as_topology, count_nodes
 
 #: The parameters that all runs of a panel share.
 AXES = tuple(axis for axis in QUESTION if axis != "message_bytes")
@@ -69,8 +69,9 @@ class Curve:
 
     @property
     def links(self) -> int:
-        """The number of directed links of its network."""
-        return 2 * as_topology(self.runs[0].topology).links
+        """The number of directed links of its network; 0 if its plug-in is not loaded."""
+        spec = self.runs[0].topology
+        return 2 * as_topology(spec).links if count_nodes(spec) else 0
 
     def spots(self, kind: str = "simulated") -> tuple[Spot, ...]:
         """Return the least time at each message size; of equal times that of fewer segments."""
@@ -172,44 +173,38 @@ class Panel:
     @property
     def bound(self) -> Mapping[Fraction, Fraction]:
         """The least lower bound at each message size, which holds for any number of copies."""
-        return {m: time for m, (time, _) in self._bounds.items()}
+        lines = self.bound_lines()
+        return {m: max(line.at(m) for line in lines) for m in self.sizes} if lines else {}
 
     def bound_lines(self) -> tuple[Line, Line] | None:
         """Return the two lines of which the lower bound is the greater: start-ups and bytes.
 
-        The result is None if the stored bounds are not of this form.
+        They are the least of all runs: more copies need more bytes at every message size. The
+        result is None if there is no bound of a message above 0 bytes.
         """
-        stored = self._bounds
-        largest = max(stored, default=Fraction(0))
-        if largest == 0:
-            return None
-        run = stored[largest][1]
-        start_ups, carried = figure(run, "start_ups", _BOUND), figure(run, "bytes", _BOUND)
-        if start_ups is None or carried is None:
-            return None
-        lines = (
-            Line(start_ups * run.t_s, Fraction(0)),
-            Line(Fraction(0), carried / largest * run.t_c),
-        )
-        is_exact = all(max(line.at(m) for line in lines) == time for m, time in self.bound.items())
-        return lines if is_exact else None
+        pairs = [
+            (
+                Line(figure(run, "start_ups", _BOUND) * run.t_s, Fraction(0)),
+                Line(Fraction(0), figure(run, "bytes", _BOUND) / run.message_bytes * run.t_c),
+            )
+            for curve in self.curves
+            for run in curve.runs
+            if run.message_bytes and figure(run, "bytes", _BOUND) is not None
+        ]
+        return min(pairs, default=None)
 
     def bound_path(self) -> Path:
-        """Return the points of the lower bound to draw, as `Curve.path` does."""
-        stored = [(m, time) for m, time in self.bound.items() if m > 0 and time > 0]
-        lines = self.bound_lines()
-        if not stored or lines is None:
-            return stored
-        return [(m, max(line.at(m) for line in lines)) for m in _samples([m for m, _ in stored])]
+        """Return the points of the lower bound to draw.
 
-    @cached_property
-    def _bounds(self) -> dict[Fraction, tuple[Fraction, models.Run]]:
-        bounds: dict[Fraction, tuple[Fraction, models.Run]] = {}
-        for run in (run for curve in self.curves for run in curve.runs):
-            time, size = figure(run, "time", _BOUND), run.message_bytes
-            if time is not None and (size not in bounds or time < bounds[size][0]):
-                bounds[size] = time, run
-        return {size: bounds[size] for size in sorted(bounds)}
+        Both of its lines are straight on logarithmic axes, so it bends only where they cross.
+        """
+        path = dict(self.bound)
+        if path and (lines := self.bound_lines()):
+            start_ups, carried = lines
+            bend = start_ups.fixed / carried.rate if carried.rate else Fraction(0)
+            if min(path) < bend < max(path):
+                path[bend] = start_ups.fixed
+        return sorted((m, time) for m, time in path.items() if m > 0 and time > 0)
 
     def by_place(self) -> dict[str, "Panel"]:
         """Return a panel for each place on the crossed axes, whose curves share a lower bound."""
@@ -227,7 +222,8 @@ class Panel:
             spots = [
                 spot for spot in curve.spots() if not common or spot.message_bytes == max(common)
             ]
-            runs.append((curve, spots[-1].run))
+            if curve.links:
+                runs.append((curve, spots[-1].run))
         return runs
 
 
@@ -243,7 +239,8 @@ def describe(question: Mapping[str, Any]) -> str:
     texts = {axis: as_text(value) for axis, value in question.items()}
     faults = f", faults {texts['faults']}" if question["faults"] else ""
     machine = f"t_s = {texts['t_s']}, t_c = {texts['t_c']}"
-    return f"{texts['collective']} on {texts['topology']}, {texts['ports']}-port, {machine}{faults}"
+    network = f"{texts['topology']}, {texts['ports']}-port, {texts['execution']}"
+    return f"{texts['collective']} on {network}, {machine}{faults}"
 
 
 def panels(comparison: Comparison) -> list[Panel]:
@@ -300,7 +297,7 @@ def _samples(sizes: Sequence[Fraction]) -> list[Fraction]:
 
 def _order(question: _Key) -> tuple[Any, ...]:
     values = dict(zip(AXES, question, strict=True))
-    size = as_topology(values["topology"]).nodes if values["topology"] else 0
+    size = count_nodes(values["topology"]) if values["topology"] else 0
     return values["collective"], size, *(value for value in question if value is not None)
 
 

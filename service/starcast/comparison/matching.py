@@ -7,9 +7,10 @@ those of `CHOICE`, such as the algorithm and its segments.
 
 Among the runs with the same question, those of two sides are matched on one choice after the
 other. If the sides have common values of a choice, runs with equal values are matched; otherwise
-that choice is the difference to be compared. Values of segments that remain on both sides after
-matching the common ones are such a difference too: runs with the best number of segments are
-matched with each other whatever that number is, also if both sides have runs with one segment.
+that choice is the difference to be compared. The last choice is the number of pieces into which a
+message is cut: ``segments`` of `multiple` are pieces of each tree's share, and segments of
+`edge-disjoint` pieces of the whole message. Of the runs that no equal number matches, only the
+fastest of each side are matched: each algorithm with its best number of pieces.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,11 +24,13 @@ from numpy.typing import NDArray
 
 from starcast.axes.parameters import CHOICE, QUESTION
 from starcast.database import models
-from starcast.topologies import as_topology
+from starcast.topologies import count_nodes
 
+#: The pieces into which a message is cut. Segments are pieces of each tree's share.
+MESSAGE_UNITS, SEGMENTS = "message_units", "segments"
 #: All parameters that are matched. Segments include messages, which equal them if an algorithm
 #: takes messages.
-PARAMETERS = (*QUESTION, *CHOICE)
+PARAMETERS = (*QUESTION, *CHOICE, MESSAGE_UNITS)
 
 FIGURES = ("steps", "transmissions", "start_ups", "bytes", "time")
 #: The figure of runs under faults: the number of undelivered (node, unit) pairs.
@@ -80,7 +83,12 @@ class Match:
 
 
 def value(run: models.Run, parameter: str) -> Any:
-    """Return a parameter of a run; faults as a sorted tuple."""
+    """Return a parameter of a run; faults as a sorted tuple.
+
+    Pieces that were not stored, by an older version, count as the segments.
+    """
+    if parameter == MESSAGE_UNITS:
+        return run.message_units or run.segments
     return tuple(sorted(run.faults)) if parameter == "faults" else getattr(run, parameter)
 
 
@@ -108,14 +116,16 @@ def gap(run: models.Run | None) -> Fraction | None:
     return time / bound if bound and time is not None else None
 
 
-def find_matches(sides: Sequence[Side], across: Sequence[str] = ()) -> list[Match]:
+def find_matches(
+    sides: Sequence[Side], across: Sequence[str] = (), by: str = MESSAGE_UNITS
+) -> list[Match]:
     """Return the rows of a comparison, sorted by topology and parameters.
 
     Every run of every side is in at least one row. The first side is the baseline. The axes
-    ``across`` are the first choices instead of parts of the question.
+    ``across`` are the first choices instead of parts of the question; ``by`` is the last choice.
     """
     baseline, *others = (replace(side, runs=tuple(_distinct(side.runs))) for side in sides)
-    points = _Points([baseline, *others], across)
+    points = _Points([baseline, *others], across, by)
     pairings = [_Pairing(points, baseline, other) for other in others]
     matches = []
     for run in baseline.runs:
@@ -144,11 +154,13 @@ class _Points:
     Attributes:
         question: the axes on which comparable runs agree.
         choice: the other axes, in the order in which runs are matched on them.
+        by: the last of them.
     """
 
-    def __init__(self, sides: Iterable[Side], across: Sequence[str]) -> None:
+    def __init__(self, sides: Iterable[Side], across: Sequence[str], by: str) -> None:
         self.question = tuple(axis for axis in QUESTION if axis not in across)
-        self.choice = (*across, *CHOICE)
+        self.by = by
+        self.choice = (*across, *(axis for axis in CHOICE if axis != SEGMENTS), by)
         self._values = {
             run: {axis: value(run, axis) for axis in PARAMETERS}
             for side in sides
@@ -187,7 +199,7 @@ class _Points:
         """Return the key by which rows are sorted."""
         run = next(run for run in match.runs if run is not None)
         values = self.key(run, (*self.question, *self.choice))
-        size = as_topology(run.topology).nodes if "topology" in self.question else 0
+        size = count_nodes(run.topology) if "topology" in self.question else 0
         return size, *("" if value is None else value for value in values)
 
 
@@ -208,11 +220,11 @@ class _Pairing:
         self._baseline_codes = np.array([points.code(run) for run in baseline.runs])
         self._other_codes = np.array([points.code(run) for run in other.runs])
         self._matches: dict[models.Run, list[models.Run]] = {run: [] for run in baseline.runs}
-        #: The choices but segments of which both sides have common values.
+        #: The choices but the last of which both sides have common values.
         self._common = [
             axis
             for axis in points.choice
-            if axis != "segments"
+            if axis != points.by
             and points.group(baseline.runs, [axis]).keys() & points.group(other.runs, [axis]).keys()
         ]
         #: The choices on which each run was matched.
@@ -244,17 +256,15 @@ class _Pairing:
         axis, *rest = choice
         mine, others = self._points.group(ours, [axis]), self._points.group(theirs, [axis])
         common = mine.keys() & others.keys()
-        if not common:
+        if not common and axis != self._points.by:
             self._match(ours, theirs, rest, matched)
             return
         for key in common:
             self._match(mine.pop(key), others.pop(key), rest, (*matched, axis))
-        # The best number of segments depends on everything else, so remaining ones are matched.
-        if axis == "segments" and mine and others:
-            self._match(_joined(mine), _joined(others), rest, matched)
-        else:
-            remaining = (*_joined(mine), *_joined(others))
-            self._matched |= dict.fromkeys(remaining, (*matched, axis))
+        left, right = _joined(mine), _joined(others)
+        self._matched |= dict.fromkeys((*left, *right), (*matched, axis))
+        if axis == self._points.by and left and right:
+            self._match(_fastest(left), _fastest(right), rest, matched)
 
     def _pair_nearest(
         self, ours: Sequence[models.Run], theirs: Sequence[models.Run]
@@ -264,7 +274,7 @@ class _Pairing:
         free = dict.fromkeys(theirs)
         question = self._points.question
         for size in range(1, len(question) + 1):
-            for apart, last in product(combinations(question, size), (("segments",), ())):
+            for apart, last in product(combinations(question, size), ((self._points.by,), ())):
                 if len(chosen) == len(ours) or not free:
                     return chosen
                 axes = [axis for axis in (*question, *self._common, *last) if axis not in apart]
@@ -354,6 +364,13 @@ def _distinct(runs: Iterable[models.Run]) -> Iterable[models.Run]:
         figures = (run.status, *(figure(run, name) for name in (*FIGURES, MISSING)))
         distinct.setdefault((*(value(run, axis) for axis in PARAMETERS), *figures), run)
     return distinct.values()
+
+
+def _fastest(runs: Iterable[models.Run]) -> list[models.Run]:
+    """Return the runs with the least time among those that deliver everything."""
+    times = {run: (bool(run.missing), figure(run, "time")) for run in runs}
+    timed = [time for time in times.values() if time[1] is not None]
+    return [run for run, time in times.items() if not timed or time == min(timed)]
 
 
 def _joined(groups: Mapping[tuple[Any, ...], Sequence[models.Run]]) -> list[models.Run]:

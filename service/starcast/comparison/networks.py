@@ -18,7 +18,7 @@ from starcast.axes.parameters import AXES, CHOICE, QUESTION
 from starcast.comparison.matching import Side, as_text, value
 from starcast.database import models
 from starcast.errors import InputError
-from starcast.topologies import as_topology
+from starcast.topologies import as_topology, count_nodes
 
 #: The axes of the question that can be crossed.
 CROSSABLE = tuple(axis for axis in QUESTION if not AXES[axis].not_crossed)
@@ -69,8 +69,12 @@ def network(spec: str) -> Network:
 
 
 def networks(runs: Iterable[models.Run]) -> tuple[Network, ...]:
-    """Return the networks of some runs in order of first appearance."""
-    return tuple(network(spec) for spec in dict.fromkeys(run.topology for run in runs))
+    """Return the networks of some runs in order of first appearance.
+
+    Networks of plug-ins that are not loaded have no known size and are omitted.
+    """
+    specs = dict.fromkeys(run.topology for run in runs)
+    return tuple(network(spec) for spec in specs if count_nodes(spec))
 
 
 def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:
@@ -81,7 +85,7 @@ def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:
     run = side.runs[0] if side.runs else None
     values: dict[str, Any] = {axis: None if run is None else value(run, axis) for axis in axes}
     if "topology" in axes:
-        size = None if run is None else network(run.topology)
+        size = next(iter(networks([] if run is None else [run])), None)
         values |= {name: getattr(size, name, None) for name in SIZES}
     return values
 

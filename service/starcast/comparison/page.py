@@ -19,6 +19,7 @@ from starcast.comparison.curves import Curve, Panel, Path, panels, panels_with_s
 from starcast.comparison.layout import MOST_ABREAST, tabulate, tabulate_layout
 from starcast.comparison.matching import figure
 from starcast.comparison.networks import networks
+from starcast.comparison.remarks import matched_by
 from starcast.comparison.sides import parent
 from starcast.database import models
 from starcast.support.html import inline_files, render_page
@@ -59,6 +60,7 @@ def describe(
         ),
         "parameters": comparison.header_parameters(everything=everything),
         "across": list(comparison.across),
+        "matched_by": matched_by(comparison),
         "networks": list(map(str, comparison.networks)),
         "summary": summarize(comparison),
         "reasons": count_reasons(comparison),

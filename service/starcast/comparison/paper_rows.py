@@ -22,7 +22,7 @@ from starcast.costs.paper_tables import (
 )
 from starcast.database import models, repository
 from starcast.errors import InputError, NotFoundError
-from starcast.experiments.design import examples, read_design, stored_design
+from starcast.experiments.design import examples, read_design
 from starcast.support.progress import Reporter
 from starcast.support.table import Table, with_numbers
 from starcast.support.text import did_you_mean
@@ -49,7 +49,7 @@ def table_of(experiment: models.Experiment) -> str:
     Raises:
         InputError: the experiment has another grid.
     """
-    title = stored_design(experiment).title if experiment.grid else ""
+    title = experiment.grid.get("title")
     for name in PAPER_TABLES:
         if title and title == _shipped_title(name):
             return name

@@ -6,9 +6,10 @@ user's matplotlib settings are.
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import partial
 from io import BytesIO
 from itertools import cycle
 from math import log10
@@ -48,17 +49,18 @@ INK, FAINT = "#1b1f24", "#6b7280"
 _DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)), (0, (1, 1)))
 _MARKS = "osD^vPX"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-# Sizes in inches: the axes and their margins; a line, a sample and a character of the legend.
-_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 7.6, 3.6, 0.95, 0.25, 0.25, 0.55
-_LEGEND_LINE, _LEGEND_SAMPLE, _LEGEND_CHARACTER = 0.23, 0.75, 0.082
+# Sizes in inches, for a column of a paper: the axes and their margins; a line, a sample and a
+# character of the legend.
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 3.3, 2.2, 0.55, 0.12, 0.42, 0.45
+_LEGEND_LINE, _LEGEND_SAMPLE, _LEGEND_CHARACTER = 0.16, 0.5, 0.062
 #: An axis of fewer powers of ten also has labels at 2 and 5 times a power.
 _SHORT = 2
 #: The mark of a crossover, and the share of the width that its number takes.
 _RING: dict[str, Any] = {
     "marker": "o",
-    "markersize": 11,
+    "markersize": 8,
     "markerfacecolor": "none",
-    "markeredgewidth": 1.4,
+    "markeredgewidth": 1.1,
     "markeredgecolor": INK,
     "linestyle": "",
 }
@@ -72,7 +74,9 @@ _SETTINGS: dict[Any, Any] = {
     "pdf.fonttype": 42,
     "savefig.dpi": 200,
     "font.family": "sans-serif",
-    "font.size": 10,
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.titlelocation": "left",
     "text.color": INK,
     "axes.edgecolor": FAINT,
     "axes.labelcolor": INK,
@@ -105,19 +109,15 @@ def check_plot(file: Path) -> None:
         )
 
 
-def plot_files(comparison: Comparison, profiles: Profiles, out: Path) -> dict[Path, bytes]:
-    """Return the files of all plots of a comparison.
+def plot_file(comparison: Comparison, profiles: Profiles, suffix: str) -> bytes:
+    """Return a file with all plots of a comparison, one below the other.
 
-    A single plot has the name ``out``. Of several, plots of times are called ``NAME-times-1.svg``,
-    plots of links ``NAME-links-1.svg``, with the number of the panel on the page.
+    Plots of times and of links follow each other for each panel of the page.
 
     Args:
         comparison: the comparison.
         profiles: the step profiles of `profiled_runs`; runs may be missing.
-        out: the name; its suffix is the format.
-
-    Returns:
-        The content of each file.
+        suffix: the format: ``.svg``, ``.pdf`` or ``.png``.
 
     Raises:
         InputError: there is nothing to plot.
@@ -125,24 +125,24 @@ def plot_files(comparison: Comparison, profiles: Profiles, out: Path) -> dict[Pa
     every = panels(comparison)
     with_steps = panels_with_steps(every)
     styles = make_styles(curve.label for panel in every for curve in panel.curves)
-    figures: dict[str, Figure] = {}
-    for number, panel in enumerate(every, start=1):
+    plots: list[Callable[[Axes], None]] = []
+    for panel in every:
         if sum(m > 0 for m in panel.sizes) > 1:
             crossings = best_crossovers(find_crossovers(panel))
-            figures[f"times-{number}"] = plot_times(panel, styles, crossings)
+            plots.append(partial(plot_times, panel, styles, crossings))
         has_profile = any(profiles.get(run.id) for _, run in panel.profiled())
         if has_profile and any(panel is each for each in with_steps):
-            figures[f"links-{number}"] = plot_links(panel, profiles, styles)
-    if not figures:
+            plots.append(partial(plot_links, panel, profiles, styles))
+    if not plots:
         raise InputError(
             "the comparison has nothing to plot",
             hint="compare complete runs with two message sizes above 0, or with stored steps",
         )
-    is_single = len(figures) == 1
-    return {
-        out if is_single else out.with_name(f"{out.stem}-{name}{out.suffix}"): _save(figure, out)
-        for name, figure in figures.items()
-    }
+    content = BytesIO()
+    kind = suffix.lower().removeprefix(".")
+    with _settings():
+        compose(plots).savefig(content, format=kind, metadata=_FORMATS[kind])
+    return content.getvalue()
 
 
 def make_styles(labels: Iterable[str]) -> Styles:
@@ -157,7 +157,7 @@ def make_styles(labels: Iterable[str]) -> Styles:
     }
 
 
-def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing]) -> Figure:
+def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], axes: Axes) -> None:
     """Plot time against message size m on logarithmic axes.
 
     Each algorithm is a curve with its best stored number of segments p; the lower bound is a curve
@@ -168,32 +168,30 @@ def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing]) -> F
         panel: a panel with at least two message sizes above 0.
         styles: the styles of the labels of all curves.
         crossings: the crossovers to mark, numbered from 1.
+        axes: empty axes.
     """
-    with _settings():
-        figure, axes = _empty_plot()
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        for dashes, (place, part) in zip(cycle(_BOUNDS), panel.by_place().items(), strict=False):
-            label = f"lower bound of {place}" if place else "lower bound"
-            bound = _pairs(part.bound_path())
-            axes.plot(*bound, color=INK, linestyle=(0, dashes), linewidth=1.3, label=label)
-        for curve in panel.curves:
-            style = styles[curve.label]
-            spots = [spot for spot in curve.spots() if spot.message_bytes > 0 and spot.time > 0]
-            stored = _pairs((spot.message_bytes, spot.time) for spot in spots)
-            axes.plot(*_pairs(curve.path()), **{**style, "marker": ""}, linewidth=1.8)
-            axes.plot(*stored, **{**style, "linestyle": ""}, markersize=5.5, gid=curve.label)
-            axes.plot([], [], **style, linewidth=1.8, label=curve.label)
-        _mark_crossovers(axes, crossings)
-        _format_powers(axes.xaxis, axes.get_xlim())
-        _format_powers(axes.yaxis, axes.get_ylim())
-        axes.set_xlabel("m, bytes of a message")
-        axes.set_ylabel("time")
-        _add_legend(figure, axes)
-        return figure
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    for dashes, (place, part) in zip(cycle(_BOUNDS), panel.by_place().items(), strict=False):
+        label = f"lower bound of {place}" if place else "lower bound"
+        bound = _pairs(part.bound_path())
+        axes.plot(*bound, color=INK, linestyle=(0, dashes), linewidth=1.1, label=label)
+    for curve in panel.curves:
+        style = styles[curve.label]
+        spots = [spot for spot in curve.spots() if spot.message_bytes > 0 and spot.time > 0]
+        stored = _pairs((spot.message_bytes, spot.time) for spot in spots)
+        axes.plot(*_pairs(curve.path()), **{**style, "marker": ""}, linewidth=1.3)
+        axes.plot(*stored, **{**style, "linestyle": ""}, markersize=4, gid=curve.label)
+        axes.plot([], [], **style, linewidth=1.3, markersize=4, label=curve.label)
+    _mark_crossovers(axes, crossings)
+    _format_powers(axes.xaxis, axes.get_xlim())
+    _format_powers(axes.yaxis, axes.get_ylim())
+    axes.set_title(_title(panel))
+    axes.set_xlabel("$m$, bytes of a message")
+    axes.set_ylabel("time")
 
 
-def plot_links(panel: Panel, profiles: Profiles, styles: Styles) -> Figure:
+def plot_links(panel: Panel, profiles: Profiles, styles: Styles, axes: Axes) -> None:
     """Plot the directed links used in each step, for the runs of `Panel.profiled`.
 
     On networks of different size they are shares of all directed links of each network.
@@ -202,6 +200,7 @@ def plot_links(panel: Panel, profiles: Profiles, styles: Styles) -> Figure:
         panel: the panel.
         profiles: for the number of each run the links used in steps 1, 2, ...
         styles: as in `plot_times`.
+        axes: empty axes.
     """
     shown = [
         (curve, run, profiles[run.id]) for curve, run in panel.profiled() if profiles.get(run.id)
@@ -209,31 +208,20 @@ def plot_links(panel: Panel, profiles: Profiles, styles: Styles) -> Figure:
     sizes = {curve.links for curve, _, _ in shown}
     is_same = len(sizes) == 1
     most = max(sizes) if is_same else 100
-    with _settings():
-        figure, axes = _empty_plot()
-        label = f"all {most:,} directed links" if is_same else "all directed links of each network"
-        axes.axhline(most, color=FAINT, linestyle=(0, (4, 3)), linewidth=1.2, label=label)
-        for curve, run, used in shown:
-            style = {name: styles[curve.label][name] for name in ("color", "linestyle")}
-            edges = [step + 0.5 for step in range(len(used) + 1)]
-            heights = [links * most / curve.links for links in used]
-            name = _profile_label(curve, run)
-            axes.stairs(heights, edges, baseline=None, label=name, linewidth=1.6, **style)
-        axes.set_ylim(0, most * 1.06)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_xlabel("step")
-        axes.set_ylabel("directed links busy" + ("" if is_same else ", % of the network's"))
-        _add_legend(figure, axes)
-        return figure
-
-
-def _save(figure: Figure, out: Path) -> bytes:
-    suffix = out.suffix.lower().removeprefix(".")
-    content = BytesIO()
-    with _settings():
-        figure.savefig(content, format=suffix, metadata=_FORMATS[suffix])
-    return content.getvalue()
+    label = f"all {most:,} directed links" if is_same else "all directed links of each network"
+    axes.axhline(most, color=FAINT, linestyle=(0, (4, 3)), linewidth=1.1, label=label)
+    for curve, run, used in shown:
+        style = {name: styles[curve.label][name] for name in ("color", "linestyle")}
+        edges = [step + 0.5 for step in range(len(used) + 1)]
+        heights = [links * most / curve.links for links in used]
+        name = _profile_label(curve, run)
+        axes.stairs(heights, edges, baseline=None, label=name, linewidth=1.3, **style)
+    axes.set_ylim(0, most * 1.06)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_title(_title(panel))
+    axes.set_xlabel("step")
+    axes.set_ylabel("directed links busy" + ("" if is_same else ", % of the network's"))
 
 
 @contextmanager
@@ -245,12 +233,11 @@ def _settings() -> Iterator[None]:
         yield
 
 
-def _empty_plot() -> tuple[Figure, Axes]:
-    figure = Figure()
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    axes.grid(visible=True)
-    return figure, axes
+def _title(panel: Panel) -> str:
+    """Return topology, ports and execution model, and the machine, on two lines."""
+    question, _, machine = panel.name.partition(", t_s = ")
+    start_up, _, byte = machine.partition(", t_c = ")
+    return f"{question}\n$T_s$ = {start_up}, $T_c$ = {byte}"
 
 
 def _format_powers(axis: Axis, ends: tuple[float, float]) -> None:
@@ -268,28 +255,36 @@ def _power(value: float) -> str:
     return f"10{str(round(log10(value))).translate(_SUPERSCRIPTS)}"
 
 
-def _add_legend(figure: Figure, axes: Axes) -> None:
-    """Add a legend below the axes in as many columns as fit, and set the height of the figure.
+def compose(plots: Sequence[Callable[[Axes], None]]) -> Figure:
+    """Return plots one below the other, each with a legend in as many columns as fit below it.
 
     The layouts of matplotlib draw everything twice for this.
     """
-    handles, labels = axes.get_legend_handles_labels()
-    columns = max(1, int(_WIDTH / (_LEGEND_SAMPLE + _LEGEND_CHARACTER * max(map(len, labels)))))
-    below = _BOTTOM + _LEGEND_LINE * -(-len(labels) // columns)
-    height = _TOP + _HEIGHT + below
-    figure.set_size_inches(_WIDTH, height)
-    axes.set_position(
-        (_LEFT / _WIDTH, below / height, 1 - (_LEFT + _RIGHT) / _WIDTH, _HEIGHT / height)
-    )
-    figure.legend(
-        handles,
-        labels,
-        loc="lower left",
-        ncols=columns,
-        fontsize=9.5,
-        handlelength=3.2,
-        borderaxespad=0.1,
-    )
+    figure = Figure()
+    FigureCanvasAgg(figure)
+    panels: list[tuple[Axes, list[Any], list[Any], int, float]] = []
+    with _settings():
+        for plot in plots:
+            axes = figure.add_subplot(label=str(len(panels)))
+            axes.grid(visible=True)
+            plot(axes)
+            handles, labels = axes.get_legend_handles_labels()
+            character = _LEGEND_CHARACTER * max(map(len, labels))
+            columns = max(1, int(_WIDTH / (_LEGEND_SAMPLE + character)))
+            below = _BOTTOM + _LEGEND_LINE * -(-len(labels) // columns)
+            panels.append((axes, handles, labels, columns, below))
+        total = sum(_TOP + _HEIGHT + below for *_, below in panels)
+        figure.set_size_inches(_WIDTH, total)
+        bottom = total
+        for axes, handles, labels, columns, below in panels:
+            bottom -= _TOP + _HEIGHT + below
+            width = 1 - (_LEFT + _RIGHT) / _WIDTH
+            axes.set_position((_LEFT / _WIDTH, (bottom + below) / total, width, _HEIGHT / total))
+            figure.legend(
+                handles, labels, loc="lower left", bbox_to_anchor=(0, bottom / total),
+                ncols=columns, fontsize=7, handlelength=3.2, borderaxespad=0.1,
+            )  # fmt: skip
+    return figure
 
 
 def _mark_crossovers(axes: Axes, crossings: Sequence[Crossing]) -> None:

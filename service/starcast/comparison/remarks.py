@@ -2,6 +2,7 @@
 
 from starcast.comparison.compare import Comparison
 from starcast.comparison.crossovers import all_crossovers, best_crossovers
+from starcast.comparison.matching import MESSAGE_UNITS
 
 #: The most crossovers that are told; a listing has all.
 _MOST_CROSSOVERS = 12
@@ -10,7 +11,8 @@ _MOST_CROSSOVERS = 12
 def explain(comparison: Comparison, *, everything: bool = False) -> list[str]:
     """Return what is compared, what all rows share, and what is not shown or not comparable."""
     baseline, *others = (side.name for side in comparison.sides)
-    lines = [f"{', '.join(others)} against {baseline}; gap = time / lower bound"]
+    head = f"{', '.join(others)} against {baseline}"
+    lines = [f"{head}; gap = time / lower bound; {matched_by(comparison)}"]
     if shared := _shared(comparison, everything=everything):
         lines.append(f"in all rows: {shared}")
     if comparison.across:
@@ -34,6 +36,13 @@ def explain(comparison: Comparison, *, everything: bool = False) -> list[str]:
     if len(sources) > 1:
         lines.append(f"the runs come from different code: {'; '.join(sources)}")
     return lines
+
+
+def matched_by(comparison: Comparison) -> str:
+    """Return by which numbers the runs of a row are matched."""
+    if comparison.by == MESSAGE_UNITS:
+        return "rows matched by message_units, the pieces of a message"
+    return "rows matched by segments"
 
 
 def tell_crossovers(comparison: Comparison) -> list[str]:
@@ -80,6 +89,7 @@ def caption(comparison: Comparison, shown: Comparison, *, everything: bool = Fal
     parts = [
         f"{', '.join(others)} against {baseline}",
         "gap = time / lower bound",
+        matched_by(comparison),
         _shared(comparison, everything=everything),
         *legend(comparison, shown),
     ]

@@ -12,7 +12,8 @@ from starcast.axes.values import read_count, read_number
 from starcast.comparison.matching import Side, as_text, value
 from starcast.database import models, repository
 from starcast.errors import InputError, NotFoundError
-from starcast.experiments.design import describe_missing, sort_runs, stored_design
+from starcast.experiments.design import commands as design_commands
+from starcast.experiments.design import describe_missing, sort_runs
 from starcast.experiments.grid import Point
 from starcast.topologies import as_topology
 
@@ -49,9 +50,9 @@ def experiment_side(session: Session, name: str) -> Side:
     if not experiment.grid:
         commands = tuple(f"{Point.of(run).command()} --experiment {name}" for run in runs)
         return Side(name, runs, commands, repeat=repeat)
-    design = stored_design(experiment)
-    incomplete = describe_missing(experiment, runs)
-    return Side(name, runs, design.commands(name), design.title, repeat, incomplete)
+    commands = design_commands(experiment.grid, name)
+    title = experiment.grid.get("title", "")
+    return Side(name, runs, commands, title, repeat, describe_missing(experiment, runs))
 
 
 def letter(place: int) -> str:

@@ -1,6 +1,7 @@
 """Comparisons of stored experiments and runs by name, and the stored steps of their runs."""
 
 from collections.abc import Iterable
+from typing import Literal
 
 from sqlalchemy.orm import Session
 
@@ -20,6 +21,7 @@ def compare_stored(
     across: Iterable[str] = (),
     conditions: Iterable[str] = (),
     baseline: str | None = None,
+    by: Literal["message_units", "segments"] = "message_units",
     sort: str | None = None,
 ) -> Comparison:
     """Load experiments by name, or runs by number, and compare them.
@@ -31,6 +33,7 @@ def compare_stored(
         across: axes in which compared runs may differ, such as ``topology``.
         conditions: conditions on the runs, such as ``topology=S5``.
         baseline: the side that the others are compared with; by default the first.
+        by: match runs by the pieces of a message, or by segments per tree.
         sort: the column to sort by; ``-COLUMN`` descends.
 
     Raises:
@@ -42,7 +45,7 @@ def compare_stored(
     sides = [load_side(session, name) for name in names]
     for sentence in dict.fromkeys(side.incomplete for side in sides if side.incomplete):
         reporter.say(sentence)
-    comparison = compare(select_runs(sides, selection), baseline, axes)
+    comparison = compare(select_runs(sides, selection), baseline, axes, by)
     return comparison if sort is None else comparison.sorted_by(sort)
 
 

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from starcast.costs.counts import ceil_log2
+from starcast.costs.counts import ceil_log2, phases
 from starcast.costs.machine import Form, stepwise_form
 from starcast.records import shipped_record
 from starcast.support.integers import ceil_div
@@ -32,6 +32,12 @@ def substar_doubling(topology: Topology, _ports: str) -> Form:
             for own in range(1, doubling + 1)
         )
     return stepwise_form(steps, 1, topology.nodes - 1, SOURCE)
+
+
+def symbol_doubling(topology: Topology, _ports: str) -> Form:
+    """Return the sum of 1 + ceil(log2(i-1)) rounds, i = 2..n, N-1 transmissions."""
+    n = topology.n
+    return stepwise_form(n - 1 + phases(n - 1), 1, topology.nodes - 1, "starcast")
 
 
 def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) -> Form:

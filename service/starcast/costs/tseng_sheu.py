@@ -104,8 +104,9 @@ def day_tripathi(topology: Topology, segments: int) -> Form:
 def sheu_1995(topology: Topology, segments: int) -> Form:
     """Return (S + (p-1)k)(T_s + m/p T_c), k = ceil(log2 n): Sheu et al. [17] (section 6.1).
 
-    They pipeline the algorithm of [2], which takes S steps, the sum of ceil(log2 i), i = 2..n.
-    The paper rounds S to n log2 n and k to log2 n, which are not whole numbers of steps.
+    Their algorithm takes S steps, the sum of ceil(log2 i), i = 2..n, as those of [2] and [12] do.
+    No node receives twice, so that it can be pipelined, which these cannot. The paper rounds S to
+    n log2 n and k to log2 n, which are not whole numbers of steps.
     """
     steps = phases(topology.n) + (segments - 1) * ceil_log2(topology.n)
     return stepwise_form(steps, Fraction(1, segments), None, f"{PAPER}, Table 1 [17]")

@@ -56,6 +56,7 @@ PROCEDURES = (
     "dbms.components",
 )
 
+# Neo4j uses internals of Java, which refuses or warns unless they are opened.
 JAVA_OPTIONS = (
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "--enable-native-access=ALL-UNNAMED",
@@ -97,7 +98,8 @@ internal.dbms.tx_log.fail_on_corrupted_log_files=false
 WITHOUT_HTTP = """\
 server.http.enabled=false
 """
-#: Neo4j Browser without the HTTP API. The policy keeps its page from connecting to other hosts.
+#: Neo4j Browser without the HTTP API. The policy keeps its page from connecting to other hosts, and
+#: the command from showing all relationships between the nodes of a result.
 WITH_BROWSER = """\
 server.http.enabled=true
 server.http.listen_address={address}:{http_port}
@@ -111,6 +113,7 @@ base-uri 'none'; object-src 'none'; frame-ancestors 'none'; \
 connect-src 'self' ws://{address}:{port} http://{address}:{port}
 client.allow_telemetry=false
 browser.remote_content_hostname_whitelist=
+browser.post_connect_cmd=config {{autoComplete: false}}
 """
 
 
@@ -225,6 +228,7 @@ class Neo4j(Server):
         _write(self.home.neo4j / "conf" / "neo4j.conf", self._configuration_text(settings, port))
         command = [
             self.java(),
+            # The heap starts small and grows only if it is needed.
             f"-Xms{min(settings.neo4j_heap, '256m', key=_bytes)}",
             f"-Xmx{settings.neo4j_heap}",
             *self.options,
@@ -237,6 +241,7 @@ class Neo4j(Server):
             self.main,
             f"--home-dir={home}",
             f"--config-dir={home}/conf",
+            # The server logs to its output, which `start_detached` appends to the log file.
             "--console-mode",
         ]
         return processes.start_detached(command, self.home.neo4j, self.logs[0], self._account)
@@ -295,6 +300,7 @@ class Neo4j(Server):
             f"bolt://{LOOPBACK}:{port}",
             auth=(self.user, password),
             connection_timeout=5,
+            # `is_ready` is called until the server answers, so a single attempt is enough.
             max_transaction_retry_time=0,
         )
 

@@ -6,7 +6,7 @@ Designs are read from TOML files, stored as JSON, and shipped as examples.
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -15,14 +15,14 @@ from typing import Any, Self
 from starcast.axes.parameters import AXES
 from starcast.database import models
 from starcast.errors import InputError, LimitError, StarcastError
-from starcast.experiments.grid import MOST_POINTS, Grid, Point, group_by_structure
+from starcast.experiments.grid import MOST_POINTS, Grid, Point, grid_command, group_by_structure
 from starcast.support.limited import read_text
 from starcast.support.resources import folder
 from starcast.support.text import did_you_mean, pluralize
 
 _TEXTS = ("title", "description")
 _GRID = "grid"
-#: Points of all grids together.
+#: Maximum number of points of all grids together.
 _MOST_POINTS = 2 * MOST_POINTS
 _NAME = re.compile(r"(?!\d+$)[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -76,25 +76,26 @@ class Design:
             )
         return cls(tuple(_read_grids(axes[_GRID], options or {})), **texts)
 
-    def commands(self, name: str) -> tuple[str, ...]:
-        """Return the command lines that run the design as an experiment with this name."""
-        if len(self.grids) == 1:
-            return (self.grids[0].command(name),)
-        return (
-            f"starcast experiment grid {name} > {name}.toml",
-            f"starcast experiment run {name} --grid {name}.toml",
-        )
 
-    def toml(self) -> str:
-        """Return the text of a TOML file with this design."""
-        lines = [f"{key} = {_quote(value)}" for key in _TEXTS if (value := getattr(self, key))]
-        for grid in self.grids:
-            lines += ["", "[[grid]]"] if len(self.grids) > 1 else []
-            lines += [
-                f"{axis} = [{', '.join(map(_quote, values))}]"
-                for axis, values in grid.as_json().items()
-            ]
-        return "\n".join(lines).strip() + "\n"
+def commands(stored: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Return the command lines that run a stored design as an experiment with this name."""
+    if _GRID not in stored:
+        return (grid_command(stored, name),)
+    return (
+        f"starcast experiment grid {name} > {name}.toml",
+        f"starcast experiment run {name} --grid {name}.toml",
+    )
+
+
+def as_toml(stored: Mapping[str, Any]) -> str:
+    """Return the text of a TOML file with a stored design."""
+    lines = [f"{key} = {_quote(value)}" for key in _TEXTS if (value := stored.get(key))]
+    for grid in stored.get(_GRID, [stored]):
+        lines += ["", "[[grid]]"] if _GRID in stored else []
+        lines += [
+            f"{axis} = [{', '.join(map(_quote, grid[axis]))}]" for axis in AXES if axis in grid
+        ]
+    return "\n".join(lines).strip() + "\n"
 
 
 def check_name(name: str) -> str:
@@ -125,6 +126,7 @@ def read_design(name: str | None, options: Mapping[str, Any] | None = None) -> D
     if name is None:
         return Design.from_json({}, options)
     shipped = examples()
+    # A file of this name in the working directory goes before the example.
     is_example = name in shipped and not Path(name).exists()
     parsed = _parse(name, shipped[name] if is_example else Path(name))
     try:
@@ -139,17 +141,23 @@ def stored_design(experiment: models.Experiment) -> Design:
     Raises:
         InputError: another version of starcast stored a design that is not valid in this one.
     """
+    # As text, which the cache can take as a key; a dictionary is not hashable.
     return _read_stored(json.dumps(experiment.grid))
 
 
 def sort_runs(experiment: models.Experiment, runs: Sequence[models.Run]) -> list[models.Run]:
     """Return the runs of an experiment in the order of its points.
 
-    Several jobs store runs in any order.
+    Several jobs store runs in any order, which is kept if the plug-in of an algorithm is not
+    loaded.
     """
     if not experiment.grid:
         return list(runs)
-    places = {point: place for place, point in enumerate(stored_design(experiment).points())}
+    try:
+        points = stored_design(experiment).points()
+    except StarcastError:
+        return list(runs)
+    places = {point: place for place, point in enumerate(points)}
     return sorted(runs, key=lambda run: places.get(Point.of(run), len(places)))
 
 
@@ -165,21 +173,12 @@ def stored_axes(stored: Mapping[str, Any]) -> dict[str, list[str]]:
     return {axis: list(values) for axis, values in axes.items()}
 
 
-def missing_points(experiment: models.Experiment, runs: Iterable[models.Run]) -> list[Point]:
-    """Return the points of an experiment without a run, in order; none for single runs."""
-    if not experiment.grid:
-        return []
-    stored = {Point.of(run) for run in runs}
-    return [point for point in stored_design(experiment).points() if point not in stored]
-
-
 def describe_missing(experiment: models.Experiment, runs: Sequence[models.Run]) -> str | None:
     """Return a sentence with the number of missing runs; None if the experiment is complete."""
-    missing = len(missing_points(experiment, runs))
-    if not missing:
+    total = experiment.points or 0
+    if total <= len(runs):
         return None
-    count = pluralize(missing, "run is", "runs are")
-    total = missing + len(runs)
+    count = pluralize(total - len(runs), "run is", "runs are")
     return f"the experiment '{experiment.name}' is incomplete: {count} missing of {total:,}"
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import Engine, select, tuple_
-from sqlalchemy.exc import DataError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
 
 from starcast.database import models, repository
@@ -103,7 +103,7 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
         experiments = [replace(experiments[0], name=check_name(name))]
     try:
         return _import(engine, experiments)
-    except DataError as error:  # such as a NUL character in a text
+    except (DataError, IntegrityError) as error:  # such as a NUL character in a text
         raise invalid(file, f"PostgreSQL refuses a value: {_first_line(error)}") from None
 
 
@@ -124,14 +124,14 @@ def import_experiment(engine: Engine, experiment: IncomingExperiment) -> Importe
     """
     try:
         return _import(engine, [experiment])[0]
-    except DataError as error:
+    except (DataError, IntegrityError) as error:
         raise InputError(
             f"PostgreSQL refuses a value of '{experiment.name}': {_first_line(error)}",
             hint="run the shards again; nothing was stored",
         ) from None
 
 
-def _first_line(error: DataError) -> str:
+def _first_line(error: DBAPIError) -> str:
     return str(error.orig).partition("\n")[0]
 
 
@@ -222,7 +222,8 @@ def _store(opened: Session, experiment: IncomingExperiment) -> Imported:
         )
         stored.created_at = experiment.created_at
     else:
-        check_design(stored, Design.from_json(experiment.grid) if experiment.grid else None)
+        if stored.grid != experiment.grid:
+            check_design(stored, Design.from_json(experiment.grid) if experiment.grid else None)
         known = {Point.of(run) for run in repository.load_runs(opened, stored.id)}
     created = 0
     for each in experiment.runs:

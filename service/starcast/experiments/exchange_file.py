@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Self, overload
 
 import pydantic
 
+from starcast.catalogue.origin import find_changed
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.experiments.design import Design, check_name
 from starcast.experiments.figures import check_figures
@@ -92,13 +93,24 @@ class IncomingExperiment:
             seen.add(point)
             if allowed is not None and point not in allowed:
                 raise InputError(f"its grid has no point with the command '{point.command()}'")
+            self._check_source(run)
             check_figures(point, run)
         if not seen:
             raise InputError("it has no runs")
+        if self.points is not None and len(seen) > self.points:
+            raise InputError(f"it has {len(seen)} runs of {self.points} points")
         return self
 
+    def _check_source(self, run: RunRecord) -> None:
+        """Check that no loaded plug-in has another source than the one that made a run."""
+        if changed := find_changed(run.provenance.get("plugins", {})):
+            raise RejectedError(
+                f"a run was made by another version of the plug-in of '{changed[0]}'"
+            )
+
     def _design_points(self) -> set[Point] | None:
-        if not self.grid:
+        """Return the points of the grid; None without a grid, or without a plug-in for it."""
+        if not self.grid or any(run.needs_plugin for run in self.runs):
             return None
         points = set(Design.from_json(self.grid).points())
         if self.points not in {None, len(points)}:
@@ -205,6 +217,8 @@ def _read_experiments(file: Path, cursor: JsonCursor) -> list[IncomingExperiment
             raise ValueError(f"{key}: it is given twice")
         if key != "experiments":
             fields[key] = _few_fields(fields, cursor.value())
+            if key == "format" and fields[key] != FORMAT:
+                raise ValueError(f"its format is {fields[key]!r}; this version reads '{FORMAT}'")
             continue
         fields[key] = None
         for _ in cursor.items():

@@ -99,6 +99,7 @@ def execute_unchecked(point: Point) -> Execution:
                 ports=point.ports,
                 **point.arguments,
             )
+        # A schedule may have no units, and below the message is divided by their number.
         execution.message_units = max(1, schedule.message_units)
         with _measure(execution.timings, "verify"):
             if schedule.forest is not None:
@@ -110,6 +111,7 @@ def execute_unchecked(point: Point) -> Execution:
             execution.simulation, execution.critical_work = costs.execute_in_model(
                 schedule, unit, machine, point.execution, faults
             )
+    # Only the refusal of a schedule is a result; any other error ends the experiment.
     except RejectedError as error:
         execution.error = error.message
     else:
@@ -194,6 +196,8 @@ def execute_all(
         yield ((point, execute(point)) for point in points)
         return
     perform = execute_unchecked
+    # A process of this machine has to load the plug-ins. The tasks of a cluster carry their
+    # sources.
     if not getattr(executor, "is_remote", False):
         perform = partial(_execute_in_worker, plugins.loadable())
     work = parallel.Workload(perform, required_memory, _free_memory, check_memory, Point.command)
@@ -211,6 +215,7 @@ def price_run(point: Point, execution: Execution) -> models.Run:
         figures = [] if simulation is None else _price(point, simulation, execution)
     return models.Run(
         **{axis: getattr(point, axis) for axis in AXES} | {"faults": list(point.faults)},
+        message_units=execution.message_units,
         missing=simulation.missing if simulation else 0,
         status="failed" if execution.error else "complete",
         error=execution.error,
@@ -260,6 +265,8 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> list[m
     machine = costs.Machine(point.t_s, point.t_c)
     simulated = costs.price_simulation(simulation, unit, machine, execution.critical_work)
     known = formula_costs(point)
+    # The first key only reserves the place: closed form, execution, lower bound, as listings show
+    # them.
     priced = {"closed form": known.get("closed form"), "simulated": simulated, **known}
     return [_cost_row(kind, cost) for kind, cost in priced.items() if cost is not None]
 
@@ -269,31 +276,37 @@ def formula_costs(point: Point) -> dict[str, costs.Cost]:
 
     They are the closed form, if the algorithm has one, and the lower bound.
     """
-    topology = as_topology(point.topology)
-    machine = costs.Machine(point.t_s, point.t_c)
-    size = point.message_bytes
-    takes_messages = point.catalogue_entry.split_argument == "messages"
-    bound = costs.lower_bound(
-        topology,
-        point.collective,
-        point.ports,
-        size,
-        machine,
-        messages=point.messages if takes_messages else None,
-        copies=point.copies,
-    )
     known = {}
     if (point.collective, point.algorithm) in costs.FORMS:
         known["closed form"] = costs.closed_form(
-            topology,
+            as_topology(point.topology),
             point.collective,
             point.algorithm,
             point.ports,
-            size,
-            machine,
+            point.message_bytes,
+            costs.Machine(point.t_s, point.t_c),
             **point.arguments,
         )
-    return {**known, "lower bound": bound}
+    takes_messages = point.catalogue_entry.split_argument == "messages"
+    return {**known, "lower bound": bound_cost(point, takes_messages=takes_messages)}
+
+
+def bound_cost(point: Point, *, takes_messages: bool) -> costs.Cost:
+    """Return the lower bound of a point; of its steps too if its algorithm takes messages."""
+    topology = as_topology(point.topology)
+    messages = point.messages if takes_messages else None
+    form = costs.FORMS.get((point.collective, point.algorithm))
+    if messages is not None and form is not None:
+        messages = form.split(topology, messages)
+    return costs.lower_bound(
+        topology,
+        point.collective,
+        point.ports,
+        point.message_bytes,
+        costs.Machine(point.t_s, point.t_c),
+        messages=messages,
+        copies=point.copies,
+    )
 
 
 def _cost_row(kind: str, cost: costs.Cost) -> models.Cost:

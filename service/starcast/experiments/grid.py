@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         def __getattr__(self, axis: str) -> tuple[Any, ...]: ...
 
 else:
+    # The fields follow from the declared axes, so a static class cannot list them.
     _OPTIONAL = [
         (name, tuple, field(default=axis.grid_default))
         for name, axis in AXES.items()
@@ -79,7 +80,9 @@ class Grid(_Axes):
             if not values and (declared.is_required or declared.grid_default):
                 raise _missing(axis)
             order: Callable[[Any], Any] = _topology_order if axis == "topology" else _value_order
+            # The class is frozen: attributes are only set here, while the object is made.
             object.__setattr__(self, axis, tuple(sorted(set(values), key=order)))
+        # Counted before any point is made: a few long axes would take all memory.
         most = prod(max(len(getattr(self, axis)), 1) for axis in AXES)
         if most > MOST_POINTS:
             raise LimitError(
@@ -124,21 +127,6 @@ class Grid(_Axes):
         if missing is not None:
             raise _missing(missing)
         return cls(**axes)
-
-    def command(self, name: str) -> str:
-        """Return the command line that runs the grid as an experiment with this name."""
-        axes = [
-            axis
-            for axis, declared in AXES.items()
-            if not declared.has_usual or getattr(self, axis) != declared.grid_default
-        ]
-        axes.sort(key=lambda axis: axis != "collective")
-        options = [
-            f"{AXES[axis].option} {shlex.quote(str(value))}"
-            for axis in axes
-            for value in getattr(self, axis)
-        ]
-        return f"starcast experiment run {name} {' '.join(options)}"
 
     @cached_property
     def _groups(self) -> list[list[Point]]:
@@ -186,6 +174,7 @@ class Grid(_Axes):
                 values = tuple(
                     (resolve_faults(topology, text, seed), seed)
                     for text in values
+                    # Named faults are the same with every seed.
                     for seed in (self.seed if drawn_faults(text) else (0,))
                 )
             elif axis == "segments":
@@ -213,6 +202,7 @@ class Grid(_Axes):
         for pair in product(self.collective, self.algorithm):
             algorithm, fixed = _find_algorithm(*pair)
             names |= _argument_names(algorithm) - fixed.keys()
+        # Without an axis for messages, that of segments stands for it (`_shares`).
         if not self.messages and "messages" in names:
             names.add("segments")
         for axis in ARGUMENT_AXES:
@@ -220,6 +210,21 @@ class Grid(_Axes):
                 *others, last = self.algorithm
                 none = f"neither {', '.join(others)} nor {last} takes" if others else ""
                 raise InputError(f"{none or f'{last} takes no'} {axis}", hint=f"omit {axis}")
+
+
+def grid_command(stored: Mapping[str, Any], name: str) -> str:
+    """Return the command line that runs a stored grid as an experiment with this name."""
+    axes = [
+        axis
+        for axis, declared in AXES.items()
+        if axis in stored
+        and not (declared.has_usual and stored[axis] == list(map(_as_json, declared.grid_default)))
+    ]
+    axes.sort(key=lambda axis: axis != "collective")
+    options = [
+        f"{AXES[axis].option} {shlex.quote(str(value))}" for axis in axes for value in stored[axis]
+    ]
+    return f"starcast experiment run {name} {' '.join(options)}"
 
 
 def group_by_structure(points: Iterable[Point]) -> list[list[Point]]:

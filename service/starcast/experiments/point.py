@@ -38,6 +38,8 @@ class Point(Parameters):
             )
         check_execution(self.execution)
         self._check_numbers()
+        # Different spellings of one point have to be equal, or a run would be executed and stored
+        # twice: arguments with their defaults, the order of faults, a seed without faults.
         object.__setattr__(self, "algorithm", self._normalize_algorithm(topology))
         object.__setattr__(self, "base", self._resolve_arguments().get("base"))
         object.__setattr__(self, "faults", canonical_faults(topology, self.faults))
@@ -71,7 +73,7 @@ class Point(Parameters):
         axis = next((each for each in own if each in ARGUMENT_AXES), None)
         if axis is not None:
             raise InputError(
-                f"'{self.algorithm}' has the argument '{axis}' of its run in parentheses",
+                f"'{self.algorithm}' has '{axis}' in parentheses, which is given separately",
                 hint=f"give --{axis}",
             )
         if not own:
@@ -105,8 +107,15 @@ class Point(Parameters):
 
     @classmethod
     def of(cls, run: object) -> Self:
-        """Return the point of a stored run, or of a run that was read from a file."""
-        return cls(**{axis: getattr(run, axis) for axis in POINT_AXES})
+        """Return the point of a run, which was checked when it was executed.
+
+        So what is stored is read without the plug-in that defines its algorithm.
+        """
+        point = object.__new__(cls)
+        for axis in AXES:
+            value = getattr(run, axis)
+            object.__setattr__(point, axis, tuple(value) if axis == "faults" else value)
+        return point
 
     @property
     def catalogue_entry(self) -> Algorithm:
@@ -133,12 +142,12 @@ class Point(Parameters):
         )
 
     def command(self) -> str:
-        """Return the command line that runs this point; it names the faults, so it has no seed."""
-        split = self.catalogue_entry.split_argument
+        """Return the command line that runs this point; it names the faults instead of a seed."""
+        split = "messages" if self.messages > 1 else "segments"
         values = {name: getattr(self, name) for name in POINT_AXES if name != "seed"}
         words = [str(values.pop(name)) for name in ("topology", "collective", "algorithm")]
         for name, value in values.items():
-            if AXES[name].is_usual(value) or (name == "segments" and split is None):
+            if AXES[name].is_usual(value) or (name == "segments" and value == 1):
                 continue
             words.append(f"--{split}" if name == "segments" else AXES[name].option)
             words.append(" ".join(value) if isinstance(value, tuple) else str(value))

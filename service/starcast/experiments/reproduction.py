@@ -8,6 +8,7 @@ from fractions import Fraction
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
+from starcast.catalogue.origin import require_plugins
 from starcast.database import models, repository
 from starcast.database.sessions import session
 from starcast.experiments.design import describe_missing
@@ -61,14 +62,16 @@ def reproduce(
         engine: a database with a checked schema.
         name: the name of an experiment, or the number of a run.
         reporter: receives the progress, and how many runs of the experiment are missing.
-        jobs: as in `starcast.experiments.running.run_experiment`.
-        executor: as there.
+        jobs: the number of processes; by default one per core, or only this process if the work is
+            small.
+        executor: executes the points instead of processes on this machine.
 
     Returns:
         The repetitions in the order in which the runs were stored.
 
     Raises:
         NotFoundError: no such experiment or run is stored.
+        PluginMissingError: the plug-in that defines a run's algorithm is not loaded.
         LimitError: a point does not fit into memory.
     """
     with session(engine) as opened:
@@ -80,6 +83,8 @@ def reproduce(
             missing = describe_missing(experiment, runs)
             if missing:
                 reporter.say(missing)
+    for run in runs:
+        require_plugins(f"run {run.id}", (run.provenance or {}).get("plugins", {}))
     repetitions = []
     with reporter.task(f"repeating {name}", len(runs), "runs") as task:
         for repetition in _repeat(engine, runs, jobs, executor):
@@ -92,6 +97,7 @@ def _repeat(
     engine: Engine, runs: Sequence[models.Run], jobs: int | None, executor: Executor | None
 ) -> Iterator[Repetition]:
     stored = {Point.of(run): run for run in runs}
+    # Points of the same structure share an execution.
     groups = {group[0]: group for group in group_by_structure(stored)}
     first_points = list(groups)
     count = count_processes(first_points, jobs)

@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import pydantic
 
 from starcast.axes.parameters import AXES, POINT_AXES, Axis
+from starcast.catalogue.origin import find_missing
+from starcast.collectives.algorithm import REGISTRIES
 from starcast.database import models
 from starcast.errors import InputError
 from starcast.experiments.point import Point
 from starcast.experiments.reproduction import Steps
+from starcast.support.spec_syntax import parse_spec
+from starcast.topologies import count_nodes
+from starcast.trees.construction import CONSTRUCTIONS
 
-#: Keys of a part of a run; every unknown key would become an error with its own text.
+#: Maximum number of keys of a part of a run: pydantic describes every unknown key in an error.
 MOST_KEYS = 64
 _BIGINT = 2**63 - 1
 _RATIONAL = re.compile(r"\d{1,200}(/[1-9]\d{0,200})?", re.ASCII)
@@ -32,13 +37,18 @@ def _check_keys(value: object) -> object:
     return value
 
 
+def _check_plugins(provenance: dict[str, Any]) -> dict[str, Any]:
+    _PLUGINS.validate_python(provenance.get("plugins", {}))
+    return provenance
+
+
 _Count = Annotated[int, pydantic.Field(ge=0, le=_BIGINT)]
 _Rational = Annotated[
     Fraction,
     pydantic.PlainValidator(_read_rational),
     pydantic.PlainSerializer(str),
 ]
-#: A moment that every time zone can show.
+#: A time within the range that datetime can convert to every time zone.
 Moment = Annotated[
     pydantic.AwareDatetime,
     pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
@@ -53,6 +63,14 @@ class StrictRecord(pydantic.BaseModel):
     _few_keys = pydantic.model_validator(mode="before")(_check_keys)
 
 
+class _Plugin(StrictRecord):
+    """The plug-in by which a run was executed."""
+
+    module: str
+    version: str
+    sha256: Annotated[str, pydantic.Field(pattern=r"^([0-9a-f]{64})?$")]
+
+
 class CostRecord(StrictRecord):
     """One of the three costs of a run."""
 
@@ -65,11 +83,17 @@ class CostRecord(StrictRecord):
     source: str
 
 
+_PLUGINS = pydantic.TypeAdapter(
+    Annotated[dict[str, _Plugin], pydantic.BeforeValidator(_check_keys)]
+)
+
+
 def _axis_field(axis: Axis) -> tuple[Any, Any]:
     """Return the type and the default of an axis; files older than it have its usual value."""
     kinds: dict[Any, Any] = {
         Fraction: _Rational,
         int: Annotated[int, pydantic.Field(ge=axis.least, le=2 ** (axis.bits - 1) - 1)],
+        # Without FailFast, a long list of wrong elements gives an error for each of them.
         Sequence[str]: Annotated[list[str], pydantic.FailFast()],
     }
     kind = Literal[axis.words] if axis.words else kinds.get(axis.type, axis.type)
@@ -79,6 +103,7 @@ def _axis_field(axis: Axis) -> tuple[Any, Any]:
 if TYPE_CHECKING:
     _Axes = StrictRecord
 else:
+    # The fields follow from the declared axes, so a static class cannot list them.
     _Axes = pydantic.create_model(
         "_Axes",
         __base__=StrictRecord,
@@ -89,11 +114,12 @@ else:
 class RunRecord(_Axes):
     """A run with its costs and its profile."""
 
+    message_units: Annotated[int, pydantic.Field(ge=1, le=_BIGINT)] | None = None
     missing: _Count
     status: Literal["complete", "failed"]
     error: str | None
     timings: Annotated[dict[str, float], pydantic.BeforeValidator(_check_keys)]
-    provenance: dict[str, Any]
+    provenance: Annotated[dict[str, Any], pydantic.AfterValidator(_check_plugins)]
     started_at: Moment
     finished_at: Moment
     costs: Annotated[list[CostRecord], pydantic.FailFast()]
@@ -108,17 +134,36 @@ class RunRecord(_Axes):
 
     @property
     def point(self) -> Point:
-        """The point of the run.
+        """The point of the run; not checked if it `needs_plugin`.
 
         Raises:
             StarcastError: a name or a number is not valid.
         """
-        point = Point.of(self)
+        if self.needs_plugin:
+            return Point.of(self)
+        point = Point(**{axis: getattr(self, axis) for axis in POINT_AXES})
         for axis in AXES.keys() - set(POINT_AXES):
             value = getattr(self, axis)
             if value != getattr(point, axis):
-                raise InputError(f"a run of {point.algorithm} has {value} {axis}")
+                raise InputError(
+                    f"a run of {point.algorithm} has {axis} = {value}, which does not fit the rest"
+                )
         return point
+
+    @property
+    def needs_plugin(self) -> bool:
+        """Whether a name of its point is unknown here, and a plug-in that is not loaded made it.
+
+        Raises:
+            StarcastError: the algorithm is not a name with arguments.
+        """
+        point = Point.of(self)
+        is_known = (
+            count_nodes(point.topology) > 0
+            and parse_spec(point.algorithm, "algorithm")[0] in REGISTRIES[point.collective]
+            and (point.base is None or point.base in CONSTRUCTIONS)
+        )
+        return not is_known and bool(find_missing(self.provenance.get("plugins", {})))
 
     @property
     def steps(self) -> Steps:

@@ -4,7 +4,8 @@
 """
 
 from starcast.formats.goal_reader import schedule_from_goal
+from starcast.formats.msccl_reader import schedule_from_msccl
 from starcast.formats.reading import read_schedule
 from starcast.formats.writing import export, render
 
-__all__ = ["export", "read_schedule", "render", "schedule_from_goal"]
+__all__ = ["export", "read_schedule", "render", "schedule_from_goal", "schedule_from_msccl"]

@@ -5,7 +5,7 @@ begins. A packet is one send and one receive with a tag of its own. Its units, t
 comments, from which `schedule_from_goal` restores the schedule; simulators ignore them.
 
 Reference: T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim: simulating large-scale applications
-in the LogGOPS model", HPDC 2010.
+in the LogGOPS model", HPDC 2010; ``sim/LogGOPSim`` of spcl/atlahs.
 """
 
 from collections.abc import Iterator
@@ -14,37 +14,41 @@ from itertools import pairwise
 import numpy as np
 
 from starcast.errors import LimitError
-from starcast.simulator.dependencies import find_deliveries
+from starcast.simulator.dependencies import find_awaited
 from starcast.simulator.packets import PacketColumns, Packets, find_previous
 from starcast.simulator.simulation import Executed
+from starcast.support.vocabulary import GoalDialect
 
-#: LogGOPSim keeps the number of a network interface in one byte.
+#: LogGOPSim keeps the numbers of network interfaces and of CPUs in one byte each.
 MAX_INTERFACES = 256
 
 
-def write_goal(executed: Executed, unit_bytes: int) -> Iterator[str]:
+def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Iterator[str]:
     """Yield a GOAL file.
 
     A send requires the receives of its units and the packet before it on its link; in the one-port
     model, the packet before it of its node. All-port nodes have a network interface per port, so
-    that ports do not wait for each other. They have one CPU: LogGOPSim keeps a clock per CPU, and a
-    send would not wait for a receive on another CPU that it requires.
+    that ports do not wait for each other. LogGOPSim keeps a clock per CPU, and a send would not
+    wait for a receive on another CPU that it requires: nodes have one CPU. ATLAHS passes the end of
+    a receive to the operations that require it: nodes have a CPU per port and direction, so that
+    they do not wait for each other.
 
     Raises:
-        LimitError: a node has more ports than LogGOPSim has interfaces.
+        LimitError: a node has more ports than LogGOPSim has interfaces or CPUs.
     """
     schedule = executed.rows.schedule
     topology = schedule.topology
-    if schedule.ports == "all" and topology.degree > MAX_INTERFACES:
+    limit = MAX_INTERFACES // 2 if dialect == "atlahs" else MAX_INTERFACES
+    if schedule.ports == "all" and topology.degree > limit:
         raise LimitError(
-            f"nodes of {topology.spec} have {topology.degree} ports; GOAL has at most "
-            f"{MAX_INTERFACES} network interfaces",
+            f"nodes of {topology.spec} have {topology.degree} ports; a GOAL file for {dialect} has "
+            f"at most {limit}",
             hint="use a topology of a smaller degree, or --ports one",
         )
     packets = Packets(executed)
     columns = packets.columns()
     yield f"// starcast {schedule.id}\nnum_ranks {topology.nodes}\n"
-    operations = _Operations(executed, packets, unit_bytes)
+    operations = _Operations(executed, packets, unit_bytes, dialect)
     count = len(packets)
     # A step's receives follow its sends, which cannot need them. Packet i is sent by operation i
     # and received by operation count + i.
@@ -63,16 +67,24 @@ def write_goal(executed: Executed, unit_bytes: int) -> Iterator[str]:
 class _Operations:
     """The lines of each packet's send and receive."""
 
-    def __init__(self, executed: Executed, packets: Packets, unit_bytes: int) -> None:
+    def __init__(
+        self, executed: Executed, packets: Packets, unit_bytes: int, dialect: GoalDialect
+    ) -> None:
         topology = packets.links.topology
         self._one_port = packets.one_port
-        self._interfaces = {port: place for place, port in enumerate(topology.ports)}
+        self._has_cpus = dialect == "atlahs"
+        # In the one-port model all ports share one interface.
+        self._interfaces = {
+            port: 0 if packets.one_port else place for place, port in enumerate(topology.ports)
+        }
         self._reverse = topology.reverse_ports().tolist()
         self._unit_bytes = unit_bytes
         self._packets = PacketColumns(*(column.tolist() for column in packets.columns()))
         self._begins = [*packets.begins.tolist(), len(packets.unit)]
         self._units = packets.unit.tolist()
         self._trees = executed.rows.tree.tolist()
+        combine = executed.rows.combine
+        self._combine = None if combine is None else combine.tolist()
         self._arrivals, self._arrival_bounds = _list_arrivals(executed, packets)
         before = [find_previous(chain.number).tolist() for chain in packets.chains()]
         self._sent_before = before[0]  # on the link; one-port, by the sender
@@ -83,10 +95,13 @@ class _Operations:
         step = packets.step[packet]
         rows = range(self._begins[packet], self._begins[packet + 1])
         lines = [f"// unit {self._units[row]} tree {self._trees[row]} step {step}" for row in rows]
-        interface = self._interface(packets.port[packet])
+        if self._combine is not None:
+            adds = [int(self._combine[row]) for row in rows]
+            lines = [f"{line} combine {each}" for line, each in zip(lines, adds, strict=True)]
+        place = self._place(packets.port[packet], direction=0)
         lines.append(
             f"s{packet}: send {self._bytes(packet)}b to {packets.receiver[packet]} tag {packet}"
-            f"{interface}"
+            f"{place}"
         )
         first, end = self._arrival_bounds[packet : packet + 2]
         lines += [f"s{packet} requires r{needed}" for needed in self._arrivals[first:end]]
@@ -96,10 +111,10 @@ class _Operations:
 
     def receive(self, packet: int) -> str:
         packets = self._packets
-        interface = self._interface(self._reverse[packets.port[packet]])
+        place = self._place(self._reverse[packets.port[packet]], direction=1)
         line = (
             f"r{packet}: recv {self._bytes(packet)}b from {packets.sender[packet]} tag {packet}"
-            f"{interface}\n"
+            f"{place}\n"
         )
         if self._one_port and self._received_before[packet] >= 0:
             line += f"r{packet} requires r{self._received_before[packet]}\n"
@@ -108,17 +123,19 @@ class _Operations:
     def _bytes(self, packet: int) -> int:
         return int(self._packets.units[packet]) * self._unit_bytes
 
-    def _interface(self, port: int) -> str:
+    def _place(self, port: int, direction: int) -> str:
+        """Return the CPU and the interface of an operation; what is omitted is number 0."""
         number = self._interfaces[port]
+        if self._has_cpus:
+            number = 2 * number + direction
+            return f" cpu {number} nic {number}"
         return "" if self._one_port else f" nic {number}"
 
 
 def _list_arrivals(executed: Executed, packets: Packets) -> tuple[list[int], list[int]]:
     """Return the packets whose receives each send needs, as one list and its bounds."""
-    delivery = find_deliveries(executed.rows)
     packet_of = np.repeat(np.arange(len(packets)), packets.units)
-    needs = np.flatnonzero(delivery >= 0)
-    pairs = np.stack([packet_of[needs], packet_of[delivery[needs]]])
+    pairs = packet_of[find_awaited(packets, executed)]
     pairs = np.unique(pairs, axis=1)
     bounds = np.searchsorted(pairs[0], np.arange(len(packets) + 1))
     return pairs[1].tolist(), bounds.tolist()

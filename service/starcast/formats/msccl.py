@@ -2,7 +2,9 @@
 
 A node is a GPU, a unit is a chunk, and each direction of a link is a thread block at either end:
 one sends the chunks of the link in the order of the steps, one receives them. A send waits for the
-receive that brought its chunk. Chunks in transit are kept in the scratch buffer.
+receive that brought its chunk. Chunks in transit are kept in the scratch buffer. The attributes
+``step`` and ``tree`` of a send are those of the row, for `starcast.schedule_from_msccl`; parsers
+ignore attributes that they do not know.
 
 Reference: ``src/include/msccl.h`` and ``src/graph/xml.h`` of microsoft/msccl; M. Cowan et al.,
 "MSCCLang: Microsoft Collective Communication Language", ASPLOS 2023.
@@ -15,9 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcast.errors import LimitError
+from starcast.collectives.model import MULTI_SOURCE
+from starcast.errors import InputError, LimitError
 from starcast.simulator.dependencies import find_deliveries
 from starcast.simulator.rows import Indices, Rows
+from starcast.support.vocabulary import Collective
 
 #: Limits of MSCCL. A file is parsed by every rank, which keeps the elements of its own GPU.
 MAX_CHANNELS = 32
@@ -46,12 +50,67 @@ class _Place(NamedTuple):
     offset: int
 
 
-class _Sizes(NamedTuple):
-    """Chunks of the input and output buffer of a rank, and per loop."""
+class Buffer(NamedTuple):
+    """The units of an input or output: messages whose first units are a stride apart.
 
-    inputs: int
-    outputs: int
-    loop: int
+    Attributes:
+        first: the first unit.
+        stride: the distance of the first units of two messages.
+        messages: the number of messages.
+        units: the number of units of a message.
+    """
+
+    first: int
+    stride: int
+    messages: int
+    units: int
+
+    @property
+    def chunks(self) -> int:
+        """The number of chunks, each of which holds a unit."""
+        return self.messages * self.units
+
+    def unit(self, offset: int) -> int:
+        """Return the unit of a chunk."""
+        message, index = divmod(offset, self.units)
+        return self.first + message * self.stride + index
+
+    def offset(self, unit: int) -> int | None:
+        """Return the chunk of a unit, or None."""
+        message, index = divmod(unit - self.first, self.stride)
+        is_inside = 0 <= message < self.messages and index < self.units
+        return message * self.units + index if is_inside else None
+
+
+def lay_out(
+    collective: Collective, nodes: int, units: int, root: int, rank: int
+) -> tuple[Buffer, Buffer]:
+    """Return the input and the output of a rank, for messages of some units.
+
+    Raises:
+        InputError: the collective is a reduction.
+    """
+    message = Buffer(rank * units, units, 1, units)
+    all_messages = Buffer(0, units, nodes, units)
+    nothing = Buffer(0, units, 0, units)
+    match collective:
+        case "broadcast":
+            message = Buffer(0, units, 1, units)
+            return message if rank == root else nothing, message
+        case "allgather":
+            return message, all_messages
+        case "scatter":
+            return all_messages if rank == root else nothing, message
+        case "gather":
+            return message, all_messages if rank == root else nothing
+        case "alltoall":
+            sent = Buffer(rank * nodes * units, units, nodes, units)
+            return sent, Buffer(rank * units, nodes * units, nodes, units)
+        case _:
+            raise InputError(
+                f"MSCCL XML with reductions is not supported, and this is {collective}",
+                hint="use another format",
+            )
 
 
 class _Copy(NamedTuple):
@@ -81,7 +140,7 @@ def write_msccl(rows: Rows) -> Iterator[str]:
     yield (
         f'<algo name="{escape(schedule.id[:_LONGEST_NAME])}" proto="Simple" '
         f'nchannels="{program.channels}" '
-        f'nchunksperloop="{program.sizes(0).loop}" ngpus="{nodes}" coll="{schedule.collective}" '
+        f'nchunksperloop="{program.loop}" ngpus="{nodes}" coll="{schedule.collective}" '
         f'inplace="0" outofplace="1" minBytes="0" maxBytes="{_MAX_BYTES}">\n'
     )
     yield from blocks
@@ -96,6 +155,11 @@ class _Program:
         self._schedule = schedule
         self._ranks = schedule.topology.nodes
         self._chunks = schedule.message_units
+        self.loop = self._chunks * (self._ranks if schedule.collective in MULTI_SOURCE else 1)
+        self._buffers = [
+            lay_out(schedule.collective, self._ranks, self._chunks, schedule.root, rank)
+            for rank in range(self._ranks)
+        ]
         place, longest = _places_on_links(rows)
         self.channels = max(1, -(-longest // _SENDS_PER_CHANNEL))
         if self.channels > MAX_CHANNELS:
@@ -109,6 +173,10 @@ class _Program:
         self._sender = rows.sender.tolist()
         self._receiver = rows.receiver.tolist()
         self._unit = rows.unit.tolist()
+        self._row = [
+            f' step="{step}" tree="{tree}"'
+            for step, tree in zip(rows.step.tolist(), rows.tree.tolist(), strict=True)
+        ]
         self._delivery = find_deliveries(rows).tolist()
         self._needed = set(self._delivery)
         self._number_scratch()
@@ -140,14 +208,14 @@ class _Program:
         copy = self._copy(rank)
         if copy.chunks:
             elements.append(_copy_block(len(elements), copy))
-        sizes = self.sizes(rank)
-        self._check(rank, elements, copy, sizes)
+        self._check(rank, elements, copy)
+        inputs, outputs = self._buffers[rank]
         return (
-            f'  <gpu id="{rank}" i_chunks="{sizes.inputs}" o_chunks="{sizes.outputs}" '
+            f'  <gpu id="{rank}" i_chunks="{inputs.chunks}" o_chunks="{outputs.chunks}" '
             f's_chunks="{self._scratch_sizes[rank]}">\n' + "".join(elements) + "  </gpu>\n"
         )
 
-    def _check(self, rank: int, blocks: list[str], copy: _Copy, sizes: _Sizes) -> None:
+    def _check(self, rank: int, blocks: list[str], copy: _Copy) -> None:
         subject = f"{self._schedule.id} has for node {self._schedule.topology.label(rank)}"
         if len(blocks) > min(MAX_BLOCKS, MAX_DEPENDED_BLOCKS):
             raise LimitError(
@@ -170,7 +238,7 @@ class _Program:
                 f"{MAX_ELEMENTS:,} per rank",
                 hint=_HINT,
             )
-        largest = max(sizes.inputs, sizes.outputs, self._scratch_sizes[rank])
+        largest = max(self._scratch_sizes[rank], *(each.chunks for each in self._buffers[rank]))
         if largest - 1 > MAX_OFFSET:
             raise LimitError(
                 f"{subject} a buffer of {largest:,} chunks; MSCCL XML has offsets up to "
@@ -220,66 +288,27 @@ class _Program:
                 needs = block, self._step[delivery]
             waits = (-1, -1)
             dependent = not is_last and row == rows[-1]
-            step = _step(len(steps), "s", self._text[row], needs, has_dependent=dependent)
-            steps.append(step)
+            buffers = self._text[row] + self._row[row]
+            steps.append(_step(len(steps), "s", buffers, needs, has_dependent=dependent))
         self._last_steps[numbers["s", *key]] = len(steps) - 1
         return _block(numbers["s", *key], send=peer, receive=-1, channel=channel, steps=steps)
 
-    def sizes(self, rank: int) -> _Sizes:
-        """Return the sizes of the buffers of a rank, in chunks."""
-        chunks, everything = self._chunks, self._chunks * self._ranks
-        is_root = rank == self._schedule.root
-        match self._schedule.collective:
-            case "broadcast":
-                return _Sizes(chunks, chunks, chunks)
-            case "allgather":
-                return _Sizes(chunks, everything, everything)
-            case "scatter":
-                return _Sizes(everything if is_root else 0, chunks, chunks)
-            case "gather":
-                return _Sizes(chunks, everything if is_root else 0, chunks)
-            case _:
-                return _Sizes(everything, everything, everything)
-
     def _copy(self, rank: int) -> _Copy:
-        chunks, own = self._chunks, rank * self._chunks
-        is_root = rank == self._schedule.root
-        match self._schedule.collective:
-            case "broadcast":
-                return _Copy(0, 0, chunks if is_root else 0)
-            case "allgather":
-                return _Copy(0, own, chunks)
-            case "scatter":
-                return _Copy(own, 0, chunks if is_root else 0)
-            case "gather":
-                return _Copy(0, own, chunks if is_root else 0)
-            case _:
-                return _Copy(own, own, chunks)
+        """Return the units of a rank's output that are in its input."""
+        inputs, outputs = self._buffers[rank]
+        for source in range(0, inputs.chunks, self._chunks):
+            target = outputs.offset(inputs.unit(source))
+            if target is not None:
+                return _Copy(source, target, self._chunks)
+        return _Copy(0, 0, 0)
 
     def _fixed_place(self, node: int, unit: int) -> _Place | None:
         """Return the place of a unit in a node's input or output; None if it is in transit."""
-        chunks, root = self._chunks, self._schedule.root
-        owner, index = divmod(unit, chunks)
-        match self._schedule.collective:
-            case "broadcast":
-                return _Place("i" if node == root else "o", unit)
-            case "allgather":
-                return _Place("i", index) if node == owner else _Place("o", unit)
-            case "scatter":
-                if node == root:
-                    return _Place("i", unit)
-                return _Place("o", index) if node == owner else None
-            case "gather":
-                if node == owner:
-                    return _Place("i", index)
-                return _Place("o", unit) if node == root else None
-            case _:
-                source, destination = divmod(owner, self._ranks)
-                if node == source:
-                    return _Place("i", destination * chunks + index)
-                if node == destination:
-                    return _Place("o", source * chunks + index)
-                return None
+        for name, buffer in zip("io", self._buffers[node], strict=True):
+            offset = buffer.offset(unit)
+            if offset is not None:
+                return _Place(name, offset)
+        return None
 
     def _number_scratch(self) -> None:
         """Give each unit in transit a chunk of its own in the scratch buffer of the node."""

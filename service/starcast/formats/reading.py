@@ -4,6 +4,7 @@ from pathlib import Path
 
 from starcast.collectives import Schedule, schedule_from_csv
 from starcast.formats.goal_reader import schedule_from_goal
+from starcast.formats.msccl_reader import schedule_from_msccl
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 
@@ -15,10 +16,11 @@ def read_schedule(
     ports: Ports = "all",
     root: int | str = 0,
 ) -> Schedule:
-    """Return the schedule of a GOAL file, whose name ends in ``.goal``, or else of a CSV file.
+    """Return the schedule of a GOAL file (.goal), of an MSCCL XML file (.xml), or of a CSV file.
 
-    See `starcast.schedule_from_goal` and `starcast.schedule_from_csv` for arguments and errors.
+    See `starcast.schedule_from_goal`, `starcast.schedule_from_msccl` and
+    `starcast.schedule_from_csv` for arguments and errors.
     """
-    is_goal = Path(path).suffix.lower() == ".goal"
-    read = schedule_from_goal if is_goal else schedule_from_csv
+    readers = {".goal": schedule_from_goal, ".xml": schedule_from_msccl}
+    read = readers.get(Path(path).suffix.lower(), schedule_from_csv)
     return read(path, topology, collective, ports, root)

@@ -13,7 +13,14 @@ from starcast.simulator.execution_models import make_ticks, time_executed
 from starcast.simulator.simulation import Executed, execute
 from starcast.support.atomic import atomic_write
 from starcast.support.text import did_you_mean
-from starcast.support.vocabulary import ExecutionModel, ForestFormat, ScheduleFormat, TopologyFormat
+from starcast.support.vocabulary import (
+    GOAL_DIALECTS,
+    ExecutionModel,
+    ForestFormat,
+    GoalDialect,
+    ScheduleFormat,
+    TopologyFormat,
+)
 from starcast.topologies import Topology
 from starcast.trees import Forest
 
@@ -45,10 +52,20 @@ class FileFormat:
 
 
 def _goal(schedule: Schedule, options: Values) -> Parts:
-    return goal.write_goal(_execute(schedule), options["unit_bytes"])
+    dialect = options["dialect"]
+    if dialect not in GOAL_DIALECTS:
+        raise InputError(
+            f"unknown dialect '{dialect}'", hint=f"the dialects are {', '.join(GOAL_DIALECTS)}"
+        )
+    return goal.write_goal(_execute(schedule), options["unit_bytes"], dialect)
 
 
 def _msccl(schedule: Schedule, options: Values) -> Parts:  # noqa: ARG001 - the common signature
+    if schedule.combine is not None:
+        raise InputError(
+            f"{schedule.id} is a {schedule.collective}, which starcast does not write as MSCCL XML",
+            hint="use goal, csv, parquet or chrome-trace",
+        )
     return msccl.write_msccl(_execute(schedule).rows)
 
 
@@ -63,7 +80,7 @@ def _chrome_trace(schedule: Schedule, options: Values) -> Parts:
 
 
 SCHEDULE_FORMATS: dict[ScheduleFormat, FileFormat] = {
-    "goal": FileFormat((".goal", ".txt"), _goal, ("unit_bytes",)),
+    "goal": FileFormat((".goal", ".txt"), _goal, ("unit_bytes", "dialect")),
     "msccl-xml": FileFormat((".xml",), _msccl),
     "chrome-trace": FileFormat(
         (".json",), _chrome_trace, ("unit_bytes", "t_s", "t_c", "execution")
@@ -110,6 +127,7 @@ _DEFAULTS: Values = {
     "t_s": T_S,
     "t_c": T_C,
     "execution": "synchronous",
+    "dialect": "loggopsim",
     "tree": None,
 }
 
@@ -123,6 +141,7 @@ def export(
     t_s: Fraction | int | str | None = None,
     t_c: Fraction | int | str | None = None,
     execution: ExecutionModel | None = None,
+    dialect: GoalDialect | None = None,
     tree: int | None = None,
 ) -> None:
     """Write a topology, a forest or a schedule to a file of another tool.
@@ -142,6 +161,7 @@ def export(
         t_c: time per byte, for ``chrome-trace``; 1 by default.
         execution: ``synchronous`` (default) or ``asynchronous``, for ``chrome-trace``; see
             `starcast.timing`.
+        dialect: ``loggopsim`` (default) or ``atlahs``, for ``goal``: the simulator that reads it.
         tree: number of the only tree to write of a forest; all by default.
 
     Raises:
@@ -156,7 +176,7 @@ def export(
         '24 36'
     """
     options = {"unit_bytes": unit_bytes, "t_s": t_s, "t_c": t_c, "execution": execution}
-    parts = render(artifact, to, **options, tree=tree)
+    parts = render(artifact, to, **options, dialect=dialect, tree=tree)
     with atomic_write(path) as file:
         file.writelines(parts)
 

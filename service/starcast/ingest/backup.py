@@ -1,4 +1,4 @@
-"""Backup and restore of both stores: PostgreSQL by a dump, and the graph by rebuilding it."""
+"""Backup and restore of both stores: PostgreSQL from a dump, the graph by a rebuild."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import URL, Engine
 
+from starcast.catalogue.origin import PluginMissingError
 from starcast.database import backup, sessions
 from starcast.database.backup import Manifest
 from starcast.embedded.endpoints import graph_address, migration_url, store_url
@@ -14,7 +15,7 @@ from starcast.errors import RejectedError
 from starcast.graph import ownership
 from starcast.graph.connection import Graph
 from starcast.graph.reader import read_artifact_nodes
-from starcast.ingest.ingestion import RebuildRequest, rebuild
+from starcast.ingest.ingestion import RebuildRequest, empty_graph, rebuild
 from starcast.ingest.stores import open_stores
 from starcast.settings import Settings
 from starcast.support.progress import Reporter
@@ -34,35 +35,52 @@ def back_up(settings: Settings, file: Path) -> Manifest:
 
 
 def restore(
-    settings: Settings, file: Path, reporter: Reporter, *, rebuild_graph: bool = True
+    settings: Settings,
+    file: Path,
+    reporter: Reporter,
+    *,
+    rebuild_graph: bool = True,
+    replace: bool = False,
 ) -> Manifest:
-    """Restore a backup into empty stores and rebuild the graph.
+    """Restore a backup into empty stores, or in place of what they hold, and rebuild the graph.
 
     Args:
         settings: name the stores.
         file: the backup.
         reporter: receives messages.
         rebuild_graph: without it, the graph is neither checked nor changed.
+        replace: delete what the stores hold.
 
     Raises:
         InputError: the file is not a complete backup; nothing was changed.
         RejectedError: a store is not empty; nothing was changed. Or the restored rows differ from
             the backup; the store is empty.
+        PluginMissingError: the rows are restored and the graph is empty, because a plug-in that
+            defines an artifact is not loaded.
         UnavailableError: a server is not available.
     """
     backup.read_manifest(file)
+    # The graph is checked first, so that nothing is restored if it is in use.
     if rebuild_graph:
         with Graph.open(graph_address(settings)) as graph:
-            _check_graph(graph)
+            if not replace:
+                _check_graph(graph)
     with _engine(migration_url(settings)) as engine:
         programs = find_client_programs(backup.server_major(engine))
-        manifest = backup.restore(engine, file, programs, reporter)
+        manifest = backup.restore(engine, file, programs, reporter, replace=replace)
     reporter.say(f"restored and verified {manifest.rows:,} rows of {len(manifest.tables)} tables")
     if rebuild_graph:
         with open_stores(settings) as stores:
+            # The restored database has the id of the backup, which the graph does not record yet.
             if ownership.read_owner(stores.graph) is not None:
-                ownership.mark(stores.graph, str(stores.id))
-            rebuilt = rebuild(stores, RebuildRequest(), reporter)
+                empty_graph(stores, reporter)
+            try:
+                rebuilt = rebuild(stores, RebuildRequest(), reporter)
+            except PluginMissingError as error:
+                raise PluginMissingError(
+                    f"the rows are restored, the graph is not: {error.message}",
+                    hint="run 'starcast graph rebuild' with --plugin and the file of the plug-in",
+                ) from None
         reporter.say(f"rebuilt {len(rebuilt)} artifacts in the graph")
     return manifest
 
@@ -74,7 +92,7 @@ def _check_graph(graph: Graph) -> None:
         _, artifact_id = next(iter(artifacts))
         raise RejectedError(
             f"the graph store is not empty: it holds {artifact_id}",
-            hint="a backup is restored into empty stores only: name another server or --home",
+            hint="name another server or --home, or delete what the stores hold with --replace",
         )
 
 

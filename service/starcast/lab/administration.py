@@ -125,6 +125,7 @@ class Administration(Connection):
         from starcast.embedded.endpoints import migration_url
 
         self._check_open()
+        # The role of the other operations may have no right to change tables.
         owner = sessions.connect(migration_url(self.settings))
         try:
             before = sessions.current(owner)
@@ -160,15 +161,23 @@ class Administration(Connection):
         done = f"{manifest.rows:,} rows of {len(manifest.tables)} tables, {size / 1e6:.1f} MB"
         return Facts(_facts_of(manifest) | {"bytes": size}, f"{file}: {done}")
 
-    def restore(self, file: BackupFile, *, graph: bool = True) -> Facts:
+    def restore(
+        self,
+        file: BackupFile,
+        *,
+        graph: bool = True,
+        replace: Annotated[bool, Shell(confirm="delete everything that the stores hold?")] = False,
+    ) -> Facts:
         """Restore a backup into running, empty stores; verify it and rebuild the graph.
 
-        A store that holds anything is refused. The rows are compared with the checksums of the
-        backup, and an older schema is upgraded. After a failure the store is empty again.
+        A store that holds anything is refused without ``replace``. The rows are compared with the
+        checksums of the backup, and an older schema is upgraded. After a failure the store is
+        empty.
 
         Args:
             file: the file of the backup.
             graph: rebuild the graph; without it no Neo4j is needed.
+            replace: delete what the stores hold; a terminal asks once.
 
         Returns:
             The rows of each table, and when the backup was made.
@@ -185,8 +194,11 @@ class Administration(Connection):
         from starcast.ingest.backup import restore
 
         self._check_open()
+        # Rebuilding the graph may restart Neo4j on a new store.
         self._close_graph()
-        manifest = restore(self.settings, Path(file), self.reporter, rebuild_graph=graph)
+        manifest = restore(
+            self.settings, Path(file), self.reporter, rebuild_graph=graph, replace=replace
+        )
         moment = f"{manifest.created_at.astimezone():%Y-%m-%d %H:%M}"
         return Facts(_facts_of(manifest), f"{file} of {moment} is restored")
 

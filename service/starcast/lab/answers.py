@@ -1,4 +1,4 @@
-"""The results of a lab that are more than tables: answers of queries, runs, and comparisons."""
+"""Results of operations that extend a table: answers of queries, runs, and comparisons."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class Answer(Table):
     Attributes:
         columns: the names of the columns, in order.
         rows: one dictionary per row.
-        note: says that there are more rows, and how to see them.
+        note: a sentence about omitted rows and the option that shows them; empty if complete.
         cypher: the statement that ran.
         parameters: the values of its parameters.
         more: whether the row limit cut off further rows.
@@ -104,7 +104,7 @@ def _short(value: Any) -> Any:
 
 @dataclass(frozen=True, repr=False)
 class RunTable(Table):
-    """The costs of a run, each with its time / lower bound.
+    """The costs of a run, each with its gap (time / lower bound).
 
     Attributes:
         run: the run. Its number ``run.id`` is None if it was not stored.
@@ -139,25 +139,23 @@ class ComparisonTable(Table):
 
         return render_file(self.comparison, self.profiles(), everything=self.everything)
 
-    def plots(self, file: str | Path) -> list[Path]:
-        """Write the plots of the page to files of their own, and return the files.
+    def plots(self, file: str | Path) -> None:
+        """Write the plots of the page to a file of their own, one below the other.
 
         Args:
-            file: the name, which ends in .svg, .pdf or .png; several plots are numbered.
+            file: the name, which ends in .svg, .pdf or .png.
 
         Raises:
             InputError: the name ends in something else, or there is nothing to plot.
             UnavailableError: matplotlib is not installed, or the lab is closed.
         """
-        from starcast.comparison.plots import check_plot, plot_files
+        from starcast.comparison.plots import check_plot, plot_file
         from starcast.support.atomic import atomic_write
 
         check_plot(Path(file))
-        pictures = plot_files(self.comparison, self.profiles(), Path(file))
-        for path, content in pictures.items():
-            with atomic_write(path) as opened:
-                opened.write(content)
-        return list(pictures)
+        content = plot_file(self.comparison, self.profiles(), Path(file).suffix)
+        with atomic_write(Path(file)) as opened:
+            opened.write(content)
 
     def profiles(self) -> "Profiles":
         """Return the directed links used in each step, by the numbers of the runs that are plotted.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from starcast.errors import InputError
 from starcast.lab.answers import ComparisonTable, RunTable
@@ -172,7 +172,7 @@ class Experiments(Connection):
         Args:
             name: the experiment's name.
             grid: TOML file with the axes, or a shipped example (``starcast experiment examples``);
-                an axis that is given besides replaces that of the grid. In Python also the axes.
+                an option of an axis replaces that axis of the grid. In Python also the axes.
             replace: delete a stored experiment of this name first.
             jobs: number of processes. In Python, an algorithm that is defined in a notebook can
                 only run in the process of the notebook.
@@ -237,7 +237,7 @@ class Experiments(Connection):
     def merge_experiment(self, *files: ShardFiles, name: NewName = None) -> Facts:
         """Store the experiment whose shards ``starcast experiment run --shard`` has written.
 
-        Refused are shards that are incomplete, overlapping, damaged or of another version.
+        Shards that are incomplete, overlapping, damaged or of another version are refused.
 
         Args:
             files: the files of all shards.
@@ -340,7 +340,7 @@ class Experiments(Connection):
             $ starcast experiment grid crossovers > crossovers.toml
         """
         from starcast.database import repository
-        from starcast.experiments.design import stored_design
+        from starcast.experiments.design import as_toml
 
         with self._session() as session:
             stored = repository.load_experiment(session, name)
@@ -349,7 +349,7 @@ class Experiments(Connection):
                     f"the experiment '{name}' is a collection of single runs without a grid",
                     hint=f"'starcast experiment show {name}' lists its runs",
                 )
-            return stored_design(stored).toml()
+            return as_toml(stored.grid)
 
     def export_experiment(
         self, *names: Annotated[str, Shell(completes="experiments", required=True)], out: OutFile
@@ -414,6 +414,7 @@ class Experiments(Connection):
         across: Annotated[str | Sequence[str], Shell(list[str], metavar="AXIS")] = (),
         conditions: Conditions = (),
         baseline: Annotated[str | None, Shell(default="the first")] = None,
+        by: Literal["message_units", "segments"] = "message_units",
         everything: All = False,
         sort: Annotated[str | None, Shell(metavar="COLUMN")] = None,
     ) -> ComparisonTable:
@@ -421,18 +422,13 @@ class Experiments(Connection):
 
         A row is a point, with the simulated figures and the gap (time / lower bound) of each side
         and the change in time of each side but the baseline. Rows without differences are hidden;
-        the least time is bold. If runs are not comparable, the row says why. A single experiment is
-        split by algorithm, base and copies. In json and csv, a parameter that differs between the
-        sides has a column per side.
+        the shortest time is bold. If runs are not comparable, the row says why. A single
+        experiment is split by algorithm, base and copies. In json and csv, a parameter that differs
+        between the sides has a column per side. If ``across`` is topology, each side may have its
+        own network: their sizes are listed, and nothing is normalised.
 
-        Runs on different topologies answer different questions. If ``across`` is topology, each
-        side may have its own network; the sizes of the networks are listed and nothing is
-        normalised.
-
-        In a shell, with --plot FILE.svg the plots are written on their own, next to the listing. A
-        single plot has this name; several are called FILE-times-N.svg (time against message size)
-        and FILE-links-N.svg (links busy in each step), with the number N of the panel on the page.
-        They need matplotlib.
+        In a shell, --plot FILE.svg also writes the plots of the page, one below the other: time
+        against message size, and links busy in each step. They need matplotlib.
 
         Args:
             names: experiments by name, runs by number; a single experiment is split into parts.
@@ -440,8 +436,9 @@ class Experiments(Connection):
                 repeated.
             conditions: only runs with this value, such as topology=S5; repeat it for alternatives.
             baseline: side that the others are compared with.
+            by: match equal numbers of pieces of a message, or of segments of each tree's share.
             everything: show all parameters, figures and rows.
-            sort: sort by this column; -COLUMN descends; time is the least time of all sides.
+            sort: sort by this column; -COLUMN descends; time is the shortest time of all sides.
 
         Raises:
             NotFoundError: an experiment or run does not exist, or no run meets the conditions.
@@ -470,10 +467,12 @@ class Experiments(Connection):
                 across=axes,
                 conditions=wanted,
                 baseline=baseline,
+                by=by,
                 sort=sort,
             )
             table = tabulate(comparison, everything=everything)
 
+        # Only pages and plots show profiles, so they are read when one of these is made.
         def profiles() -> "Profiles":
             with self._session() as opened:
                 return load_profiles(opened, comparison)

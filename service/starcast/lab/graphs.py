@@ -78,6 +78,7 @@ class Graphs(Artifacts):
         *ids: ArtifactId,
         method: Method = LoadMethod.AUTO,
         discard_foreign: bool = False,
+        replace: bool = False,
         wait: bool = False,
     ) -> Table:
         """Rebuild the graph from PostgreSQL: artifacts are built, verified and written again.
@@ -92,14 +93,16 @@ class Graphs(Artifacts):
             ids: ids of artifacts, each with its dependents (default: all).
             method: load method: bolt, import (offline, embedded Neo4j only), or auto (the faster).
             discard_foreign: delete nodes and relationships of other applications where necessary.
+            replace: empty the graph first, whatever PostgreSQL database it belongs to, and rebuild
+                everything.
             wait: wait for another ingest or drop instead of failing.
 
         Returns:
-            What was recreated.
+            The rebuilt artifacts, with the load method and the seconds.
 
         Raises:
-            NotFoundError, RejectedError, InputError, LimitError, BusyError: see
-                `starcast.ingest.ingestion.rebuild`.
+            NotFoundError, RejectedError, InputError, LimitError, BusyError: for the reasons that
+                `starcast.ingest.ingestion.rebuild` lists.
 
         Example:
             $ starcast graph rebuild
@@ -110,7 +113,7 @@ class Graphs(Artifacts):
         chosen = choose(LoadMethod, method, "load method")
         with self._stores() as stores:
             rebuilt = rebuild(
-                stores, RebuildRequest(ids, chosen, discard_foreign, wait), self.reporter
+                stores, RebuildRequest(ids, chosen, discard_foreign, wait, replace), self.reporter
             )
         many = pluralize(len(rebuilt), "artifact")
         return list_loaded(

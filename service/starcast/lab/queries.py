@@ -122,6 +122,7 @@ class Queries(Connection):
         name, given = str(query), {**(parameters or {}), **values}
         if _is_statement(name):
             return self._run_statement(name, "statement", given, row_limit, timeout)
+        # A header begins with `//`; a file without one is a mere statement.
         if name.endswith(SUFFIX) and not (text := _read(name)).lstrip().startswith("//"):
             return self._run_statement(text, name, given, row_limit, timeout)
         rows, seconds = self._limits(row_limit, timeout)
@@ -132,7 +133,7 @@ class Queries(Connection):
 
             check_drawable(found, bound)
         result = run(self.graph, found, bound, row_limit=rows, timeout=seconds)
-        return _answer(result, found.cypher, bound, narrowing_advice(found), found)
+        return _answer(result, found.cypher, found.compute(bound), narrowing_advice(found), found)
 
     def ask(
         self,
@@ -177,6 +178,7 @@ class Queries(Connection):
         if statement == "-" or (is_file(statement) and not _is_statement(statement)):
             text, source = _read(statement), "stdin" if statement == "-" else statement
         given = {**(parameters or {}), **values}
+        # In Cypher a text never equals a number, so that a query would just find nothing.
         for name, value in given.items():
             if isinstance(value, str) and value.isdecimal():
                 self.reporter.say(
@@ -193,14 +195,17 @@ class Queries(Connection):
         timeout: float | None,
     ) -> Answer:
         from starcast.queries.checks import check_statement
+        from starcast.queries.execution import find_unknown_names
 
         rows, seconds = self._limits(row_limit, timeout)
         cypher = check_statement(text, values, Path(source))
         result = self.graph.run(cypher, values, seconds, rows)
+        for notice in find_unknown_names(result):
+            self.reporter.say(notice)
         return _answer(result, text, values, "add LIMIT")
 
     def _limits(self, row_limit: Any, timeout: Any) -> tuple[int, float]:
-        """Return the greatest number of rows, and the seconds, by default those of the settings."""
+        """Return the limits of rows and of seconds, by default those of the settings."""
         if row_limit is None:
             row_limit = self.settings.row_limit
         elif not isinstance(row_limit, int) or row_limit < 1:
@@ -308,6 +313,7 @@ class Queries(Connection):
 
 def _is_statement(text: str) -> bool:
     """Return whether a text is Cypher rather than the name or file of a query."""
+    # A statement has at least two words, and names of queries have no spaces; paths may have.
     return any(map(str.isspace, text)) and not os.path.isfile(text)  # noqa: PTH113 - never raises
 
 

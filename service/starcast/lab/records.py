@@ -83,7 +83,7 @@ class Records(Connection):
             out: output file of ``shard``, such as part.json or part.json.gz.
 
         Returns:
-            The best record of each problem and topology. The failure says that some are not
+            The best record of each problem and topology. ``failure`` says if some of them are not
             settled, or not checked.
 
         Raises:
@@ -110,6 +110,7 @@ class Records(Connection):
 
         part = parse_shard(shard, out)
         processes = 1 if jobs is None else check_count("jobs", jobs)
+        # A search takes as many consecutive seeds as it has processes, and no two the same.
         numbers = range(seed, seed + check_count("seeds", seeds) * processes, processes)
         tasks = plan_searches(problem.split(","), topologies, _arguments(congestion), numbers)
         budget = Budget(timeout, memory, seed, processes, engine, self.reporter)
@@ -154,7 +155,7 @@ class Records(Connection):
 
         Args:
             problem: only the records of a problem.
-            stored: list the records in PostgreSQL instead of files, with what was checked of them.
+            stored: list the records in PostgreSQL instead of files, with the results of checks.
             folder: folder of your own records.
 
         Raises:
@@ -323,6 +324,44 @@ class Records(Connection):
         sentence = f"{refutation.checker} accepts the proof of {refutation.size / 1000:,.0f} kB"
         return Facts(facts | refutation._asdict(), f"{sentence}: {facts['statement']}")
 
+    def bound_broadcasts(self, *, most: Annotated[int, Shell(least=3, most=200)] = 120) -> Table:
+        """Compare the bounds of one-port broadcasts on the star graphs S3, S4, ..
+
+        The lower bound counts the nodes that can be informed in each round. The upper bound is the
+        record, or follows from that of the next smaller star graph, to which S_n adds at most
+        1 + ceil(log2(n-1)) rounds (docs/one-port-conjecture.md).
+
+        Args:
+            most: the largest n.
+
+        Returns:
+            A row for each n: lower bound, ceil(log2 n!), upper bound, and the published sum of
+            ceil(log2 i), i = 2..n.
+
+        Example:
+            >>> lab.bound_broadcasts(most=6)["upper_bound"]
+            [3, 5, 8, 10]
+
+            $ starcast records bounds --most 120
+        """
+        from math import factorial
+
+        from starcast.costs.counts import ceil_log2, phases
+        from starcast.records import find_record, shipped_folder
+        from starcast.search.broadcast import counting_bound
+
+        rows = []
+        upper = 1
+        for n in range(3, most + 1):
+            record = find_record([shipped_folder()], "one-port-broadcast", f"S{n}")
+            upper = record.value if record else upper + 1 + ceil_log2(n - 1)
+            lower, rounds = counting_bound(factorial(n), n - 1), ceil_log2(factorial(n))
+            rows.append((n, lower, rounds, upper, phases(n)))
+        columns = ("n", "lower_bound", "log2_nodes", "upper_bound", "published")
+        differing = ", ".join(f"S{row[0]}" for row in rows if row[1] != row[2]) or "none"
+        note = f"lower_bound and log2_nodes, ceil(log2 n!), differ on {differing}"
+        return Table.of([dict(zip(columns, row, strict=True)) for row in rows], columns, note)
+
     def merge_records(self, *files: ShardFiles, folder: Folder = None) -> Table:
         """Keep the records of the shards of a search, if they are better than known.
 
@@ -372,7 +411,7 @@ class Records(Connection):
             folder: folder of your own records.
 
         Returns:
-            The number of verified records, and of those that were better than what was stored.
+            The number of verified records, and of those that were stored since they are better.
 
         Raises:
             RejectedError: a record is wrong; nothing is stored.
@@ -386,6 +425,7 @@ class Records(Connection):
         budget = Budget(proof_timeout) if proofs else None
         checked = list(check_records(records, budget, self.reporter))
         verification = tabulate_checks(checked)
+        # A record whose proof ran out of time is stored as such; a wrong one stops everything.
         if isinstance(verification.failure, RejectedError):
             raise verification.failure
         states = [

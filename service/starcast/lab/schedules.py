@@ -16,7 +16,13 @@ from starcast.lab.signature import (
     TopologyName,
 )
 from starcast.support.table import Table
-from starcast.support.vocabulary import Collective, ExecutionModel, Ports, ScheduleFormat
+from starcast.support.vocabulary import (
+    Collective,
+    ExecutionModel,
+    GoalDialect,
+    Ports,
+    ScheduleFormat,
+)
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -27,7 +33,7 @@ if TYPE_CHECKING:
 AlgorithmName = Annotated["str | Path", Shell(str, completes="algorithms")]
 
 #: Endings of the files of rows that stand for an algorithm.
-_ROW_FILES = (".csv", ".goal")
+_ROW_FILES = (".csv", ".goal", ".xml")
 
 
 class ScheduleOptions(TypedDict, total=False):
@@ -199,6 +205,7 @@ class Schedules(Connection):
         t_s: Annotated["float | str | Fraction | None", Shell(str, default="100")] = None,
         t_c: Annotated["float | str | Fraction | None", Shell(str, default="1")] = None,
         execution: Annotated[ExecutionModel | None, Shell(default="synchronous")] = None,
+        dialect: Annotated[GoalDialect | None, Shell(default="loggopsim")] = None,
         **options: Unpack[ScheduleOptions],
     ) -> ExchangeFile:
         """Write a schedule to a file of another tool. No server is needed.
@@ -216,6 +223,7 @@ class Schedules(Connection):
             t_s: start-up time per packet, T_s in the papers, for chrome-trace.
             t_c: time per byte, T_c in the papers, for chrome-trace.
             execution: execution model, for chrome-trace.
+            dialect: simulator that a goal file is for.
             options: `ScheduleOptions`.
 
         Raises:
@@ -224,13 +232,14 @@ class Schedules(Connection):
 
         Example:
             $ starcast schedule export S5 broadcast multiple --segments 16 --to goal --out s5.goal
+            $ starcast schedule export S4 alltoall exact --to goal --dialect atlahs --out s4.goal
             $ starcast schedule export S4 alltoall exact --to msccl-xml --out s4.xml
             $ starcast schedule export S4 allgather necklace --to chrome-trace --t-s 50
             $ starcast schedule export S4 scatter mine.csv --to goal --out mine.goal
         """
         schedule = build_schedule(topology, collective, algorithm, options)
         given = {"unit_bytes": unit_bytes, "t_s": t_s, "t_c": t_c, "execution": execution}
-        return ExchangeFile(schedule, to, given)
+        return ExchangeFile(schedule, to, {**given, "dialect": dialect})
 
 
 def build_schedule(
@@ -266,5 +275,5 @@ def build_schedule(
 
 
 def is_file(algorithm: str | Path) -> bool:
-    """Return whether a file of rows stands for an algorithm."""
+    """Return whether the algorithm is given as a file of rows."""
     return isinstance(algorithm, Path) or algorithm.lower().endswith(_ROW_FILES)

@@ -227,29 +227,34 @@ class Simulations(Connection):
                 )
         return Facts(figures, failure=failure)
 
-    def check_schedule(
+    def import_schedule(
         self,
         file: Annotated[Path, Shell(metavar="FILE")],
+        *,
         topology: TopologyName,
         collective: CollectiveName,
-        *,
         ports: Ports = "all",
         root: Root = None,
     ) -> Facts:
-        """Execute the rows of a file and judge them. No server is needed.
+        """Read the schedule of a file, execute it and judge it. No server is needed.
 
-        In a shell, exit code 6 if the rows violate the port model or leave units undelivered.
+        In a shell, exit code 6 if the schedule violates the model or leaves units undelivered.
+        Commands that build a schedule, such as ``starcast schedule time``, take the file instead of
+        an algorithm.
 
-        A CSV file begins with the names of the columns step, sender, port and unit, and optionally
-        tree and receiver, as ``starcast schedule rows -f csv`` writes them. Nodes are labels, or
-        ranks if not all senders are labels; #6 is always rank 6.
+        A file that ends in .xml is MSCCL XML, whose GPUs are ranks of nodes. Its thread blocks are
+        executed; rank, thread block and step of the first violation are named.
 
-        A file that ends in .goal is a GOAL file, whose ranks are ranks of nodes. A file of starcast
+        A file that ends in .goal is GOAL, whose ranks are ranks of nodes. A file of starcast
         keeps its units and steps; in other files a send carries the unit of its tag, as early as
         ``requires`` allows.
 
+        Any other file is CSV. It begins with the names of the columns step, sender, port and unit,
+        and optionally tree and receiver, as ``starcast schedule rows -f csv`` writes them. Nodes
+        are labels, or ranks if not all senders are labels; #6 is always rank 6.
+
         Args:
-            file: a CSV file of rows, or a GOAL file (.goal).
+            file: an MSCCL XML file (.xml), a GOAL file (.goal), or a CSV file of rows.
             topology: a topology, such as S5, S6,3 or Q4.
             collective: broadcast, allgather, scatter, gather or alltoall.
             ports: port model.
@@ -258,13 +263,15 @@ class Simulations(Connection):
         Raises:
             InputError: a name is wrong, the file cannot be read, or a value in it is not valid.
             LimitError: the rows do not fit into memory.
+            RejectedError: the thread blocks of an MSCCL XML file do not execute the collective.
 
         Example:
-            >>> lab.check_schedule("mine.csv", "S4", "scatter").failure is None
+            >>> lab.import_schedule("a.csv", topology="S4", collective="scatter").failure is None
             True
 
-            $ starcast schedule check mine.csv S4 scatter --ports one
-            $ starcast schedule check tree.goal Q5 broadcast
+            $ starcast schedule import allgather.xml --topology S4 --collective allgather
+            $ starcast schedule import tree.goal --topology Q5 --collective broadcast
+            $ starcast schedule import mine.csv --topology S4 --collective scatter --ports one
         """
         return self.simulate_schedule(topology, collective, Path(file), ports=ports, root=root)
 
@@ -279,7 +286,7 @@ def _faults(faults: "Sequence[FaultLike]") -> "list[Fault]":
 def _failure(
     schedule: "Schedule", algorithm: str | Path, result: "Simulation", faults: "Sequence[Fault]"
 ) -> StarcastError | None:
-    """Return what is wrong: a violation or, without faults, missing units."""
+    """Return the error of an invalid execution: a violation or, without faults, missing units."""
     if result.violation is not None:
         problem = f"{schedule.id} is invalid: {result.violation}"
     elif not (result.complete or faults):

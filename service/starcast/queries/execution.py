@@ -76,7 +76,7 @@ def run(
     values = bind(query.parameters, given)
     require_complete(graph, query.parameters, values)
     try:
-        result = graph.run(query.cypher, values, timeout, row_limit)
+        result = graph.run(query.cypher, query.compute(values), timeout, row_limit)
     except LimitError as error:
         hint = f"{narrowing_advice(query)}; or {error.hint}"
         raise LimitError(f"{query.name}: {error.message}", hint=hint) from None
@@ -85,7 +85,7 @@ def run(
 
 
 def narrowing_advice(query: Query) -> str:
-    """Return which parameters to change if a query takes too long or returns too many rows."""
+    """Suggest which parameters to change if a query takes too long or returns too many rows."""
     parameters = query.parameters
     artifacts = [each.name for each in parameters if each.type.name in STORED]
     numbers = [each.name for each in parameters if each.type.name in {"int", "float"}]
@@ -172,6 +172,7 @@ def ingest_command(kind: str, artifact_id: str) -> str:
 
 def has_indexes(graph: Graph) -> bool:
     """Return whether the store has all indexes of the schema; the first ingest creates them."""
+    # The planner does not use an index that is still being filled.
     rows = graph.read("SHOW INDEXES YIELD name, state WHERE state = 'ONLINE' RETURN name")
     online = {row["name"] for row in rows}
     declared = [name for element in (*LABELS, *RELATIONSHIPS) for name in element.index_names()]
@@ -191,7 +192,9 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
         each.name: each.type.sample() if each.required else each.default
         for each in query.parameters
     }
+    sample |= {name: [] for name in query.computed}
     try:
+        # EXPLAIN only plans, but the server still wants a value for every parameter.
         result = graph.run(f"EXPLAIN {query.cypher}", sample)
         query.check_columns(result.columns)
     except InputError as error:
@@ -204,6 +207,15 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
         *(notice.text for notice in notices),
         *(f"the plan contains {name}: {_COSTLY[name]}" for name in costly),
         *(f"the plan writes: {name}" for name in operators if _WRITING.search(name)),
+    ]
+
+
+def find_unknown_names(result: QueryResult) -> list[str]:
+    """Return what the server says about names that neither the store nor the schema has."""
+    return [
+        notice.text
+        for notice in result.notices
+        if notice.status in _UNKNOWN_NAME and not _is_expected(notice.status, notice.text)
     ]
 
 

@@ -2,16 +2,17 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any
 
 from starcast.errors import InputError, NotFoundError
 from starcast.queries.checks import check_reads_only, find_parameters
 from starcast.queries.header import Column, Header, parse_header
-from starcast.queries.parameters import Parameter
+from starcast.queries.parameters import COMPUTED, Parameter
 from starcast.support.atomic import atomic_write
 from starcast.support.limited import read_text
 from starcast.support.resources import folder
@@ -59,9 +60,15 @@ class Query:
     def __post_init__(self) -> None:
         check_reads_only(self.text, self.path)
         declared = [parameter.name for parameter in self.parameters]
+        # The server notices a missing value only when it runs a query, and one too many never.
         used = find_parameters(self.text)
+        for name in self.computed:
+            for needed in COMPUTED[name][0]:
+                if needed not in declared:
+                    message = f"${name} needs the parameter '{needed}', which is not declared"
+                    raise self._error(message, "add it to the header's parameters")
         for name in used:
-            if name not in declared:
+            if name not in {*declared, *self.computed}:
                 message = f"the parameter ${name} is not declared"
                 raise self._error(message, "add it to the header's parameters")
         for name in declared:
@@ -144,6 +151,25 @@ class Query:
     def parameters(self) -> tuple[Parameter, ...]:
         """Its parameters."""
         return self.header.parameters
+
+    @property
+    def computed(self) -> list[str]:
+        """The names of the values that starcast computes for it."""
+        declared = {parameter.name for parameter in self.parameters}
+        used = find_parameters(self.text)
+        return [name for name in used if name in COMPUTED and name not in declared]
+
+    def compute(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values that its statement needs, of its parameters and computed ones.
+
+        Raises:
+            InputError: they cannot be computed from the values of its parameters.
+        """
+        functions = {name: COMPUTED[name] for name in self.computed}
+        return {
+            **values,
+            **{name: make(*map(values.get, needs)) for name, (needs, make) in functions.items()},
+        }
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -276,6 +302,7 @@ def find(name: str, *packs: Path) -> Query:
     """
     if is_file(name):
         return Query.read(Path(name).absolute())
+    # Nearly always the name is right, and then only the files of this name need to be read.
     with suppress(NotFoundError):
         return load_library(*packs, stem=name.rpartition("/")[2]).find(name)
     return load_library(*packs).find(name)  # knows similar names

@@ -17,11 +17,13 @@ from starcast.records.files import (
     shipped_record,
 )
 from starcast.records.model import Attempt, Proof, Record, Witness
+from starcast.records.published import Published, published_values
 
 __all__ = [
     "PROBLEM_NAMES",
     "Attempt",
     "Proof",
+    "Published",
     "Record",
     "Witness",
     "find_record",
@@ -30,6 +32,7 @@ __all__ = [
     "load_all",
     "load_record",
     "path_of",
+    "published_values",
     "save_record",
     "shipped_folder",
     "shipped_record",

@@ -5,7 +5,7 @@
 
 from starcast.search.catalogue import PROBLEMS, find_problem
 from starcast.search.engines import Budget
-from starcast.search.problem import PaperValue, SearchProblem, TheoryBound
+from starcast.search.problem import SearchProblem, TheoryBound
 from starcast.search.proofs import check_record_proof, make_proof, prove_again, verify_bound
 from starcast.search.running import search
 from starcast.search.verification import CheckedRecord, check_record
@@ -14,7 +14,6 @@ __all__ = [
     "PROBLEMS",
     "Budget",
     "CheckedRecord",
-    "PaperValue",
     "SearchProblem",
     "TheoryBound",
     "check_record",

@@ -20,7 +20,6 @@ from starcast.search.problem import (
     OPEN,
     Decision,
     Method,
-    PaperValue,
     SearchProblem,
     TheoryBound,
 )
@@ -218,11 +217,6 @@ class FaultDiameter(SearchProblem):
     def bound(self) -> TheoryBound:
         most = self.topology.nodes - self.topology.degree
         return TheoryBound(most, f"a shortest path between two of the {most + 1} other nodes")
-
-    def papers(self) -> PaperValue | None:
-        if self.topology.family == "star" and self.topology.n >= 7:
-            return PaperValue(self.topology.diameter + 1, "published for n >= 7: D + 1")
-        return None
 
     def start(self, _budget: Budget) -> Witness:
         """Return no faults and a most distant node."""

@@ -20,7 +20,6 @@ from starcast.search.problem import (
     OPEN,
     Decision,
     Method,
-    PaperValue,
     SearchProblem,
     TheoryBound,
 )
@@ -171,8 +170,6 @@ class CongestionTrees(SearchProblem):
     symmetry = _SYMMETRY.format("")
     arguments: ClassVar[Mapping[str, int]] = MappingProxyType({"congestion": 2})
     least_nodes = 4
-    #: The congestion of the papers' trees to compare with.
-    paper_congestion: ClassVar[int] = 2
 
     @property
     def congestion(self) -> int:
@@ -190,12 +187,6 @@ class CongestionTrees(SearchProblem):
             "the root has a single child in each tree, so the other nodes are reached from it "
             "without the root",
         )
-
-    def papers(self) -> PaperValue | None:
-        found = _best_construction(self.topology, self.paper_congestion)
-        if found is None:
-            return None
-        return PaperValue(found.height, CONSTRUCTIONS[found.construction].source)
 
     def start(self, budget: Budget) -> Witness:
         graph = self.topology
@@ -281,7 +272,6 @@ class EdgeDisjointTrees(CongestionTrees):
     constraints = _CONSTRAINTS.format(1)
     symmetry = _SYMMETRY.format(", and each tree is named after its link of the root")
     arguments: ClassVar[Mapping[str, int]] = MappingProxyType({})
-    paper_congestion = 1
 
     def statement(self, target: int) -> str:
         return f"no arc-disjoint spanning trees of height {target}"

@@ -18,7 +18,6 @@ from starcast.search.problem import (
     OPEN,
     Decision,
     Method,
-    PaperValue,
     SearchProblem,
     TheoryBound,
 )
@@ -316,11 +315,6 @@ class HamiltonianDecomposition(SearchProblem):
     def bound(self) -> TheoryBound:
         degree = self.topology.degree
         return TheoryBound(degree // 2, f"each cycle uses two of the {degree} links of a node")
-
-    def papers(self) -> PaperValue | None:
-        if self.topology.family == "star":
-            return PaperValue(1, "Fragopoulou & Akl 1993, section 4")
-        return None
 
     def start(self, _budget: Budget) -> Witness:
         return {"ports": np.empty((0, self.topology.nodes), dtype=np.uint8)}

@@ -22,13 +22,6 @@ class TheoryBound(NamedTuple):
     reason: str
 
 
-class PaperValue(NamedTuple):
-    """The value that a construction of the papers reaches, and its source."""
-
-    value: int
-    source: str
-
-
 class Decision(NamedTuple):
     """The end of one search for an object whose value is at least as good as a target.
 
@@ -105,10 +98,6 @@ class SearchProblem(ABC):
     @abstractmethod
     def bound(self) -> TheoryBound:
         """Return the bound of theory."""
-
-    def papers(self) -> PaperValue | None:
-        """Return what the papers reach, or None."""
-        return None
 
     @abstractmethod
     def start(self, budget: Budget) -> Witness:

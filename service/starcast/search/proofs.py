@@ -76,7 +76,7 @@ def verify_bound(record: Record) -> None:
         raise RejectedError(
             f"{record.id} has the bound {record.bound} without a proof, and theory gives"
             f" {theory.value}",
-            hint="search again",
+            hint="search again with --fresh",
         )
 
 

@@ -6,6 +6,7 @@ and is locked while it is written. The next write in the same place deletes thos
 processes.
 """
 
+import ctypes
 import errno
 import fcntl
 import os
@@ -23,6 +24,9 @@ from starcast.errors import InputError
 PREFIX = ".starcast-"
 #: Errors of file systems and kernels without unnamed files.
 _NO_UNNAMED_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL}
+#: Arguments of renameat2(2), which Python has no name for, and the errors of systems without it.
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+_NO_EXCHANGE = {errno.EINVAL, errno.ENOSYS}
 #: Seconds after which the file or folder of a running process is certainly locked.
 _GRACE = 60
 
@@ -49,6 +53,7 @@ def atomic_replace(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
             if not is_named:
+                # A link cannot replace an existing file; only the renaming below can.
                 _link(file.fileno(), temporary)
         temporary.replace(path)
     finally:
@@ -84,10 +89,10 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def temporary_folder(path: Path) -> Iterator[Path]:
-    """Create a folder that becomes ``path`` at the end, or is deleted on an error.
+    """Create a folder that replaces ``path`` at the end, or is deleted on an error.
 
     Args:
-        path: a new or empty folder.
+        path: a new folder, or one whose contents are to be replaced.
 
     Raises:
         OSError: the folder cannot be created or renamed.
@@ -101,7 +106,10 @@ def temporary_folder(path: Path) -> Iterator[Path]:
         stack.callback(os.close, descriptor)
         _try_lock(descriptor)
         yield temporary
-        temporary.rename(path)
+        if path.exists():
+            _exchange(temporary, path)  # then the old folder is deleted under the temporary name
+        else:
+            temporary.rename(path)
 
 
 def delete_abandoned(folder: Path) -> None:
@@ -113,6 +121,7 @@ def delete_abandoned(folder: Path) -> None:
 
 def _delete_if_abandoned(path: Path) -> None:
     with suppress(OSError), ExitStack() as stack:
+        # A link or a pipe with such a name is not ours, and opening it must not block.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         stack.callback(os.close, descriptor)
         if time.time() - os.fstat(descriptor).st_mtime < _GRACE or not _try_lock(descriptor):
@@ -121,6 +130,20 @@ def _delete_if_abandoned(path: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink()
+
+
+def _exchange(first: Path, second: Path) -> None:
+    """Exchange two folders, so that neither name is missing at any time."""
+    names = os.fsencode(first), os.fsencode(second)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0:
+        return
+    if ctypes.get_errno() not in _NO_EXCHANGE:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(second))
+    aside = _temporary_path(second)
+    second.rename(aside)
+    first.rename(second)
+    aside.rename(first)
 
 
 def _temporary_path(path: Path) -> Path:

@@ -43,9 +43,10 @@ def render_page(template: str, **values: Any) -> str:
     Args:
         template: the file name of the template.
         values: the variables of the template. ``navigation`` are the pages of the server, by
-            default none, and ``root`` is the relative URL of the server.
+            default none, ``root`` is the relative URL of the server, and ``has_forms`` says whether
+            it answers forms.
     """
-    values = {"root": "", "section": "", "navigation": (), **values}
+    values = {"root": "", "section": "", "navigation": (), "has_forms": False, **values}
     return _environment().get_template(template).render(values)
 
 
@@ -69,6 +70,7 @@ def inline_files(page: str, data: str = "") -> str:
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     page = _SCRIPT.sub("", _STYLE.sub("", page))
     page = _ICON.sub('<link rel="icon" href="data:,">', page)
+    # As early as possible: a policy in the page holds for what follows it.
     page = page.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{meta}', 1)
     page = page.replace("</head>", f"<style>{style}</style>\n</head>", 1)
     element = f'<script type="module">{script}</script>\n' if script else ""
@@ -89,6 +91,7 @@ def _environment() -> "Environment":
     environment = Environment(
         loader=FileSystemLoader(_WEB / "templates"),
         autoescape=True,
+        # Jinja2 prints nothing for a missing value by default, and it is a defect.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

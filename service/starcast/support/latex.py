@@ -25,6 +25,21 @@ _PROTECTED = {
 _LIGATURE = re.compile(r"([-,'])(?=\1)")
 _LABEL = re.compile(r"[A-Za-z0-9:_.+/-]+")
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ufeff]+")
+#: How columns and parameters are called in the papers.
+_SYMBOLS = {
+    "t_s": "$T_s$",
+    "t_c": "$T_c$",
+    "T_s": "$T_s$",
+    "T_c": "$T_c$",
+    "message_bytes": "$m$, bytes",
+    "segments": "$p$",
+    "messages": "$M$",
+    "message_units": "pieces",
+    "change_percent": r"change, \%",
+}
+_MATHEMATICS = re.compile(r"\b([SQ]\d+(?:,\d+)?|[tT]_[sc])\b")
+_NAME = re.compile(r"[a-z]+(_\w+)*", re.ASCII)
+_LONG = re.compile(r"-?\d{5,}")
 _ALIGNMENTS = frozenset("lcr")
 
 
@@ -38,9 +53,11 @@ def booktabs(
 ) -> str:
     r"""Return a table in LaTeX; a document that includes it has to load the package booktabs.
 
-    Text is escaped: it appears in the document as it is. Letters and symbols that are not ASCII
-    are written as macros of LaTeX; those without a macro, such as Chinese, are kept, for XeLaTeX
-    and LuaLaTeX.
+    Heads are words and mathematics: ``time_ours`` is "time ours", and t_s is T with the index s.
+    Specs in columns of topologies are S with an index; thin spaces separate thousands. Other text
+    is escaped: it appears in the document as it is. Letters and symbols that are not ASCII are
+    written as macros of LaTeX; those without a macro, such as Chinese, are kept, for XeLaTeX and
+    LuaLaTeX.
 
     Args:
         columns: the names of the columns.
@@ -75,11 +92,11 @@ def booktabs(
         "% \\usepackage{booktabs}",
         f"\\begin{{tabular}}{{{_alignment(columns, table, alignment)}}}",
         "\\toprule",
-        _line([escape_latex(name) for name in columns]),
+        _line([_head(name) for name in columns]),
         "\\midrule",
     ]
     for values, names in zip(table, emphasized, strict=True):
-        cells = [escape_latex(format_value(value)) for value in values]
+        cells = [_cell(name, value) for name, value in zip(columns, values, strict=True)]
         lines.append(
             _line(
                 [
@@ -96,6 +113,39 @@ def escape_latex(text: str) -> str:
     """Return LaTeX that prints a text as it is, on one line."""
     cleaned = _INVISIBLE.sub(" ", text)
     return str(_encoder().unicode_to_latex(cleaned))
+
+
+def typeset(text: str) -> str:
+    """Return a text in LaTeX, with specs of topologies and the names of axes as mathematics."""
+    parts = _MATHEMATICS.split(text)
+    return "".join(
+        _symbol(part) if place % 2 else escape_latex(part) for place, part in enumerate(parts)
+    )
+
+
+def _symbol(text: str) -> str:
+    if text in _SYMBOLS:
+        return _SYMBOLS[text]
+    letter, index = text[0], text[1:]
+    return f"${letter}_{{{index}}}$"
+
+
+def _head(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        return escape_latex(name)
+    known = next((each for each in _SYMBOLS if f"{name}_".startswith(f"{each}_")), "")
+    rest = typeset(name[len(known) :].replace("_", " "))
+    return f"{_SYMBOLS.get(known, '')}{rest}".strip()
+
+
+def _cell(column: str, value: Any) -> str:
+    text = format_value(value)
+    if column.startswith("topology"):
+        return typeset(text)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and _LONG.fullmatch(text):
+        return f"{int(text):,}".replace(",", r"\,")
+    return escape_latex(text)
 
 
 @cache
@@ -115,6 +165,7 @@ def _encoder() -> "UnicodeToLatexEncoder":
             UnicodeToLatexConversionRule(RULE_REGEX, [(_LIGATURE, r"\1{}")]),
             "defaults",
         ],
+        # Braces end a macro; a space after it would be read as its end, and not be printed.
         replacement_latex_protection="braces-after-macro",
         unknown_char_policy="keep",
         unknown_char_warning=False,
@@ -129,7 +180,7 @@ def _float(tabular: list[str], caption: str | None, label: str | None) -> list[s
     needed, *lines = tabular
     head = [needed, "\\begin{table}", "\\centering"]
     if caption is not None:
-        head.append(f"\\caption{{{escape_latex(caption)}}}")
+        head.append(f"\\caption{{{typeset(caption)}}}")
     if label is not None:
         if not _LABEL.fullmatch(label):
             raise InputError(

@@ -46,7 +46,7 @@ def format_duration(seconds: float) -> str:
 
 
 def describe_activity(task: str, seconds: float | None) -> str:
-    """Return what another process does: ``another process has been dropping S10 since 14:03:12``.
+    """Describe another process: ``another process has been dropping S10 since 14:03:12``.
 
     Args:
         task: a participle with its object, such as ``dropping S10``.
@@ -58,25 +58,38 @@ def describe_activity(task: str, seconds: float | None) -> str:
     return f"another process has been {task} since {since:%H:%M:%S}, for {format_duration(seconds)}"
 
 
-def format_value(value: Any) -> str:
-    """Return a cell as text: floats with six significant digits, items of lists by blanks."""
+#: The least number of which people do not read decimals.
+_WHOLE = 1000
+
+
+def format_value(value: Any, *, exact: bool = False) -> str:
+    """Return a cell as text: numbers from 1000 on are whole, others have three significant digits.
+
+    Items of lists are separated by blanks.
+
+    Args:
+        value: the value.
+        exact: with all digits of a number, for programs.
+    """
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.6g}"
+        if exact:
+            return f"{value:.15g}"
+        return f"{value:.0f}" if abs(value) >= _WHOLE or value.is_integer() else f"{value:.3g}"
     if isinstance(value, datetime):
         return value.isoformat(sep=" ", timespec="seconds")
     if isinstance(value, list | tuple):
-        return " ".join(format_value(item) for item in value)
+        return " ".join(format_value(item, exact=exact) for item in value)
     if isinstance(value, dict):
         return json.dumps(value, default=to_json, ensure_ascii=False)
     return str(value)
 
 
 def to_json(value: Any) -> Any:
-    """Return a value that JSON has for one of Python's or numpy's types (``default=``)."""
+    """Convert a value of a Python or numpy type to one that JSON has (``default=``)."""
     if isinstance(value, Fraction):
         return float(value)
     if isinstance(value, datetime):

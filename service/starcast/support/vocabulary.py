@@ -28,6 +28,9 @@ ExternalSimulator = Literal["simgrid"]
 ScheduleFormat = Literal["goal", "msccl-xml", "chrome-trace", "csv", "parquet"]
 TopologyFormat = Literal["graphml", "gexf", "dot", "metis", "graph6", "anynet"]
 ForestFormat = Literal["dot", "newick", "json"]
+#: The simulators that GOAL files are written for: LogGOPSim itself, and its copy in ATLAHS.
+GoalDialect = Literal["loggopsim", "atlahs"]
+GOAL_DIALECTS: tuple[GoalDialect, ...] = get_args(GoalDialect)
 
 
 class Format(StrEnum):
@@ -69,7 +72,7 @@ LAYOUT_NAMES: tuple[LayoutName, ...] = get_args(LayoutName)
 Engine = Literal["cadical", "cp-sat"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
 
-#: Least level of the records in starcast's log; off keeps no log.
+#: Minimum level of the records in starcast's log; off keeps no log.
 LogLevel = Literal["debug", "info", "warning", "error", "off"]
 
 #: Sizes on which a claim is verified; each level includes the sizes of the levels before it.

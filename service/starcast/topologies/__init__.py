@@ -3,6 +3,6 @@
 # Each declares its family; families are listed in this order.
 from starcast.topologies import star, nk_star, hypercube, cayley_families  # noqa: F401, I001
 from starcast.topologies.base import Topology
-from starcast.topologies.families import as_topology, topology
+from starcast.topologies.families import as_topology, count_nodes, topology
 
-__all__ = ["Topology", "as_topology", "topology"]
+__all__ = ["Topology", "as_topology", "count_nodes", "topology"]

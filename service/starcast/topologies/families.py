@@ -198,6 +198,14 @@ def topology(spec: str) -> Topology:
     raise InputError(f"unknown topology '{spec}'", hint=f"write {spellings}")
 
 
+def count_nodes(spec: str) -> int:
+    """Return the nodes of a stored topology; 0 if it belongs to a plug-in that is not loaded."""
+    try:
+        return topology(spec).nodes
+    except InputError:
+        return 0
+
+
 def as_topology(topology_or_spec: Topology | str) -> Topology:
     """Return a topology that is given as an object or as a spec.
 

@@ -267,6 +267,7 @@ class _Numbered(BaseModel):
 if TYPE_CHECKING:
     _Axes = _Numbered
 else:
+    # The fields follow from the declared axes, so a static class cannot list them.
     _TYPES = {Fraction: float, Sequence[str]: list[str]}
     _Axes = create_model(
         "_Axes",
@@ -372,6 +373,7 @@ class ComparisonResource(BaseModel):
     remarks: list[str] = Field(description="sentences such as how many runs are missing")
     parameters: dict[str, str] = Field(description="parameters that all rows share")
     across: list[str] = Field(description="axes in which compared runs may differ")
+    matched_by: str = Field(description="by which numbers the runs of a row are matched")
     networks: list[str] = Field(description="sizes of the networks, if topologies are crossed")
     summary: Rows = Field(description="for each side its runs, best rows and verdicts")
     reasons: dict[str, int] = Field(description="numbers of rows that are not comparable")

@@ -28,11 +28,12 @@ from starcast.web import models
 from starcast.web.api import artifacts, claims, experiments, health, queries, records
 from starcast.web.problems import ProblemDetails
 from starcast.web.responses import Paging
-from starcast.web.service import Service, ServiceParameter
+from starcast.web.service import Service, ServiceParameter, get_service
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
-_NAVIGATION = (
+#: The pages that the navigation names, by their addresses.
+NAVIGATION = (
     ("explore/S4", "Explore"),
     ("queries", "Queries"),
     ("experiments", "Experiments"),
@@ -56,8 +57,9 @@ _MOST_RUNS = 200
 
 @router.get("/")
 def show_overview(request: Request, service: ServiceParameter) -> Response:
-    """Show what is here, and which servers are running."""
+    """Show an overview of the contents, and which servers are running."""
     state = health.show_health(service)
+    stores = {} if service.published else {"PostgreSQL": state.postgres, "Neo4j": state.neo4j}
     library = service.library()
     return _render(
         request,
@@ -66,7 +68,7 @@ def show_overview(request: Request, service: ServiceParameter) -> Response:
         queries=len(library.queries),
         packs=len({query.pack for query in library.queries.values()}),
         claims=len(all_claims()),
-        stores={"PostgreSQL": state.postgres, "Neo4j": state.neo4j},
+        stores=stores,
         version=version("starcast"),
     )
 
@@ -79,7 +81,7 @@ def redirect_to_explorer() -> Response:
 
 @router.get("/explore/{spec}")
 def show_explorer(spec: str) -> Response:  # noqa: ARG001 - the page reads it from its URL
-    """Show the explorer; it opens whatever is possible of its URL, and says what is not."""
+    """Show the explorer; the page reports parts of its URL that cannot be opened."""
     return FileResponse(EXPLORER, media_type="text/html")
 
 
@@ -155,8 +157,9 @@ def list_experiments(request: Request, service: ServiceParameter) -> Response:
 @router.get("/experiments/{name}")
 def show_experiment(request: Request, name: str, service: ServiceParameter) -> Response:
     """Show an experiment: its curves, and its runs."""
-    detail = experiments.show_experiment(name, service, Paging(request, limit=_MOST_RUNS))
-    rows = [run.model_dump() for run in detail.runs]
+    detail = experiments.show_experiment(name, service, Paging(request))
+    panels = experiments.describe_experiment(service, name)
+    rows = [run.model_dump() for run in detail.runs[:_MOST_RUNS]]
     columns = [
         column for column in models.RunResource.model_fields if any(row[column] for row in rows)
     ]
@@ -164,8 +167,11 @@ def show_experiment(request: Request, name: str, service: ServiceParameter) -> R
         request,
         "experiment.html.j2",
         name=name,
-        panels=experiments.describe_experiment(service, name),
-        detail=detail.model_copy(update={"runs": rows}),
+        panels=panels,
+        note=detail.note,
+        rows=rows,
+        is_complete=len(rows) == len(detail.runs),
+        has_parts=len({curve["label"] for panel in panels for curve in panel["curves"]}) > 1,
         columns=columns,
         numeric=_numeric(Table(tuple(columns), rows)),
     )
@@ -256,7 +262,7 @@ def show_record(request: Request, record_id: str, service: ServiceParameter) -> 
 
 @router.get("/artifacts")
 def list_artifacts(request: Request, service: ServiceParameter) -> Response:
-    """List what is stored, with links to the explorer."""
+    """List the stored artifacts, with links to the explorer."""
     tables = artifacts.list_stored(service)
     root = _root(request)
     return _render(
@@ -274,11 +280,13 @@ def render_problem(request: Request, problem: ProblemDetails) -> Response:
 
 
 def _render(request: Request, template: str, status: int = 200, **values: Any) -> Response:
+    published = get_service(request).published
     text = render_page(
         template,
         root=_root(request),
         section=request.url.path.split("/")[1].replace("compare", "experiments"),
-        navigation=_NAVIGATION,
+        navigation=published or NAVIGATION,
+        has_forms=not published,
         **values,
     )
     return HTMLResponse(text, status)
@@ -286,6 +294,7 @@ def _render(request: Request, template: str, status: int = 200, **values: Any) -
 
 def _root(request: Request) -> str:
     """Return the relative URL of the root of the server, for a page of this path."""
+    # Relative URLs work behind a reverse proxy that serves these pages below a path of its own.
     return "../" * (request.url.path.count("/") - 1)
 
 

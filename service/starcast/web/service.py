@@ -1,7 +1,7 @@
 """The state of the server: settings, worker processes, and connections to the stores."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from queue import Empty, LifoQueue
@@ -9,6 +9,7 @@ from typing import Annotated, TypeVar, cast
 
 from fastapi import Depends, Request
 
+from starcast.claims.listing import Stored
 from starcast.errors import BusyError, StarcastError, UnavailableError
 from starcast.lab import Lab
 from starcast.queries import Library, load_library
@@ -37,10 +38,16 @@ class Service:
     Args:
         settings: the settings that name the servers.
         workers: the processes that compute.
+        published: the pages that a published site links to; none for a server. A site has no
+            forms, its listings have one page, and no claim is verified for a visitor.
+        verdicts: verdicts on claims that have no stored one.
     """
 
     settings: Settings
     workers: Workers = field(default_factory=Workers)
+    published: Sequence[tuple[str, str]] = ()
+    verdicts: Stored = field(default_factory=dict)
+    # Last in, first out: while few requests run at a time, few connections are opened.
     _labs: LifoQueue[Lab | None] = field(default_factory=LifoQueue)
     _places: threading.Semaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(MOST_STORE_REQUESTS)
@@ -86,7 +93,7 @@ class Service:
             self._labs.put(lab)
 
     def compute_forest(self, function: Callable[[str | Forest], Result], forest_id: str) -> Result:
-        """Return what a function computes of a forest, which a worker builds or a store holds.
+        """Apply a function to a forest, which a worker builds or a store holds.
 
         The construction ``record`` names the witness of a record.
 

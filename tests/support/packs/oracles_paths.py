@@ -5,6 +5,8 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from itertools import combinations, pairwise
 
+import networkx as nx
+
 from starcast.trees import Forest
 from support.packs.oracle_tools import (
     Case,
@@ -151,6 +153,49 @@ def path_lengths(topology: str, source: Label, target: Label) -> list[Row]:
         len(nodes) - 1 for nodes in at_least(topology, source, target, shortest_ones + 1)
     )
     return [{"length": length, "paths": counts[length]} for length in sorted(counts)]
+
+
+@cache
+def least_flow(spec: str, source: Label, target: Label) -> tuple[int, int]:
+    """Return the maximum number of disjoint paths and their least total length, by NetworkX.
+
+    Every node is an arc of capacity 1, so that only one path passes.
+    """
+    network = nx.DiGraph()
+    for node in labels(spec):
+        network.add_edge((node, "in"), (node, "out"), capacity=1, weight=0)
+        for port in ports(spec):
+            other = (across(spec, node, port), "in")
+            network.add_edge((node, "out"), other, capacity=1, weight=1)
+    flow = nx.max_flow_min_cost(network, (source, "out"), (target, "in"))
+    return sum(flow[source, "out"].values()), nx.cost_of_flow(network, flow)
+
+
+def judge_disjoint_paths(case: Case, rows: list[Row]) -> None:
+    """Accept any paths of this number and total length without common inner nodes."""
+    (expected,) = disjoint_paths(**case)
+    assert len(rows) == expected["paths"] == len(ports(case["topology"]))
+    assert sum(row["length"] for row in rows) == expected["length"]
+    inner = [node for row in rows for node in row["path"][1:-1]]
+    assert len({*inner, case["source"], case["target"]}) == len(inner) + 2
+    for row in rows:
+        assert (row["path"][0], row["path"][-1]) == (case["source"], case["target"])
+        assert row == path_row(case["topology"], row["path"])
+        assert None not in row["ports"]
+    places = [(row["length"], row["ports"]) for row in rows]
+    assert places == sorted(places)
+    assert len({tuple(row["path"]) for row in rows}) == len(rows)
+
+
+@oracle(
+    "paths/disjoint-paths",
+    [case for case in node_pair_cases("source", "target") if case["source"] != case["target"]],
+    judge=judge_disjoint_paths,
+)
+def disjoint_paths(topology: str, source: Label, target: Label) -> list[Row]:
+    """Return the number of paths and their total length."""
+    paths, length = least_flow(topology, source, target)
+    return [{"paths": paths, "length": length}]
 
 
 def avoiding_cases() -> Iterator[Case]:

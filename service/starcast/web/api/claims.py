@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Path, Query
 
 from starcast.claims import Claim, Verdict, find_claim, listing, select_claims, storage
-from starcast.database.models import ClaimRun
+from starcast.claims.listing import Stored
 from starcast.database.sessions import session
 from starcast.errors import InputError, NotFoundError, UnavailableError
 from starcast.queries.counterexample import locate, to_cypher
@@ -26,7 +26,6 @@ PaperParameter = Annotated[str | None, Query(description="TS, SLC, FA, EDT or NK
 VerdictParameter = Annotated[
     VerdictWord | None, Query(description="only claims with this stored verdict")
 ]
-Stored = dict[str, tuple[ClaimRun, Verdict]]
 
 
 @router.get("/claims", responses=with_formats(Format.CSV))
@@ -48,7 +47,7 @@ def show_claim(claim_id: IdParameter, service: ServiceParameter) -> models.Claim
     """Show a claim; without a stored verdict it is verified now, at its quick sizes."""
     claim = find(claim_id)
     run, verdict = stored_verdicts(service).get(claim.id, (None, None))
-    if verdict is None and claim.check is not None:
+    if verdict is None and claim.check is not None and not service.published:
         verdict = service.workers.run(computations.verify_claim, claim.id)
     row = {**listing.claim_row(claim), **listing.verdict_row(verdict)}
     facts = listing.claim_facts(
@@ -68,7 +67,7 @@ def show_claim(claim_id: IdParameter, service: ServiceParameter) -> models.Claim
 
 
 def find(claim_id: str) -> Claim:
-    """Return the claim of an id.
+    """Return the claim with this id.
 
     Raises:
         NotFoundError: no claim has this id.
@@ -83,9 +82,9 @@ def stored_verdicts(service: Service) -> Stored:
     """Return the newest stored verdicts; none if PostgreSQL is not running."""
     try:
         with service.lab() as lab, session(lab.engine) as opened:
-            return dict(storage.newest_verdicts(opened))
+            return {**service.verdicts, **storage.newest_verdicts(opened)}
     except UnavailableError:
-        return {}
+        return service.verdicts
 
 
 def explorer_url(verdict: Verdict) -> str | None:

@@ -32,9 +32,17 @@ class Order(NamedTuple):
 
 
 def check_phases(check: ClaimCheck) -> None:
-    """Check the closed form of the sum of ceil(log2 i)."""
+    """Check the sum of ceil(log2 i), and that a one-port broadcast takes no more phases.
+
+    The cited algorithms are not described in the paper: the broadcast of a record is executed.
+    """
     n = check.n
     check.equal("sum of ceil(log2 i), i = 2..n", forms.phases(n), forms.sum_of_phases(n))
+    if n == 2:  # a single link, of which there is no record
+        return
+    for execution in executions("broadcast", "optimal", ports="one")(check):
+        steps = execution.simulation.steps
+        check.at_most("phases of a recorded broadcast", steps, forms.phases(n))
 
 
 BY_PHASES = (
@@ -211,6 +219,7 @@ def necklace_startup(check: ClaimCheck) -> None:
 def necklace_transmission(check: ClaimCheck) -> None:
     """Check that short necklaces bound the messages per link beyond the even share."""
     _, carried = run_by_level(check, "necklace")
+    # The bound contains a square root; `add_sqrt` keeps the sum exact for the comparison.
     bound = add_sqrt(forms.messages_per_link(check.n), short_necklaces_squared(check.n))
     check.at_most("messages a link", carried, np.array(bound, dtype=object))
 

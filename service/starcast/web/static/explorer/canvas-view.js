@@ -98,16 +98,11 @@ export function paintCanvas(context, scene, camera, progress, width, height) {
 /** @param {Scene} scene @returns {Map<string, number[]>} the drawn links by colour */
 export function baseLinks(scene) {
   const { drawing, theme } = scene;
-  const { network } = drawing;
   const isFaint = scene.base === "faint" || drawing.isQuotient;
   /** @type {Map<string, number[]>} */
   const links = new Map();
-  const ports = new Int16Array(drawing.linkCount);
-  for (let link = 0; link < network.linkCount; link++) {
-    if (drawing.drawnLink[link] >= 0) ports[drawing.drawnLink[link]] = network.linkArc[link] % network.portCount;
-  }
   for (let link = 0; link < drawing.linkCount; link++) {
-    const colour = css(isFaint ? theme.line : theme.trees[ports[link] % 8]);
+    const colour = css(isFaint ? theme.line : theme.trees[drawing.port[link] % 8]);
     if (!links.has(colour)) links.set(colour, []);
     links.get(colour)?.push(link);
   }

@@ -116,7 +116,9 @@ export function listen(explorer) {
     if (explorer.camera.isFitted && explorer.drawing) explorer.camera.fit(explorer.drawing.bounds());
     else explorer.camera.recentre();
   }).observe(explorer.stage);
-  if (explorer.source.isComplete) document.querySelector(".home")?.removeAttribute("href");
+  // A page that is a file of its own has no pages around it; on a published site the link is another.
+  const home = document.querySelector(".home");
+  if (explorer.source.isComplete && home?.getAttribute("href") === "../") home.removeAttribute("href");
 }
 
 /** @param {Explorer} explorer @param {KeyboardEvent} event */

@@ -203,17 +203,13 @@ export class GlView {
 
   /** @param {Scene} scene */
   paintLinks({ drawing, theme, base }) {
-    const { network } = drawing;
     const tints = new Uint8Array(8 * drawing.linkCount);
     const isFaint = base === "faint" || drawing.isQuotient;
     // Many links on few pixels: fainter, or everything is one patch.
     const alpha = drawing.linkCount > 4000 ? 110 : 200;
-    for (let link = 0; link < network.linkCount; link++) {
-      const drawn = drawing.drawnLink[link];
-      if (drawn < 0) continue;
-      const port = network.linkArc[link] % network.portCount;
-      const tint = isFaint ? theme.line : theme.trees[port % 8];
-      for (const at of [8 * drawn, 8 * drawn + 4]) {
+    for (let link = 0; link < drawing.linkCount; link++) {
+      const tint = isFaint ? theme.line : theme.trees[drawing.port[link] % 8];
+      for (const at of [8 * link, 8 * link + 4]) {
         tints.set(tint, at);
         tints[at + 3] = alpha;
       }

@@ -8,6 +8,7 @@ import { missingText, showFaults, showSelection } from "./details.js";
 import { ForestModel } from "./forest.js";
 import { pick } from "./geometry.js";
 import { GlView, hasWebGl } from "./gl-view.js";
+import { fillLegend } from "./legend.js";
 import { Drawing, Network } from "./network.js";
 import { Player } from "./player.js";
 import { Replay, Rows, expandRows, whyNotAllSources } from "./replay.js";
@@ -163,9 +164,11 @@ export class Explorer {
     await this.setLayout(state.layout || network.data.layouts[0].name);
     await this.setForest(state.forest, state.trees);
     await this.setSchedule(state.schedule, state.source, state.step);
-    // The player takes room from the picture, so the view comes last.
+    this.buildScene(this.state.step);
+    this.showLegend();
+    // Player and legend take room from the picture, so the view comes last.
     if (view && !this.camera.fromText(view)) {
-      this.problems.push(`view is '${view}', which is not a place and a scale`);
+      this.problems.push(`view is '${view}', which is not a centre and a scale`);
     }
     this.showProblems();
     this.refresh();
@@ -264,7 +267,7 @@ export class Explorer {
     if (name) {
       try {
         const { data, rows } = await this.source.schedule(`${network.data.spec}:${name}`);
-        this.schedule = { data, rows: new Rows(rows) };
+        this.schedule = { data, rows: new Rows(rows, data.row_count) };
         this.state.schedule = name;
         this.addChoice(byId("schedule"), name);
       } catch (error) {
@@ -281,7 +284,6 @@ export class Explorer {
     byId("schedule-options").hidden = !this.schedule;
     byId("chart-box").hidden = !this.schedule;
     byId("step").max = String(steps);
-    if (this.camera.isFitted && this.drawing) this.camera.fit(this.drawing.bounds());
   }
 
   /** @param {"one" | "all"} source */
@@ -324,6 +326,7 @@ export class Explorer {
     const { state, network } = this;
     if (!network || !this.drawing) return;
     this.buildScene(state.step);
+    this.showLegend();
     this.draw();
     const steps = this.replay?.steps ?? 0;
     byId("step").value = String(state.step);
@@ -339,6 +342,12 @@ export class Explorer {
     showSelection(byId("selection"), this);
     showFaults(byId("faults"), this);
     this.writeAddress();
+  }
+
+  /** Show what the picture means, and fit it into the room that is left. */
+  showLegend() {
+    fillLegend(byId("legend"), this);
+    if (this.camera.isFitted && this.drawing) this.camera.fit(this.drawing.bounds());
   }
 
   describeLoad() {

@@ -132,6 +132,11 @@ export class Drawing {
     /** the number of links that a drawn link stands for */
     this.weight = weight;
     this.linkCount = a.length;
+    /** the index of the port of each drawn link */
+    this.port = new Int16Array(this.linkCount);
+    drawnLink.forEach((drawn, link) => {
+      if (drawn >= 0) this.port[drawn] = network.linkArc[link] % network.portCount;
+    });
     this.shiftX = new Float32Array(this.linkCount);
     this.shiftY = new Float32Array(this.linkCount);
     if (layout === "torus") this.wrap();

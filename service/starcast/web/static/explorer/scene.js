@@ -45,19 +45,12 @@ export class Strokes {
 
   /** @param {number} capacity */
   grow(capacity) {
-    const { link, back, colour, width, shift, packet } = this;
-    this.link = new Int32Array(capacity);
-    this.back = new Uint8Array(capacity);
-    this.colour = new Uint8Array(4 * capacity);
-    this.width = new Float32Array(capacity);
-    this.shift = new Float32Array(capacity);
-    this.packet = new Uint8Array(capacity);
-    this.link.set(link);
-    this.back.set(back);
-    this.colour.set(colour);
-    this.width.set(width);
-    this.shift.set(shift);
-    this.packet.set(packet);
+    const columns = /** @type {any} */ (this);
+    for (const name of ["link", "back", "colour", "width", "shift", "packet"]) {
+      const now = columns[name];
+      columns[name] = new now.constructor((now.length / this.capacity) * capacity);
+      columns[name].set(now);
+    }
     this.capacity = capacity;
   }
 
@@ -93,6 +86,8 @@ export class Scene {
     /** links that are drawn faintly, or by port */
     this.base = /** @type {"ports" | "faint"} */ ("ports");
     this.strokes = new Strokes();
+    /** the largest load, where it is the width of strokes, else 0 */
+    this.mostLoad = 0;
     this.paint(() => theme.paper);
   }
 
@@ -159,6 +154,7 @@ export function paintForest(scene, forest, trees, mode) {
       if (link >= 0) load[2 * link + Number(back)] += count;
     });
     const greatest = load.reduce((most, count) => Math.max(most, count), 1);
+    scene.mostLoad = greatest;
     load.forEach((count, at) => {
       if (!count) return;
       const share = count / greatest;
@@ -193,15 +189,19 @@ export function paintForest(scene, forest, trees, mode) {
 export function paintStep(scene, replay, step, unit, heldStep) {
   const { theme, drawing } = scene;
   const { network } = drawing;
-  const held = unit < 0 ? replay.heldAfter(heldStep) : replay.holdersAfter(unit, heldStep);
+  const sums = replay.reduces ? replay.contributionsAfter(unit, heldStep) : null;
+  const held = sums?.held ?? (unit < 0 ? replay.heldAfter(heldStep) : replay.holdersAfter(unit, heldStep));
   const share = new Float64Array(drawing.count);
-  const greatest = unit < 0 ? mostHeld(replay) : 1;
+  const greatest = sums?.complete ?? (unit < 0 ? mostHeld(replay) : 1);
   for (let node = 0; node < network.nodeCount; node++) {
     share[drawing.itemOf[node]] += Math.min(held[node] / greatest, 1) / drawing.size[drawing.itemOf[node]];
   }
   scene.base = "faint";
   scene.paint((item) => mix(theme.paper, theme.accent, share[item] && 0.2 + 0.8 * share[item]));
-  if (!drawing.isQuotient) {
+  if (sums && !drawing.isQuotient) {
+    scene.note = (node) =>
+      held[node] === greatest ? "complete" : `incomplete: ${held[node]} of ${greatest} contributions`;
+  } else if (!drawing.isQuotient) {
     scene.note = (node) => (unit < 0 ? `holds ${held[node]}` : held[node] ? "holds it" : "lacks it");
   }
   const units = new Int32Array(2 * drawing.linkCount);
@@ -223,7 +223,7 @@ export function paintStep(scene, replay, step, unit, heldStep) {
 }
 
 /** @param {Replay} replay @returns {number} the most units that a node holds in the end */
-function mostHeld(replay) {
+export function mostHeld(replay) {
   if (replay.mostHeld === undefined) {
     // The source of a scatter holds all from the start, and would leave all others pale.
     let most = 1;

@@ -73,10 +73,10 @@ export class SvgView {
     }
     for (let item = 0; item < drawing.count; item++) {
       const text = drawing.itemText(item);
-      const label = svgElement("text", { "text-anchor": "middle", y: 4 });
+      const label = svgElement("text", { "text-anchor": "middle", dy: "0.36em" });
       label.textContent = text;
       const group = svgElement("g", { role: "button", tabindex: -1, "data-node": text });
-      group.append(svgElement("rect", {}), svgElement("path", { d: "" }), label);
+      group.append(svgElement("path", { d: "" }), svgElement("rect", {}), label);
       this.nodes.append(group);
     }
   }
@@ -90,7 +90,9 @@ export class SvgView {
     if (this.scene !== scene || this.place !== place) {
       this.scene = scene;
       this.place = place;
-      update(this.svg, { "aria-label": `${drawing.network.data.spec}, ${drawing.layout}` });
+      const { clientWidth, clientHeight } = this.host;
+      const viewBox = `0 0 ${clientWidth} ${clientHeight}`; // with which a printer scales the picture
+      update(this.svg, { "aria-label": `${drawing.network.data.spec}, ${drawing.layout}`, viewBox });
       this.drawBase(scene, camera);
       this.drawStrokes(scene, camera);
       this.drawNodes(scene, camera);
@@ -100,15 +102,10 @@ export class SvgView {
 
   /** @param {Scene} scene @param {Camera} camera */
   drawBase({ drawing, theme, base }, camera) {
-    const { network } = drawing;
     const lines = /** @type {SVGElement[]} */ ([...this.base.children]);
-    const ports = new Int16Array(drawing.linkCount).fill(-1);
-    for (let link = 0; link < network.linkCount; link++) {
-      if (drawing.drawnLink[link] >= 0) ports[drawing.drawnLink[link]] = network.linkArc[link] % network.portCount;
-    }
     for (let link = 0; link < drawing.linkCount; link++) {
       const isFaint = base === "faint" || drawing.isQuotient;
-      const colour = isFaint ? theme.line : theme.trees[ports[link] % 8];
+      const colour = isFaint ? theme.line : theme.trees[drawing.port[link] % 8];
       const width = drawing.isQuotient ? 0.5 + 0.4 * Math.log10(drawing.weight[link]) : isFaint ? 1 : 1.6;
       const d = pathOf(pieces(drawing, camera, link, false, 0));
       update(lines[link], { d, stroke: css(colour), "stroke-width": width });
@@ -134,27 +131,31 @@ export class SvgView {
   }
 
   /**
-   * Half the width and height of a node: a box if there is room for labels, else a dot.
+   * The size of labels, 0 if there is no room for them, and half the width and height of a node: a
+   * box around its label, else a dot. When a page is zoomed, labels shrink as far as they are
+   * still as large on the screen as they were.
    *
    * @param {import("./network.js").Drawing} drawing @param {Camera} camera
    */
   nodeSize(drawing, camera) {
     const radius = nodeRadius(drawing, camera);
     const width = CHARACTER * drawing.itemText(0).length + 8;
-    const hasLabels = drawing.spacing() * camera.scale >= width * 0.86;
-    return { hasLabels, half: hasLabels ? width / 2 : radius, high: hasLabels ? 8.5 : radius };
+    const room = Math.min((drawing.spacing() * camera.scale) / (width * 0.86), 1);
+    const size = room < Math.max(1 / devicePixelRatio, 0.5) ? 0 : room;
+    return { size, half: size ? (size * width) / 2 : radius, high: size ? size * 8.5 : radius };
   }
 
   /** @param {Scene} scene @param {Camera} camera */
   drawNodes(scene, camera) {
     const { drawing, theme, marks } = scene;
     const focused = marks.selected >= 0 ? drawing.itemOf[marks.selected] : 0;
-    const { half, high, hasLabels } = this.nodeSize(drawing, camera);
+    const { half, high, size } = this.nodeSize(drawing, camera);
+    update(this.nodes, { "font-size": 11 * size });
     const groups = /** @type {SVGElement[]} */ ([...this.nodes.children]);
     groups.forEach((group, item) => {
       const x = drawing.x[item] * camera.scale + camera.x;
       const y = drawing.y[item] * camera.scale + camera.y;
-      const [box, cross, label] = /** @type {SVGElement[]} */ ([...group.children]);
+      const [cross, box, label] = /** @type {SVGElement[]} */ ([...group.children]);
       const isDead = !drawing.isQuotient && marks.deadNodes.has(item);
       const lacks = scene.ring[item] === LACKING && !drawing.isQuotient ? `, goes without ${marks.lacking?.[item]}` : "";
       const note = isDead ? "dead" : `${scene.note(item)}${lacks}`;
@@ -166,24 +167,24 @@ export class SvgView {
         "aria-pressed": String(scene.ring[item] === 2),
         class: scene.ring[item] === 2 ? "node selected" : "node",
       });
-      const [red, green, blue] = scene.fill.subarray(4 * item, 4 * item + 3);
+      const [red, green, blue] = isDead ? theme.line : scene.fill.subarray(4 * item, 4 * item + 3);
       update(box, {
         x: -half,
         y: -high,
         width: 2 * half,
         height: 2 * high,
-        rx: hasLabels ? 4 : half,
+        rx: size ? 4 : half,
         fill: css([red, green, blue]),
         stroke: css(scene.ring[item] === LACKING ? theme.trees[1] : scene.ring[item] ? theme.ink : mix(theme.muted, theme.ink, 0.2)),
-        "stroke-width": [1, 2.5, 4, 4][scene.ring[item]],
+        "stroke-width": [1, 2.5, 4, 4][scene.ring[item]] * (size || 1),
       });
       update(cross, {
-        d: isDead ? `M${-half} ${-high}L${half} ${high}M${half} ${-high}L${-half} ${high}` : "",
-        stroke: css(theme.paper),
-        "stroke-width": 2,
+        d: isDead ? `M${-half - 6} ${-high - 6}L${half + 6} ${high + 6}M${half + 6} ${-high - 6}L${-half - 6} ${high + 6}` : "",
+        stroke: css(theme.ink),
+        "stroke-width": 2.5,
       });
       const isDark = 0.299 * red + 0.587 * green + 0.114 * blue < 140;
-      update(label, { display: hasLabels ? "inline" : "none", fill: isDark ? "#ffffff" : "#15181c" });
+      update(label, { display: size ? "inline" : "none", fill: isDark ? "#ffffff" : "#15181c" });
     });
   }
 

@@ -10,8 +10,8 @@ try:
     import numba
 except ImportError:
     raise InputError(
-        "the verification by blocks needs numba, which is not installed",
-        hint="pip install 'starcast[blocks]'; without --blocks no numba is needed",
+        "this needs numba, which is not installed",
+        hint="pip install 'starcast[blocks]' or 'starcast[search]'",
     ) from None
 
 Function = TypeVar("Function", bound=Callable[..., Any])

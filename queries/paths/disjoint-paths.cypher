@@ -1,0 +1,41 @@
+// title: Disjoint paths
+// question: Which paths lead from one node to another without a common inner node: as many as exist,
+//     with the least total length?
+// parameters:
+//   topology (topology): name of the topology
+//   source (node): label of the first node of the paths
+//   target (node): label of their last node, another one
+// columns:
+//   length: number of links of the path
+//   path (list of node): labels of the nodes of the path, including its ends
+//   ports: port through which each hop leaves
+// cost: the nodes and links of the paths; starcast computes $disjoint_paths before, from the nodes
+//     whose paths are not much longer than the distance
+// revision: 1
+// reference: Akers & Krishnamurthy 1989 (S_n has n-1); Day & Tripathi 1994 (each at most 4 longer
+//     than the distance)
+
+MATCH (t:Topology {spec: $topology})
+UNWIND $disjoint_paths AS labels
+CALL (t, labels) {
+  UNWIND range(0, size(labels) - 1) AS place
+  MATCH (v:Node {topology: t.spec, label: labels[place]})
+  WITH place, v
+  ORDER BY place
+  RETURN collect(v) AS nodes
+}
+CALL (t, nodes) {
+  UNWIND range(1, size(nodes) - 1) AS hop
+  WITH hop, nodes[hop - 1] AS sender, nodes[hop] AS receiver
+  MATCH (sender)-[l:LINK]-(receiver)
+  // LINK has the port of its lower end.
+  WITH hop, CASE WHEN sender.rank < receiver.rank THEN l.port
+    ELSE t.reverse_ports[l.port] END AS port
+  ORDER BY hop
+  RETURN collect(port) AS ports
+}
+// A path that the graph does not have is an error of its own: no row is shown for it.
+WITH nodes, ports
+WHERE nodes[0].label = $source AND nodes[-1].label = $target AND size(ports) = size(nodes) - 1
+RETURN size(ports) AS length, [v IN nodes | v.label] AS path, ports
+ORDER BY length, ports

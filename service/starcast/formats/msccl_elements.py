@@ -1,0 +1,243 @@
+"""The elements of an MSCCL XML file: GPUs, thread blocks and steps, each checked when it is read.
+
+A file is not trusted: it has no document type and so no entities, and its size and all numbers have
+limits. What it uses beyond moving data is refused by name.
+
+Reference: ``msccl/language/ir.py`` of microsoft/msccl-tools, ``src/misc/msccl/msccl_parser.cc`` of
+ROCm/rccl; M. Cowan et al., "MSCCLang: Microsoft Collective Communication Language", ASPLOS 2023.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+from xml.parsers import expat
+
+from starcast.errors import InputError
+from starcast.formats.msccl import (
+    MAX_BLOCKS,
+    MAX_CHANNELS,
+    MAX_CHUNKS_PER_STEP,
+    MAX_OFFSET,
+    MAX_STEPS,
+)
+from starcast.support.limited import MB, LimitedStream
+from starcast.support.vocabulary import Collective
+from starcast.topologies import Topology
+
+HINT = "write the file again, for this topology and collective"
+#: Types of steps; `rcs` receives a chunk and sends it on.
+SENDS, RECEIVES = ("s", "rcs"), ("r", "rcs")
+#: Types that add what they receive or read; no collective has one.
+_REDUCTIONS = ("re", "rrc", "rrs", "rrcs")
+_TYPES = (*SENDS, *RECEIVES, "cpy", "nop")
+#: Collectives whose input may be a part of the output.
+_IN_PLACE = ("broadcast", "allgather", "alltoall")
+
+#: Bytes of a file: several times the largest that starcast writes for S5.
+_MAX_BYTES = 100 * MB
+_PARENTS = {"algo": "", "gpu": "algo", "tb": "gpu", "step": "tb"}
+_NUMBER = re.compile(r"-?\d{1,9}", re.ASCII)
+
+
+class Instruction(NamedTuple):
+    """A step of a thread block.
+
+    Attributes:
+        type: one of ``s``, ``r``, ``rcs``, ``cpy`` and ``nop``.
+        source: buffer and offset of the first chunk that it reads of its own GPU, if any.
+        target: buffer and offset of the first chunk that it writes.
+        chunks: the number of chunks.
+        needs: the thread block and step that must end before; -1 for none.
+        has_dependent: whether it reports its end.
+        row_step: the step of the schedule; 0 if the file does not say it.
+        tree: the tree of the schedule.
+    """
+
+    type: str
+    source: tuple[str, int]
+    target: tuple[str, int]
+    chunks: int
+    needs: tuple[int, int]
+    has_dependent: bool
+    row_step: int
+    tree: int
+
+
+@dataclass
+class Block:
+    """A thread block: its peers, or -1, its channel, and its steps."""
+
+    rank: int
+    number: int
+    send: int
+    receive: int
+    channel: int
+    steps: list[Instruction] = field(default_factory=list)
+
+
+@dataclass
+class Gpu:
+    """A GPU: the number of chunks of its buffers ``i``, ``o`` and ``s``, and its thread blocks."""
+
+    rank: int
+    chunks: dict[str, int]
+    blocks: list[Block] = field(default_factory=list)
+
+
+class ElementReader:
+    """Reads the elements of one file.
+
+    Attributes:
+        gpus: the GPUs by rank.
+        in_place: whether the input is a part of the output.
+    """
+
+    def __init__(self, topology: Topology, collective: Collective) -> None:
+        self.gpus: dict[int, Gpu] = {}
+        self.in_place = False
+        self._topology = topology
+        self._collective = collective
+        self._open = [""]
+        self._attributes: dict[str, str] = {}
+        self._begin = {
+            "algo": self._begin_algo,
+            "gpu": self._begin_gpu,
+            "tb": self._begin_block,
+            "step": self._begin_step,
+        }
+        self._parser = expat.ParserCreate("utf-8")
+        self._parser.StartElementHandler = self._begin_element
+        self._parser.EndElementHandler = lambda _: self._open.pop()
+        self._parser.CharacterDataHandler = self._read_text
+        self._parser.StartDoctypeDeclHandler = lambda *_: self._fail("declares a document type")
+
+    def read(self, path: str | Path) -> None:
+        """Read a file; it then has all GPUs, and every step waits for one that exists.
+
+        Raises:
+            InputError: the file cannot be read, is not valid, or uses what is not supported.
+            LimitError: it is too large.
+        """
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123 - a device or a pipe is read as well
+                self._parser.ParseFile(LimitedStream(file, _MAX_BYTES, "the file"))
+        except OSError as error:
+            raise InputError(
+                f"it cannot be read: {error.strerror or error}", hint="check its path and its mode"
+            ) from None
+        except expat.ExpatError as error:
+            self._fail(f"is not XML: {expat.ErrorString(error.code)}")
+        missing = set(range(self._topology.nodes)) - self.gpus.keys()
+        if missing:
+            raise InputError(f"it has no GPU {min(missing)}", hint=HINT)
+        for gpu in self.gpus.values():
+            for block in gpu.blocks:
+                _check_needs(gpu, block)
+
+    def _fail(self, problem: str, hint: str = HINT) -> NoReturn:
+        raise InputError(f"line {self._parser.CurrentLineNumber} {problem}", hint=hint)
+
+    def _read_text(self, text: str) -> None:
+        if text.strip():
+            self._fail(f"has the text '{text.strip()}'")
+
+    def _begin_element(self, name: str, attributes: dict[str, str]) -> None:
+        if _PARENTS.get(name) != self._open[-1]:
+            hint = "MSCCL XML has algo, in it gpu, in it tb, and in it step"
+            self._fail(f"has an element '{name}' in '{self._open[-1]}'", hint)
+        self._open.append(name)
+        self._attributes = attributes
+        self._begin[name]()
+
+    def _text(self, name: str) -> str:
+        if name not in self._attributes:
+            self._fail(f"has a {self._open[-1]} without '{name}'")
+        return self._attributes[name]
+
+    def _number(self, name: str, least: int, greatest: int) -> int:
+        text = self._text(name)
+        if not _NUMBER.fullmatch(text) or not least <= int(text) <= greatest:
+            self._fail(f"has the {name} '{text}'", f"{name} goes from {least} to {greatest}")
+        return int(text)
+
+    def _optional(self, name: str, least: int, greatest: int) -> int:
+        return self._number(name, least, greatest) if name in self._attributes else 0
+
+    def _begin_algo(self) -> None:
+        collective, nodes = self._collective, self._topology.nodes
+        # msccl-tools calls collectives that MSCCL does not know custom.
+        if self._text("coll") not in (collective, "custom"):
+            self._fail(f"is for the collective '{self._text('coll')}', not {collective}")
+        if self._text("ngpus") != str(nodes):
+            self._fail(f"has {self._text('ngpus')} GPUs; {self._topology.spec} has {nodes} nodes")
+        self.in_place = bool(self._optional("inplace", 0, 1))
+        if self.in_place and collective not in _IN_PLACE:
+            hint = f"only {', '.join(_IN_PLACE)} are read in place"
+            self._fail(f"has a {collective} in place", hint)
+
+    def _begin_gpu(self) -> None:
+        rank = self._number("id", 0, self._topology.nodes - 1)
+        if rank in self.gpus:
+            self._fail(f"has GPU {rank} twice")
+        chunks = {name: self._number(f"{name}_chunks", 0, MAX_OFFSET + 1) for name in "ios"}
+        self._gpu = self.gpus[rank] = Gpu(rank, chunks)
+
+    def _begin_block(self) -> None:
+        gpu, last = self._gpu, self._topology.nodes - 1
+        number = self._number("id", 0, MAX_BLOCKS - 1)
+        if number != len(gpu.blocks):
+            self._fail(f"has thread block {number} instead of {len(gpu.blocks)}")
+        send, receive = self._number("send", -1, last), self._number("recv", -1, last)
+        channel = self._number("chan", 0, MAX_CHANNELS - 1)
+        for other in gpu.blocks:
+            is_shared = other.send == send >= 0 or other.receive == receive >= 0
+            if is_shared and other.channel == channel:
+                place = f"thread blocks {other.number} and {number} of rank {gpu.rank}"
+                self._fail(f"has {place} for the same peer and channel", "use another channel")
+        gpu.blocks.append(Block(gpu.rank, number, send, receive, channel))
+
+    def _begin_step(self) -> None:
+        block = self._gpu.blocks[-1]
+        number = self._number("s", 0, MAX_STEPS - 1)
+        if number != len(block.steps):
+            self._fail(f"has step {number} instead of {len(block.steps)}")
+        kind = self._text("type")
+        if kind in _REDUCTIONS:
+            hint = f"a {self._collective} only moves data"
+            self._fail(f"has a step of the type '{kind}', a reduction", hint)
+        if kind not in _TYPES:
+            self._fail(f"has a step of the unknown type '{kind}'", f"types are {', '.join(_TYPES)}")
+        if (kind in SENDS and block.send < 0) or (kind in RECEIVES and block.receive < 0):
+            self._fail(f"has a step of the type '{kind}' in a thread block without that peer")
+        step = Instruction(
+            kind,
+            self._place("src") if kind in ("s", "cpy") else ("", 0),
+            self._place("dst") if kind in (*RECEIVES, "cpy") else ("", 0),
+            self._number("cnt", 0, MAX_CHUNKS_PER_STEP),
+            (self._number("depid", -1, MAX_BLOCKS), self._number("deps", -1, MAX_STEPS)),
+            self._number("hasdep", 0, 1) == 1,
+            self._optional("step", 1, 2**31 - 1),
+            self._optional("tree", 0, 255),
+        )
+        block.steps.append(step)
+
+    def _place(self, end: str) -> tuple[str, int]:
+        buffer = self._text(f"{end}buf")
+        if buffer not in self._gpu.chunks:
+            self._fail(f"has the {end}buf '{buffer}'", "the buffers are i, o and s")
+        chunks = self._number("cnt", 1, MAX_CHUNKS_PER_STEP)
+        return buffer, self._number(f"{end}off", 0, self._gpu.chunks[buffer] - chunks)
+
+
+def _check_needs(gpu: Gpu, block: Block) -> None:
+    for number, step in enumerate(block.steps):
+        other, needed = step.needs
+        if other < 0:
+            continue
+        waits = f"rank {gpu.rank}, thread block {block.number}, step {number} waits for"
+        needs = f"{waits} thread block {other}, step {needed}"
+        if other >= len(gpu.blocks) or not 0 <= needed < len(gpu.blocks[other].steps):
+            raise InputError(f"{needs}, which does not exist", hint=HINT)
+        if not gpu.blocks[other].steps[needed].has_dependent:
+            raise InputError(f"{needs}, which has hasdep 0", hint="a step with hasdep 1 reports it")

@@ -1,0 +1,327 @@
+"""Schedules from MSCCL XML: files of `starcast.formats.msccl`, of msccl-tools, and for RCCL.
+
+The thread blocks of all GPUs are executed with the numbers of units in the place of data. So the
+unit of each send is known, and that each step waits for what it reads and overwrites.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.collectives.columns import schedule_from_columns
+from starcast.collectives.model import MAX_ROWS, Schedule, check_collective, check_ports
+from starcast.errors import InputError, LimitError, RejectedError, StarcastError
+from starcast.formats.msccl import lay_out
+from starcast.formats.msccl_elements import HINT, RECEIVES, SENDS, Block, ElementReader, Instruction
+from starcast.simulator.simulation import execute
+from starcast.support.vocabulary import Collective, Ports
+from starcast.topologies import Topology, as_topology
+
+#: Rank, buffer and offset of a chunk.
+Place = tuple[int, str, int]
+#: A row of the schedule, and its columns.
+Row = tuple[int, ...]
+_COLUMNS = ("step", "sender", "port", "receiver", "unit", "tree")
+
+
+def schedule_from_msccl(
+    path: str | Path,
+    topology: Topology | str,
+    collective: Collective,
+    ports: Ports = "all",
+    root: int | str = 0,
+) -> Schedule:
+    """Return the schedule of an MSCCL XML file, whose ranks are the nodes of a topology.
+
+    A file that starcast wrote has the steps and trees of its units in further attributes. In other
+    files, a send is in the first step after all sends that it waits for: those before it in its
+    thread block, and through ``depid`` and receives. The chunks of a step are one packet.
+
+    Args:
+        path: the file.
+        topology: the topology or its spec; the file must have a GPU for every node.
+        collective: ``broadcast``, ``allgather``, ``scatter``, ``gather`` or ``alltoall``.
+        ports: the port model: ``all`` or ``one``.
+        root: rank or label of the root.
+
+    Raises:
+        InputError: the file cannot be read, is not MSCCL XML, is for another collective or
+            topology, reduces, or sends between nodes that are not linked.
+        LimitError: the file is too large, or has too many sends.
+        RejectedError: a thread block waits for ever, uses a chunk without waiting for its unit, or
+            leaves a wrong unit in an output, or the simulator finds a violation. The message names
+            rank, thread block and step.
+    """
+    network = as_topology(topology)
+    check_collective(collective)
+    check_ports(ports)
+    origin = network.node(root)
+    try:
+        elements = ElementReader(network, collective)
+        elements.read(path)
+        execution = _Execution(elements, network, collective, origin)
+        execution.run()
+        table = np.array(execution.rows, dtype=np.int64).reshape(-1, len(_COLUMNS))
+        columns = dict(zip(_COLUMNS, table.T, strict=True))
+        schedule = schedule_from_columns(columns, network, collective, ports=ports, root=origin)
+        executed = execute(schedule)
+        if executed.violation is not None:
+            number, sentence = executed.violation
+            row = tuple(int(getattr(executed.rows, name)[number]) for name in _COLUMNS)
+            raise RejectedError(f"{execution.places[row]}: {sentence}", hint=HINT)
+    except StarcastError as error:
+        raise type(error)(f"{path}: {error.message}", hint=error.hint) from None
+    return schedule
+
+
+class _Knowledge(NamedTuple):
+    """What a thread block has waited for.
+
+    Attributes:
+        ended: the last step of each thread block of the GPU that has ended; -1 for none.
+        arrived: the last step of the schedule in which a chunk arrived.
+        sent: the last step of the schedule in which a chunk was sent.
+    """
+
+    ended: NDArray[np.int16]
+    arrived: int
+    sent: int
+
+    def merge(self, other: "_Knowledge", block: int, step: int) -> "_Knowledge":
+        """Return the knowledge after waiting for a step of another thread block."""
+        ended = np.maximum(self.ended, other.ended)
+        ended[block] = max(ended[block], step)
+        return _Knowledge(ended, max(self.arrived, other.arrived), max(self.sent, other.sent))
+
+
+@dataclass
+class _RunningBlock:
+    """A thread block with its knowledge, now and after each step that it has executed."""
+
+    block: Block
+    now: _Knowledge
+    after: list[_Knowledge] = field(default_factory=list)
+
+    @property
+    def done(self) -> int:
+        return len(self.after)
+
+    def knows(self, uses: dict[int, int]) -> Iterator[bool]:
+        """Yield for steps of thread blocks whether they have ended."""
+        for number, step in uses.items():
+            yield number == self.block.number or self.now.ended[number] >= step
+
+    def fail(self, problem: str) -> NoReturn:
+        raise RejectedError(f"{self} {problem}", hint=HINT)
+
+    def __str__(self) -> str:
+        """The place of the next step."""
+        return f"rank {self.block.rank}, thread block {self.block.number}, step {self.done}"
+
+
+@dataclass
+class _Chunk:
+    """A chunk that holds a unit.
+
+    Attributes:
+        unit: the number of the unit.
+        written: the first step of each thread block that wrote it; empty if it is input.
+        used: the last step of each thread block that read or wrote it.
+    """
+
+    unit: int
+    written: dict[int, int] = field(default_factory=dict)
+    used: dict[int, int] = field(default_factory=dict)
+
+
+class _Message(NamedTuple):
+    """The units of a send, and its step in the schedule."""
+
+    units: list[int]
+    step: int
+
+
+class _Execution:
+    """The execution of all thread blocks.
+
+    Attributes:
+        rows: the rows of the schedule.
+        places: the thread block and step of each row.
+    """
+
+    def __init__(
+        self, elements: ElementReader, topology: Topology, collective: Collective, root: int
+    ) -> None:
+        self.rows: list[Row] = []
+        self.places: dict[Row, str] = {}
+        self._topology = topology
+        # In place, the input of an allgather is the part of the output where it stays.
+        is_part = elements.in_place and collective == "allgather"
+        self._input = "o" if elements.in_place else "i"
+        nodes = topology.nodes
+        chunks = max(max(gpu.chunks["i"], gpu.chunks["o"]) for gpu in elements.gpus.values())
+        units, rest = divmod(chunks, 1 if collective == "broadcast" else nodes)
+        if rest or not units:
+            raise InputError(f"buffers of {chunks} chunks are not for {nodes} GPUs", hint=HINT)
+        self._buffers = [lay_out(collective, nodes, units, root, rank) for rank in range(nodes)]
+        self._starts = [rank * units if is_part else 0 for rank in range(nodes)]
+        self._ports = {
+            (rank, neighbour): port
+            for port in topology.ports
+            for rank, neighbour in enumerate(topology.neighbours(port).tolist())
+        }
+        self._runs = {
+            rank: [
+                _RunningBlock(block, _Knowledge(np.full(len(gpu.blocks), -1, dtype=np.int16), 0, 0))
+                for block in gpu.blocks
+            ]
+            for rank, gpu in sorted(elements.gpus.items())
+        }
+        self._chunks: dict[Place, _Chunk] = {}
+        #: Messages by sender, receiver and channel.
+        self._wires: dict[tuple[int, int, int], deque[_Message]] = defaultdict(deque)
+
+    def run(self) -> None:
+        """Execute all steps, and check that nothing waits and that all outputs are right.
+
+        Raises:
+            InputError, LimitError, RejectedError: see `schedule_from_msccl`.
+        """
+        #: Thread blocks that wait for a message on a wire, or for a thread block to go on.
+        waiting: dict[tuple[int, ...], list[_RunningBlock]] = defaultdict(list)
+        ready = deque(run for runs in self._runs.values() for run in runs)
+        while ready:
+            run = ready.popleft()
+            block = run.block
+            while run.done < len(block.steps):
+                missing = self._advance(run, block.steps[run.done])
+                if missing:
+                    waiting[missing].append(run)
+                    break
+                ready += waiting.pop((block.rank, block.number), [])
+                ready += waiting.pop((block.rank, block.send, block.channel), [])
+        for missing, runs in waiting.items():
+            what = f"thread block {missing[1]}"
+            if len(missing) == 3:
+                what = f"a send of rank {missing[0]} on channel {missing[2]}"
+            runs[0].fail(f"waits for ever for {what}")
+        self._check_end()
+
+    def _advance(self, run: _RunningBlock, step: Instruction) -> tuple[int, ...]:
+        """Execute the next step of a thread block, or return what it waits for."""
+        block = run.block
+        wire = block.receive, block.rank, block.channel
+        if step.needs[0] >= 0:
+            other, needed = step.needs
+            needed_run = self._runs[block.rank][other]
+            if needed_run.done <= needed:
+                return block.rank, other
+            run.now = run.now.merge(needed_run.after[needed], other, needed)
+        if step.type in RECEIVES and not self._wires[wire]:
+            return wire
+        units: list[int] = []
+        if step.type in RECEIVES:
+            units, sent = self._wires[wire].popleft()
+            if len(units) != step.chunks:
+                run.fail(f"receives {step.chunks} chunks, and {len(units)} are sent")
+            run.now = run.now._replace(arrived=max(run.now.arrived, sent))
+        elif step.type != "nop":
+            units = self._read(run, step)
+        if step.type in (*RECEIVES, "cpy"):
+            self._write(run, step, units)
+        if step.type in SENDS:
+            run.now = run.now._replace(sent=self._send(run, step, units))
+        run.after.append(run.now)
+        return ()
+
+    def _send(self, run: _RunningBlock, step: Instruction, units: list[int]) -> int:
+        """Send a packet, and return its step in the schedule."""
+        block = run.block
+        port = self._ports.get((block.rank, block.send))
+        if port is None:
+            problem = f"{run} sends to rank {block.send}, which is not linked in"
+            raise InputError(f"{problem} {self._topology.spec}", hint=HINT)
+        arrived, sent = run.now.arrived, run.now.sent
+        if step.row_step and step.row_step < max(arrived + 1, sent):
+            run.fail(f"sends in step {step.row_step} of the schedule, before what it waits for")
+        row_step = step.row_step or max(arrived, sent) + 1
+        for unit in units:
+            row = row_step, block.rank, port, block.send, unit, step.tree
+            self.rows.append(row)
+            self.places[row] = str(run)
+        if len(self.rows) > MAX_ROWS:
+            raise LimitError(f"it sends more than {MAX_ROWS:,} units", hint="use fewer chunks")
+        self._wires[block.rank, block.send, block.channel].append(_Message(units, row_step))
+        return row_step
+
+    def _read(self, run: _RunningBlock, step: Instruction) -> list[int]:
+        units = []
+        for place in self._places(run, step.source, step.chunks):
+            chunk = self._chunk(place)
+            if chunk is None:
+                run.fail(f"reads {place[1]}[{place[2]}], which holds nothing yet")
+            if chunk.written and not any(run.knows(chunk.written)):
+                number, first = next(iter(chunk.written.items()))
+                run.fail(
+                    f"reads {place[1]}[{place[2]}] without waiting for thread block {number}, step "
+                    f"{first}, which writes it"
+                )
+            chunk.used[run.block.number] = run.done
+            units.append(chunk.unit)
+        return units
+
+    def _write(self, run: _RunningBlock, step: Instruction, units: list[int]) -> None:
+        number = run.block.number
+        for place, unit in zip(self._places(run, step.target, step.chunks), units, strict=True):
+            chunk = self._chunk(place)
+            if chunk is None or chunk.unit != unit:
+                if chunk is not None and not all(run.knows(chunk.used)):
+                    run.fail(
+                        f"writes {place[1]}[{place[2]}] without waiting for the thread blocks that "
+                        f"use its unit {chunk.unit}"
+                    )
+                chunk = self._chunks[place] = _Chunk(unit, {number: run.done})
+            elif chunk.written:
+                # Copies of a unit may arrive in any order: the chunk stays the same.
+                chunk.written.setdefault(number, run.done)
+            chunk.used[number] = run.done
+
+    def _places(self, run: _RunningBlock, first: tuple[str, int], chunks: int) -> Iterator[Place]:
+        buffer, offset = first
+        for index in range(chunks):
+            yield self._place(run.block.rank, buffer, offset + index)
+
+    def _place(self, rank: int, buffer: str, offset: int) -> Place:
+        if buffer == "i":
+            return rank, self._input, offset + self._starts[rank]
+        return rank, buffer, offset
+
+    def _chunk(self, place: Place) -> _Chunk | None:
+        """Return a chunk that holds a unit, or None."""
+        if place not in self._chunks:
+            rank, buffer, offset = place
+            inputs = self._buffers[rank][0]
+            offset -= self._starts[rank]
+            if buffer != self._input or not 0 <= offset < inputs.chunks:
+                return None
+            self._chunks[place] = _Chunk(inputs.unit(offset))
+        return self._chunks[place]
+
+    def _check_end(self) -> None:
+        for (sender, receiver, channel), wire in self._wires.items():
+            if wire:
+                problem = f"rank {receiver} does not receive all that rank {sender} sends on"
+                raise RejectedError(f"{problem} channel {channel}", hint=HINT)
+        for rank, (_, outputs) in enumerate(self._buffers):
+            for offset in range(outputs.chunks):
+                unit = outputs.unit(offset)
+                chunk = self._chunk((rank, "o", offset))
+                if chunk is None or chunk.unit != unit:
+                    held = "nothing" if chunk is None else f"unit {chunk.unit}"
+                    problem = f"rank {rank} ends with {held} in o[{offset}]"
+                    raise RejectedError(f"{problem} instead of unit {unit}", hint=HINT)

@@ -1,0 +1,304 @@
+"""A local search on the tree of a one-port broadcast, compiled by numba.
+
+The first rounds are maximum matchings of informed with uninformed nodes, random where there is a
+choice. In the last rounds the tree is changed: a node that misses the message takes the cheapest
+place at a neighbour, and frees the nodes in its way, which then miss the message. Nodes that
+have not moved for long are cheaper, and noise decides between similar costs.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.support.compiled import jit
+
+#: Steps in which a node that has moved remains dear, about; and the range of the noise of a cost.
+_TENURE, _NOISE = 1_000, 1.5
+#: The cost from which also a neighbour is brought forward.
+_DEAR = 2.0
+#: Steps without an improvement after which the nodes near those that miss the message are freed.
+_PATIENCE = 10_000
+#: The range of the noise of a receiver's weight in a matching.
+_MATCHING_NOISE = 0.5
+
+
+class BroadcastTree(NamedTuple):
+    """The tree of a broadcast, which may not reach all nodes yet.
+
+    A node has a *slot* for each of the rounds that are searched, slot 0 for the first of them.
+
+    Attributes:
+        table: the neighbours, int32 ``[nodes, ports]``.
+        informer: the node that informs each node, int32 ``[nodes]``; -1 if none does.
+        rounds: the round in which it does, int32 ``[nodes]``; 0 if none does, and at the root.
+        child: the node that each node informs in a slot, int32 ``[nodes, slots]``; -1 if none.
+        moved: the step in which each node took its place, int64 ``[nodes]``.
+        missing: the nodes that are not informed, and ``position``, where each of them is there.
+        counts: nodes that are missing, their least number, the steps since then, and all steps.
+        first: the last round that is not searched.
+    """
+
+    table: NDArray[np.int32]
+    informer: NDArray[np.int32]
+    rounds: NDArray[np.int32]
+    child: NDArray[np.int32]
+    moved: NDArray[np.int64]
+    missing: NDArray[np.int32]
+    position: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    first: int
+
+
+def matched_tree(
+    table: NDArray[np.int32], target: int, searched: int, chance: np.random.Generator
+) -> BroadcastTree:
+    """Match all rounds at random, and return the tree of which the last rounds can be searched.
+
+    Args:
+        table: the neighbours, ``[nodes, ports]``; the root is 0.
+        target: the number of rounds; the nodes that are informed later are missing.
+        searched: the number of rounds, at the end, that are searched.
+        chance: source of randomness.
+    """
+    nodes = len(table)
+    first = max(target - searched, 0)
+    informer, rounds = np.full((2, nodes), -1, dtype=np.int32)
+    informer[0] = rounds[0] = 0
+    match_rounds(table, informer, rounds, target, chance)
+    missing = np.flatnonzero(informer < 0).astype(np.int32)
+    rounds[missing] = 0
+    child = np.full((nodes, target - first), -1, dtype=np.int32)
+    late = np.flatnonzero(rounds > first)
+    child[informer[late], rounds[late] - first - 1] = late
+    positions = np.zeros((2, nodes), dtype=np.int32)
+    positions[0, : len(missing)] = missing
+    positions[1, missing] = np.arange(len(missing))
+    moved = np.full(nodes, -(10**9), dtype=np.int64)
+    counts = np.array([len(missing), len(missing), 0, 0])
+    return BroadcastTree(
+        table, informer, rounds, child, moved, positions[0], positions[1], counts, first
+    )
+
+
+@jit
+def match_rounds(
+    table: NDArray[np.int32],
+    informer: NDArray[np.int32],
+    rounds: NDArray[np.int32],
+    target: int,
+    chance: np.random.Generator,
+) -> None:
+    """Inform, in each round, as many nodes as possible, and those with most to inform first.
+
+    The sets of receivers that can be matched are a matroid, so that augmenting for receivers in
+    the order of their weights gives a maximum matching (Edmonds & Fulkerson 1965).
+    """
+    nodes, degree = table.shape
+    ahead, weight = np.empty(nodes), np.empty(nodes)
+    receivers = np.empty(nodes, np.int32)
+    sender_of, receiver_of = np.empty(nodes, np.int32), np.empty(nodes, np.int32)
+    reached_from = np.empty(nodes, np.int32)
+    queue, trail = np.empty(nodes, np.int32), np.empty(nodes, np.int32)
+    for now in range(1, target + 1):
+        for node in range(nodes):
+            sender_of[node] = receiver_of[node] = reached_from[node] = -1
+            ahead[node] = 0
+            for port in range(degree):
+                ahead[node] += informer[table[node, port]] < 0
+        count = 0
+        for node in range(nodes):
+            near, further = 0, 0.0
+            for port in range(degree):
+                near += informer[table[node, port]] >= 0
+                further += ahead[table[node, port]]
+            if near > 0 > informer[node]:
+                # Count also the nodes two links away, which the next rounds need.
+                weight[count] = ahead[node] + further / (4 * degree)
+                weight[count] += _MATCHING_NOISE * chance.random()
+                receivers[count] = node
+                count += 1
+        if count == 0:
+            return
+        for position in np.argsort(-weight[:count]):
+            receiver = receivers[position]
+            _augment(table, receiver, informer, sender_of, receiver_of, reached_from, queue, trail)
+        for node in range(nodes):
+            if sender_of[node] >= 0:
+                informer[node], rounds[node] = sender_of[node], now
+
+
+@jit
+def _augment(
+    table: NDArray[np.int32],
+    receiver: int,
+    informer: NDArray[np.int32],
+    sender_of: NDArray[np.int32],
+    receiver_of: NDArray[np.int32],
+    reached_from: NDArray[np.int32],
+    queue: NDArray[np.int32],
+    trail: NDArray[np.int32],
+) -> None:
+    """Find an alternating path from a receiver by breadth-first search, and exchange along it."""
+    queue[0] = receiver
+    head, tail, reached = 0, 1, 0
+    while head < tail:
+        node = queue[head]
+        head += 1
+        for port in range(table.shape[1]):
+            sender = table[node, port]
+            if informer[sender] < 0 or reached_from[sender] >= 0:
+                continue
+            reached_from[sender] = node
+            trail[reached] = sender
+            reached += 1
+            if receiver_of[sender] >= 0:
+                queue[tail] = receiver_of[sender]
+                tail += 1
+                continue
+            while sender >= 0:
+                node = reached_from[sender]
+                following = sender_of[node]
+                receiver_of[sender], sender_of[node] = node, sender
+                sender = following if node != receiver else -1
+            # After a failure the senders stay marked: no later path can use them.
+            for position in range(reached):
+                reached_from[trail[position]] = -1
+            return
+
+
+@jit
+def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> int:
+    """Change the tree in some steps, or until all nodes are informed.
+
+    Returns:
+        The number of nodes that miss the message.
+    """
+    counts, slots = tree.counts, tree.child.shape[1]
+    for _ in range(steps):
+        if counts[0] == 0:
+            break
+        counts[2] += 1
+        counts[3] += 1
+        node = tree.missing[chance.integers(0, counts[0])]
+        informer, slot, cost = _cheapest_place(tree, node, slots, chance)
+        if cost >= _DEAR:
+            informer, slot = _bring_forward(tree, node, informer, slot, cost, chance)
+        if informer >= 0:
+            _move(tree, node, informer, slot)
+        if counts[0] < counts[1]:
+            counts[1], counts[2] = counts[0], 0
+        if counts[2] > _PATIENCE + 10 * counts[1]:
+            _free_near(tree)
+            counts[1], counts[2] = counts[0], 0
+    return int(counts[0])
+
+
+@jit
+def _price(tree: BroadcastTree, node: int) -> float:
+    """Return the cost of freeing a node: 1, and almost 2 if it has just moved."""
+    age = float(tree.counts[3] - tree.moved[node])
+    return 1.0 + 0.9 * _TENURE / (_TENURE + age)
+
+
+@jit
+def _cost(tree: BroadcastTree, node: int, informer: int, slot: int) -> float:
+    """Return the cost of a place: the node that has it, and the children that come too early."""
+    cost = 0.0
+    if tree.child[informer, slot] >= 0:
+        cost += _price(tree, tree.child[informer, slot])
+    for early in range(slot + 1):
+        if tree.child[node, early] >= 0:
+            cost += _price(tree, tree.child[node, early])
+    return cost
+
+
+@jit
+def _cheapest_place(
+    tree: BroadcastTree, node: int, before: int, chance: np.random.Generator
+) -> tuple[int, int, float]:
+    """Return an informed neighbour and a slot of it before a limit, with the cost of the place."""
+    best_informer, best_slot, least = -1, -1, np.inf
+    for port in range(tree.table.shape[1]):
+        informer = tree.table[node, port]
+        if informer != 0 and tree.rounds[informer] == 0:
+            continue
+        for slot in range(max(tree.rounds[informer] - tree.first, 0), before):
+            cost = _cost(tree, node, informer, slot) + _NOISE * chance.random()
+            if cost < least:
+                best_informer, best_slot, least = informer, slot, cost
+    return best_informer, best_slot, least
+
+
+@jit
+def _bring_forward(
+    tree: BroadcastTree,
+    node: int,
+    informer: int,
+    slot: int,
+    cost: float,
+    chance: np.random.Generator,
+) -> tuple[int, int]:
+    """Inform a neighbour earlier if this makes a cheaper place for a node, and return the place."""
+    forward, place, earlier = -1, -1, -1
+    for port in range(tree.table.shape[1]):
+        near = tree.table[node, port]
+        if near == 0 or 0 < tree.rounds[near] <= tree.first:
+            continue
+        limit = tree.child.shape[1]
+        if tree.rounds[near] > 0:
+            limit = tree.rounds[near] - tree.first
+        sender, found, price = _cheapest_place(tree, near, limit - 1, chance)
+        if sender < 0:
+            continue
+        price += _price(tree, near) - 1 + _cost(tree, node, near, found + 1)
+        if price < cost:
+            cost, forward, place, earlier = price, near, sender, found
+    if forward < 0:
+        return informer, slot
+    _move(tree, forward, place, earlier)
+    return forward, earlier + 1
+
+
+@jit
+def _move(tree: BroadcastTree, node: int, informer: int, slot: int) -> None:
+    """Give a node a place, and free the nodes that are in its way."""
+    if tree.child[informer, slot] >= 0:
+        _free(tree, tree.child[informer, slot])
+    for early in range(slot + 1):
+        if tree.child[node, early] >= 0:
+            _free(tree, tree.child[node, early])
+    if tree.rounds[node] > 0:
+        tree.child[tree.informer[node], tree.rounds[node] - tree.first - 1] = -1
+    else:
+        tree.counts[0] -= 1
+        last = tree.missing[tree.counts[0]]
+        tree.missing[tree.position[node]] = last
+        tree.position[last] = tree.position[node]
+    tree.informer[node], tree.rounds[node] = informer, tree.first + 1 + slot
+    tree.child[informer, slot] = node
+    tree.moved[node] = tree.counts[3]
+
+
+@jit
+def _free(tree: BroadcastTree, node: int) -> None:
+    """Take its place from a node, which keeps its children."""
+    tree.child[tree.informer[node], tree.rounds[node] - tree.first - 1] = -1
+    tree.informer[node], tree.rounds[node] = -1, 0
+    tree.position[node] = tree.counts[0]
+    tree.missing[tree.counts[0]] = node
+    tree.counts[0] += 1
+
+
+@jit
+def _free_near(tree: BroadcastTree) -> None:
+    """Free all nodes within distance 2 of those that are missing."""
+    degree = tree.table.shape[1]
+    for position in range(tree.counts[0]):
+        for port in range(degree):
+            near = tree.table[tree.missing[position], port]
+            for other in range(degree):
+                if tree.rounds[tree.table[near, other]] > tree.first:
+                    _free(tree, tree.table[near, other])
+            if tree.rounds[near] > tree.first:
+                _free(tree, near)

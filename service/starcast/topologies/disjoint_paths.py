@@ -1,0 +1,133 @@
+"""Paths between two nodes that have no inner node in common.
+
+By Menger's theorem as many exist as nodes are needed to separate the two: n-1 in a star graph, d in
+a hypercube (akers1989). They are a flow of least cost, in which every inner node carries at most
+one unit, found by successive shortest paths: each node is an entry and an exit, and a path may take
+back a part of an earlier one (suurballe1974).
+"""
+
+from heapq import heappop, heappush
+from itertools import pairwise
+
+from starcast.errors import InputError
+from starcast.topologies.base import Topology
+
+#: A node's entry or exit.
+_Side = tuple[int, bool]
+_ENTRY, _EXIT = False, True
+
+
+def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[list[int]]:
+    """Return as many paths as exist without common inner nodes, of the least total length.
+
+    In star graphs n-1 such paths exist that are at most 4 longer than the distance (day1994). Those
+    of the least total length are so too in S_3 to S_6, by computation for every target.
+
+    Args:
+        topology: the topology.
+        source: rank of the first node of all paths.
+        target: rank of their last node.
+
+    Returns:
+        The ranks of the nodes of each path, the shortest path first.
+
+    Raises:
+        InputError: source and target are equal.
+
+    Example:
+        >>> [len(path) - 1 for path in find_disjoint_paths(topology("S4"), 0, 1)]
+        [3, 3, 5]
+    """
+    if source == target:
+        raise InputError(
+            f"source and target are both {topology.label(source)}: disjoint paths need two nodes",
+            hint="choose another target",
+        )
+    flow = _Flow(topology, source, target)
+    while flow.augment():
+        pass
+    return sorted(flow.paths(), key=lambda path: (len(path), path))
+
+
+class _Flow:
+    """Disjoint paths as links in one direction, and how to add one.
+
+    The price of a side is what it costs from there to the target, at least: at first the distance.
+    With the prices, no step of a path costs less than nothing, and few nodes are visited.
+    """
+
+    def __init__(self, topology: Topology, source: int, target: int) -> None:
+        self._source = source
+        self._target = target
+        self._distance = topology.distances(target)
+        self._price: dict[_Side, int] = {}
+        self._following: dict[int, set[int]] = {source: set()}
+        self._before: dict[int, int] = {}
+        self._tables = [topology.neighbours(port) for port in topology.ports]
+
+    def paths(self) -> list[list[int]]:
+        """Return the paths as lists of nodes."""
+        paths = []
+        for node in self._following[self._source]:
+            path = [self._source, node]
+            while path[-1] != self._target:
+                path += self._following[path[-1]]
+            paths.append(path)
+        return paths
+
+    def augment(self) -> bool:
+        """Add a path of least cost; return whether there is one."""
+        start, end = (self._source, _EXIT), (self._target, _ENTRY)
+        cost, previous = {start: 0}, dict[_Side, _Side]()
+        heap, settled = [(0, start)], set[_Side]()
+        while heap and end not in settled:
+            reached, side = heappop(heap)
+            if side in settled:
+                continue
+            settled.add(side)
+            for other, length in self._steps(side):
+                total = reached + length + self._priced(other) - self._priced(side)
+                if total < cost.get(other, total + 1):
+                    cost[other], previous[other] = total, side
+                    heappush(heap, (total, other))
+        if end not in settled:
+            return False
+        for side in settled:
+            self._price[side] = self._priced(side) + cost[end] - cost[side]
+        sides = [end]
+        while sides[-1] != start:
+            sides.append(previous[sides[-1]])
+        self._add(sides[::-1])
+        return True
+
+    def _priced(self, side: _Side) -> int:
+        return self._price.get(side, int(self._distance[side[0]]))
+
+    def _steps(self, side: _Side) -> list[tuple[_Side, int]]:
+        """Return the sides that a path can reach next, and what each costs."""
+        node, is_exit = side
+        if is_exit:
+            used = self._following.get(node, ())
+            steps = [
+                ((other, _ENTRY), 1)
+                for other in (int(table[node]) for table in self._tables)
+                if other not in used and other != self._source
+            ]
+            return [*steps, ((node, _ENTRY), 0)] if node in self._before else steps
+        if node not in self._before:
+            return [((node, _EXIT), 0)]
+        # A path through this node is taken back.
+        before = self._before[node]
+        return [((before, _EXIT), -1)] if before != self._source else []
+
+    def _add(self, sides: list[_Side]) -> None:
+        links = [(one, other) for one, other in pairwise(sides) if one[0] != other[0]]
+        for (node, side), (before, _) in links:
+            if side is _ENTRY:
+                self._following[before].remove(node)
+                del self._before[node]
+        for (node, side), (other, _) in links:
+            if side is _EXIT:
+                self._following.setdefault(node, set()).add(other)
+                if other != self._target:
+                    self._before[other] = node

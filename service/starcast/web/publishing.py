@@ -1,0 +1,108 @@
+"""``starcast publish``: an operation that is made into a command like those of `Lab`.
+
+It is no method of `Lab`, because `starcast.lab` does not import the pages that it renders.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from starcast.errors import UnavailableError
+from starcast.lab.connection import Connection
+from starcast.lab.signature import ArtifactId, Jobs, Shell
+from starcast.support.table import Facts
+from starcast.support.text import pluralize
+from starcast.web import explain_missing_package
+
+#: Problems and removed files that are named one by one; the others are counted.
+_NAMED = 5
+
+
+class Publishing(Connection):
+    """The pages of ``starcast serve`` as files."""
+
+    def publish(
+        self,
+        folder: Annotated["str | Path", Shell(Path, metavar="DIR")],
+        *ids: ArtifactId,
+        compare: Annotated[Sequence[str], Shell(metavar="NAME,NAME")] = (),
+        check_claims: bool = False,
+        jobs: Jobs = None,
+    ) -> Facts:
+        """Publish everything that is stored as a static site.
+
+        The site has the pages of ``starcast serve`` for experiments, comparisons, claims, records
+        and stored artifacts, an explorer for each topology, CSV and JSON files of all tables, and a
+        search. It opens from a file and from any folder of a web server. A page keeps its address
+        when the site is published again; the new site replaces the earlier one only when it is
+        complete. If no server is running, claims and records are published. Needs the extra: pip
+        install 'starcast[web]'.
+
+        Args:
+            folder: folder of the site: new, empty, or an earlier site.
+            ids: further topologies, forests and schedules for the explorer, such as S6,
+                S5:multiple or S5:broadcast:multiple.
+            compare: experiments or runs to compare on a page. Can be repeated.
+            check_claims: verify the claims that have no stored verdict, at quick sizes.
+            jobs: number of processes that verify claims.
+
+        Returns:
+            The folder, and the number of its pages, files and bytes.
+
+        Raises:
+            InputError: the folder holds other files, or it cannot be written; or something that is
+                to be published does not exist.
+            UnavailableError: the settings name a server, and it cannot be reached; or a package of
+                the extra is not installed.
+
+        Example:
+            >>> with Publishing(Settings.load()) as opened:
+            ...     opened.publish("site")
+
+            $ starcast publish site
+            $ starcast publish site S5:multiple S5:broadcast:multiple --compare first,second
+        """
+        try:
+            from starcast.web.site import Site, read_manifest, write_site  # noqa: PLC0415 - the extra
+        except ModuleNotFoundError as error:
+            raise explain_missing_package(error) from None
+
+        target = Path(folder).resolve()
+        earlier = read_manifest(target)
+        with Site(self.settings, has_stores=self._has_stores()) as site:
+            if check_claims:
+                site.check_claims(jobs, self.reporter)
+            elif unchecked := site.count_unchecked():
+                count = pluralize(unchecked, "claim has", "claims have")
+                self.reporter.say(f"{count} no stored verdict; --check-claims verifies them")
+            self.reporter.say("rendering the pages")
+            files = site.build(ids, [names.split(",") for names in compare])
+            self._say_each("not published", map(str, site.problems.values()))
+        write_site(target, files)
+        self._say_each("no longer published", sorted(earlier - files.keys()))
+        size = sum(map(len, files.values()))
+        pages = sum(name.endswith(".html") for name in files)
+        return Facts(
+            {"folder": str(folder), "pages": pages, "files": len(files), "bytes": size},
+            f"published {pluralize(pages, 'page')}, {size / 1e6:,.1f} MB: open "
+            f"{Path(folder) / 'index.html'}",
+        )
+
+    def _has_stores(self) -> bool:
+        """Return whether there is a database; if no embedded server is running, say so."""
+        try:
+            self.engine  # noqa: B018 - connects
+        except UnavailableError as error:
+            self._raise_if_configured(error)
+            self.reporter.say(
+                f"experiments and stored artifacts are not published: {error.message}; {error.hint}"
+            )
+            return False
+        return True
+
+    def _say_each(self, heading: str, lines: Iterable[str]) -> None:
+        listed = list(lines)
+        for line in listed[:_NAMED]:
+            self.reporter.say(f"{heading}: {line}")
+        if len(listed) > _NAMED:
+            self.reporter.say(f"{heading}: {len(listed) - _NAMED} more")

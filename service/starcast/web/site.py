@@ -1,0 +1,389 @@
+"""A static site: the pages of the application as files, collected by following their links.
+
+Addresses of the server become files: ``/claims/TS.L5`` is ``claims/TS.L5.html``, and
+``/api/v1/experiments/e1.csv`` is ``experiments/e1.csv``. Links are relative. Each page holds its
+style and scripts, because a browser loads no modules for a page that it opened from a file. The
+explorer of a topology is one page with all forests and schedules that other pages link to.
+"""
+
+import asyncio
+import hashlib
+import io
+import json
+import posixpath
+import re
+import textwrap
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape, unescape
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urljoin, urlsplit
+
+import numpy as np
+
+from starcast.claims.catalogue import claims as all_claims
+from starcast.claims.parallel import verify_claims
+from starcast.collectives.ids import ScheduleParameters, parse_schedule_id
+from starcast.collectives.model import COLLECTIVES
+from starcast.drawing import explorer
+from starcast.errors import InputError, LimitError, StarcastError
+from starcast.settings import Settings
+from starcast.support.atomic import temporary_folder
+from starcast.support.html import inline_files, render_page
+from starcast.support.progress import Reporter
+from starcast.topologies import Topology, topology
+from starcast.trees import Forest
+from starcast.web import computations, pages
+from starcast.web.api import claims
+from starcast.web.app import create_app
+from starcast.web.service import Service
+from starcast.web.workers import P, Result, Workers
+
+#: The file that lists the files of a site, and so marks its folder.
+MANIFEST = "starcast-site.json"
+#: Characters of each page that the search knows, and that it shows.
+_SEARCHED, _SHOWN = 1_000, 200
+_API = "/api/v1/"
+_LINK = re.compile(r'(<a\b[^>]*?) href="([^"]*)"')
+_PROBLEM = re.compile(r'role="alert"><strong>(.*?)</strong>(?:<br>(.*?))?</p>', re.DOTALL)
+_HEADING = re.compile(r"<h1>(.*?)</h1>(.*)</main>", re.DOTALL)
+_UNREAD = re.compile(
+    r"<script.*?</script>|<form.*?</form>|<p class=.files.*?</p>|<[^>]*>", re.DOTALL
+)
+#: Names that are used as they are; a colon becomes a tilde.
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.,=()_:-]{0,150}")
+
+
+@dataclass
+class Explorer:
+    """What the explorer of a topology holds.
+
+    Attributes:
+        topology: the topology.
+        forests: forests by their ids.
+        schedules: schedules by their ids; built when the page is written.
+    """
+
+    topology: Topology
+    forests: dict[str, Forest] = field(default_factory=dict)
+    schedules: dict[str, ScheduleParameters] = field(default_factory=dict)
+
+
+class _ThisProcess(Workers):
+    """Computes without a worker process and its limits, because nobody waits for the result."""
+
+    def run(self, function: Callable[P, Result], *arguments: P.args, **options: P.kwargs) -> Result:
+        """Return what a function returns."""
+        return function(*arguments, **options)
+
+
+class Site:
+    """The pages and files of a site; it is a context manager, which closes the connections.
+
+    Args:
+        settings: the settings that name the servers.
+        has_stores: whether PostgreSQL is running; without it nothing stored is published.
+
+    Attributes:
+        problems: why addresses are not published.
+    """
+
+    def __init__(self, settings: Settings, *, has_stores: bool) -> None:
+        left_out = {"queries"} if has_stores else {"queries", "experiments", "artifacts"}
+        sections = [each for each in pages.NAVIGATION if each[0] not in left_out]
+        self._service = Service(
+            settings, _ThisProcess(), published=(*sections, ("search", "Search"))
+        )
+        self._app = create_app(self._service)
+        self.problems: dict[str, StarcastError] = {}
+        self._pages: dict[str, str] = {}
+        self._files: dict[str, bytes] = {}
+        self._explorers: dict[str, Explorer] = {}
+        self._explored: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._service.close()
+
+    def count_unchecked(self) -> int:
+        """Return the number of claims without a verdict."""
+        checked = claims.stored_verdicts(self._service)
+        return sum(name not in checked for name in all_claims())
+
+    def check_claims(self, jobs: int | None, reporter: Reporter) -> None:
+        """Verify the claims that have no stored verdict, at quick sizes."""
+        stored = claims.stored_verdicts(self._service)
+        missing = tuple(claim for name, claim in all_claims().items() if name not in stored)
+        verdicts = verify_claims(missing, "quick", None, jobs, reporter)
+        self._service.verdicts = {verdict.claim: (None, verdict) for verdict in verdicts}
+
+    def build(self, ids: Iterable[str], comparisons: Iterable[Sequence[str]]) -> dict[str, bytes]:
+        """Return the contents of all files by their paths.
+
+        Args:
+            ids: topologies, forests and schedules that no page links to.
+            comparisons: the names of experiments or runs that are compared on a page.
+
+        Raises:
+            StarcastError: one of these cannot be published.
+        """
+        named = [_explorer_url(each) for each in ids]
+        named += [
+            f"/compare?{urlencode([('name', each) for each in names])}" for names in comparisons
+        ]
+        linked = [self._read(url) for url in named]  # an error of a named one ends it at once
+        self._collect({"/"}.union(*linked))
+        self._pages["/search"] = render_page(
+            "search.html.j2",
+            section="search",
+            navigation=self._service.published,
+            entries=self._entries(),
+        )
+        files = {file_of(url): self._finish(url, page) for url, page in self._pages.items()}
+        files |= {
+            f"explore/{file_name(spec)}.html": _render(each)
+            for spec, each in self._explorers.items()
+        }
+        files |= {file_of(url): content for url, content in self._files.items()}
+        listed = {"version": version("starcast"), "files": sorted([*files, MANIFEST])}
+        return {**files, MANIFEST: json.dumps(listed, indent=1).encode()}
+
+    def _collect(self, addresses: set[str]) -> None:
+        """Read pages and files, and all that they link to."""
+        waiting = deque(sorted(addresses))
+        seen: set[str] = set()
+        while waiting:
+            url = waiting.popleft()
+            if url in seen:
+                continue
+            seen.add(url)
+            try:
+                waiting.extend(sorted(self._read(url)))
+            except StarcastError as error:
+                self.problems[url] = error
+
+    def _read(self, url: str) -> set[str]:
+        """Read an address, and return those that it links to.
+
+        Raises:
+            StarcastError: there is no such page, or it cannot be published.
+        """
+        if url.startswith("/explore/"):
+            self._explored[url] = self._explore(url)
+            return set()
+        status, headers, body = asyncio.run(_get(self._app, url))
+        if status != 200:
+            raise _as_error(url, body.decode())
+        if url.startswith(_API):
+            self._files[url] = _as_array_file(headers, body) or body
+            return set()
+        page = self._pages[url] = body.decode()
+        linked = {urljoin(url, unescape(address)) for _, address in _LINK.findall(page)}
+        return {each for each in linked if "#" not in each and each != "/search"}
+
+    def _explore(self, url: str) -> str:
+        """Add what the address of an explorer shows, and return its address on the site."""
+        path, _, query = url.partition("?")
+        spec = unquote(path.removeprefix("/explore/"))
+        network = computations.require_drawable(topology(spec))
+        shown = self._explorers.get(network.spec, Explorer(network))
+        state = dict(parse_qsl(query))
+        if name := state.get("forest"):
+            forest = self._service.compute_forest(computations.find_forest, f"{spec}:{name}")
+            shown.forests[forest.id] = forest
+            state["forest"] = forest.id.partition(":")[2]
+        if name := state.get("schedule"):
+            schedule = parse_schedule_id(f"{spec}:{name}")
+            if (rows := schedule.count_rows()) > computations.MOST_ROWS:
+                raise LimitError(
+                    f"{schedule.id} has {rows:,} rows, more than {computations.MOST_ROWS:,}"
+                )
+            shown.schedules[schedule.id] = schedule
+            state["schedule"] = schedule.id.partition(":")[2]
+        self._explorers[network.spec] = shown
+        fragment = f"#{urlencode(state, safe=':,()=')}" if state else ""
+        return f"explore/{file_name(network.spec)}.html{fragment}"
+
+    def _finish(self, url: str, page: str) -> bytes:
+        """Return a page with relative links, its style and its scripts."""
+        folder = posixpath.dirname(file_of(url))
+
+        def relink(match: re.Match[str]) -> str:
+            address = unescape(match[2])
+            if address.startswith("#") or urlsplit(address).scheme:
+                return match[0]
+            target = self._target(urljoin(url, address))
+            if target is None:  # a link to what is not published becomes text
+                return match[1]
+            file, hash_sign, fragment = target.partition("#")
+            relative = quote(posixpath.relpath(file, folder), safe="/~,=()")
+            return f'{match[1]} href="{escape(relative + hash_sign + fragment)}"'
+
+        return inline_files(_LINK.sub(relink, page)).encode()
+
+    def _target(self, url: str) -> str | None:
+        """Return the file of an address, with a fragment for the explorer; None if it has none."""
+        if url in self._pages or url in self._files:
+            return file_of(url)
+        return self._explored.get(url)
+
+    def _entries(self) -> list[dict[str, str]]:
+        """Return title, address and text of everything that the search finds."""
+        entries = []
+        for url, page in sorted(self._pages.items()):
+            title, text = (_plain_text(part) for part in _HEADING.findall(page)[0])
+            entries.append({"title": title, "url": url, "text": text})
+        for url, target in sorted(self._explored.items()):
+            shown = target.partition("#")[2]
+            text = ", ".join(f"{name} {value}" for name, value in parse_qsl(shown))
+            spec = unquote(url.partition("?")[0].rpartition("/")[2])
+            entries.append({"title": f"Explorer of {spec}", "url": url, "text": text})
+        return [
+            {
+                **each,
+                "words": each["text"][:_SEARCHED],
+                "text": textwrap.shorten(each["text"], _SHOWN),
+            }
+            for each in entries
+        ]
+
+
+def file_of(url: str) -> str:
+    """Return the path of the file for an address of a page or of the API.
+
+    Example:
+        >>> file_of("/api/v1/compare.csv?name=e1")
+        'compare/e1.csv'
+    """
+    path, _, query = url.partition("?")
+    suffix = "html"
+    if path.startswith(_API):
+        path, dot, suffix = path.removeprefix(_API).rpartition(".")
+        if suffix not in {"csv", "json"}:
+            path, suffix = path + dot + suffix, "npy"
+    names = [unquote(part) for part in path.split("/") if part]
+    if query:
+        names.append("\n".join(value for _, value in parse_qsl(query)))
+    return "/".join(map(file_name, names or ["index"])) + f".{suffix}"
+
+
+def file_name(name: str) -> str:
+    """Return a file name for any name, as it is on every file system and in URLs.
+
+    Different names have different file names. Names with other characters than those of ids are
+    replaced by a digest and what is left of them.
+    """
+    if _PLAIN.fullmatch(name):
+        return name.replace(":", "~")
+    rest = re.sub(r"[^A-Za-z0-9.]+", "-", name)[:60].strip("-.")
+    return f"~{hashlib.sha256(name.encode()).hexdigest()[:12]}-{rest}"
+
+
+def read_manifest(folder: Path) -> set[str]:
+    """Return the files of an earlier site; nothing if the folder is new or empty.
+
+    Raises:
+        InputError: the folder holds other files.
+    """
+    try:
+        listed = {
+            path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()
+        }
+        if not listed and (folder.is_dir() or not folder.exists()):
+            return set()
+        known = set(json.loads((folder / MANIFEST).read_bytes())["files"])
+    except (OSError, ValueError, LookupError, TypeError):
+        raise InputError(
+            f"{folder} is not a folder that an earlier 'starcast publish' wrote",
+            hint="name a new or an empty folder",
+        ) from None
+    if others := sorted(listed - known):
+        raise InputError(
+            f"{folder} holds files that are not part of its site, such as {others[0]}",
+            hint="move them, or name another folder",
+        )
+    return known
+
+
+def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write the files of a site, and let them replace the folder at once.
+
+    Raises:
+        InputError: the operating system refuses: no permission, a full disk.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with temporary_folder(folder) as temporary:
+            for name, content in files.items():
+                path = temporary / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+    except OSError as error:
+        raise InputError(
+            f"{folder} cannot be written: {(error.strerror or str(error)).lower()}",
+            hint="an earlier site is unchanged; check the folder and its disk",
+        ) from None
+
+
+def _explorer_url(artifact: str) -> str:
+    """Return the address at which the explorer shows a topology, a forest or a schedule."""
+    spec, _, rest = artifact.partition(":")
+    kind = "schedule" if rest.partition(":")[0] in COLLECTIVES else "forest"
+    query = f"?{urlencode({kind: rest}, safe=':,()=')}" if rest else ""
+    return f"/explore/{quote(spec, safe=',')}{query}"
+
+
+def _render(shown: Explorer) -> bytes:
+    schedules = [schedule.build() for schedule in shown.schedules.values()]
+    page = explorer.build_page(shown.topology, list(shown.forests.values()), schedules)
+    return page.replace('class="home" href="../"', 'class="home" href="../index.html"', 1).encode()
+
+
+async def _get(app: Any, url: str) -> tuple[int, dict[str, str], bytes]:
+    """Return status, headers and body of the application's response to a request."""
+    path, _, query = url.partition("?")
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": unquote(path),
+        "query_string": query.encode(),
+        "headers": [(b"host", b"localhost")],
+    }
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    start, *parts = sent
+    headers = {name.decode().lower(): value.decode() for name, value in start["headers"]}
+    return start["status"], headers, b"".join(part["body"] for part in parts)
+
+
+def _as_error(url: str, page: str) -> InputError:
+    detail, hint = (*(_PROBLEM.findall(page) or [("it cannot be read", "")]),)[0]
+    return InputError(f"{unquote(url)}: {unescape(detail)}", hint=unescape(hint))
+
+
+def _as_array_file(headers: Mapping[str, str], body: bytes) -> bytes | None:
+    """Return an array of the API as a file of numpy; None if the response is not an array."""
+    if "x-array-dtype" not in headers:
+        return None
+    shape = [int(size) for size in headers["x-array-shape"].split(",") if size]
+    array = np.frombuffer(body, np.dtype(headers["x-array-dtype"]).newbyteorder("<"))
+    file = io.BytesIO()
+    np.save(file, array.reshape(shape))
+    return file.getvalue()
+
+
+def _plain_text(page: str) -> str:
+    words = " ".join(unescape(_UNREAD.sub(" ", page)).split())
+    return re.sub(r" (?=[,;.])", "", words)

@@ -1,0 +1,177 @@
+"""A published site, opened from its files in a real browser without a network."""
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from starcast import Lab
+from starcast.records import known_folders
+from starcast.records.listing import load_files
+from starcast.settings import Settings
+from starcast.web.publishing import Publishing
+from starcast.web.site import file_of
+from support.fix_browser import PATIENCE
+
+pytestmark = pytest.mark.slow
+
+#: The comparison of two experiments, without the suffix.
+PAIR = file_of("/compare?name=ours&name=theirs").removesuffix(".html")
+PAGES = (
+    "index.html",
+    "experiments.html",
+    "experiments/ours.html",
+    f"{PAIR}.html",
+    "claims.html",
+    "claims/TS.L5.html",
+    "records.html",
+    "records/congestion-trees~S4~congestion=2.html",
+    "artifacts.html",
+    "search.html",
+    "explore/S4.html",
+)
+
+
+class Links(HTMLParser):
+    """Addresses of a page that the browser opens or loads."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note the addresses of an element."""
+        del tag
+        self.found += [value or "" for name, value in attrs if name in {"href", "src", "action"}]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the site; its name has characters that URLs escape."""
+    return tmp_path_factory.mktemp("site") / "a site, 100% static"
+
+
+@pytest.fixture
+def site(filled: Lab, folder: Path) -> Path:
+    """The site of stores with artifacts, experiments and a verdict; built once."""
+    if not folder.exists():
+        del filled
+        with Publishing(Settings.load()) as opened:
+            facts = opened.publish(folder, "S5:broadcast:multiple", compare=["ours,theirs"])
+        assert facts["files"] == sum(path.is_file() for path in folder.rglob("*"))
+    return folder
+
+
+@pytest.fixture
+def tab(browser: Browser) -> Iterator[Page]:
+    """A tab without a network; an error of a page fails the test."""
+    context = browser.new_context(offline=True)
+    tab = context.new_page()
+    tab.set_default_timeout(PATIENCE)
+    problems: list[str] = []
+    tab.on("pageerror", lambda error: problems.append(str(error)))
+    tab.on("console", lambda message: problems.append(message.text))
+    yield tab
+    context.close()
+    assert problems == []
+
+
+def test_every_link_is_relative_and_leads_to_a_file_and_every_file_is_linked(site: Path) -> None:
+    linked = {site / "index.html", site / "starcast-site.json"}
+    waiting = [site / "index.html"]
+    while waiting:
+        page = waiting.pop()
+        for address in Links(page.read_text(encoding="utf-8")).found:
+            path = unquote(address.partition("#")[0])
+            if not path or address.startswith("data:"):
+                continue
+            assert not re.match(r"/|[a-z]+:", address), (page, address)
+            file = (page.parent / path).resolve()
+            assert file.is_file(), (page, address)
+            if file not in linked:
+                linked.add(file)
+                waiting += [file] if file.suffix == ".html" else []
+    assert linked == {path for path in site.rglob("*") if path.is_file()}
+    assert {(site / page) for page in PAGES} <= linked
+
+
+def test_files_hold_the_tables_of_the_lab(site: Path, filled: Lab) -> None:
+    for name, table in (
+        ("forests", filled.forests()),
+        ("schedules", filled.schedules()),
+        ("experiments/ours", filled.show_experiment("ours")),
+        (PAIR, filled.compare("ours", "theirs")),
+    ):
+        with (site / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+            assert len(list(csv.reader(file))) == len(table) + 1, name
+    runs = json.loads((site / "experiments/ours.json").read_text())["runs"]
+    times = [row["time"] for row in json.loads(filled.show_experiment("ours").to_json())]
+    assert [run["time"] for run in runs] == times
+    verdicts = json.loads((site / "claims.json").read_text())["items"]
+    assert [each["id"] for each in verdicts if each["verdict"]] == ["TS.L5"]
+    for record in load_files(known_folders(Settings.load().home)):
+        for name, array in record.witness.items():
+            witness = f"records/{record.id.replace(':', '~')}/witness/{name}.npy"
+            assert np.array_equal(np.load(site / witness), array)
+
+
+def test_all_kinds_of_pages_are_accessible_and_fit_a_telephone(site: Path, tab: Page) -> None:
+    for scheme, width in (("light", 1200), ("dark", 390)):
+        tab.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        tab.set_viewport_size({"width": width, "height": 800})
+        for page in PAGES:
+            tab.goto((site / page).as_uri())
+            if page.startswith("explore"):
+                tab.wait_for_selector("body[data-ready]")
+            violations = Axe().run(tab).response["violations"]
+            assert [(each["id"], each["nodes"][0]["html"]) for each in violations] == [], page
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width, page
+            assert tab.get_by_role("button", name=re.compile("Compare|Show")).count() == 0, page
+
+
+def test_the_search_finds_pages_and_opens_them(site: Path, tab: Page) -> None:
+    tab.goto((site / "index.html").as_uri())
+    tab.get_by_role("link", name="Search", exact=True).click()
+    found = tab.locator("li.filtered:visible")
+    tab.get_by_label("words").fill("no such words anywhere")
+    expect(found).to_have_count(0)
+    tab.get_by_label("words").fill("OURS THEIRS against")
+    expect(found).to_have_count(1)
+    expect(tab.get_by_role("status")).to_contain_text("1 of ")
+    found.get_by_role("link").click()
+    expect(tab.get_by_role("heading", level=1)).to_have_text("ours against theirs")
+    expect(tab.locator(".times figure svg").first).to_be_visible()
+
+
+def test_claims_and_records_are_filtered_without_a_server(site: Path, tab: Page) -> None:
+    tab.goto((site / "claims.html").as_uri())
+    tab.get_by_label("verdict").select_option("holds")
+    expect(tab.locator("tr.filtered:visible")).to_have_count(1)
+    tab.get_by_role("link", name="TS.L5").first.click()
+    expect(tab.get_by_role("heading", level=1)).to_have_text("TS.L5")
+    tab.get_by_role("link", name="Records").click()
+    tab.get_by_label("problem").select_option("congestion-trees")
+    expect(tab.locator("tr.filtered:visible")).to_have_count(4)
+
+
+def test_links_to_the_explorer_show_what_they_name(site: Path, tab: Page) -> None:
+    tab.goto((site / "artifacts.html").as_uri())
+    tab.get_by_role("link", name="S4:multiple:1234").click()
+    tab.wait_for_selector("body[data-ready]")
+    expect(tab.locator("#tree-list label")).to_have_count(3)
+    expect(tab.locator("#notices")).to_be_empty()
+    tab.get_by_role("link", name="starcast").click()
+    expect(tab.get_by_role("heading", level=1)).to_contain_text("A laboratory")
+    tab.goto(f"{(site / 'explore/S5.html').as_uri()}#schedule=broadcast:multiple&step=2")
+    tab.wait_for_selector("body[data-ready]")
+    expect(tab.locator("#step-text")).to_contain_text("step 2 of")
+    expect(tab.locator("#notices")).to_be_empty()

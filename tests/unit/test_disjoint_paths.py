@@ -1,0 +1,86 @@
+"""Paths without common inner nodes: their number by maximum flow, their lengths by definition."""
+
+from random import Random
+
+import networkx as nx
+import pytest
+
+from starcast.convert import to_networkx
+from starcast.errors import InputError
+from starcast.topologies import topology
+from starcast.topologies.disjoint_paths import find_disjoint_paths
+from support.packs.oracle_tools import across, labels, ports
+from support.packs.oracles_paths import least_flow
+
+
+def network(spec: str) -> nx.Graph:
+    """Return a topology by the definition of its links."""
+    return nx.Graph(
+        (node, across(spec, node, port)) for node in labels(spec) for port in ports(spec)
+    )
+
+
+def check(spec: str, graph: nx.Graph, source: int, target: int) -> list[list[int]]:
+    """Check that there are degree many paths along links without common inner nodes."""
+    paths = find_disjoint_paths(topology(spec), source, target)
+    names = labels(spec)
+    inner = [node for path in paths for node in path[1:-1]]
+    assert len({*inner, source, target}) == len(inner) + 2
+    assert len({tuple(path) for path in paths}) == len(paths) == len(ports(spec))
+    assert [len(path) for path in paths] == sorted(map(len, paths))
+    for path in paths:
+        assert (path[0], path[-1]) == (source, target)
+        assert nx.is_path(graph, [names[node] for node in path])
+    return paths
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["S3", "S4", pytest.param("S5", marks=pytest.mark.slow), "S4,2", "S5,1", "Q3", "Q4"],
+)
+def test_between_all_pairs_of_nodes_are_degree_many_paths(spec: str) -> None:
+    nodes, graph = topology(spec).nodes, network(spec)
+    for source in range(nodes):
+        for target in range(nodes):
+            if source != target:
+                check(spec, graph, source, target)
+
+
+@pytest.mark.parametrize(("spec", "most"), [("S5", 119), ("S6", 40), ("S5,3", 59), ("Q6", 63)])
+def test_lengths_of_paths_from_the_identity(spec: str, most: int) -> None:
+    """On star graphs at most 4 above the distance (day1994), on hypercubes at most 2."""
+    graph, distances = network(spec), topology(spec).distances(0)
+    targets = range(1, topology(spec).nodes)
+    for target in Random(spec).sample(targets, most):  # noqa: S311
+        paths = check(spec, graph, 0, target)
+        assert len(paths[0]) - 1 == distances[target]
+        assert len(paths[-1]) - 1 <= distances[target] + (2 if spec == "Q6" else 4)
+
+
+@pytest.mark.parametrize("spec", ["S4", "S4,2", "Q4", pytest.param("S5", marks=pytest.mark.slow)])
+def test_the_total_length_is_the_least_by_another_library(spec: str) -> None:
+    names = labels(spec)
+    for target in Random(1).sample(range(1, len(names)), 9):  # noqa: S311
+        paths = find_disjoint_paths(topology(spec), 0, target)
+        total = sum(len(path) - 1 for path in paths)
+        assert (len(paths), total) == least_flow(spec, names[0], names[target])
+
+
+@pytest.mark.parametrize("spec", ["P4", "BP3", "B4", "BS4", "MB4", "CT4", "AG4", "T3x5"])
+def test_other_families_have_degree_many_paths(spec: str) -> None:
+    """Their links are tested against their definitions elsewhere."""
+    network = topology(spec)
+    graph = to_networkx(network)
+    for target in range(1, network.nodes):
+        paths = find_disjoint_paths(network, 0, target)
+        inner = [node for path in paths for node in path[1:-1]]
+        assert len({*inner, 0, target}) == len(inner) + 2
+        assert len({tuple(path) for path in paths}) == len(paths) == network.degree
+        assert all(nx.is_path(graph, path) for path in paths)
+        assert {(path[0], path[-1]) for path in paths} == {(0, target)}
+
+
+def test_equal_nodes_are_one_sentence() -> None:
+    with pytest.raises(InputError, match="source and target are both 2134") as refusal:
+        find_disjoint_paths(topology("S4"), 6, 6)
+    assert refusal.value.hint

@@ -1,0 +1,352 @@
+"""MSCCL XML that is read: round trips, files of other tools, and what is refused, by its place."""
+
+import re
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from starcast import Schedule, schedule, schedule_from_msccl, simulate, timing
+from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.model import COLUMNS, REDUCTIONS
+from starcast.errors import InputError, LimitError, RejectedError, StarcastError
+from starcast.formats import msccl_elements, render
+from starcast.topologies import topology
+
+#: Of each topology, all algorithms in their port models that can be written: not reductions.
+CATALOGUE = [
+    pytest.param(spec, algorithm.collective, algorithm.name, ports, id=f"{spec} {algorithm.name}")
+    for spec in ("S3", "Q3", "S4,2", "S4")
+    for algorithm in algorithms_on(topology(spec), None)
+    if algorithm.collective not in REDUCTIONS
+    for ports in algorithm.ports
+    if algorithm.collective not in REDUCTIONS
+]
+
+
+def written(built: Schedule, *, plain: bool = False) -> str:
+    """Return the text of a file, without the attributes of starcast if it is plain."""
+    text = b"".join(render(built, "msccl-xml")).decode()
+    return re.sub(r' step="\d+" tree="\d+"', "", text) if plain else text
+
+
+def read(text: str, folder: Path, spec: str, collective: Any, **options: Any) -> Schedule:
+    file = folder / "mine.xml"
+    file.write_text(text)
+    return schedule_from_msccl(file, spec, collective, **options)
+
+
+@pytest.mark.parametrize(("spec", "collective", "algorithm", "ports"), CATALOGUE)
+def test_a_written_file_is_read_as_the_same_schedule(
+    tmp_path: Path, spec: str, collective: Any, algorithm: str, ports: Any
+) -> None:
+    built = schedule(spec, collective, algorithm, ports)
+    back = read(written(built), tmp_path, spec, collective, ports=ports)
+    expanded = built.expand()
+    for name in (*COLUMNS, "units", "ports", "collective"):
+        assert np.array_equal(getattr(back, name), getattr(expanded, name)), name
+
+
+@pytest.mark.parametrize(("spec", "collective", "algorithm", "ports"), CATALOGUE)
+def test_dependencies_alone_order_the_sends(
+    tmp_path: Path, spec: str, collective: Any, algorithm: str, ports: Any
+) -> None:
+    """Without attributes, the same units cross the same links, each send as early as it can."""
+    built = schedule(spec, collective, algorithm, ports).expand()
+    back = read(written(built, plain=True), tmp_path, spec, collective)
+    sent = [
+        Counter(zip(each.sender.tolist(), each.receiver.tolist(), each.unit.tolist(), strict=True))
+        for each in (back, built)
+    ]
+    assert sent[0] == sent[1]
+    assert simulate(back).complete
+    if not built.packets:
+        assert back.steps <= built.steps
+
+
+@pytest.mark.parametrize("root", [1, 5])
+def test_roots_segments_and_channels_are_read(tmp_path: Path, root: int) -> None:
+    """300 units on a link take several channels, whose order is a dependency."""
+    built = schedule("S3", "broadcast", "multiple", root=root, segments=300)
+    back = read(written(built), tmp_path, "S3", "broadcast", root=root)
+    assert all(np.array_equal(getattr(back, name), getattr(built, name)) for name in COLUMNS)
+
+
+def step(
+    number: int, kind: str, source: str, target: str, needs: str = "-1 -1 0", n: int = 1
+) -> str:
+    """Return a step as other tools write it."""
+    block, needed, has_dependent = needs.split()
+    return (
+        f'<step s="{number}" type="{kind}" srcbuf="{source[0]}" srcoff="{source[1:]}" '
+        f'dstbuf="{target[0]}" dstoff="{target[1:]}" cnt="{n}" depid="{block}" deps="{needed}" '
+        f'hasdep="{has_dependent}"/>'
+    )
+
+
+def block(number: int, send: int, receive: int, *steps: str, channel: int = 0) -> str:
+    """Return a thread block."""
+    return (
+        f'<tb id="{number}" send="{send}" recv="{receive}" chan="{channel}">{"".join(steps)}</tb>'
+    )
+
+
+def algo(collective: str, gpus: list[str], sizes: tuple[int, int, int], more: str = "") -> str:
+    """Return a file."""
+    inputs, outputs, scratch = sizes
+    chunks = f'i_chunks="{inputs}" o_chunks="{outputs}" s_chunks="{scratch}"'
+    content = "\n".join(f'<gpu id="{rank}" {chunks}>{gpu}</gpu>' for rank, gpu in enumerate(gpus))
+    head = (
+        f'<algo name="x" proto="LL" nchannels="2" ngpus="{len(gpus)}" coll="{collective}" {more}>'
+    )
+    return f"<!-- a licence -->\n{head}\n{content}\n</algo>\n"
+
+
+def ring() -> str:
+    """Return an allgather in place on a ring of four, in the manner of msccl-tools.
+
+    A thread block receives chunks and sends them on, in one step.
+    """
+    gpus = []
+    for rank in range(4):
+        own, one, two, three = ((rank - back) % 4 for back in range(4))
+        steps = (
+            step(0, "s", f"o{own}", f"o{own}"),
+            step(1, "rcs", f"o{one}", f"o{one}"),
+            step(2, "rcs", f"o{two}", f"o{two}"),
+            step(3, "r", f"o{three}", f"o{three}"),
+        )
+        gpus.append(block(0, (rank + 1) % 4, (rank - 1) % 4, *steps))
+    return algo("allgather", gpus, (0, 4, 0), 'inplace="1"')
+
+
+def direct(chunks: int = 1) -> str:
+    """Return an alltoall on the complete graph of three, in the manner of RCCL: two channels."""
+    gpus = []
+    for rank in range(3):
+        own = f"{rank * 2 * chunks}"
+        blocks = [block(0, -1, -1, step(0, "cpy", f"i{own}", f"o{own}", n=2 * chunks))]
+        for peer in {0, 1, 2} - {rank}:
+            for channel in range(2):
+                mine, theirs = ((each * 2 + channel) * chunks for each in (peer, rank))
+                sends = step(0, "s", f"i{mine}", f"o{theirs}", n=chunks)
+                receives = step(0, "r", f"i{theirs}", f"o{mine}", n=chunks)
+                blocks.append(block(len(blocks), peer, -1, sends, channel=channel))
+                blocks.append(block(len(blocks), -1, peer, receives, channel=channel))
+        gpus.append("".join(blocks))
+    sizes = (6 * chunks, 6 * chunks, 0)
+    return algo("alltoall", gpus, sizes, 'inplace="0" outofplace="1" minBytes="0" maxcount="1"')
+
+
+def test_a_ring_in_place_is_read(tmp_path: Path) -> None:
+    """S4,1 is the complete graph of four nodes."""
+    back = read(ring(), tmp_path, "S4,1", "allgather")
+    rows = zip(back.step, back.sender, back.receiver, back.unit, strict=True)
+    expected = {
+        (back + 1, rank, (rank + 1) % 4, (rank - back) % 4)
+        for rank in range(4)
+        for back in range(3)
+    }
+    assert {tuple(map(int, row)) for row in rows} == expected
+    assert simulate(back).complete
+
+
+def test_chunks_of_a_step_and_of_channels_are_a_packet(tmp_path: Path) -> None:
+    back = read(direct(3), tmp_path, "S3,1", "alltoall")
+    result = simulate(back)
+    assert (result.steps, result.largest_packet, result.complete) == (1, 6, True)
+    assert timing(back, 64, 100, 1).time == 100 + 6 * 64
+
+
+def test_a_collective_without_a_name_in_msccl_is_custom(tmp_path: Path) -> None:
+    text = written(schedule("S3", "gather", "one-port"), plain=True)
+    text = text.replace('coll="gather"', 'coll="custom"')
+    assert simulate(read(text, tmp_path, "S3", "gather")).complete
+
+
+RING = 'type="rcs" srcbuf="o" srcoff="3" dstbuf="o" dstoff="3"'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("<algo", "<!DOCTYPE algo [<!ENTITY a 'b'>]><algo", "line 2 declares a document type"),
+        ("<algo", "<?xml version='1.0' encoding='utf-7'?>x<algo", "line 2 is not XML"),
+        ("</algo>", "", "line 8 is not XML: no element found"),
+        ("\n</algo>", "text</algo>", "line 6 has the text 'text'"),
+        ("<tb ", "<op/><tb ", "line 3 has an element 'op' in 'gpu'"),
+        ("</tb>", "<tb/></tb>", "line 3 has an element 'tb' in 'tb'"),
+        ("allgather", "allreduce", "line 2 is for the collective 'allreduce', not allgather"),
+        ('ngpus="4"', 'ngpus="8"', "line 2 has 8 GPUs; S4,1 has 4 nodes"),
+        ('gpu id="1"', 'gpu id="0"', "line 4 has GPU 0 twice"),
+        ('<gpu id="1" i_chunks="0" o_chunks="4" s_chunks="0">.*</gpu>', "", "has no GPU 1"),
+        ('o_chunks="4"', 'o_chunks="40000"', "line 3 has the o_chunks '40000'"),
+        ('o_chunks="4"', 'o_chunks="5"', "buffers of 5 chunks are not for 4 GPUs"),
+        (' o_chunks="4"', "", "line 3 has a gpu without 'o_chunks'"),
+        ('tb id="0"', 'tb id="1"', "line 3 has thread block 1 instead of 0"),
+        ('recv="3"', 'recv="9"', "line 3 has the recv '9'"),
+        ('step s="1"', 'step s="2"', "line 3 has step 2 instead of 1"),
+        ('type="rcs"', 'type="rrc"', "line 3 has a step of the type 'rrc', a reduction"),
+        ('type="rcs"', 'type="d"', "line 3 has a step of the unknown type 'd'"),
+        ('send="1"', 'send="-1"', "line 3 has a step of the type 's' in a thread block without"),
+        ('srcbuf="o" srcoff="0"', 'srcbuf="q" srcoff="0"', "line 3 has the srcbuf 'q'"),
+        ('srcbuf="o" srcoff="0"', 'srcbuf="o" srcoff="4"', "line 3 has the srcoff '4'"),
+        ('cnt="1"', 'cnt="99"', "line 3 has the cnt '99'"),
+        ('cnt="1"', 'cnt="1e3"', "line 3 has the cnt '1e3'"),
+        ('hasdep="0"', 'hasdep="0" step="0"', "line 3 has the step '0'"),
+        ('depid="-1" deps="-1"', 'depid="1" deps="0"', "block 1, step 0, which does not exist"),
+        ('depid="-1" deps="-1"', 'depid="0" deps="1"',
+         "rank 0, thread block 0, step 0 waits for thread block 0, step 1, which has hasdep 0"),
+    ],
+)  # fmt: skip
+def test_a_damaged_file_is_refused_with_its_line(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    damaged = re.sub(old, new, ring(), count=1)
+    assert damaged != ring()
+    with pytest.raises(InputError) as refusal:
+        read(damaged, tmp_path, "S4,1", "allgather")
+    assert message in refusal.value.message
+    assert "mine.xml" in refusal.value.message
+    assert refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('srcbuf="o" srcoff="0"', 'srcbuf="o" srcoff="2"',
+         "rank 0, thread block 0, step 0 reads o[2], which holds nothing yet"),
+        ('cnt="1"', 'cnt="2"',
+         "rank 0, thread block 0, step 0 reads o[1], which holds nothing yet"),
+        (RING, RING.replace("3", "1"), "rank 0 ends with nothing in o[3] instead of unit 3"),
+        ('type="s" srcbuf="o" srcoff="1"', 'type="nop" srcbuf="o" srcoff="1"',
+         "rank 2, thread block 0, step 3 waits for ever for a send of rank 1 on channel 0"),
+        ('chan="0"', 'chan="1"',
+         "rank 0, thread block 0, step 1 waits for ever for a send of rank 3 on channel 1"),
+        (r'<step s="3"[^>]*>', "", "rank 0 does not receive all that rank 3 sends on channel 0"),
+        (r'(step s="1" [^>]*hasdep="0")', r'\1 step="1"',
+         "rank 0, thread block 0, step 1 sends in step 1 of the schedule"),
+    ],
+)  # fmt: skip
+def test_a_file_that_does_something_else_is_rejected_with_its_place(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    changed = re.sub(old, new, ring(), count=1)
+    assert changed != ring()
+    with pytest.raises(RejectedError) as refusal:
+        read(changed, tmp_path, "S4,1", "allgather")
+    assert message in refusal.value.message
+    assert refusal.value.hint
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_every_missing_dependency_is_found(tmp_path: Path, plain: bool) -> None:
+    """Whatever the order in which thread blocks happen to run."""
+    text = written(schedule("S3", "alltoall", "exact"), plain=plain)
+    waits = list(re.finditer(r'depid="\d+" deps="\d+"', text))
+    assert len(waits) > 5
+    for wait in waits:
+        missing = text[: wait.start()] + 'depid="-1" deps="-1"' + text[wait.end() :]
+        with pytest.raises(RejectedError, match=r"rank \d, thread block \d, step \d reads s"):
+            read(missing, tmp_path, "S3", "alltoall")
+
+
+def test_a_chunk_that_is_overwritten_while_it_is_used_is_found(tmp_path: Path) -> None:
+    """Rank 0 sends through a scratch chunk of rank 1: the same unit twice, or another unit."""
+
+    def through(needs: str) -> str:
+        gpus = [
+            block(0, 1, -1, step(0, "s", "i2", "s0"), step(1, "s", "i2", "s0"))
+            + block(1, -1, -1, step(0, "cpy", "i0", "o0"))
+            + block(2, 1, -1, step(0, "s", "i1", "o0"), channel=1),
+            block(0, -1, 0, step(0, "r", "i2", "s0", "-1 -1 1"), step(1, "r", "i2", "s0", needs))
+            + block(1, 2, -1, step(0, "s", "s0", "o0", "0 0 1"))
+            + block(2, -1, 0, step(0, "r", "i1", "o0"), channel=1),
+            block(0, -1, 1, step(0, "r", "s0", "o0")),
+        ]
+        return algo("scatter", gpus, (3, 1, 1))
+
+    assert simulate(read(through("1 0 0"), tmp_path, "S3,1", "scatter")).complete
+    assert simulate(read(through("-1 -1 0"), tmp_path, "S3,1", "scatter")).complete
+    other = through("-1 -1 0").replace('s="1" type="s" srcbuf="i" srcoff="2"',
+                                       's="1" type="s" srcbuf="i" srcoff="1"')  # fmt: skip
+    with pytest.raises(RejectedError, match=r"s\[0\] without waiting for"):
+        read(other, tmp_path, "S3,1", "scatter")
+
+
+def test_sends_between_nodes_that_are_not_linked_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="sends to rank 2, which is not linked in Q2"):
+        read(ring(), tmp_path, "Q2", "allgather")
+
+
+def test_a_violation_of_the_model_names_rank_thread_block_and_step(tmp_path: Path) -> None:
+    text = direct()
+    with pytest.raises(RejectedError, match=r"rank 0, thread block \d, step 0: step 1: .*one-port"):
+        read(text, tmp_path, "S3,1", "alltoall", ports="one")
+    early = written(schedule("S3", "broadcast", "greedy"))
+    first = re.sub(r' step="[23]"', ' step="1"', early)
+    with pytest.raises(RejectedError, match=r"rank \d, thread block \d, step 0 sends in step 1"):
+        read(first, tmp_path, "S3", "broadcast")
+
+
+def test_two_thread_blocks_cannot_share_a_connection(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="thread blocks 1 and 3 of rank 0 for the same peer"):
+        read(direct().replace('chan="1"', 'chan="0"'), tmp_path, "S3,1", "alltoall")
+
+
+def test_a_collective_that_cannot_be_in_place_is_refused(tmp_path: Path) -> None:
+    text = written(schedule("S3", "scatter", "one-port")).replace('inplace="0"', 'inplace="1"')
+    with pytest.raises(InputError, match="has a scatter in place"):
+        read(text, tmp_path, "S3", "scatter")
+
+
+def test_reductions_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="which starcast does not write as MSCCL XML"):
+        written(schedule("S3", "reduce", "greedy"))
+    with pytest.raises(InputError, match="is not supported, and this is allreduce"):
+        read(direct().replace("alltoall", "allreduce"), tmp_path, "S3,1", "allreduce")
+
+
+def test_a_huge_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(msccl_elements, "_MAX_BYTES", 2000)
+    with pytest.raises(LimitError, match="the file holds more than 2,000 bytes"):
+        read(ring(), tmp_path, "S4,1", "allgather")
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00", b"\xff\xfe<\x00", b"a,b\n1,2\n"])
+def test_other_content_is_one_sentence(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "mine.xml"
+    file.write_bytes(content)
+    with pytest.raises(StarcastError, match="line 1 is not XML"):
+        schedule_from_msccl(file, "S3", "broadcast")
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        schedule_from_msccl(tmp_path / "no.xml", "S3", "broadcast")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_damage_is_one_sentence_or_changes_nothing(tmp_path: Path, seed: int) -> None:
+    """Of values, or of bytes: what is accepted still delivers everything."""
+    draw = Random(seed)  # noqa: S311
+    values = ["-1", "0", "1", "2", "7", "70", "256", "40000", "9" * 30, "i", "s", "rcs", "cpy"]
+    for _ in range(10):
+        text = draw.choice((ring(), direct()))
+        spec, collective = ("S4,1", "allgather") if "allgather" in text else ("S3,1", "alltoall")
+        if draw.random() < 0.7:
+            place = draw.choice(list(re.finditer(r'"([^"]*)"', text)))
+            text = text[: place.start(1)] + draw.choice(values) + text[place.end(1) :]
+        else:
+            begin = draw.randrange(len(text))
+            text = text[:begin] + text[begin + draw.randrange(1, 99) :]
+        refusal = None
+        try:
+            back = read(text, tmp_path, spec, collective)
+        except StarcastError as error:
+            refusal = error
+        if refusal is None:
+            assert simulate(back).complete
+        else:
+            assert "mine.xml" in refusal.message
+            assert refusal.hint

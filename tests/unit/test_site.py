@@ -1,0 +1,136 @@
+"""A published site: names of its files, and the folder that it replaces. No server is running."""
+
+import errno
+import json
+import resource
+from pathlib import Path
+
+import pytest
+
+from starcast.errors import InputError, StarcastError, UnavailableError
+from starcast.settings import Settings
+from starcast.web.publishing import Publishing
+from starcast.web.site import MANIFEST, file_name, file_of, read_manifest, write_site
+
+OLD = {"index.html": b"old", "claims/TS.L5.html": b"old", MANIFEST: b""}
+NAMES = ("e1", "a/b", "a-b", "a:b", "a~b", "../../etc", ".", "..", "", "-", "'\"<b>&",
+         "<i>", "näme", "n" * 300, "n" * 301, "a\nb", "a b", "%2F", "~",
+         "S4:record(problem=p,c=2):1234")  # fmt: skip
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder with a site of two pages."""
+    folder = tmp_path / "site"
+    listed = json.dumps({"files": sorted(OLD)}).encode()
+    write_site(folder, {**OLD, MANIFEST: listed})
+    return folder
+
+
+def contents(folder: Path) -> dict[str, str]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in files}
+
+
+@pytest.mark.whole
+def test_every_name_has_a_file_name_of_its_own_that_needs_no_quotes() -> None:
+    names = [file_name(name) for name in NAMES]
+    assert len({name.casefold() for name in names}) == len(NAMES)
+    for name in names:
+        assert set(name) <= set(
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,=()_~-"
+        )
+        assert name.strip(".")
+        assert not name.startswith((".", "-"))
+        assert len(name) < 160
+
+
+@pytest.mark.parametrize(
+    ("url", "file"),
+    [
+        ("/", "index.html"),
+        ("/claims/TS.L5", "claims/TS.L5.html"),
+        ("/records/congestion-trees%3AS4", "records/congestion-trees~S4.html"),
+        ("/api/v1/experiments/v1.2.csv", "experiments/v1.2.csv"),
+        ("/api/v1/compare.json?name=e1", "compare/e1.json"),
+        ("/api/v1/records/a%3AS4/witness/parent_port", "records/a~S4/witness/parent_port.npy"),
+    ],
+)
+def test_addresses_become_files(url: str, file: str) -> None:
+    assert file_of(url) == file
+
+
+def test_addresses_of_several_names_differ_from_those_of_one() -> None:
+    urls = ("/compare?name=a&name=b", "/compare?name=b&name=a", "/compare?name=a%2Cb")
+    assert len({file_of(url) for url in urls}) == 3
+
+
+def test_a_site_replaces_the_earlier_one(site: Path) -> None:
+    assert read_manifest(site) == OLD.keys()
+    write_site(site, {"index.html": b"new"})
+    assert contents(site) == {"index.html": "new"}
+    assert [path.name for path in site.parent.iterdir()] == ["site"]
+
+
+def test_a_site_replaces_the_earlier_one_where_folders_cannot_be_exchanged(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class OldSystem:
+        @staticmethod
+        def renameat2(*_: object) -> int:
+            return -1
+
+    monkeypatch.setattr("starcast.support.atomic.ctypes.CDLL", lambda *_, **__: OldSystem)
+    monkeypatch.setattr("starcast.support.atomic.ctypes.get_errno", lambda: errno.ENOSYS)
+    write_site(site, {"index.html": b"new"})
+    assert contents(site) == {"index.html": "new"}
+    assert [path.name for path in site.parent.iterdir()] == ["site"]
+
+
+def test_on_a_full_disk_the_earlier_site_stays(site: Path) -> None:
+    """The limit of the size of files has the effect of a disk that becomes full."""
+    before = contents(site)
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
+    try:
+        with pytest.raises(InputError, match=f"{site} cannot be written"):
+            write_site(site, {"a.html": b"new", "b.html": b"x" * 2_000})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    assert contents(site) == before
+    assert [path.name for path in site.parent.iterdir()] == ["site"]
+
+
+def test_folders_that_hold_other_things_are_refused(site: Path, tmp_path: Path) -> None:
+    (site / "claims" / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"not part of its site, such as claims/notes\.txt"):
+        read_manifest(site)
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    assert read_manifest(mine) == read_manifest(tmp_path / "new") == set()
+    for content in ("", "{}", "[1]", '{"files": 3}'):
+        (mine / MANIFEST).write_text(content)
+        with pytest.raises(InputError, match="not a folder that an earlier"):
+            read_manifest(mine)
+    with pytest.raises(InputError, match="not a folder that an earlier"):
+        read_manifest(mine / MANIFEST)
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [("X4", "unknown topology 'X4'"), ("S4:none", "none"), ("S9", "362,880 nodes")],
+)
+def test_what_is_named_and_cannot_be_published_is_an_error(
+    tmp_path: Path, ids: str, message: str
+) -> None:
+    settings = Settings.load(home=tmp_path / "home")
+    with pytest.raises(StarcastError, match=message):
+        Publishing(settings).publish(tmp_path / "site", ids)
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_server_that_the_settings_name_has_to_be_running(tmp_path: Path) -> None:
+    settings = Settings.load(postgres_uri="postgresql://visitor@127.0.0.1:1/none")
+    with pytest.raises(UnavailableError):
+        Publishing(settings).publish(tmp_path / "site")
+    assert not (tmp_path / "site").exists()
