@@ -36,7 +36,7 @@ def disjoint_paths(topology: Topology, source: int, target: int) -> list[list[in
 
     Example:
         >>> [len(path) - 1 for path in disjoint_paths(topology("S4"), 0, 1)]
-        [3, 5, 5]
+        [3, 3, 5]
     """
     if source == target:
         raise InputError(
