@@ -103,6 +103,19 @@ def test_revision_0011_counts_the_pieces_of_messages(bare: Engine) -> None:
     assert units == [20, 4, None]
 
 
+def test_revision_0012_allows_reductions(bare: Engine) -> None:
+    listed = text(
+        "select pg_get_constraintdef(oid) from pg_constraint"
+        " where conname in ('ck_schedule_collective', 'ck_run_collective')"
+    )
+    with bare.begin() as connection:
+        command.upgrade(migrations._config(connection), "0011")
+        assert not any("reduce" in each for each in connection.scalars(listed))
+    migrations.upgrade(bare, Silent())
+    with bare.connect() as connection:
+        assert all("allreduce" in each for each in connection.scalars(listed).all())
+
+
 def test_an_upgrade_names_the_rows_that_do_not_fit(
     engine: Engine, add_revision: Callable[[], None]
 ) -> None:

@@ -293,13 +293,18 @@ def formula_costs(point: Point) -> dict[str, costs.Cost]:
 
 def bound_cost(point: Point, *, takes_messages: bool) -> costs.Cost:
     """Return the lower bound of a point; of its steps too if its algorithm takes messages."""
+    topology = as_topology(point.topology)
+    messages = point.messages if takes_messages else None
+    form = costs.FORMS.get((point.collective, point.algorithm))
+    if messages is not None and form is not None:
+        messages = form.split(topology, messages)
     return costs.lower_bound(
-        point.topology,
+        topology,
         point.collective,
         point.ports,
         point.message_bytes,
         costs.Machine(point.t_s, point.t_c),
-        messages=point.messages if takes_messages else None,
+        messages=messages,
         copies=point.copies,
     )
 

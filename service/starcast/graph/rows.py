@@ -231,8 +231,7 @@ def tree_blocks(forest: Forest) -> Iterator[Rows]:
 def send_blocks(schedule: Schedule) -> Iterator[Rows]:
     """Yield the rows of a schedule, from sender to receiver, in blocks."""
     for part in _slices(len(schedule), BLOCK):
-        columns = (getattr(schedule, name)[part] for name in _SEND_COLUMNS)
-        yield _block(SEND, schedule.id, schedule.topology, *columns)
+        yield _block(SEND, schedule.id, schedule.topology, *_select_sends(schedule, part))
 
 
 def links_at(topology: Topology, ranks: NDArray[np.int64]) -> Rows:
@@ -273,8 +272,13 @@ def tree_edges_at(forest: Forest, ranks: NDArray[np.int64]) -> Rows:
 def sends_at(schedule: Schedule, ranks: NDArray[np.int64]) -> Rows:
     """Return the rows of a schedule whose sender or receiver is among some nodes."""
     rows = np.isin(schedule.sender, ranks) | np.isin(schedule.receiver, ranks)
-    columns = (getattr(schedule, name)[rows] for name in _SEND_COLUMNS)
-    return _block(SEND, schedule.id, schedule.topology, *columns)
+    return _block(SEND, schedule.id, schedule.topology, *_select_sends(schedule, rows))
+
+
+def _select_sends(schedule: Schedule, rows: slice | NDArray[np.bool_]) -> list[NDArray[np.generic]]:
+    columns = [getattr(schedule, name)[rows] for name in _SEND_COLUMNS]
+    combine = np.zeros(len(columns[0])) if schedule.combine is None else schedule.combine[rows]
+    return [*columns, combine]
 
 
 def _pieces(array: Column, size: int) -> Iterator[Column]:

@@ -260,6 +260,28 @@ def _never_returns(unit: Column, receiver: Column, postcondition: Postcondition)
     return False
 
 
+def find_awaited(packets: Packets, executed: Executed) -> Indices:
+    """Return the pairs of a row and a row that it waits for, int64 ``[2, pairs]``.
+
+    Args:
+        packets: packets of an execution without faults that keep its rows.
+        executed: that execution; its schedule is not symmetric.
+    """
+    if not executed.postcondition.reduces:
+        delivery = find_deliveries(executed.rows)
+        row = np.flatnonzero(delivery >= 0)
+        return np.stack([row, delivery[row]])
+    sums = SumDependencies(packets, executed)
+    every = np.arange(len(packets.step))
+    entries, begins = sums.needs(every)
+    ends = every if begins is None else begins
+    row = np.repeat(every, np.diff(ends, append=len(entries)))
+    giver = np.full(sums.size, -1, dtype=np.int64)
+    giver[sums.gives(every)[::-1]] = every[::-1]  # the first delivery
+    awaited = giver[entries]
+    return np.stack([row, awaited])[:, awaited >= 0]
+
+
 def find_deliveries(rows: Rows) -> Indices:
     """Return for each row the row that first delivers its unit to its sender.
 

@@ -104,12 +104,20 @@ class Sums(Deliveries):
         self.taken = np.full(pairs, self.never, dtype=np.int32)
         self.summed = np.full(pairs, self.never, dtype=np.int32)
         self.lane = np.zeros(pairs, dtype=np.int64)
+        self._size = np.repeat(self._counted.astype(np.int32), self.lanes.count)
         self._execute()
 
     def complete(self, node: Column, unit: Column) -> Indices:
         """Return the step after which each node has the complete unit, or `never`."""
         place = node.astype(np.int64) * self.postcondition.units + unit
         return np.asarray(np.minimum(self.summed[place], self.taken[place]))
+
+    def contributions(self) -> Indices:
+        """Return the numbers of contributions that nodes hold at the end, ``[nodes, units]``."""
+        nodes, units = self.postcondition.nodes, self.postcondition.units
+        size = self._size.reshape(nodes, units, self.lanes.trees).max(axis=2).astype(np.int64)
+        size[self.taken.reshape(nodes, units) < self.never] = self._counted.sum()
+        return np.asarray(size)
 
     def find_early_send(self) -> Violation | None:
         """Return the first row whose sender lacks a contribution when the step begins."""
@@ -124,7 +132,7 @@ class Sums(Deliveries):
 
     def _execute(self) -> None:
         rows, lanes = self.rows, self.lanes
-        size = np.repeat(self._counted.astype(np.int32), lanes.count)
+        size = self._size
         goal = int(self._counted.sum())
         self._mark_complete(np.flatnonzero(size == goal), 0)
         for part in _steps(rows, self.end):
