@@ -13,8 +13,9 @@
 //   unit: number of the unit, from 0, in the collective, or in a symmetric schedule among the units
 //     of its source; the units that it sends in one step through one port form a packet
 //   tree: number of the tree along which the unit travels
+//   combine: whether the receiver adds the unit to its partial sum, in reductions
 // cost: all sends and receptions of the node in the schedules of its topology
-// revision: 3
+// revision: 4
 // reference: conventions: all-port and one-port; Tseng & Sheu 1997, Alg. 1 and Theorem 2
 
 MATCH (s:Schedule {id: $schedule})
@@ -26,5 +27,5 @@ CALL (s, t) {
 // SEND has the sender's port.
 RETURN e.step AS step, CASE WHEN out THEN 'sends' ELSE 'receives' END AS action,
   CASE WHEN out THEN e.port ELSE t.reverse_ports[e.port] END AS port,
-  partner.label AS partner, e.unit AS unit, e.tree AS tree
+  partner.label AS partner, e.unit AS unit, e.tree AS tree, e.combine = 1 AS combine
 ORDER BY step, action, port, unit, tree

@@ -11,11 +11,13 @@
 //   sender (node): the node that sends it
 //   port: port of the sender
 //   tree: number of the tree along which the unit travels
+//   combine: whether the node adds the unit to its partial sum, in reductions
 // cost: all receptions of the node in the schedules of its topology
-// revision: 2
+// revision: 3
 // reference: Tseng & Sheu 1997, Alg. 1 and Theorem 2; Sheu, Liaw & Chen 1993
 
 MATCH (s:Schedule {id: $schedule})
 MATCH (node:Node {topology: s.topology, label: $node})<-[e:SEND {schedule: s.id}]-(sender:Node)
-RETURN e.step AS step, e.unit AS unit, sender.label AS sender, e.port AS port, e.tree AS tree
+RETURN e.step AS step, e.unit AS unit, sender.label AS sender, e.port AS port, e.tree AS tree,
+  e.combine = 1 AS combine
 ORDER BY step, unit, tree

@@ -10,11 +10,12 @@
 //   unit: number of the unit, from 0, in the collective, or in a symmetric schedule among the units
 //     of its source
 //   tree: number of the tree along which the unit travels
-//   path (list of node): labels of the nodes that the unit visits
+//   path (list of node): labels of the nodes that the unit visits; in a reduction, the longest way
+//     of a contribution to the last arrival
 //   ports: port through which each hop leaves
 //   hop_steps: step of each hop; between two of them the unit waits
 // cost: the sends of the last step, and the paths back of those that are traced
-// revision: 2
+// revision: 3
 // reference: Tseng & Sheu 1997, Theorem 1; Sheu, Liaw & Chen 1993, section 2
 
 MATCH (s:Schedule {id: $schedule})
@@ -26,8 +27,11 @@ LIMIT $limit
 MATCH back = (holder)(()<-[e:SEND WHERE e.schedule = $schedule AND e.unit = last.unit
   AND e.tree = last.tree]-())*(start)
 WITH last, receiver, nodes(back) AS nodes, relationships(back) AS sends
+// In an allreduce a node receives a unit twice: first contributions to it, later the sum.
+WHERE all(i IN range(0, size(sends) - 1) WHERE
+  sends[i].step < CASE i WHEN 0 THEN last.step ELSE sends[i - 1].step END)
 // The longest path back is the complete one: along a tree a node receives a unit once.
-ORDER BY size(sends) DESC
+ORDER BY size(sends) DESC, [v IN nodes | v.rank]
 WITH last, receiver, head(collect(nodes)) AS nodes, head(collect(sends)) AS sends
 RETURN last.unit AS unit, last.tree AS tree,
   [v IN reverse(nodes) | v.label] + receiver.label AS path,

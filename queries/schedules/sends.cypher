@@ -12,12 +12,13 @@
 //   unit: number of the unit, from 0, in the collective, or in a symmetric schedule among the units
 //     of its source; the units of one sender and port in a step form a packet
 //   tree: number of the tree along which the unit travels
+//   combine: whether the receiver adds the unit to its partial sum, in reductions
 // cost: the sends of that step
-// revision: 1
+// revision: 2
 // reference: Tseng & Sheu 1997, Alg. 1; Fragopoulou & Akl 1993, section 3
 
 MATCH (s:Schedule {id: $schedule})
 MATCH (sender)-[e:SEND WHERE e.schedule = s.id AND e.step = $step]->(receiver)
 RETURN sender.label AS sender, e.port AS port, receiver.label AS receiver, e.unit AS unit,
-  e.tree AS tree
+  e.tree AS tree, e.combine = 1 AS combine
 ORDER BY sender, port, unit, tree

@@ -88,7 +88,7 @@ def _strike(pid: int, way: str, draw: Random) -> frozenset[int]:
 
 
 def _children(pid: int) -> list[psutil.Process]:
-    """Return what a command has started, without servers of the embedded stack."""
+    """Return the child processes of a command, except servers of the embedded stack."""
     with suppress(psutil.NoSuchProcess):
         children = psutil.Process(pid).children(recursive=True)
         return [child for child in children if _group(child) == pid]

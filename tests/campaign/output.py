@@ -27,7 +27,7 @@ class Done:
 
 
 def find_problems(done: Done, *, signals: frozenset[int] = frozenset()) -> list[str]:
-    """Return what is wrong with the end and the output of a command.
+    """Return the problems with the exit and the output of a command.
 
     Args:
         done: the command.

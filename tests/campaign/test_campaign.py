@@ -99,14 +99,14 @@ def test_the_stores_are_compared_with_the_baseline(servers: Servers) -> None:
         (2, "error: \x1b[31mwrong\nhint: try\n", "control characters"),
     ],
 )
-def test_undocumented_ends_of_a_command_are_problems(
+def test_an_undocumented_exit_code_or_error_is_a_problem(
     code: int | None, err: str, problem: str
 ) -> None:
     (found,) = find_problems(Done(("x",), code, "", err))
     assert problem in found
 
 
-def test_documented_ends_of_a_command_are_not_problems() -> None:
+def test_documented_exit_codes_and_errors_are_no_problems() -> None:
     for code, err in ((0, ""), (130, "interrupted\n"), (3, "error: none is stored\nhint: list\n")):
         assert find_problems(Done(("x",), code, "", err)) == []
     assert find_problems(Done(("x",), -9, "", ""), signals=frozenset({9})) == []

@@ -4,8 +4,8 @@ from starcast.claims.verdict import Verdict
 from starcast.queries.counterexample import to_cypher
 
 
-def test_every_counterexample_can_be_asked_for(verdicts: dict[str, Verdict]) -> None:
-    """The text names the topology, and the ingest that brings it there."""
+def test_every_counterexample_has_a_query(verdicts: dict[str, Verdict]) -> None:
+    """The text names the topology, and the command that ingests it."""
     for one in verdicts.values():
         if one.counterexample is not None:
             assert "// starcast ingest " in to_cypher(one), one.claim

@@ -1,4 +1,4 @@
-"""Orders of growth are found out far out, for every kind of closed form that the papers have."""
+"""Orders of growth are determined at huge n, for every kind of closed form in the papers."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -34,16 +34,16 @@ UNBOUNDED: dict[str, Callable[[int], growth.Number]] = {
 
 
 @pytest.mark.parametrize("name", BOUNDED)
-def test_what_is_bounded(name: str) -> None:
+def test_bounded_quotients_are_recognized(name: str) -> None:
     assert growth.bounded(BOUNDED[name])[0]
 
 
 @pytest.mark.parametrize("name", UNBOUNDED)
-def test_what_grows(name: str) -> None:
+def test_growing_quotients_are_recognized(name: str) -> None:
     assert not growth.bounded(UNBOUNDED[name])[0]
 
 
-def test_the_order_is_said() -> None:
+def test_the_order_is_described() -> None:
     assert growth.bounded(growth.log2)[1] == "log n"
     assert growth.bounded(growth.sqrt)[1] == "n^1/2"
     assert growth.bounded(lambda n: growth.log2(n) ** 2)[1] == "(log n)^2"
@@ -56,14 +56,14 @@ def test_small_numbers_are_exact(n: int) -> None:
     assert growth.harmonic(n) == sum(Fraction(1, i) for i in range(1, n + 1))
 
 
-def test_huge_numbers_go_on_from_small_ones() -> None:
-    """The formulas for huge n say at n = 61, where they begin, what the exact ones would."""
+def test_formulas_for_huge_n_continue_the_exact_formulas() -> None:
+    """At n = 61, where the formulas for huge n begin, they agree with the exact formulas."""
     assert abs(growth.factorial(61) / factorial(61) - 1) < 1e-30
     assert abs(growth.harmonic(61) - float(sum(Fraction(1, i) for i in range(1, 62)))) < 1e-12
 
 
 @pytest.mark.parametrize("n", range(2, 9))
-def test_formulas_are_those_of_the_graphs(n: int) -> None:
+def test_formulas_agree_with_the_graphs(n: int) -> None:
     star = topology(f"S{n}")
     assert (diameter(n), distance_sum(n)) == (
         int(star.distances().max()),

@@ -46,7 +46,7 @@ def test_a_broken_object_changes_the_verdict(claim: Claim) -> None:
     assert tried == 0, f"none of {tried} mutations changes the verdict"
 
 
-def test_without_a_mutation_the_verdict_is_the_same() -> None:
+def test_the_verdict_is_unchanged_without_a_mutation() -> None:
     for claim in CLAIMS[:20]:
         spec = claim.sizes.quick[0]
         first = verdict_word(claim, spec, ObjectCache())

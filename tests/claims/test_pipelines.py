@@ -8,7 +8,7 @@ from starcast.claims.reference.pipelines import Pipeline, loads, parameters
 from starcast.claims.reference.surds import Surd, add_sqrt, floor_sqrt, rational_sqrt
 
 
-def test_a_root_that_is_a_fraction_is_one() -> None:
+def test_a_rational_square_root_becomes_a_fraction() -> None:
     assert rational_sqrt(Fraction(9, 4)) == Fraction(3, 2)
     assert rational_sqrt(Fraction(9, 2)) is None
     assert add_sqrt(1, Fraction(9, 4)) == Fraction(5, 2)
@@ -16,7 +16,7 @@ def test_a_root_that_is_a_fraction_is_one() -> None:
 
 
 @pytest.mark.parametrize("digits", [1, 20, 60])
-def test_a_surd_lies_between_the_fractions_beside_it(digits: int) -> None:
+def test_a_surd_lies_between_neighbouring_fractions(digits: int) -> None:
     number = add_sqrt(-3, 2)
     below = Fraction(floor_sqrt(2 * 100**digits), 10**digits) - 3
     assert isinstance(number, Surd)
@@ -26,7 +26,7 @@ def test_a_surd_lies_between_the_fractions_beside_it(digits: int) -> None:
     assert str(number) == "-3 + sqrt(2)"
 
 
-def test_the_best_whole_number_of_segments_is_the_best_of_many() -> None:
+def test_the_best_integer_number_of_segments_is_the_best_of_many() -> None:
     for height in (1, 2, 5, 14):
         line = Pipeline(height, Fraction(2, 5), 3)
         for start, b in parameters((1, 3), (1, 2, 50), (1, 7)).each():
@@ -37,7 +37,7 @@ def test_the_best_whole_number_of_segments_is_the_best_of_many() -> None:
             assert float(line.least_whole(start, b)) == pytest.approx(float(min(times)))
 
 
-def test_parameters_come_in_order_and_loads_go_to_both_ends() -> None:
+def test_parameters_are_ordered_and_loads_cover_both_extremes() -> None:
     assert [tuple(row) for row in zip(*parameters((1, 2), (0, 1), (5,)), strict=True)] == [
         (1, 0, 5),
         (1, 1, 5),

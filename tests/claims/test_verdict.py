@@ -54,7 +54,7 @@ def test_an_inequality_that_is_met_holds_as_a_bound() -> None:
     )
 
 
-def test_an_order_that_is_met_holds_as_a_bound_with_its_greatest_quotient() -> None:
+def test_an_order_that_is_met_holds_as_a_bound_with_its_largest_quotient() -> None:
     result = verdict_of(
         lambda check: check.order("D_n / n", lambda n: topology(f"S{min(n, 9)}").diameter)
     )
@@ -152,7 +152,9 @@ def test_asides_are_described_and_do_not_decide() -> None:
         (("not checkable", "fails", "holds"), "fails"),
     ],
 )
-def test_a_conjunction_is_as_bad_as_its_worst_part(words: tuple[str, ...], together: str) -> None:
+def test_a_conjunction_has_the_verdict_of_its_worst_part(
+    words: tuple[str, ...], together: str
+) -> None:
     result = [
         Verdict(
             f"TS.T1.{number}",
@@ -183,7 +185,7 @@ def test_every_claim_has_a_paper_and_a_statement() -> None:
     assert all(entry.statement.strip() for entry in claim_entries().values())
 
 
-def test_parts_of_a_conjunction_continue_its_id() -> None:
+def test_the_ids_of_parts_begin_with_the_id_of_their_conjunction() -> None:
     assert part_ids("TS.T1") == ("TS.T1.time", "TS.T1.order")
     assert part_ids("TS.T1.time") == ()
 

@@ -6,7 +6,7 @@ from math import isqrt
 
 
 def shown(value: Fraction | int | str) -> int | str:
-    """Return an integer or a text as it is, and another fraction as text."""
+    """Return an integer or a text unchanged, and any other fraction as text."""
     if isinstance(value, Fraction):
         return int(value) if value.denominator == 1 else str(value)
     return value

@@ -738,7 +738,7 @@ def test_ctrl_c_ends_with_130_and_leaves_whole_runs(
         (
             ("run", "once", *POINT, "--experiment", "ours"),
             2,
-            "the experiment 'ours' has a grid and takes no single runs",
+            "the experiment 'ours' is defined by a grid: no single run can be added to it",
         ),
         (
             ("run", "once", *POINT, "--experiment", "17"),

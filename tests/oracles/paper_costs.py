@@ -183,9 +183,58 @@ def _as_gather(
     }
 
 
+def _with_reductions(
+    forms: dict[tuple[str, str], Callable[[Size, Asked], Cost]],
+) -> dict[tuple[str, str], Callable[[Size, Asked], Cost]]:
+    """Add what runs backwards, and the allreduces: both halves, of m/N bytes or along trees."""
+    reductions: dict[tuple[str, str], Callable[[Size, Asked], Cost]] = {
+        ({"broadcast": "reduce", "allgather": "reduce-scatter"}[collective], name): form
+        for (collective, name), form in forms.items()
+        if collective in ("broadcast", "allgather")
+    }
+    for collective, both in (("broadcast", _along_trees), ("allgather", _in_blocks)):
+        reductions |= {
+            ("allreduce", name): both(name, form)
+            for (of, name), form in forms.items()
+            if of == collective
+        }
+    return forms | reductions
+
+
+def _in_blocks(_name: str, half: Callable[[Size, Asked], Cost]) -> Callable[[Size, Asked], Cost]:
+    def both(network: Size, asked: Asked) -> Cost:
+        cost = half(network, asked)
+        sent = None if cost.transmissions is None else 2 * cost.transmissions
+        return Cost(2 * cost.start_ups, 2 * cost.share / network.nodes, sent)
+
+    return both
+
+
+def _along_trees(name: str, half: Callable[[Size, Asked], Cost]) -> Callable[[Size, Asked], Cost]:
+    """A single tree of height h sends p units up and down in 2h + p - 1 steps, all-port."""
+
+    def both(network: Size, asked: Asked) -> Cost:
+        cost = half(network, asked)
+        sent = None if cost.transmissions is None else 2 * cost.transmissions
+        if asked.ports == "all" and name in ("greedy", "recursive-substar") and asked.share > 1:
+            steps = 2 * cost.start_ups - (asked.share - 1)
+            return Cost(steps, steps * Fraction(1, asked.share), sent)
+        return Cost(2 * cost.start_ups, 2 * cost.share, sent)
+
+    return both
+
+
 #: The cost of every algorithm by its page.
 PAGE: dict[tuple[str, str], Callable[[Size, Asked], Cost]] = _as_gather(
     {
+        ("allgather", "ring"): lambda network, asked: _units(
+            Fraction(asked.share * (network.nodes - 1), 1 if asked.ports == "one" else 2),
+            asked,
+            asked.share * network.nodes * (network.nodes - 1),
+        ),
+        ("allgather", "binomial"): lambda network, _: Cost(
+            network.n, Fraction(network.nodes - 1), network.nodes * (network.nodes - 1)
+        ),
         ("broadcast", "greedy"): lambda network, asked: _piped(
             network, asked, network.diameter, Fraction(1, asked.share)
         ),
@@ -249,6 +298,7 @@ PAGE: dict[tuple[str, str], Callable[[Size, Asked], Cost]] = _as_gather(
         ),
     }
 )
+PAGE = _with_reductions(PAGE)
 #: Those whose page form needs all nodes one by one.
 BY_NODES = {("scatter", "near-balanced"), ("gather", "near-balanced"), ("alltoall", "necklace")}
 
@@ -259,13 +309,17 @@ BY_NODES = {("scatter", "near-balanced"), ("gather", "near-balanced"), ("alltoal
 def bound_terms(network: Size, collective: str, ports: str) -> tuple[int, Fraction]:
     """TS Lemmas 1 and 2, FA Tables 4 and 5: start-ups and bytes; the greater term counts."""
     others = network.nodes - 1
-    through = {
+    work: dict[str, Fraction | int] = {
         "broadcast": 1,
+        "reduce": 1,
         "allgather": others,
+        "reduce-scatter": others,
+        "allreduce": Fraction(2 * others, network.nodes),
         "scatter": others,
         "gather": others,
         "alltoall": network.t,
-    }[collective]
+    }
+    through = work[collective]
     if ports == "all":
         return network.diameter, Fraction(through, network.degree)
     return max(network.diameter, ceil_log2(network.nodes)), Fraction(through)
@@ -275,7 +329,9 @@ def least_steps(network: Size, collective: str, asked: Asked) -> int:
     """FA Tables 4 and 5, EDT Tables 1 to 3, and for one-port broadcast the last message's way."""
     start_ups, through = bound_terms(network, collective, asked.ports)
     full = ceil(asked.share * asked.copies * through)
-    return full + start_ups - 1 if collective == "broadcast" else full
+    if collective == "allreduce":
+        return max(full, start_ups)
+    return full + start_ups - 1 if collective in ("broadcast", "reduce") else full
 
 
 def least_transmissions(network: Size, collective: str, asked: Asked) -> int:
@@ -283,7 +339,10 @@ def least_transmissions(network: Size, collective: str, asked: Asked) -> int:
     others, nodes = network.nodes - 1, network.nodes
     each = {
         "broadcast": others,
+        "reduce": others,
         "allgather": nodes * others,
+        "reduce-scatter": nodes * others,
+        "allreduce": 2 * others,
         "scatter": network.t,
         "gather": network.t,
         "alltoall": nodes * network.t,

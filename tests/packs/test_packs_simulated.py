@@ -55,7 +55,7 @@ def test_nodes_that_a_tree_does_not_reach_miss_its_message(graph: Graph, case: C
 def test_if_copies_reach_every_node_nothing_is_missing(
     graph: Graph, case: Case, copies: int
 ) -> None:
-    """And vice versa with one copy; of several, a node may forward another copy."""
+    """With one copy the reverse holds too; with several, a node may forward another copy."""
     (row,) = query_rows(graph, "faults/copies", **case, copies=copies, messages=FOREST.trees)
     lacking = missing(case, FOREST.trees, copies)
     assert not (row["all_reached"] and lacking)

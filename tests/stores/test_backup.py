@@ -83,7 +83,7 @@ def file(kept_file: Path, request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(scope="module")
 def kept_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The place of the backup."""
+    """The path of the backup."""
     return tmp_path_factory.mktemp("backup") / "store.backup"
 
 

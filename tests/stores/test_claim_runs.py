@@ -1,4 +1,4 @@
-"""Verification runs in PostgreSQL: all of a run is stored when it is finished, or nothing."""
+"""Verification runs in PostgreSQL: a finished run is stored completely, any other not at all."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ NAMES = ["TS.L5", "TS.h"]
 SIZES = ["S3", "S4"]
 
 
-def test_verdicts_and_evidence_are_stored_as_they_were_found(engine: Engine) -> None:
+def test_stored_verdicts_and_evidence_equal_those_of_the_check(engine: Engine) -> None:
     number, verdicts = check_and_store(engine, NAMES, ["S4", "S3"])
     with session(engine) as opened:
         stored = {verdict.claim: verdict for verdict in storage.load_verdicts(opened, number)}
@@ -45,7 +45,7 @@ def test_the_evidence_of_the_parts_of_a_conjunction_is_stored_once(engine: Engin
     assert parallel.judge_claims(asked, evidence) == verdicts
 
 
-def test_the_newest_verdict_of_each_statement(engine: Engine) -> None:
+def test_the_newest_verdict_of_each_claim_is_returned(engine: Engine) -> None:
     (first, verdicts), (second, others) = (
         check_and_store(engine, NAMES, SIZES),
         check_and_store(engine, ["TS.h"], ["S5"]),

@@ -35,7 +35,7 @@ def engine(bare: Engine) -> Engine:
     return bare
 
 
-def test_the_schema_is_created_and_dropped_and_created_again(bare: Engine) -> None:
+def test_the_schema_can_be_dropped_and_created_again(bare: Engine) -> None:
     assert sessions.current(bare) is None
     migrations.drop(bare)
     assert migrations.upgrade(bare, Silent())
@@ -48,12 +48,12 @@ def test_the_schema_is_created_and_dropped_and_created_again(bare: Engine) -> No
     sessions.check(bare)
 
 
-def test_the_migrations_make_exactly_the_models(engine: Engine) -> None:
+def test_the_migrations_create_exactly_the_tables_of_the_models(engine: Engine) -> None:
     assert migrations.differences(engine) == []
 
 
 def test_an_upgrade_keeps_all_rows(engine: Engine, add_revision: Callable[[], None]) -> None:
-    """A store of the revision before is refused until then."""
+    """A store of the previous revision is refused until it is upgraded."""
     points = Grid(("S4",), ("multiple", "greedy"), (Fraction(64),), segments=(2,))
     run_experiment(engine, "e", points, Silent())
     before = everything(engine)
@@ -101,6 +101,19 @@ def test_revision_0011_counts_the_pieces_of_messages(bare: Engine) -> None:
     with sessions.session(bare) as opened:
         units = opened.scalars(text("select message_units from run order by id")).all()
     assert units == [20, 4, None]
+
+
+def test_revision_0012_allows_reductions(bare: Engine) -> None:
+    listed = text(
+        "select pg_get_constraintdef(oid) from pg_constraint"
+        " where conname in ('ck_schedule_collective', 'ck_run_collective')"
+    )
+    with bare.begin() as connection:
+        command.upgrade(migrations._config(connection), "0011")
+        assert not any("reduce" in each for each in connection.scalars(listed))
+    migrations.upgrade(bare, Silent())
+    with bare.connect() as connection:
+        assert all("allreduce" in each for each in connection.scalars(listed).all())
 
 
 def test_an_upgrade_names_the_rows_that_do_not_fit(
@@ -183,7 +196,7 @@ def test_verification_runs_refuse_impossible_rows(
         connection.execute(text(row))
 
 
-def test_a_table_that_was_changed_by_hand_is_a_difference(engine: Engine) -> None:
+def test_a_manually_changed_table_is_reported_as_a_difference(engine: Engine) -> None:
     with engine.begin() as connection:
         connection.execute(text("alter table forest drop column height cascade"))
         connection.execute(text("alter table topology alter column k set not null"))
@@ -300,14 +313,14 @@ def test_a_revision_without_our_tables_belongs_to_another_program(
     assert (tables(bare), sessions.current(bare)) == ({"alembic_version"}, revision)
 
 
-def test_our_tables_without_a_revision_are_not_taken_for_ours(engine: Engine) -> None:
+def test_tables_named_like_ours_without_a_revision_are_refused(engine: Engine) -> None:
     with engine.begin() as connection:
         connection.execute(text("drop table alembic_version"))
     with pytest.raises(RejectedError, match="of another program"):
         migrations.upgrade(engine, Silent())
 
 
-def test_two_upgrades_at_once_are_one_after_the_other(fresh_database: URL) -> None:
+def test_concurrent_upgrades_run_one_after_the_other(fresh_database: URL) -> None:
     engines = [sessions.connect(fresh_database) for _ in range(3)]
     did: list[bool] = []
     threads = [
@@ -351,7 +364,7 @@ def test_a_lock_is_refused_while_it_is_held_and_free_afterwards(engine: Engine) 
 
 
 def test_a_lock_does_not_prevent_the_clean_up_of_the_server(clean_database: URL) -> None:
-    """It has no snapshot, and is not ended for being idle, whatever the defaults are."""
+    """Its transaction has no snapshot, and no time limit for idle transactions ends it."""
     options = "-c default_transaction_isolation=serializable"
     options += " -c idle_in_transaction_session_timeout=500"
     engine = sessions.connect(clean_database.update_query_dict({"options": options}))
@@ -415,7 +428,7 @@ def test_waiting_for_a_lock_takes_it_for_the_rest_of_the_transaction(engine: Eng
         pass
 
 
-def test_a_server_that_is_down_is_one_sentence_without_the_password(fresh_database: URL) -> None:
+def test_an_unreachable_server_gives_one_sentence_without_the_password(fresh_database: URL) -> None:
     with pytest.raises(UnavailableError, match="cannot be reached: Connection refused") as refused:
         sessions.connect(fresh_database.set(host="127.0.0.1", port=1, password="sesame"))
     assert "sesame" not in str(refused.value)
@@ -435,7 +448,7 @@ def test_a_database_that_does_not_exist_has_its_own_error(fresh_database: URL) -
     assert refused.value.hint == "create it: createdb nowhere"
 
 
-def test_a_server_that_goes_away_in_the_middle_is_unavailable(
+def test_a_server_that_stops_during_a_statement_is_unavailable(
     engine: Engine, fresh_database: URL
 ) -> None:
     other = sessions.connect(fresh_database)
@@ -503,7 +516,7 @@ def _no_garbage(engine: Engine) -> Iterator[None]:  # noqa: ARG001 - its databas
 def test_ctrl_c_during_an_exchange_is_not_a_connection_error(
     engine: Engine, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """At any moment: the driver turns about one in ten into its own error, and the pool logs it."""
+    """Interrupts arrive at random moments; the driver turns one in ten into its own error."""
     for round_ in range(60):
         with ctrl_c(round_ / 2_000) as striking, pytest.raises(KeyboardInterrupt):
             busy(engine, striking)

@@ -99,7 +99,7 @@ def test_an_upgrade_keeps_the_views_of_other_programs_that_read_ours(migrated: E
         assert connection.scalar(text("select count(*) from mine")) == 0
 
 
-def test_the_columns_of_a_view_are_those_that_it_describes(migrated: Engine) -> None:
+def test_every_column_of_a_view_is_described(migrated: Engine) -> None:
     found = inspect(migrated)
     for view in VIEWS:
         names = [column["name"] for column in found.get_columns(view.name)]
@@ -177,7 +177,7 @@ def filled(migrated: Engine) -> Engine:
         ("insert into claim_verdict values (1, 'L5', 'holds', '[]', null, '')", "ck_claim_verdict"),
     ],
 )
-def test_free_text_that_means_nothing_is_refused(
+def test_invalid_values_of_text_columns_are_refused(
     filled: Engine, statement: str, constraint: str
 ) -> None:
     with filled.begin() as connection:
@@ -275,7 +275,9 @@ def test_comparison_has_every_comparable_pair_with_its_change(
     assert pairs
 
 
-def test_runs_with_another_question_or_missing_units_are_not_compared(experiments: Engine) -> None:
+def test_runs_with_other_parameters_or_missing_units_are_not_compared(
+    experiments: Engine,
+) -> None:
     query = """
         select c.* from comparison as c join run as a on a.id = c.baseline_run
         join run as b on b.id = c.run
@@ -285,7 +287,7 @@ def test_runs_with_another_question_or_missing_units_are_not_compared(experiment
     assert rows(experiments, query) == []
 
 
-def test_claim_summary_is_the_newest_verdict_of_each_claim(engine: Engine) -> None:
+def test_claim_summary_has_the_newest_verdict_of_each_claim(engine: Engine) -> None:
     for names in (["TS.L1", "TS.L5"], ["TS.L5"]):
         check_and_store(engine, names)
     found = {row["claim"]: row for row in rows(engine, "select * from claim_summary")}
@@ -384,7 +386,7 @@ def large(store_url: URL) -> Iterator[Engine]:
          "pk_materialization"),
     ],
 )  # fmt: skip
-def test_a_large_store_is_filtered_by_index(large: Engine, query: str, index: str) -> None:
+def test_queries_of_a_large_store_use_indexes(large: Engine, query: str, index: str) -> None:
     with large.connect() as connection:
         plan = "\n".join(connection.scalars(text(f"explain {query}")))
     assert index in plan, plan
@@ -469,7 +471,7 @@ def test_a_refused_write_names_the_missing_right(reading: Engine, starcast: Star
     assert sessions.current(reading) == sessions.head()
 
 
-def test_the_writer_is_no_superuser_and_changes_no_table(
+def test_the_writer_is_not_a_superuser_and_cannot_change_tables(
     engine: Engine, role_url: Callable[[URL, Role], URL]
 ) -> None:
     query = "select rolname from pg_roles where starts_with(rolname, 'starcast_') and rolsuper"
@@ -493,8 +495,8 @@ def test_the_writer_is_no_superuser_and_changes_no_table(
     reader.dispose()
 
 
-def test_a_session_that_only_reads_is_refused_a_write_in_one_sentence(engine: Engine) -> None:
-    """A replica, or default_transaction_read_only."""
+def test_a_write_in_a_read_only_session_is_refused_with_one_sentence(engine: Engine) -> None:
+    """The session is read-only on a replica, or by default_transaction_read_only."""
     with sessions.session(engine) as opened:
         opened.execute(text("set transaction read only"))
         refused = pytest.raises(UnavailableError, match="read-only")
@@ -516,7 +518,7 @@ def test_a_role_that_is_created_later_gets_its_rights_by_an_upgrade(migrated: En
 
 
 @pytest.mark.slow
-def test_the_command_alembic_declares_everything_too(
+def test_the_command_alembic_writes_the_declaration_too(
     bare: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name_store(monkeypatch, bare.url)

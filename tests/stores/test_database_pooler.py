@@ -157,7 +157,7 @@ def test_the_doctor_mentions_the_pooler(pooled_engine: Engine, graph_address: Gr
 def test_a_long_statement_is_waited_for(
     pooled_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The number of the server's process is unknown to the client."""
+    """The client cannot know which process serves it behind a pooler."""
     monkeypatch.setattr(watched, "SILENT_SECONDS", 0.5)
     monkeypatch.setattr(watched, "PROBE_SECONDS", 1)
     with sessions.session(pooled_engine) as opened:
@@ -176,7 +176,7 @@ def test_a_long_statement_is_waited_for(
 def test_errors_of_the_pooler_are_one_sentence(
     pooled: URL, changes: dict[str, str], words: str
 ) -> None:
-    """A server that does not run, and what the server or the pooler refuses."""
+    """For a server that is not running, and for refusals by the server or the pooler."""
     with pytest.raises(UnavailableError) as refused:
         sessions.connect(pooled.set(**changes))  # type: ignore[arg-type]
     assert words in refused.value.message

@@ -75,7 +75,7 @@ def test_a_silent_server_is_not_waited_for_again_when_a_lock_is_released(
 
 
 def test_ctrl_c_ends_the_wait_for_a_silent_server(proxy: SilentProxy, fresh_database: URL) -> None:
-    """At once, and not after the seconds of silence."""
+    """The wait ends at once, not after the time limit for silence."""
     engine = sessions.connect(fresh_database.set(port=proxy.port))
     with ctrl_c(1) as striking:
         striking.start()
@@ -97,13 +97,13 @@ def work_with_a_lock(engine: Engine, proxy: SilentProxy) -> None:
         opened.execute(text("select 2"))
 
 
-def test_a_long_statement_is_waited_for(through: Engine) -> None:
+def test_a_long_statement_is_not_taken_for_silence(through: Engine) -> None:
     with sessions.session(through) as opened:
         opened.execute(text("select pg_sleep(7)"))
         assert opened.scalar(text("select 1")) == 1
 
 
-def test_a_lock_is_waited_for(through: Engine, bare: Engine) -> None:
+def test_a_wait_for_a_lock_is_not_taken_for_silence(through: Engine, bare: Engine) -> None:
     with bare.begin() as holder:
         holder.execute(text("select pg_advisory_xact_lock(5)"))
         timer = threading.Timer(6, holder.rollback)
@@ -113,7 +113,7 @@ def test_a_lock_is_waited_for(through: Engine, bare: Engine) -> None:
         timer.join()
 
 
-def test_the_command_line_ends_with_a_sentence(
+def test_the_command_line_reports_a_silent_server_in_one_sentence(
     proxy: SilentProxy,
     bare: Engine,
     impatient: None,
@@ -131,7 +131,7 @@ def test_the_command_line_ends_with_a_sentence(
     assert "Traceback" not in result.err
 
 
-def test_claims_check_with_a_set_address_that_cannot_be_reached_is_an_error(
+def test_claims_check_fails_if_the_configured_server_is_unreachable(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STARCAST_POSTGRES_URI", "postgresql://starcast@127.0.0.1:1/starcast")

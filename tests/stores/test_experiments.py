@@ -40,7 +40,7 @@ GRID = Grid(
 
 
 class Interrupted(Silent):
-    """A reporter at which Ctrl-C arrives after so many runs."""
+    """A reporter that simulates Ctrl-C after a number of runs."""
 
     def __init__(self, after: int) -> None:
         self.left = after
@@ -81,7 +81,7 @@ class CutOff(Interrupted):
         self.another()
 
 
-def test_every_point_of_the_grid_is_a_run_in_the_grid_s_order(engine: Engine) -> None:
+def test_every_point_becomes_a_run_in_the_order_of_the_grid(engine: Engine) -> None:
     outcome = run_experiment(engine, "all", GRID, Silent())
     assert (outcome.kept, outcome.created, outcome.failed) == (0, 32, 0)
     assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()
@@ -122,7 +122,7 @@ def test_the_figures_of_every_run_are_those_of_the_library(engine: Engine) -> No
         assert time(run, "lower bound") <= time(run, "simulated") <= time(run, "closed form")
 
 
-def test_segments_are_the_packets_of_an_algorithm_of_messages(engine: Engine) -> None:
+def test_segments_set_the_messages_of_an_algorithm_of_unit_messages(engine: Engine) -> None:
     run_experiment(engine, "all", GRID, Silent())
     for run in runs(engine, "all"):
         assert (run.segments if run.algorithm == "recursive-substar" else 1) == run.messages
@@ -144,7 +144,7 @@ def test_running_a_stored_experiment_again_creates_nothing(engine: Engine) -> No
     assert [(run.id, run.finished_at) for run in runs(engine, "all")] == before
 
 
-def test_the_same_grid_in_another_order_and_notation_is_the_same(engine: Engine) -> None:
+def test_the_order_and_notation_of_a_grid_do_not_matter(engine: Engine) -> None:
     run_experiment(engine, "all", GRID, Silent())
     again = Grid.from_json({
         "topology": ["S4", "S3", "S4"], "algorithm": ["recursive-substar", "multiple"],
@@ -155,7 +155,9 @@ def test_the_same_grid_in_another_order_and_notation_is_the_same(engine: Engine)
 
 
 @pytest.mark.parametrize("after", [1, 2, 9, 31])
-def test_an_interrupted_experiment_holds_whole_runs_and_goes_on(engine: Engine, after: int) -> None:
+def test_an_interrupted_experiment_holds_complete_runs_and_continues(
+    engine: Engine, after: int
+) -> None:
     with pytest.raises(KeyboardInterrupt):
         run_experiment(engine, "all", GRID, Interrupted(after))
     kept = runs(engine, "all")
@@ -168,7 +170,7 @@ def test_an_interrupted_experiment_holds_whole_runs_and_goes_on(engine: Engine, 
     assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()
 
 
-def test_another_grid_under_the_same_name_is_refused_unless_it_replaces(engine: Engine) -> None:
+def test_another_grid_under_the_same_name_is_refused_without_replace(engine: Engine) -> None:
     run_experiment(engine, "all", GRID, Silent())
     other = replace(GRID, segments=(1,))
     with pytest.raises(InputError, match="'all' has another grid") as refused:
@@ -233,7 +235,7 @@ def test_an_incomplete_simulation_is_a_failed_run_that_names_the_first_missing_u
     assert run.error.startswith("incomplete: 1 unit is missing")
 
 
-def test_what_does_not_fit_into_memory_is_refused_with_an_estimate(engine: Engine) -> None:
+def test_a_point_that_exceeds_the_memory_is_refused_with_an_estimate(engine: Engine) -> None:
     grid = replace(
         GRID, topology=("S4",), algorithm=("multiple",), ports=("all",), segments=(1, 10**9)
     )
@@ -245,8 +247,8 @@ def test_what_does_not_fit_into_memory_is_refused_with_an_estimate(engine: Engin
     assert [run.segments for run in runs(engine, "huge")] == [1, 1]
 
 
-def test_a_first_run_that_cannot_be_leaves_no_experiment_behind(engine: Engine) -> None:
-    """Neither of a grid nor of single runs, so that a correct grid may have the name."""
+def test_a_failed_first_run_leaves_no_experiment(engine: Engine) -> None:
+    """Otherwise a corrected grid could not have the same name."""
     huge = replace(GRID, topology=("S4",), algorithm=("multiple",), segments=(10**9,))
     with pytest.raises(LimitError):
         run_experiment(engine, "bad", huge, Silent())
@@ -273,13 +275,13 @@ def test_a_lost_lock_ends_an_experiment_before_it_writes_again(engine: Engine) -
     assert run_experiment(engine, "all", GRID, Silent()).created == 29
 
 
-def test_a_lock_that_is_lost_at_the_end_is_no_error(engine: Engine) -> None:
+def test_a_lock_lost_after_the_last_run_is_not_an_error(engine: Engine) -> None:
     outcome = run_experiment(engine, "all", GRID, CutOff(32, engine))
     assert (outcome.created, len(runs(engine, "all"))) == (32, 32)
 
 
 @pytest.mark.parametrize("kept", [0, 5])
-def test_another_process_that_has_written_meanwhile_is_busy(
+def test_a_concurrent_write_of_another_process_is_reported_as_busy(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
     """The lock is lost after its check, and another process writes before the transaction ends."""
@@ -305,7 +307,7 @@ def test_another_process_that_has_written_meanwhile_is_busy(
     assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()
 
 
-def test_what_no_other_process_violates_is_not_called_busy(
+def test_other_violated_constraints_are_not_reported_as_busy(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def with_unknown_status(point: Point, done: execution.Execution) -> models.Run:
@@ -350,7 +352,7 @@ def test_a_single_run_waits_until_others_are_done(engine: Engine) -> None:
         assert done.result(timeout=30).status == "complete"
 
 
-def test_a_grid_stored_during_a_single_run_does_not_take_it(
+def test_a_single_run_is_not_stored_in_a_grid_created_meanwhile(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def meanwhile(point: Point) -> execution.Execution:
@@ -358,14 +360,14 @@ def test_a_grid_stored_during_a_single_run_does_not_take_it(
         return execution.execute(point)
 
     monkeypatch.setattr(running, "execute", meanwhile)
-    with pytest.raises(InputError, match="has a grid and takes no single runs"):
+    with pytest.raises(InputError, match="defined by a grid: no single run can be added"):
         run_once(engine, GRID.points()[0])
     assert len(runs(engine, ADHOC)) == 32
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_remark_is_told_once_with_the_runs_that_it_is_of(engine: Engine, jobs: int) -> None:
+def test_a_remark_is_reported_once_with_its_runs(engine: Engine, jobs: int) -> None:
     heard = Recorder()
     run_experiment(engine, "faulty", FAULTY, heard, jobs=jobs)
     expected: dict[str, list[models.Run]] = {}
@@ -427,9 +429,9 @@ def test_a_single_run_is_collected_and_its_repetition_replaces_it(engine: Engine
         assert len(opened.scalars(select(models.Run)).all()) == 2
 
 
-def test_a_grid_takes_no_single_runs_and_a_collection_takes_no_grid(engine: Engine) -> None:
+def test_a_grid_accepts_no_single_runs_and_a_collection_no_grid(engine: Engine) -> None:
     run_experiment(engine, "grid", GRID, Silent())
-    with pytest.raises(InputError, match="has a grid and takes no single runs"):
+    with pytest.raises(InputError, match="defined by a grid: no single run can be added"):
         run_once(engine, GRID.points()[0], "grid")
     run_once(engine, GRID.points()[0], "single")
     with pytest.raises(InputError, match="'single' is a collection of single runs"):
@@ -449,7 +451,7 @@ def test_provenance_says_which_code_ran_where(engine: Engine) -> None:
     assert run.started_at <= run.finished_at
 
 
-def test_dropping_forgets_the_experiment_and_what_is_unknown_is_not_found(engine: Engine) -> None:
+def test_a_dropped_or_unknown_experiment_is_not_found(engine: Engine) -> None:
     run_experiment(engine, "all", GRID, Silent())
     assert drop_experiment(engine, "all") == 32
     with pytest.raises(NotFoundError):

@@ -8,7 +8,7 @@ from sqlalchemy import URL
 from support.markers import TESTS
 
 
-def test_an_axis_that_is_added_in_one_place_goes_through_all_doors(fresh_database: URL) -> None:
+def test_an_axis_that_is_declared_once_is_known_everywhere(fresh_database: URL) -> None:
     """Grid, point, command, options, columns, views, files, API, and matching of comparisons."""
     address = fresh_database.render_as_string(hide_password=False)
     program = [sys.executable, "-m", "support.dummy_axis", address]

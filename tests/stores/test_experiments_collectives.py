@@ -71,7 +71,7 @@ def test_the_smallest_points_of_every_shipped_experiment_run() -> None:
             assert run.faults or time(run, "lower bound") <= time(run, "simulated")
 
 
-def test_what_faults_cost_is_a_result(engine: Engine) -> None:
+def test_missing_units_under_faults_are_a_result(engine: Engine) -> None:
     """With x copies every unit survives x-1 faults; the drawn faults are stored."""
     outcome = run_experiment(engine, "faulty", FAULTY, Silent())
     assert outcome.failed == 0
@@ -86,7 +86,7 @@ def test_what_faults_cost_is_a_result(engine: Engine) -> None:
     assert {run.seed for run in stored if run.faults and run.faults[0] == "2134"} >= {0}
 
 
-def test_a_dead_root_leaves_everybody_without_and_says_so(engine: Engine) -> None:
+def test_a_dead_root_delivers_nothing_and_a_remark_says_so(engine: Engine) -> None:
     messages: list[str] = []
 
     class Told(Silent):

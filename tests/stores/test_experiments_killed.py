@@ -130,10 +130,10 @@ def finishes(engine: Engine, design: Design) -> None:
     assert {run.id: run.finished_at for run in runs if run.id in kept} == kept
 
 
-def test_ctrl_c_ends_everything_and_the_next_run_makes_the_rest(
+def test_ctrl_c_ends_all_processes_and_the_next_run_completes_the_experiment(
     started: Started, design: tuple[Path, Design]
 ) -> None:
-    """As a terminal sends it: to the process and to all that it started."""
+    """The signal goes to the process and all its children, as from a terminal."""
     os.killpg(started.process.pid, signal.SIGINT)
     code, errors = started.ends()
     assert (code, errors.splitlines()[-1]) == (130, "interrupted")
@@ -142,7 +142,7 @@ def test_ctrl_c_ends_everything_and_the_next_run_makes_the_rest(
     finishes(started.engine, design[1])
 
 
-def test_kill_9_ends_its_processes_too_and_the_next_run_makes_the_rest(
+def test_kill_9_ends_the_workers_too_and_the_next_run_completes_the_experiment(
     started: Started, design: tuple[Path, Design]
 ) -> None:
     """Workers notice by themselves that their parent process is gone."""
@@ -151,15 +151,15 @@ def test_kill_9_ends_its_processes_too_and_the_next_run_makes_the_rest(
     finishes(started.engine, design[1])
 
 
-def test_sigterm_is_as_good_as_ctrl_c(started: Started) -> None:
+def test_sigterm_ends_an_experiment_like_ctrl_c(started: Started) -> None:
     started.process.terminate()
     code, errors = started.ends()
     assert (code, "Traceback" in errors) == (130, False)
     assert all_whole(started.engine)
 
 
-def test_killed_workers_cost_no_run(started: Started, design: tuple[Path, Design]) -> None:
-    """As the kernel kills where memory runs out: the results are those of an undisturbed run."""
+def test_killed_workers_lose_no_run(started: Started, design: tuple[Path, Design]) -> None:
+    """The kernel kills so if memory runs out; the results equal those of an undisturbed run."""
     found: list[psutil.Process] = []
 
     def has_begun() -> bool:

@@ -21,7 +21,7 @@ from support.experiments import FAULTY, figures, make_point, runs
 
 
 @pytest.mark.slow
-def test_several_processes_store_what_one_does(engine: Engine) -> None:
+def test_several_processes_store_the_same_runs_as_one(engine: Engine) -> None:
     alone = run_experiment(engine, "alone", FAULTY, Silent(), jobs=1)
     parallel = run_experiment(engine, "parallel", FAULTY, Silent(), jobs=2)
     assert (alone.created, parallel.created) == (len(FAULTY.points()), len(FAULTY.points()))
@@ -30,7 +30,7 @@ def test_several_processes_store_what_one_does(engine: Engine) -> None:
     assert multiprocessing.active_children() == []
 
 
-def test_small_work_starts_no_processes_unless_they_are_asked_for() -> None:
+def test_small_work_starts_processes_only_on_request() -> None:
     points = FAULTY.points()
     assert count_processes(points) == 1
     assert count_processes(points, 2) == 2

@@ -55,7 +55,7 @@ def test_a_stored_experiment_reproduces_in_all_figures(engine: Engine) -> None:
         ("status", "update run set status = 'failed', error = 'so'", "was failed: so, is complete"),
     ],
 )
-def test_a_figure_that_does_not_agree_is_told_as_it_was_and_is(
+def test_a_different_figure_is_reported_with_both_values(
     engine: Engine, figure: str, statement: str, words: str
 ) -> None:
     run = run_once(engine, POINT)
@@ -68,7 +68,7 @@ def test_a_figure_that_does_not_agree_is_told_as_it_was_and_is(
     assert {name for name, value in repeated.figures.items() if value != "same"} == {figure} | also
 
 
-def test_what_is_not_stored_cannot_be_reproduced(engine: Engine) -> None:
+def test_unknown_experiments_and_runs_cannot_be_reproduced(engine: Engine) -> None:
     for name in ("none", "7"):
         with pytest.raises(NotFoundError):
             reproduce(engine, name, Silent())

@@ -57,7 +57,7 @@ def test_an_incomplete_experiment_stores_nothing(engine: Engine, parts: list[Pat
 def test_the_command_writes_and_merges_shards(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Without any server."""
+    """No server is needed."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STARCAST_POSTGRES_URI", "postgresql://starcast@127.0.0.1:1/nothing")
     grid = ("--topology", "S4", "--algorithm", "multiple", "--segments", "2", "-m", "8")

@@ -223,7 +223,7 @@ def with_scheme(address: GraphAddress, scheme: str) -> GraphAddress:
 @pytest.mark.parametrize("scheme", ["neo4j", "bolt+ssc", "neo4j+ssc", "BOLT"])
 @pytest.mark.usefixtures("certificate")
 def test_every_scheme_reads_and_writes(clean_graph: GraphAddress, scheme: str) -> None:
-    """Routing to a single server, and TLS with any certificate."""
+    """They include routing to a single server, and TLS with any certificate."""
     with Graph.open(with_scheme(clean_graph, scheme)) as graph:
         graph.write("CREATE (:Thing {name: 'a'})")
         assert graph.read("MATCH (t:Thing) RETURN t.name AS name") == [{"name": "a"}]
@@ -303,7 +303,7 @@ ROWS = "UNWIND range(1, 20000) AS i RETURN i, 'text ' + i AS words"
 def test_a_query_whose_connection_is_lost_is_repeated(
     cut_at: Callable[..., GraphAddress], fault: Fault, scheme: str
 ) -> None:
-    """In the middle of its rows, which come exactly once."""
+    """The connection is lost in the middle of the rows, which still arrive exactly once."""
     with Graph.open(with_scheme(cut_at(fault, 100_000), scheme)) as graph:
         assert [row["i"] for row in graph.read(ROWS)] == list(range(1, 20_001))
 
@@ -325,7 +325,7 @@ def test_a_query_of_a_server_that_does_not_come_back_ends_with_one_sentence(
 def test_a_write_whose_connection_is_lost_is_complete_or_absent(
     cut_at: Callable[..., GraphAddress], graph: Graph
 ) -> None:
-    """Rows returned before the commit are lost, and the transaction runs again."""
+    """Rows returned before the commit are lost with it, and the transaction runs again."""
     statement = "UNWIND range(1, 5000) AS i CREATE (t:Thing {number: i}) RETURN t.number AS number"
     with Graph.open(cut_at("cut", 20_000)) as lossy:
         assert len(lossy.write(statement)) == 5_000
@@ -394,7 +394,7 @@ def test_a_malformed_uri_is_an_input_error(graph_address: GraphAddress, uri: str
         ),
     ],
 )
-def test_errors_that_cannot_be_provoked(
+def test_error_codes_that_cannot_be_provoked_are_translated(
     graph: Graph, code: str, text: str, kind: type[StarcastError], words: str
 ) -> None:
     """Codes from the server's documentation, as the driver turns them into errors."""
@@ -452,7 +452,7 @@ def busy(graph: Graph, striking: threading.Thread) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", range(8))
 def test_ctrl_c_during_an_exchange_is_not_a_connection_error(graph: Graph, moment: int) -> None:
-    """At any moment: the driver itself would wait forever, or report a protocol error."""
+    """Interrupts come at random moments; the driver alone would hang or report a protocol error."""
     with ctrl_c(0.02 + moment / 300) as striking, pytest.raises(KeyboardInterrupt):
         busy(graph, striking)
     assert graph.read("RETURN 1 AS one") == [{"one": 1}]

@@ -266,7 +266,7 @@ def test_orphans_are_deleted(stores: Stores, stored_plan: Plan) -> None:
 
 
 def test_impossible_requests_are_refused(stores: Stores, stored_plan: Plan) -> None:
-    """An import into a server of the user, and a rebuild while another process is working."""
+    """These are an import into a server of the user, and a rebuild while another process works."""
     with pytest.raises(InputError, match="not the embedded one"):
         rebuild(stores, RebuildRequest(method=LoadMethod.IMPORT))
     with lock_stores(stores, False, Silent()), pytest.raises(BusyError):

@@ -28,7 +28,7 @@ def mixed(values: list[int]) -> int:
 
 @pytest.mark.parametrize("spec", ["S2", "S3", "S4", "S5"])
 def test_links_are_those_of_the_definition(spec: str) -> None:
-    """Exchange the first symbol with another: each pair once, from the lower rank."""
+    """Nodes that differ by an exchange with the first symbol are linked, each pair once."""
     network = topology(spec)
     labels = network.labels().tolist()
     expected = set()
@@ -77,7 +77,7 @@ def test_links_of_other_families_have_the_port_of_the_lower_rank(spec: str) -> N
     ],
 )
 def test_tree_edges_lead_from_parents_to_children(spec: str, construction: str, root: str) -> None:
-    """Derived from the forest's array: parent, child, tree, level, and the parent's port."""
+    """They equal the forest's array: parent, child, tree, level, and the parent's port."""
     built_forest = forest(spec, construction, root)
     topology, parents, levels = built_forest.topology, built_forest.parents(), built_forest.levels()
     expected = sorted(
@@ -109,7 +109,7 @@ def test_tree_edges_lead_from_parents_to_children(spec: str, construction: str, 
 
 
 def test_the_checksum_is_the_sum_over_rows() -> None:
-    """Computed with arrays, and row by row with Python integers."""
+    """Arrays give the same sum as Python integers row by row."""
     actual = graph_artifact(schedule("S4", "broadcast", "multiple", segments=3)).rows
     listed = zip(
         actual.start.tolist(),
@@ -164,7 +164,7 @@ def test_an_exchange_of_values_changes_the_checksum(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["start", "end", "tree", "level", "port"])
 def test_a_changed_value_changes_the_checksum(name: str) -> None:
-    """In any column of any row."""
+    """The change can be in any column of any row."""
 
     def edit(columns: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]) -> None:
         columns[name][7] += 1
@@ -254,7 +254,7 @@ def test_the_checksum_of_nodes_is_the_same_in_blocks(monkeypatch: pytest.MonkeyP
     assert rows.node_checksum(topology("S5")) == joined_rows
 
 
-def test_no_blocks_are_joined_to_no_rows() -> None:
+def test_joining_no_blocks_gives_no_rows() -> None:
     """The result has no rows but all columns."""
     assert len(rows.join_blocks([], LINK, "S2", topology("S2"))) == 0
 
@@ -264,12 +264,11 @@ def number_of_nodes(part: Rows) -> int:
 
 
 @pytest.mark.parametrize(("spec", "share"), [("S6", 0.8), ("S6,3", 0.8), ("Q8", 1.2)])
-def test_batches_have_all_rows_in_the_order_of_their_start_and_few_nodes(
-    spec: str, share: float
-) -> None:
-    """Those of a hypercube have few nodes in any case: ranks are in the order of its subcubes.
+def test_batches_have_all_rows_sorted_by_start_node_and_few_nodes(spec: str, share: float) -> None:
+    """Batches of a star graph have fewer nodes than consecutive rows have.
 
-    The batch between the halves of a hypercube has a node at each end of each row.
+    In a hypercube, consecutive rows have few nodes already, since ranks are in the order of
+    subcubes. Its batches may have a few more, because of the rows between the halves.
     """
     links = graph_artifact(topology(spec)).rows
     size = len(links) // 6

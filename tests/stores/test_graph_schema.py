@@ -46,7 +46,7 @@ def test_relationships_join_declared_labels() -> None:
 
 
 def test_the_writer_names_every_declared_property_once() -> None:
-    """The statement follows from the declaration: the artifact and the columns by position."""
+    """Properties of a row are its columns by position; the artifact is a parameter."""
     text = create_statement(schema.TREE_EDGE)
     assert (
         "CREATE (a)-[:TREE_EDGE {forest: $artifact, tree: r[1], level: r[2], port: r[3]}]->(b)"

@@ -64,7 +64,7 @@ def trees(bolt: BoltWriter, s4: Topology) -> Forest:
 
 
 def test_nodes_have_key_topology_rank_and_label(graph: Graph, s4: Topology) -> None:
-    """All 24 nodes."""
+    """All 24 nodes of S4 are compared."""
     expected = {
         (first_key(s4) + rank, "S4", rank, label) for rank, label in enumerate(s4.labels().tolist())
     }
@@ -73,7 +73,7 @@ def test_nodes_have_key_topology_rank_and_label(graph: Graph, s4: Topology) -> N
 
 
 def test_links_are_stored_once_and_point_upwards(graph: Graph, s4: Topology) -> None:
-    """36 links, as defined."""
+    """The 36 links of S4 are compared with the definition."""
     expected = sorted(
         (rank, int(other), "S4", port)
         for port in s4.ports
@@ -84,7 +84,7 @@ def test_links_are_stored_once_and_point_upwards(graph: Graph, s4: Topology) -> 
 
 
 def test_the_topology_node_has_all_properties(graph: Graph, s4: Topology) -> None:
-    """Every declared property, and the state complete."""
+    """It has every declared property, and its state is complete."""
     (row,) = graph.read("MATCH (t:Topology) RETURN properties(t) AS properties")
     values = ("S4", "star", 4, 24, 36, 3, 4, [0, 0, 2, 3, 4], "complete")
     names = (name for name in TOPOLOGY.names if name != "k")
@@ -146,7 +146,9 @@ def test_the_batch_size_does_not_change_the_result(
     )
 
 
-def test_pages_add_up(graph: Graph, bolt: BoltWriter, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_do_not_depend_on_the_page_size(
+    graph: Graph, bolt: BoltWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Counts, checksums and arrays do not depend on the page size."""
     network = topology("S5")
     built_forest = forest(network, "greedy")

@@ -54,7 +54,7 @@ LEVEL = (
 
 
 def test_an_ingest_has_no_problems(stores: Stores, stored_plan: Plan) -> None:
-    """At any sample, and with checksums."""
+    """Verification finds none with any sample, nor with checksums."""
     assert {artifact.id for artifact in stored_plan.artifacts} == {"S4", GREEDY, TREES, SENDS}
     for sample in (Sample(1), Sample(24, seed=1), Sample(1000)):
         assert verify(stores, sample=sample) == []
@@ -64,7 +64,7 @@ def test_an_ingest_has_no_problems(stores: Stores, stored_plan: Plan) -> None:
 
 @pytest.mark.slow
 def test_a_deleted_node_differs_in_everything(stores: Stores, stored_plan: Plan) -> None:
-    """All numbers, checksums, and its rows, of which the first are described."""
+    """The problems name all counts, the checksums, and the first of its rows."""
     stores.graph.write("MATCH (n:Node {label: '4321'}) DETACH DELETE n")
     numbers = [
         "the store: it has 23 Node, not 24",
@@ -160,7 +160,7 @@ def test_a_sample_depends_on_its_seed(stores: Stores, stored_plan: Plan) -> None
 def test_a_sample_describes_every_kind_of_edit(
     stores: Stores, stored_plan: Plan, whole_store: bool
 ) -> None:
-    """Links, tree edges and sends at the sampled nodes, and the artifacts' own nodes."""
+    """The edits change links, tree edges and sends at sampled nodes, and the nodes of artifacts."""
     topology = stored_plan.artifacts[0].topology
     rank = int(Sample(1, seed=3).ranks(topology)[0])
     label = topology.label(rank)
@@ -197,7 +197,7 @@ def test_a_sample_reads_only_what_is_sampled(stores: Stores) -> None:
 
 
 def test_a_sample_is_found_by_keys_whatever_the_statistics(stores: Stores) -> None:
-    """Of few nodes, the server would read all, and keep that plan when many follow."""
+    """For few nodes the server plans to read all, and would keep that plan as the graph grows."""
     ingest(stores, plan("S2", "greedy", "greedy"))
     profiled = ProfiledGraph(stores.graph)
     reader.read_around(profiled, topology("S2"), [1])
@@ -208,7 +208,7 @@ def test_a_sample_is_found_by_keys_whatever_the_statistics(stores: Stores) -> No
 
 @pytest.mark.slow
 def test_all_contents_equal_single_contents(stores: Stores, stored_plan: Plan) -> None:
-    """Scans of each type, against pages of each artifact, on two topologies."""
+    """Scans of each relationship type find the same contents as pages of each artifact."""
     ingest(stores, plan("S4,2", ["nk-multiple"]))
     actual = reader.read_all_contents(stores.graph)
     assert len(actual) == len(stored_plan.artifacts) + 2
@@ -218,7 +218,7 @@ def test_all_contents_equal_single_contents(stores: Stores, stored_plan: Plan) -
 
 
 def test_all_contents_include_orphans(stores: Stores, stored_plan: Plan) -> None:
-    """A link outside its topology, and rows of an artifact that does not exist."""
+    """Orphans are a link outside its topology, and rows of an artifact that does not exist."""
     ingest(stores, plan("S3"))
     stores.graph.write(
         "MATCH (n:Node {topology: 'S3', rank: 0}) CREATE (n)-[:LINK {topology: 'S4', port: 2}]->(n)"
@@ -260,7 +260,7 @@ def at_node(built_forest: Forest, rank: int) -> int:
 
 
 def test_ids_limit_the_verification(stores: Stores, stored_plan: Plan) -> None:
-    """To the artifacts and their dependents; an unknown id is refused."""
+    """Only these artifacts and their dependents are verified; an unknown id is refused."""
     del stored_plan
     stores.graph.write(LEVEL)
     stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
@@ -371,7 +371,7 @@ def test_an_artifact_that_changes_meanwhile_is_skipped(stores: Stores, stored_pl
 
 
 def test_a_database_of_another_program_is_refused(stores: Stores) -> None:
-    """It holds nothing to verify."""
+    """Such a database holds no artifacts to verify."""
     stores.graph.write("CREATE (:Person)")
     with pytest.raises(OwnershipError, match="belongs to another program"):
         verify(stores)

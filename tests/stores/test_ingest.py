@@ -51,7 +51,7 @@ def stored_plan() -> Plan:
 
 @pytest.mark.slow
 def test_everything_is_stored(stores: Stores) -> None:
-    """S5 with all constructions and algorithms, in both port models."""
+    """The plan is S5 with all constructions and algorithms, in both port models."""
     everything = plan("S5", "all", "all", ports="both", segments=2, messages=3)
     summary = ingest(stores, everything)
     assert [one.id for one in summary.created] == [artifact.id for artifact in everything.artifacts]
@@ -62,7 +62,7 @@ def test_everything_is_stored(stores: Stores) -> None:
 def test_plans_are_refreshed_after_the_last_artifact(
     stores: Stores, stored_plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once per ingest."""
+    """It happens once per ingest."""
     reported: list[int] = []
     monkeypatch.setattr(
         "starcast.ingest.ingestion.refresh_plans", lambda _: reported.append(len(states(stores)))
@@ -95,7 +95,7 @@ def test_other_families(stores: Stores, spec: str, root: str, construction: str)
 
 
 def test_a_second_ingest_creates_nothing(stores: Stores, stored_plan: Plan) -> None:
-    """Not a node, not a relationship, not a row."""
+    """No node, no relationship and no row is added."""
     ingest(stores, stored_plan)
     before = counts(stores.graph), stored_counts(stores)
     summary = ingest(stores, stored_plan)
@@ -126,7 +126,7 @@ def test_missing_artifacts_are_added(stores: Stores) -> None:
 
 
 def test_the_stages_come_in_order(few: Stores, stored_plan: Plan) -> None:
-    """Each stage of each artifact; the tests below interrupt at each."""
+    """Every artifact passes all stages in order; the tests below interrupt at each stage."""
     observed: list[tuple[str, str]] = []
     ingest(
         few, stored_plan, on_stage=lambda stage, artifact: observed.append((artifact.kind, stage))
@@ -294,7 +294,7 @@ def test_a_differing_graph_is_not_complete(stores: Stores, stored_plan: Plan, ed
         if (at, artifact.kind) == ("written", "forest"):
             stores.graph.write(MEDDLING[edit])
 
-    with pytest.raises(RejectedError, match="differs from S4:multiple:1234: found"):
+    with pytest.raises(RejectedError, match="does not match S4:multiple:1234: expected"):
         ingest(stores, stored_plan, on_stage=meddle)
     assert states(stores) == {"S4": "complete", "S4:multiple:1234": "failed"}
     assert check_nodes(stores.graph, "Forest", ("id",)) == set()
@@ -339,7 +339,7 @@ def test_dependents_of_a_lost_artifact_are_recreated(
 
 
 def test_artifacts_unknown_to_postgresql_are_deleted(stores: Stores, stored_plan: Plan) -> None:
-    """As after restoring an older backup of PostgreSQL."""
+    """Such artifacts exist after an older backup of PostgreSQL was restored."""
     ingest(stores, stored_plan)
     with stores.engine.begin() as connection:
         for table in ("schedule", "tree", "forest"):
@@ -424,7 +424,7 @@ def test_a_drop_names_the_dependents(stores: Stores, stored_plan: Plan) -> None:
 
 
 def test_a_dropped_artifact_can_be_stored_again(stores: Stores, stored_plan: Plan) -> None:
-    """With the same content."""
+    """It then has the same content."""
     ingest(stores, stored_plan)
     drop(stores, "topology", "S4", cascade=True)
     ingest(stores, stored_plan)
@@ -432,7 +432,7 @@ def test_a_dropped_artifact_can_be_stored_again(stores: Stores, stored_plan: Pla
 
 
 def test_a_drop_keeps_other_artifacts(stores: Stores) -> None:
-    """Other forests of the topology, other schedules of the forest."""
+    """Other forests of the topology and other schedules of the forest stay."""
     ingest(stores, plan("S4", schedules="greedy,multiple,recursive-substar", ports="both"))
     drop(stores, "schedule", "S4:broadcast:greedy:one:segments=1:1234")
     drop(stores, "forest", "S4:multiple:1234", cascade=True)
@@ -464,7 +464,7 @@ def test_an_unknown_id_is_not_found(
 
 
 def test_stored_artifacts_are_listed_and_described(stores: Stores, stored_plan: Plan) -> None:
-    """With the forest's own figures."""
+    """The description of a forest includes its figures."""
     ingest(stores, stored_plan)
     built_forest = forest("S4", "multiple")
     with session(stores.engine) as opened:
@@ -505,7 +505,7 @@ def test_a_stored_artifact_can_be_checked(stores: Stores, stored_plan: Plan) -> 
 def test_a_user_who_may_only_read_is_refused_before_the_graph_changes(
     stores: Stores, stored_plan: Plan, role_url: Callable[[URL, Role], URL], access: str
 ) -> None:
-    """A role without rights to write, and a server such as a hot standby."""
+    """The role has no right to write, or the server is read-only, such as a hot standby."""
     url = role_url(stores.engine.url, "reader")
     if access == "read-only transactions":
         options = {"options": "-c default_transaction_read_only=on"}

@@ -24,7 +24,7 @@ PLANS = (
 def test_an_id_leads_back_to_its_artifact(
     engine: Engine, requested: tuple[str, list[str], list[str], str, str]
 ) -> None:
-    """Of every construction and algorithm: the same kind, id and size, without stored data."""
+    """The artifact has the same kind, id and size, without stored data."""
     spec, trees, schedules, root, ports = requested
     chosen = plan(spec, trees, schedules, root, ports).artifacts
     with session(engine) as opened:
@@ -62,7 +62,7 @@ def test_other_ids_are_refused(engine: Engine, kind: str, artifact_id: str) -> N
 
 
 def test_a_stored_forest_is_the_stored_array(engine: Engine, stores: Stores) -> None:
-    """Not what its construction would build today."""
+    """The trees are loaded, not built again by today's construction."""
     built_forest, other = forest("S4", "greedy"), forest("S4", "recursive-substar")
     twin = forest_artifact(
         Forest(topology("S4"), other.parent_port, construction=built_forest.construction)

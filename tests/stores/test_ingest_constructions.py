@@ -65,7 +65,7 @@ def from_postgresql(stores: Stores, artifact_id: str) -> Forest:
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_construction_is_stored_and_reads_back_equal(stores: Stores, spec: str) -> None:
-    """From PostgreSQL and from Neo4j, with a root that is not the identity; it still verifies."""
+    """It is read from both stores, has a root other than the identity, and still verifies."""
     network = topology(spec)
     root = network.nodes // 2 + 1
     stored_plan = plan(spec, words(spec), root=root)
@@ -85,7 +85,7 @@ def test_a_construction_is_stored_and_reads_back_equal(stores: Stores, spec: str
 
 
 def test_the_spanning_property_is_stored(stores: Stores) -> None:
-    """Of partial and spanning trees."""
+    """It is stored for partial and for spanning trees."""
     ingest(stores, plan("S4", "all"))
     partial = {name for name in plain_constructions("S4") if not forest("S4", name).spanning}
     assert {"shortest-path", "perfectly-balanced"} <= partial
@@ -99,7 +99,7 @@ def test_the_spanning_property_is_stored(stores: Stores) -> None:
 
 
 def test_the_rows_of_partial_trees_have_their_own_sizes(stores: Stores) -> None:
-    """Height, leaves and size per tree in PostgreSQL, a relationship per edge in Neo4j."""
+    """PostgreSQL has height, leaves and size per tree, Neo4j has a relationship per edge."""
     ingest(stores, plan("S4", "perfectly-balanced"))
     original = forest("S4", "perfectly-balanced")
     with session(stores.engine) as opened:
@@ -126,7 +126,7 @@ def test_the_rows_of_partial_trees_have_their_own_sizes(stores: Stores) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", SPECS)
 def test_all_means_all_that_need_no_arguments(stores: Stores, spec: str) -> None:
-    """As in `starcast ingest SPEC --trees all --schedules all`."""
+    """The request is `starcast ingest SPEC --trees all --schedules all`."""
     stored_plan = plan(spec, "all", "all")
     forests = [artifact.id for artifact in stored_plan.artifacts if artifact.kind == "forest"]
     assert [each.split(":")[1] for each in forests] == list(plain_constructions(spec))
@@ -135,7 +135,7 @@ def test_all_means_all_that_need_no_arguments(stores: Stores, spec: str) -> None
 
 
 def test_constructions_with_arguments_have_a_normal_form() -> None:
-    """In a list separated by commas, with arguments in any order, each once."""
+    """In a list, arguments may be in any order; each construction is stored once."""
     text = (
         "greedy, dimension-change(base=multiple,i=2),dimension-change(base=multiple,i=2),"
         "label-change(base=greedy)"

@@ -139,7 +139,7 @@ def port_of(address: GraphAddress) -> int:
 
 
 @pytest.mark.parametrize("stage", ["begun", "batch", "written"])
-def test_a_stopped_graph_server_is_one_sentence(
+def test_a_stopped_graph_server_is_reported_in_one_sentence(
     few: Stores, stored_plan: Plan, graph_address: GraphAddress, stage: str
 ) -> None:
     """Complete artifacts stay, and once the server is back everything is finished."""
@@ -165,7 +165,7 @@ def test_a_stopped_graph_server_is_one_sentence(
 def test_a_lost_connection_to_the_graph_is_replaced(
     few: Stores, stored_plan: Plan, graph_address: GraphAddress, after: int
 ) -> None:
-    """In the middle of a statement: its transaction runs again, and every row is stored once."""
+    """It is lost during a statement: the transaction runs again, and every row is stored once."""
     with (
         relayed(port_of(graph_address), after) as proxy,
         relayed_graph(graph_address, proxy) as fragile,

@@ -28,13 +28,13 @@ def plan_ids(*words: object, **options: object) -> list[str]:
     return [artifact.id for artifact in plan(*words, **options).artifacts]
 
 
-def test_a_topology_alone() -> None:
-    """Without trees and schedules."""
+def test_a_topology_alone_is_planned() -> None:
+    """The request names neither trees nor schedules."""
     assert plan_ids("S4") == ["S4"]
 
 
-def test_all_trees_and_all_schedules() -> None:
-    """All constructions without arguments and all algorithms, in the order of dependencies."""
+def test_all_selects_all_trees_and_schedules() -> None:
+    """The plan has all constructions without arguments and all algorithms, in build order."""
     assert plan_ids("S5", "all", "all") == [
         "S5",
         *[f"S5:{construction}:12345" for construction in plain_constructions("S5")],
@@ -70,8 +70,8 @@ def test_a_schedule_that_is_not_defined_is_refused(words: str) -> None:
     "words",
     ["multiple", "broadcast:multiple", ["multiple", "broadcast:multiple"], " multiple , multiple"],
 )
-def test_a_schedule_includes_its_forest_and_counts_once(words: str | list[str]) -> None:
-    """In any spelling, and any number of times."""
+def test_a_schedule_and_its_forest_are_planned_once(words: str | list[str]) -> None:
+    """The request may name them in any spelling, and any number of times."""
     assert plan_ids("S4", schedules=words) == [
         "S4",
         "S4:multiple:1234",
@@ -79,8 +79,8 @@ def test_a_schedule_includes_its_forest_and_counts_once(words: str | list[str]) 
     ]
 
 
-def test_all_algorithms_of_a_collective() -> None:
-    """Of one collective, and of all."""
+def test_all_selects_the_algorithms_of_a_collective() -> None:
+    """It selects the algorithms of one collective, or of all."""
     of_each = [set(plan_ids("S4", schedules=f"{collective}:all")) for collective in COLLECTIVES]
     assert set.union(*of_each) == set(plan_ids("S4", schedules="all"))
     assert sum(len(actual) for actual in of_each) > len(
@@ -88,7 +88,7 @@ def test_all_algorithms_of_a_collective() -> None:
     )  # several share a forest
 
 
-def test_arguments_in_parentheses() -> None:
+def test_arguments_in_parentheses_are_for_one_schedule() -> None:
     """Each schedule has its own arguments, else those for all, else the algorithm's defaults."""
     words = (
         "alltoall:exact(messages=2),allgather:dimension-change(base=necklace),"
@@ -125,7 +125,7 @@ def test_an_impossible_named_schedule_is_refused(
 
 
 def test_impossible_schedules_covered_by_all_are_skipped() -> None:
-    """With the reason: messages not a multiple of n-1, or a missing port model."""
+    """The reason is reported: messages not a multiple of n-1, or a missing port model."""
     chosen_plan = plan("S4", schedules="scatter:all", messages=4)
     assert not any("perfectly-balanced" in artifact.id for artifact in chosen_plan.artifacts)
     assert ["scatter by perfectly-balanced" in reason for reason in chosen_plan.skipped] == [True]
@@ -136,7 +136,7 @@ def test_impossible_schedules_covered_by_all_are_skipped() -> None:
     assert len(one_port.skipped) == 4
 
 
-def test_counting_rows_builds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_counted_without_building(monkeypatch: pytest.MonkeyPatch) -> None:
     """No array over all nodes is needed: the rows of every algorithm are known, also on S12."""
 
     def nothing(*_: object) -> None:
@@ -154,8 +154,8 @@ def test_counting_rows_builds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
             )
 
 
-def test_root_ports_and_numbers_are_in_the_ids() -> None:
-    """Both port models; segments or messages as the algorithm has them."""
+def test_ids_contain_root_ports_and_numbers() -> None:
+    """Both port models are planned, with segments or messages as the algorithm has them."""
     actual = plan_ids(
         "S4",
         "greedy",
@@ -201,7 +201,7 @@ def test_sizes_are_known_before_anything_is_built(share: int) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S2", "S3", "S5", "S7", "S5,2", "S4,3", "S4,1", "Q4"])
-def test_sizes_of_forests_need_no_building(spec: str) -> None:
+def test_forest_sizes_are_known_without_building(spec: str) -> None:
     """Every construction, spanning or partial, changed or not, has the planned id and edges."""
     changed = [name for name in ("label-change", "dimension-change") if name in constructions(spec)]
     arguments = {"label-change": "base={}", "dimension-change": "base={},i=0"}
@@ -228,7 +228,7 @@ def test_sizes_of_forests_need_no_building(spec: str) -> None:
         "binomial",
     ],
 )
-def test_sizes_of_invalid_forests_have_the_error_of_the_plan(words: str) -> None:
+def test_the_size_of_an_invalid_forest_raises_the_error_of_the_plan(words: str) -> None:
     with pytest.raises(InputError) as of_sizes:
         plan("S5", words)
     name, arguments = parse_spec(words)
@@ -272,7 +272,7 @@ def test_bad_input_is_refused(words: tuple[str, ...], options: dict[str, object]
 def test_requests_beyond_all_limits_are_refused_with_figures(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before any array is created."""
+    """They are refused before any array is created."""
 
     def nothing(*_: object) -> None:
         raise AssertionError("an array was built")
@@ -371,7 +371,7 @@ def test_the_faster_method_of_dropping_is_chosen(
     embedded: bool,
     expected: LoadMethod,
 ) -> None:
-    """Deleting, or importing what remains if that does not exceed the limit."""
+    """Rows are deleted, or the remaining artifacts imported if they are within the limit."""
     choice = choose_deletion(requested, dropped, remaining, embedded)
     assert choice.method is expected
     gone, kept = Estimate.of(dropped), Estimate.of(remaining)
@@ -380,8 +380,8 @@ def test_the_faster_method_of_dropping_is_chosen(
     assert (format_duration(kept.import_seconds) in choice.reason) == embedded
 
 
-def test_an_impossible_import_is_no_method_of_dropping() -> None:
-    """On a server of the user, and beyond the limit."""
+def test_an_impossible_import_is_not_chosen_for_dropping() -> None:
+    """An import is impossible on a server of the user, and beyond the limit."""
     with pytest.raises(InputError, match="not the embedded one"):
         choose_deletion(LoadMethod.IMPORT, TEN, [], embedded=False)
     with pytest.raises(LimitError, match="by offline import"):
@@ -415,11 +415,11 @@ def test_the_limits_admit_s10_over_bolt_and_with_its_trees_by_import() -> None:
     ("seconds", "words"), [(0.4, "0 s"), (119, "119 s"), (600, "10 min"), (90_000, "25 h")]
 )
 def test_durations_have_a_suitable_unit(seconds: float, words: str) -> None:
-    """Seconds, minutes or hours."""
+    """A duration is in seconds, minutes or hours."""
     assert format_duration(seconds) == words
 
 
 def test_every_refusal_is_a_starcast_error() -> None:
-    """Also for a root that is neither text nor a number."""
+    """This includes a root that is neither text nor a number."""
     with pytest.raises(StarcastError):
         plan("S5", "all", root=True)

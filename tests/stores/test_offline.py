@@ -64,7 +64,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 
 @pytest.mark.usefixtures("clean_graph")
 def test_an_import_replaces_the_store_of_a_running_server(stack_settings: Settings) -> None:
-    """What was stored stays, what is new is compared and complete; the server is a new one."""
+    """Stored artifacts stay, new artifacts are compared and complete, and a new server runs."""
     before = Home(stack_settings.home).published()["neo4j"].pid
     with open_stores(stack_settings) as stores:
         ingest(stores, OLD, method=LoadMethod.BOLT)
@@ -161,7 +161,7 @@ def dies(own: Settings, stage: str, command: str = "import") -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", ["saved", "written", "imported"])
-def test_killed_before_the_server_stops(own: Settings, stage: str) -> None:
+def test_a_kill_before_the_server_stops_changes_nothing(own: Settings, stage: str) -> None:
     """The old server keeps answering, and the next command deletes what was written."""
     before, pid = (
         data_directories.current(Home(own.home).neo4j),
@@ -178,7 +178,7 @@ def test_killed_before_the_server_stops(own: Settings, stage: str) -> None:
 
 
 @pytest.mark.slow
-def test_killed_during_the_comparison_the_old_store_stays(own: Settings) -> None:
+def test_a_kill_during_the_comparison_keeps_the_old_store(own: Settings) -> None:
     """An unpublished server is running; `up` stops it and starts the old directory."""
     before, stored_before = in_force(own), in_graph(own)
     dies(own, "compared")
@@ -192,7 +192,7 @@ def test_killed_during_the_comparison_the_old_store_stays(own: Settings) -> None
 
 
 @pytest.mark.slow
-def test_killed_after_the_change_the_new_store_stays(own: Settings) -> None:
+def test_a_kill_after_the_switch_keeps_the_new_store(own: Settings) -> None:
     """Old and new artifacts are complete, the password is the same, a second ingest is empty."""
     before, password, stored_before = in_force(own), Home(own.home).password("neo4j"), in_graph(own)
     dies(own, "changed")
@@ -239,7 +239,7 @@ def test_a_differing_store_is_never_used(own: Settings) -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_during_the_import(own: Settings) -> None:
+def test_ctrl_c_ends_the_import_and_keeps_the_server(own: Settings) -> None:
     """The tool ends, and the server was never stopped."""
     before, stored_before = Home(own.home).published(), in_graph(own)
 
@@ -285,7 +285,9 @@ def test_data_of_other_programs_are_kept(own: Settings) -> None:
 
 
 @pytest.mark.slow
-def test_a_disk_that_is_too_small(own: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_is_too_small_is_reported(
+    own: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The error has figures, and neither store is changed."""
 
     def refuse(folder: Path, megabytes: int, purpose: str) -> None:
@@ -410,7 +412,7 @@ def test_a_drop_by_import_killed_at_the_change_is_finished_by_the_next_command(
 def test_a_drop_deletes_where_an_import_would_lose_data_or_does_not_fit(
     own: Settings, both: set[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By default; a requested import is refused."""
+    """This is the default; a requested import is refused."""
     monkeypatch.setattr(load_methods, "DELETED_PER_SECOND", 0.001)
     before = in_force(own)
     with open_stores(own) as stores:

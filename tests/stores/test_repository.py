@@ -46,9 +46,7 @@ def count(opened: Session, table: type[models.Base]) -> int:
 
 
 @pytest.mark.parametrize("spec", ["S2", "S5"])
-def test_a_topology_reads_back_equal_and_is_saved_twice_without_harm(
-    engine: Engine, spec: str
-) -> None:
+def test_a_topology_reads_back_equal_and_can_be_saved_twice(engine: Engine, spec: str) -> None:
     network = topology(spec)
     for _ in range(2):
         with session(engine) as opened:
@@ -61,7 +59,7 @@ def test_a_topology_reads_back_equal_and_is_saved_twice_without_harm(
 
 @pytest.mark.parametrize("construction", plain_constructions("S4"))
 @pytest.mark.parametrize("root", [0, 17])
-def test_a_forest_reads_back_equal_and_is_still_a_forest(
+def test_a_forest_reads_back_equal_and_verifies(
     engine: Engine, construction: str, root: int
 ) -> None:
     grown = forest("S4", construction, root)
@@ -99,7 +97,7 @@ def test_the_trees_of_a_stored_forest_have_the_figures_of_the_array(engine: Engi
     assert [len(row.parent_port) for row in rows] == [120] * 4
 
 
-def test_what_its_checker_rejects_cannot_be_stored(engine: Engine) -> None:
+def test_a_structure_that_its_checker_rejects_is_not_stored(engine: Engine) -> None:
     grown = forest("S4", "multiple")
     array = grown.parent_port.copy()
     array[1, 0] = 2
@@ -131,7 +129,7 @@ def test_a_forest_saved_again_replaces_its_trees(engine: Engine) -> None:
         assert (count(opened, models.Forest), count(opened, models.Tree)) == (1, 1)
 
 
-def test_a_schedule_is_stored_with_what_its_simulation_counted(engine: Engine) -> None:
+def test_a_schedule_is_stored_with_the_figures_of_its_simulation(engine: Engine) -> None:
     built = schedule("S4", "broadcast", "multiple", segments=2)
     simulation = simulate(built)
     assert built.forest is not None
@@ -155,8 +153,8 @@ def test_a_schedule_is_stored_with_what_its_simulation_counted(engine: Engine) -
     assert (stored.largest_packet, stored.units, stored.symmetric) == (2, 6, False)
 
 
-def test_a_schedule_s_step_profile_is_stored_with_it_and_goes_with_it(engine: Engine) -> None:
-    """Storing it again replaces the profile, dropping it takes the profile along."""
+def test_the_step_profile_is_stored_and_dropped_with_its_schedule(engine: Engine) -> None:
+    """Storing the schedule again replaces the profile."""
     built = schedule("S4", "allgather", "necklace", messages=2)
     simulation = simulate(built)
     with session(engine) as opened:
@@ -190,7 +188,7 @@ def test_a_schedule_that_names_a_tree_that_does_not_exist_is_refused(engine: Eng
             artifact_rows.save_schedule(opened, replace(built, tree=trees), simulate(built))
 
 
-def test_what_is_materialized_on_its_own_cannot_be_orphaned(engine: Engine) -> None:
+def test_artifacts_that_others_depend_on_cannot_be_deleted(engine: Engine) -> None:
     built = schedule("S3", "broadcast", "greedy")
     assert built.forest is not None
     with session(engine) as opened:
@@ -212,7 +210,7 @@ def test_what_is_materialized_on_its_own_cannot_be_orphaned(engine: Engine) -> N
     assert left == [0, 0, 0, 0]
 
 
-def test_what_is_not_stored_is_not_found(engine: Engine) -> None:
+def test_unknown_objects_are_not_found(engine: Engine) -> None:
     with session(engine) as opened:
         for load in (
             lambda: artifact_rows.load_forest(opened, "S5:greedy:12345"),
@@ -245,7 +243,7 @@ def test_a_run_reads_back_with_exact_figures_and_its_profile(engine: Engine) -> 
     assert [step.largest_packet for step in profile] == execution.simulation.packet_sizes.tolist()
 
 
-def test_postgresql_computes_the_double_beside_an_exact_figure(engine: Engine) -> None:
+def test_postgresql_computes_decimals_of_exact_figures(engine: Engine) -> None:
     with session(engine) as opened:
         run = price_run(POINT, execute(POINT))
         run.experiment = repository.save_experiment(opened, "one", {}).id
@@ -261,7 +259,7 @@ def test_postgresql_computes_the_double_beside_an_exact_figure(engine: Engine) -
             assert time_value == pytest.approx(float(Fraction(time)))
 
 
-def test_a_figure_that_is_no_rational_number_is_refused(engine: Engine) -> None:
+def test_a_figure_that_is_not_rational_is_refused(engine: Engine) -> None:
     with session(engine) as opened:
         run = price_run(POINT, execute(POINT))
         run.experiment = repository.save_experiment(opened, "one", {}).id
@@ -287,7 +285,7 @@ def test_a_point_is_stored_once_in_an_experiment(engine: Engine) -> None:
         save()
 
 
-def test_an_experiment_takes_its_runs_costs_and_profiles_with_it(engine: Engine) -> None:
+def test_dropping_an_experiment_deletes_its_runs_costs_and_profiles(engine: Engine) -> None:
     execution = execute(POINT)
     with session(engine) as opened:
         run = price_run(POINT, execution)
@@ -324,7 +322,7 @@ def test_copied_columns_read_back_equal_at_every_length(bare: Engine, rows: int)
     )
 
 
-def test_a_column_that_holds_no_numbers_is_not_copied_as_one(engine: Engine) -> None:
+def test_a_column_without_numbers_cannot_be_copied_as_numbers(engine: Engine) -> None:
     table = Table("words", MetaData(), Column("word", Text))
     with (
         session(engine) as opened,

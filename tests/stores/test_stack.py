@@ -110,7 +110,7 @@ def test_both_servers_answer(clean_graph: GraphAddress, fresh_database: URL) -> 
 
 
 @pytest.mark.slow
-def test_two_homes_at_once(own: Settings, stack_settings: Settings) -> None:
+def test_two_stacks_run_at_the_same_time(own: Settings, stack_settings: Settings) -> None:
     """Two stacks run at once, each with its own ports and passwords."""
     mine, other = addresses.endpoints(own.home), addresses.endpoints(stack_settings.home)
     assert mine.neo4j_uri != other.neo4j_uri
@@ -172,7 +172,7 @@ def test_closed_folders_stay_closed(stack_settings: Settings) -> None:
     assert stat.S_IMODE((stack_settings.home / "postgres" / "data").stat().st_mode) == 0o700
 
 
-def test_configuration_of_neo4j(stack_settings: Settings) -> None:
+def test_neo4j_is_configured_as_documented(stack_settings: Settings) -> None:
     """Memory as in the settings; no usage report, no network discovery, no HTTP, no LOAD CSV."""
     wanted = {
         "server.memory.heap.max_size": "512.00MiB",
@@ -190,7 +190,7 @@ def test_configuration_of_neo4j(stack_settings: Settings) -> None:
     assert {row["name"]: row["value"] for row in rows} == wanted
 
 
-def test_configuration_of_postgres(stack_settings: Settings) -> None:
+def test_postgres_is_configured_as_documented(stack_settings: Settings) -> None:
     """SCRAM passwords, UTF-8, page checksums, and the writer and its database."""
     url = addresses.endpoints(stack_settings.home).postgres_url
     with connect(Postgres(Home(stack_settings.home)).superuser_url(url.port or 0)) as store:
@@ -222,7 +222,7 @@ def unrelated_process() -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.slow
-def test_a_power_failure_and_a_reboot(
+def test_the_stack_survives_a_power_failure_and_a_reboot(
     own: Settings, unrelated_process: subprocess.Popen[bytes]
 ) -> None:
     """After kill -9, two concurrent ups give one running stack with all committed data.
@@ -272,7 +272,7 @@ def test_a_power_failure_and_a_reboot(
 
 
 @pytest.mark.slow
-def test_a_log_that_ends_in_the_middle_of_a_transaction(own: Settings) -> None:
+def test_a_transaction_log_that_ends_early_is_tolerated(own: Settings) -> None:
     """A full disk can leave such a log of Neo4j, which then does not open its database."""
     with driver(addresses.endpoints(own.home)) as graph:
         graph.execute_query("CREATE (:Committed {n: 8})")
@@ -293,7 +293,7 @@ def test_a_log_that_ends_in_the_middle_of_a_transaction(own: Settings) -> None:
 
 
 @pytest.mark.slow
-def test_a_store_of_neo4j_that_cannot_be_opened(own: Settings) -> None:
+def test_a_store_that_neo4j_cannot_open_is_reported(own: Settings) -> None:
     stack.down(own.home, Silent())
     neostore = Neo4j(Home(own.home)).data / "databases" / "neo4j" / "neostore"
     content = neostore.read_bytes()
@@ -307,7 +307,7 @@ def test_a_store_of_neo4j_that_cannot_be_opened(own: Settings) -> None:
 
 
 @pytest.mark.slow
-def test_one_server_without_the_other(own: Settings) -> None:
+def test_each_server_can_be_used_without_the_other(own: Settings) -> None:
     """Commands that need one server work without the other; the doctor names the missing one."""
     assert starcast(own.home, "up").returncode == 0
     assert run(own.home, "db", "upgrade").returncode == 0
@@ -335,7 +335,9 @@ def test_one_server_without_the_other(own: Settings) -> None:
 
 
 @pytest.mark.slow
-def test_a_port_taken_during_the_start(own: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_port_taken_during_the_start_is_replaced(
+    own: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """If another process takes the chosen port, the server gets and publishes another port."""
     kill(own, "postgres")
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -351,7 +353,7 @@ def test_a_port_taken_during_the_start(own: Settings, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.slow
-def test_a_server_that_exits_during_startup(own: Settings) -> None:
+def test_a_server_that_exits_during_startup_is_reported(own: Settings) -> None:
     """The error quotes and names the log; the other server keeps running; a later up works."""
     kill(own, "postgres")
     configuration = Postgres(Home(own.home)).data / "postgresql.auto.conf"
@@ -371,7 +373,7 @@ def test_a_server_that_exits_during_startup(own: Settings) -> None:
 
 
 @pytest.mark.slow
-def test_a_wrong_password_file(own: Settings) -> None:
+def test_a_wrong_password_file_is_reported(own: Settings) -> None:
     """The error names it and the server is stopped; after restoring it, up works."""
     kill(own, "postgres")
     file = Home(own.home).password_file("postgres")
@@ -386,7 +388,9 @@ def test_a_wrong_password_file(own: Settings) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_up(own: Settings, tmp_path: Path, number: signal.Signals) -> None:
+def test_an_interrupted_up_leaves_no_published_server(
+    own: Settings, tmp_path: Path, number: signal.Signals
+) -> None:
     """Ctrl-C leaves no server; kill -9 leaves an unpublished one, which the next command stops."""
     home = tmp_path / "home"
     with subprocess.Popen(
@@ -408,7 +412,7 @@ def test_an_interrupted_up(own: Settings, tmp_path: Path, number: signal.Signals
     assert both_answer(addresses.endpoints(own.home))
 
 
-def test_status_of_a_running_stack(stack_settings: Settings) -> None:
+def test_status_shows_both_running_servers(stack_settings: Settings) -> None:
     """Both servers with all their figures in the requested format, and exit code 0."""
     shown = starcast(stack_settings.home, "status", "--format", "json")
     assert shown.returncode == 0
@@ -426,7 +430,7 @@ def test_status_of_a_running_stack(stack_settings: Settings) -> None:
 
 
 @pytest.mark.slow
-def test_a_home_without_a_stack(tmp_path: Path) -> None:
+def test_commands_report_a_home_without_a_stack(tmp_path: Path) -> None:
     """Every command reports that no server is running, and none creates the folder."""
     home = tmp_path / "nothing"
     shown = starcast(home, "status", "--format", "json")
@@ -444,7 +448,7 @@ def test_a_home_without_a_stack(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_home_that_is_a_file(tmp_path: Path) -> None:
+def test_a_home_that_is_a_file_is_refused(tmp_path: Path) -> None:
     """The error is one line, not a traceback."""
     home = tmp_path / "file"
     home.write_text("not a folder", encoding="utf-8")
@@ -454,7 +458,7 @@ def test_a_home_that_is_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_down_twice(own: Settings) -> None:
+def test_a_second_down_does_nothing(own: Settings) -> None:
     """Both servers stop cleanly; a second down has nothing to do."""
     reporter = Recording()
     living = [psutil.Process(server.pid) for server in Home(own.home).published().values()]

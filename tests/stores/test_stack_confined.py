@@ -246,7 +246,9 @@ def test_a_changed_jar_is_refused_at_the_next_start(own: Settings, tmp_path: Pat
     assert doctor.check_jars(original).verdict is doctor.Verdict.OK
 
 
-def test_chosen_ports_and_neo4j_browser(own: Settings, browser: Browser) -> None:
+def test_the_stack_uses_chosen_ports_and_serves_neo4j_browser(
+    own: Settings, browser: Browser
+) -> None:
     """Both servers listen on the chosen ports, and Browser is served, on loopback only.
 
     The next start keeps the ports, and serves Browser only if it is asked to.

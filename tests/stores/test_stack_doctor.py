@@ -74,7 +74,7 @@ def other_graph(clean_graph: GraphAddress) -> Iterator[str]:
         )
 
 
-def test_healthy_servers_of_the_user(migrated: Settings) -> None:
+def test_healthy_servers_of_the_user_have_no_wrong_finding(migrated: Settings) -> None:
     """No finding is wrong, and none is about the embedded stack."""
     findings = by_check(doctor.examine(migrated))
     assert exit_code(list(findings.values())) == 0, findings
@@ -88,7 +88,7 @@ def test_healthy_servers_of_the_user(migrated: Settings) -> None:
     assert not migrated.home.exists()
 
 
-def test_the_embedded_servers(stack_settings: Settings) -> None:
+def test_the_embedded_servers_are_checked(stack_settings: Settings) -> None:
     """The findings have their processes and ports, and the packages and disks that they need."""
     findings = by_check(doctor.examine(stack_settings))
     published = Home(stack_settings.home).published()
@@ -103,7 +103,7 @@ def test_the_embedded_servers(stack_settings: Settings) -> None:
     assert findings["memory"].found.endswith(" MB available")
 
 
-def test_a_database_without_a_schema(own_servers: Settings) -> None:
+def test_a_database_without_a_schema_is_reported(own_servers: Settings) -> None:
     """It is wrong, with the command to run; the servers themselves are fine."""
     findings = doctor.examine(own_servers)
     schema = by_check(findings)["schema"]
@@ -112,7 +112,7 @@ def test_a_database_without_a_schema(own_servers: Settings) -> None:
     assert exit_code(findings) == 6
 
 
-def test_a_graph_of_another_database(migrated: Settings, other_graph: str) -> None:
+def test_a_graph_of_another_database_is_reported(migrated: Settings, other_graph: str) -> None:
     """Stores that do not belong together are reported."""
     findings = doctor.examine(migrated)
     assert by_check(findings)["stores"].verdict is Verdict.WRONG
@@ -137,7 +137,7 @@ def test_a_graph_of_another_database(migrated: Settings, other_graph: str) -> No
     ],
     ids=["unknown labels", "newer", "older"],
 )
-def test_a_graph_that_an_ingest_would_refuse(
+def test_a_graph_that_an_ingest_would_refuse_is_reported(
     migrated: Settings, graph: Graph, nodes: str, found: str, advice: str
 ) -> None:
     """It is wrong, with the message of the ingest; its server is fine."""
@@ -152,7 +152,9 @@ def test_a_graph_that_an_ingest_would_refuse(
     assert exit_code(findings) == 6
 
 
-def test_a_graph_of_this_database(migrated: Settings, fresh_database: URL, graph: Graph) -> None:
+def test_a_graph_of_this_database_is_accepted(
+    migrated: Settings, fresh_database: URL, graph: Graph
+) -> None:
     """The finding has the id of the database."""
     engine = sessions.connect(fresh_database)
     with engine.connect() as connection:
@@ -166,7 +168,7 @@ def test_a_graph_of_this_database(migrated: Settings, fresh_database: URL, graph
     assert exit_code(findings) == 0
 
 
-def test_a_server_that_is_down(migrated: Settings) -> None:
+def test_a_server_that_is_down_is_reported(migrated: Settings) -> None:
     """It is reported, the other server is checked too, and the exit code is 4."""
     unreachable = migrated.model_copy(
         update={"neo4j_uri": f"bolt://127.0.0.1:{processes.free_port()}"}
@@ -177,7 +179,7 @@ def test_a_server_that_is_down(migrated: Settings) -> None:
     assert exit_code(findings) == 4
 
 
-def test_a_wrong_password(migrated: Settings, tmp_path: Path) -> None:
+def test_a_wrong_password_is_reported(migrated: Settings, tmp_path: Path) -> None:
     """A server that refuses the login counts as down."""
     (tmp_path / "password").write_text("guessed", encoding="utf-8")
     findings = doctor.examine(
@@ -188,7 +190,7 @@ def test_a_wrong_password(migrated: Settings, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_without_running_servers(tmp_path: Path) -> None:
+def test_the_command_works_without_running_servers(tmp_path: Path) -> None:
     """The rows have the requested format, the exit code is 4, and no folder is created."""
     command = [
         sys.executable,
@@ -237,7 +239,7 @@ def test_old_servers_are_refused(reported: str, verdict: Verdict) -> None:
         (["down", "ok"], 4),
     ],
 )
-def test_exit_codes(verdicts: list[str], code: int) -> None:
+def test_the_exit_code_follows_the_worst_finding(verdicts: list[str], code: int) -> None:
     """A server that is down takes precedence; a warning is not a failure."""
     assert exit_code([Finding("it", Verdict(verdict), "") for verdict in verdicts]) == code
 
@@ -245,7 +247,7 @@ def test_exit_codes(verdicts: list[str], code: int) -> None:
 @pytest.mark.parametrize(
     ("free", "verdict"), [(5_000, Verdict.OK), (1_000, Verdict.WARNING), (100, Verdict.WRONG)]
 )
-def test_disks(
+def test_disks_with_little_space_are_reported(
     free: int, verdict: Verdict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Little space is a warning, almost none is wrong."""
@@ -267,7 +269,9 @@ def test_little_memory_is_a_warning(
     assert "STARCAST_NEO4J_HEAP" in finding.advice
 
 
-def test_a_missing_package(stack_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported(
+    stack_settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is wrong, and the advice names the extra."""
 
     def version(name: str) -> str:

@@ -78,7 +78,7 @@ def test_a_forest_of_the_user_comes_from_the_store(client: TestClient, filled: L
     assert client.get(f"{API}/forests/S4:yours:1234").status_code == 404
 
 
-def test_answers_are_those_of_the_lab(client: TestClient, filled: Lab) -> None:
+def test_query_results_equal_those_of_the_lab(client: TestClient, filled: Lab) -> None:
     name, values = "overlap/load-histogram", "forest=S4:multiple:1234"
     expected = filled.query(name, forest="S4:multiple:1234")
     answer = get(client, f"/queries/{name}/answer?{values}")
@@ -93,7 +93,7 @@ def test_answers_are_those_of_the_lab(client: TestClient, filled: Lab) -> None:
 
 
 @pytest.mark.slow
-def test_a_picture_of_an_answer_is_drawn(client: TestClient) -> None:
+def test_a_picture_of_a_query_result_is_drawn(client: TestClient) -> None:
     values = "topology=S4&source=1234&target=4321"
     query = next(
         each["query"]
@@ -110,7 +110,7 @@ def test_a_picture_of_an_answer_is_drawn(client: TestClient) -> None:
 
 
 @pytest.mark.slow
-def test_experiments_with_too_many_runs_are_left_to_the_command_line(
+def test_experiments_with_too_many_runs_are_refused(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths = (
@@ -177,7 +177,7 @@ def test_stored_verdicts_are_shown(client: TestClient, filled: Lab) -> None:
     assert [each["id"] for each in stored] == ["TS.L5"]
 
 
-def test_pages_show_what_is_stored(client: TestClient) -> None:
+def test_pages_show_the_stored_artifacts(client: TestClient) -> None:
     for path, word in (
         ("/", "PostgreSQL 1"),
         ("/experiments", "theirs"),
@@ -198,7 +198,7 @@ def test_health_names_the_versions_of_both_stores(client: TestClient) -> None:
     assert state["neo4j"]["version"].startswith("20")
 
 
-def test_the_role_that_only_reads_suffices(
+def test_the_reader_role_is_sufficient(
     filled: Lab,
     role_url: Callable[[URL, Role], URL],
     kept_database: URL,
@@ -219,7 +219,7 @@ def test_the_role_that_only_reads_suffices(
 
 
 @pytest.mark.slow
-def test_a_store_that_goes_away_is_reported_and_comes_back(client: TestClient) -> None:
+def test_a_stopped_store_is_reported_and_used_again_later(client: TestClient) -> None:
     """No connection of the pool is lost, however often requests fail."""
     service: Service = client.app.app.state.service  # type: ignore[attr-defined]
     running = service.settings

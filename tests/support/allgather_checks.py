@@ -14,7 +14,7 @@ from support.meeting import places, plain_rows
 def allgather(
     spec: str, algorithm: str, ports: str | None = None, root: int | str = 0, **arguments: int | str
 ) -> Schedule:
-    """Return starcast's schedule."""
+    """Return the schedule that starcast builds."""
     return build(spec, "allgather", algorithm, ports=ports, root=root, **arguments)
 
 

@@ -38,7 +38,7 @@ class Mortal(Silent):
 
 
 def main(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Do what the arguments say, with these environment variables."""
+    """Perform the ingest or drop that the arguments describe, with these environment variables."""
     os.environ.update(environment)
     stored_plan, *words = arguments
 

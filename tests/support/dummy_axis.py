@@ -1,4 +1,4 @@
-"""A program that adds an axis to the declaration, and takes it through all doors.
+"""A program that declares a further axis, and checks that every interface knows it.
 
 ``python -m support.dummy_axis [URL]`` inserts one field into the source of `Parameters` before any
 other module of starcast is imported. With the URL of an empty PostgreSQL database, the experiment
@@ -25,7 +25,7 @@ DECLARATION = """
 
 
 def add_axis() -> None:
-    """Replace the module of the declaration by one with another axis."""
+    """Replace the module of the declaration by a module with a further axis."""
     from starcast import axes
 
     file = Path(axes.__path__[0]) / "parameters.py"
@@ -36,7 +36,7 @@ def add_axis() -> None:
 
 
 def check_without_a_server() -> None:
-    """Take the axis through the doors that need no server."""
+    """Use the axis in every interface that needs no server."""
     from fractions import Fraction
 
     from sqlalchemy import UniqueConstraint

@@ -30,7 +30,7 @@ ADDRESSED = ("scatter", "gather", "alltoall")
 def built(
     collective: str, n: int, messages: int, copies: int, root: Node | None = None
 ) -> Schedule:
-    """Return starcast's schedule."""
+    """Return the schedule that starcast builds."""
     at = label(root or identity(n))
     return build(f"S{n}", collective, "edge-disjoint", root=at, messages=messages, copies=copies)
 

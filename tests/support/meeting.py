@@ -65,7 +65,7 @@ def built(n: int, construction: str, root: star_graph.Node | None = None) -> For
 
 
 def roots(n: int) -> list[star_graph.Node]:
-    """All cyclic shifts of the identity, and two roots that are none."""
+    """All cyclic shifts of the identity, and two other roots."""
     every = star_graph.nodes(n)
     return list(dict.fromkeys([*star_graph.cyclic_roots(n), every[-1], every[len(every) // 3]]))
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from starcast.collectives import Schedule
+from starcast.collectives.model import REDUCTIONS
 from starcast.errors import NotFoundError
 from starcast.graph.artifacts import id_property
 from starcast.graph.connection import Graph
@@ -97,6 +98,7 @@ def read_schedule(graph: Graph, schedule_id: str) -> Schedule:
         root=node["root"],
         arguments=parse_arguments(node["arguments"]),
         symmetric=node["symmetric"],
+        combine=columns["combine"][order] == 1 if node["collective"] in REDUCTIONS else None,
     )
 
 

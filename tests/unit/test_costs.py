@@ -226,8 +226,8 @@ def test_the_closed_forms_of_stars_are_not_applied_elsewhere() -> None:
 
 def test_a_collective_without_a_bound_is_refused() -> None:
     unit_machine = costs.Machine(t_s=Fraction(1), t_c=Fraction(1))
-    with refused("reduce"):
-        costs.lower_bound(topology("S5"), "reduce", "all", Fraction(1), unit_machine)
+    with refused("reduction"):
+        costs.lower_bound(topology("S5"), "reduction", "all", Fraction(1), unit_machine)
 
 
 @pytest.mark.parametrize("ports", ["all", "one"])

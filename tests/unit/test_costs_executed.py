@@ -59,7 +59,20 @@ EXACT = {
     ("alltoall", "exact", "all"),
     ("alltoall", "one-port", "one"),
     ("alltoall", "edge-disjoint", "all"),
+    ("allgather", "ring", "all"),
+    ("allgather", "ring", "one"),
+    ("allgather", "binomial", "all"),
+    ("allgather", "binomial", "one"),
 }
+_REDUCTIONS = {
+    "broadcast": ["reduce", "allreduce"],
+    "allgather": ["reduce-scatter", "allreduce"],
+}
+EXACT |= {
+    (collective, name, ports)
+    for forward, name, ports in EXACT
+    for collective in _REDUCTIONS.get(forward, [])
+} - {("allreduce", "recursive-substar", "one")}  # pipelined as far as nodes are free
 EVERY = tuple((*key, ports) for key, entry in ALGORITHMS.items() for ports in entry.ports)
 
 

@@ -385,7 +385,7 @@ def test_a_schedule_that_breaks_a_rule_has_no_figures(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("wrong", "word"),
     [
-        ({"collective": "reduce"}, "reduce"),
+        ({"collective": "reduction"}, "reduction"),
         ({"ports": "both"}, "both"),
         ({"message_bytes": Fraction(-1)}, "-1"),
         ({"segments": 0}, "segments"),

@@ -218,6 +218,8 @@ def test_both_ends_of_a_link_must_be_nodes() -> None:
 def test_a_pattern_must_have_the_length_and_symbols_of_labels() -> None:
     parameters = [declared("topology", "topology"), declared("members", "pattern")]
     assert bind(parameters, {"topology": "S4", "members": "**3*"})["members"] == "**3*"
+    for spec, pattern in {"S5,2": "3*", "S9,4": "5*6*", "Q3": "1*0"}.items():
+        assert bind(parameters, {"topology": spec, "members": pattern})["members"] == pattern
     for wrong in ("**3", "**5*", "**?*", ""):
         with pytest.raises(InputError, match="is not a label pattern of S4"):
             bind(parameters, {"topology": "S4", "members": wrong})

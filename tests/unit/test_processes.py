@@ -249,7 +249,7 @@ def test_an_error_in_a_worker_is_raised_with_its_hint() -> None:
 def test_a_task_that_always_kills_its_worker_is_named_when_all_others_are_done() -> None:
     done: list[tuple[int, int]] = []
     with (
-        pytest.raises(LimitError, match="14 was given up: 4 workers were killed that ran it"),
+        pytest.raises(LimitError, match="14 was given up after 4 workers that ran it were killed"),
         results_of([1, 14, 2, 3], work(), 2) as results,
     ):
         done.extend(results)

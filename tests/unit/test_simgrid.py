@@ -68,7 +68,7 @@ def test_an_invalid_schedule_is_not_executed() -> None:
 
 def test_large_schedules_and_long_times_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     judged = schedule("S3", "broadcast", "greedy")
-    with pytest.raises(LimitError, match="SimGrid computes 1,000,000,000 with its precision"):
+    with pytest.raises(LimitError, match="its limit is 1,000,000,000"):
         run_simgrid(judged, t_s=Fraction(1, 10**9))
     monkeypatch.setattr(runs, "MAX_ROWS", 4)
     with pytest.raises(LimitError, match="has 5 rows for SimGrid; at most 4"):

@@ -1,4 +1,4 @@
-"""The judge: examines every tree edge of a range of blocks.
+"""The compiled check of every tree edge of a range of blocks.
 
 For every node and tree it looks up the parent across the node's port and compares the potentials of
 both. Nothing about the ports is assumed; only tables of neighbours inside a block, and the fact
@@ -17,22 +17,22 @@ from starcast.blockwise.potentials import fill_distances, fill_potentials, poten
 from starcast.blockwise.tables import Array, Tables
 from starcast.support.compiled import jit
 
-#: Exceptions that are recorded per call; more are a proof that something is wrong.
+#: Maximum number of exceptions recorded per call; more prove that something is wrong.
 MOST_EXCEPTIONS = 1_000
-#: Nodes of greatest potential that are recorded per tree and call.
+#: Number of nodes with the largest potential recorded per tree and call.
 WITNESSES = 16
 #: Bits of the counter of one port in an integer that counts the trees of all ports of a node.
 _COUNTER = 4
 
 
 class Found(NamedTuple):
-    """What the judge found in a range of blocks.
+    """Results of the check for a range of blocks.
 
     Attributes:
         exceptions: int64 ``[count, 3]``: block, tree, index in the block.
         load: the number of directed links by load, int64 ``[trees + 1]``.
-        greatest: the greatest potential of each tree, int64 ``[trees]``.
-        witnesses: nodes of this potential, int64 ``[count, 3]`` as the exceptions.
+        largest: the largest potential of each tree, int64 ``[trees]``.
+        witnesses: nodes of this potential, int64 ``[count, 3]``: block, tree, index in the block.
     """
 
     exceptions: Array
@@ -45,7 +45,7 @@ class _Findings(NamedTuple):
     """`Found` as the kernel collects it, in arrays of fixed size.
 
     Attributes:
-        exceptions, load, greatest: as in `Found`.
+        exceptions, load, largest: as in `Found`.
         exception_count: the number of recorded exceptions, int64 ``[1]``.
         witnesses: block and index of each witness, int64 ``[trees, WITNESSES, 2]``.
         counts: the number of recorded witnesses, int64 ``[trees]``.
@@ -126,6 +126,7 @@ def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop:
     flags = np.zeros((size + 7) // 8 * 8, dtype=np.uint8)
     neighbours = tables.neighbours
     greatest, counts = found.greatest, found.counts
+    # Changes are sorted by block, so one index moves along with the blocks.
     next_change = int(np.searchsorted(blocks.changes[:, 0], start))
     for block in range(start, stop):
         read_tail(block, n, m, x, rest)
@@ -144,6 +145,8 @@ def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop:
                 has_parents = True
                 if is_varying[tree]:
                     has_parents = _read_parents_of_ports(row, begin, m, neighbours, level, flags)
+                # All nodes of the row have the same port inside the block: one row of the table
+                # has the parents.
                 elif 2 <= port <= m:
                     _read_parents(neighbours[port, begin : begin + size], level, flags)
                 elif m < port <= n and blocks.kind == GREEDY:
@@ -186,6 +189,7 @@ def _any_flag(flags: Array) -> bool:
 def _has_several_ports(row: Array, flags: Array) -> bool:
     """Return whether the nodes of a row have different ports in a tree."""
     port = row[0]
+    # No early exit: a loop without branches is compiled to vector instructions.
     for order in range(len(row)):
         flags[order] = row[order] ^ port
     return _any_flag(flags)
@@ -208,6 +212,7 @@ def _read_parents_of_ports(
         parents[order] = np.uint8(row[order] - np.uint8(2)) > np.uint8(m - 2)
     if _any_flag(parents):
         return False
+    # 0 if the potential of the parent is smaller by 1; uint8 wraps around for all other values.
     for order in range(len(row)):
         parents[order] = level[neighbours[row[order], begin + order]]
     return True
@@ -243,7 +248,7 @@ def _examine_nodes(
     level: Array,
     found: _Findings,
 ) -> bool:
-    """Record the exceptions and greatest potentials of a row; return False if memory is full."""
+    """Record the exceptions and largest potentials of a row; return False if memory is full."""
     neighbours = tables.neighbours
     greatest = found.greatest
     for order in range(len(row)):
@@ -316,6 +321,8 @@ def _count_loads(
             last = tree
         else:
             same += _counter_of(n, ports[tree, begin])
+    # The usual case. Counting all nodes at once and correcting one tree avoids the loop over
+    # nodes.
     if varying <= 1:
         _add_loads(n, same, size, load)
         if varying == 1:
@@ -339,7 +346,7 @@ def _counter_of(n: int, port: int) -> np.uint64:
 
 @jit
 def _trees_of(users: np.uint64, port: int) -> np.uint64:
-    """Return the counter of a port."""
+    """Return the number of trees that use a node's link at a port, from its 4-bit counter."""
     return users >> np.uint64(_COUNTER * (port - 2)) & np.uint64(15)
 
 

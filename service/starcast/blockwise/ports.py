@@ -42,6 +42,7 @@ class Blocks(NamedTuple):
 @jit
 def read_tail(block: int, n: int, m: int, x: Array, rest: Array) -> None:
     """Write the tail of a block into positions m+1.. of x, and the other symbols into ``rest``."""
+    # (n-1)!/m! tails begin with the same symbol in position m+1.
     weight = 1
     for size in range(m + 1, n):
         weight *= size
@@ -49,6 +50,7 @@ def read_tail(block: int, n: int, m: int, x: Array, rest: Array) -> None:
     remainder = block
     for position in range(m + 1, n + 1):
         left = n - (position - m)
+        # The number of unused symbols that are smaller than the symbol here.
         digit = remainder // weight
         remainder %= weight
         if left > m:
@@ -142,6 +144,7 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
     size = len(out)
     used = 0
     for position in range(2, m + 1):
+        # Overwritten below for the nodes that agree with r in this position, too.
         out[start : start + size] = position
         digit = 0
         index = -1
@@ -150,12 +153,14 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
                 index = other
                 break
             digit += 1 - (used >> other & 1)
+        # The symbol that r has here is in the tail, so that no node of the row agrees any further.
         if index < 0:
             return
         used |= 1 << index
         size //= m + 1 - position
         start += digit * size
     out[start] = 0
+    # Descending, so that the first differing position is written last.
     for position in range(n, m, -1):
         if home[x[position]] != position:
             out[start] = position
@@ -176,6 +181,8 @@ def fill_substar(n: int, m: int, x: Array, rest: Array, tables: Tables, out: Arr
         order = tables.compositions[rank_orders(others)]
         for index in range(size):
             inner = tables.substar[0, start + order[index]]
+            # The root of the substar has no parent inside; its parent is across the port of the
+            # tail.
             out[first * size + index] = inner or port
 
 
@@ -241,10 +248,12 @@ def edge_disjoint_ports(n: int, x: Array, out: Array) -> None:
         position[x[p]] = p
         is_root = is_root and x[p] == p
     k, a = position[1], x[1]
+    # The node is in S^1: in tree l its parent is across dimension l.
     if k == 1:
         for tree in range(2, n + 1):
             out[tree] = 0 if is_root else tree
         return
+    # The first symbol of the parent in SPT.
     q = x[a] if a != k else x[first_displaced(n, x, k)]
     for tree in range(2, n + 1):
         symbol = tree

@@ -123,6 +123,7 @@ def fill_distances(
     low = tables.fixed[0, (at_home[0] * m + at_home[1]) * m + at_home[2]]
     high = tables.fixed[1, (at_home[3] * m + at_home[4]) * m + at_home[5]]
     for order in range(len(out)):
+        # uint8 wraps around, so the intermediate values need no wider type.
         out[order] = np.uint8(np.uint8(offset + cycles[order]) - np.uint8(low[order] + high[order]))
 
 
@@ -198,7 +199,9 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
     q = x[a] if a != k else x[first_displaced(n, x, k)]
     for tree in range(first, last + 1):
         is_displaced = x[tree] != tree and not on_cycle >> tree & 1
+        # The cases of L >= 2: 2 for tree x_1 and for a displaced l on another cycle, else 4.
         detour = 2 if tree == a or is_displaced else 4
+        # Tree k has a shortest path; in tree q one hop reaches S^1 if L = 2.
         if tree == k or (tree == q and length == 2):
             detour = 0
         elif tree == q and length > 3:

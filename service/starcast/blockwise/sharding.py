@@ -25,7 +25,7 @@ def verify_shard(
     reporter: Reporter | None = None,
     executor: Executor | None = None,
 ) -> int:
-    """Examine one shard of the blocks of a forest, and write what was found to a file.
+    """Examine one shard of the blocks of a forest, and write the results to a file.
 
     Args:
         source: the forest.
@@ -46,6 +46,7 @@ def verify_shard(
     numbered = dict(shard.select(ranges))
     chosen = list(numbered.values())
     with run_ranges(source, chosen, jobs, reporter or Silent(), executor) as results:
+        # Results come in the order in which they are ready; their blocks tell the range.
         found = {result.blocks: result.as_json() for result in results}
     parts = {number: found[blocks] for number, blocks in numbered.items()}
     write_shard(file, Job("forest", {"id": source.id}, len(ranges)), shard, parts)
@@ -53,7 +54,7 @@ def verify_shard(
 
 
 def merge_blocks(files: Sequence[Path]) -> BlockVerification:
-    """Return the conclusion of a verification whose shards are in files.
+    """Merge the shards of a verification, and return the verified forest.
 
     Raises:
         InputError: the files are not all shards of one verification, or are damaged.

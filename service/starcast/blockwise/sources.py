@@ -1,10 +1,10 @@
-"""The closed forms of constructions: what can be verified by blocks.
+"""Closed forms of the constructions that can be verified by blocks.
 
 A closed form is evaluated at the identity. At another root, the trees are the images under the
 translation of S_n that maps the identity to the root, an automorphism that keeps ports; and
 DC(i, T) is the image of T under the rotation R^i, an automorphism that maps port d to R^i(d)
 (docs/definitions/tseng-sheu.md, A4). An automorphism maps every edge of one forest to an edge of
-the other, so that levels and loads are the same. What is found at the identity is therefore
+the other, so that levels and loads are the same. The results at the identity are therefore
 reported for the images, with the labels of the images.
 """
 
@@ -179,6 +179,7 @@ def _blocks(n: int, m: int, base: str) -> tuple[Blocks, frozenset[Place]]:
         row[1:] = permutations.inverse(hub)
     changes: list[tuple[int, int, int, int]] = []
     if base == "multiple":
+        # On the path between root and hub, the ports differ from the closed form (Def. 2).
         for tree, hub in enumerate(hubs):
             path, ports = greedy_path(identity, hub)
             changes += [

@@ -9,8 +9,8 @@ since potentials are not negative. So every node reaches the root.
 
     level(e) + potential(node) - potential(e).
 
-The height is thus at most the greatest potential plus the greatest level(e) - potential(e). A node
-of greatest potential that is followed to the root and has this level proves that it is the height.
+The height is thus at most the largest potential plus the largest level(e) - potential(e). A node
+of largest potential that is followed to the root and has this level proves that it is the height.
 
 *Loads* are counted by the judge.
 """
@@ -36,7 +36,7 @@ from starcast.support.progress import Reporter, Silent
 from starcast.support.shapes import Shape, is_count
 from starcast.topologies import memory
 
-#: The tree edges of a task: seconds for the kinds that are computed row by row, and for the others.
+#: Tree edges per task, which take seconds: of the kind that is computed row by row, and of others.
 _EDGES, _SLOW_EDGES = 3_000_000_000, 60_000_000
 #: Below this number of tree edges starting processes takes longer than the work.
 _MANY_EDGES = 500_000_000
@@ -51,13 +51,13 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class RangeResult:
-    """What was found in a range of blocks.
+    """Results for a range of blocks.
 
     Attributes:
         blocks: the range.
         load: the number of directed links by load.
-        greatest: the greatest potential of each tree.
-        witnesses: nodes of the greatest potential.
+        largest: the largest potential of each tree.
+        witnesses: nodes of the largest potential.
         exceptions: nodes whose parent's potential is not smaller by 1, all of them declared.
     """
 
@@ -67,7 +67,7 @@ class RangeResult:
     witnesses: tuple[Place, ...]
     exceptions: tuple[Place, ...]
 
-    #: The shape of what `as_json` returns.
+    #: The shape of the values that `as_json` returns.
     SHAPE: ClassVar[Shape] = {
         "blocks": [is_count],
         "load": [is_count],
@@ -122,7 +122,7 @@ class BlockVerification:
 
     @property
     def congestion(self) -> int:
-        """The greatest load of a directed link."""
+        """The maximum load of a directed link."""
         return max(self.load_histogram)
 
 
@@ -222,7 +222,7 @@ def examine_range(source: Source, blocks: Range) -> RangeResult:
 
 
 def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification:
-    """Return the conclusion from the results of all ranges.
+    """Combine the results of all ranges into the verification of the forest.
 
     Raises:
         RejectedError: a result is not of this forest, the ranges do not cover every block once, or
@@ -232,6 +232,7 @@ def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification
     found = sorted(results, key=lambda result: result.blocks)
     for result in found:
         _check_places(source, result)
+    # Each range has to begin where the one before it ends.
     ends = [0, *(result.blocks[1] for result in found)]
     starts = [*(result.blocks[0] for result in found), source.count]
     if ends != starts:
@@ -257,7 +258,7 @@ def _check_places(source: Source, result: RangeResult) -> None:
     """Check that a result, which may come from a file, is about blocks and trees of a forest.
 
     Raises:
-        RejectedError: it is not.
+        RejectedError: the result belongs to another forest.
     """
     first, stop = result.blocks
     size = factorial(source.blocks.m)
@@ -283,6 +284,7 @@ class _Follower:
 
     def __init__(self, source: Source) -> None:
         self._source = source
+        # Consecutive nodes of a path are often in the same block.
         self._read = lru_cache(maxsize=64)(
             partial(judge.read_block, source.blocks, build_tables(source.blocks.m))
         )
@@ -332,6 +334,8 @@ class _Follower:
             RejectedError: a port does not exist, or the parents lead into a cycle.
         """
         node, port = self._node(place)
+        # Between two exceptions the potential decreases at every hop, so no path to the root is
+        # longer.
         most = (len(self._source.exceptions) + 1) * (greatest + 1)
         for level in range(most):
             if port == 0 and (np.diff(node.astype(np.int64)) == 1).all():  # the identity

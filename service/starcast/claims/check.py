@@ -21,7 +21,7 @@ from starcast.trees.model import Forest
 PlaceValue = Any
 #: Measured or stated values.
 Values = ArrayLike | Fraction
-#: Findings list up to this many values; of more values, the smallest and the greatest.
+#: Findings list up to this many values; of more values, the smallest and the largest.
 _LISTED_VALUES = 12
 #: Separates a quotient at a size from its value far beyond all sizes, in `Finding.measured`.
 FAR = " -> "
@@ -84,7 +84,7 @@ class ClaimCheck(CachedTopology):
         """Record the result of a checker.
 
         Args:
-            result: what a function of `starcast.checkers` returned.
+            result: the result of a function of `starcast.checkers`.
             relation: ``<=`` if the checker was called with a bound that the paper states.
             of: the forest or schedule that was checked.
         """
@@ -132,7 +132,7 @@ class ClaimCheck(CachedTopology):
         Args:
             what: the quotient in words, such as ``D_n / n``.
             quotient: function of n, and of k for (n,k)-stars (of the dimension for hypercubes); the
-                greatest over all other parameters. It must work for huge n, with the functions of
+                largest over all other parameters. It must work for huge n, with the functions of
                 `starcast.claims.growth`.
         """
         value = quotient(*self._parameters())
@@ -149,12 +149,13 @@ class ClaimCheck(CachedTopology):
         self.order(f"{what}{REVERSED}", lambda *size: growth.divided(1, quotient(*size)))
 
     def absent(self, what: str, reason: str) -> None:
-        """Record that the papers do not contain what the claim is about.
+        """Record that the papers do not contain the subject of the claim.
 
         Args:
             what: the missing algorithm or formula.
             reason: why it cannot be checked, without a full stop at the end.
         """
+        # Through the cache, so that the mutation tests can take the reason away.
         known_reason = self.objects.get_or_create("absent", (what,), lambda: reason)
         if not known_reason:
             self.true(f"{what} is in the papers", not known_reason)
@@ -168,7 +169,7 @@ class ClaimCheck(CachedTopology):
         return self._aside("reading", words)
 
     def correction(self, words: str) -> "ClaimCheck":
-        """Return a recorder for what is true instead of a claim that fails."""
+        """Return a recorder for a true statement that replaces a claim that fails."""
         return self._aside("instead", words)
 
     def evidence(self, claim_id: str, seconds: float = 0.0) -> Evidence:
@@ -197,6 +198,8 @@ class ClaimCheck(CachedTopology):
         differs = ~_related(relation, measured, stated)
         counterexample = None
         if differs.any():
+            # Values are in the order of ranks: the first difference is the smallest
+            # counterexample.
             index = tuple(int(i) for i in np.argwhere(differs)[0])
             values = {"found": measured[index], "stated": stated[index]}
             counterexample = {
@@ -226,6 +229,7 @@ class ClaimCheck(CachedTopology):
 
     def _size(self) -> dict[str, int]:
         size = self.topology
+        # The papers call the dimension of a hypercube k.
         if size.family == "hypercube":
             return {"k": size.n}
         return {"n": size.n} if size.family == "star" else {"n": size.n, "k": int(size.k or 0)}
@@ -236,7 +240,7 @@ class ClaimCheck(CachedTopology):
     def _growth_order(
         self, quotient: Callable[..., growth.Number]
     ) -> tuple[str | None, growth.Number]:
-        """Return the order of a quotient, None if it is bounded, and its greatest far value."""
+        """Return the order of a quotient, None if it is bounded, and its largest far value."""
         paths: list[Callable[[int], growth.Number]] = [quotient]
         if self.topology.family == "nk-star":
             paths = [partial(_along, quotient, k) for k in _K_OF_N]
@@ -299,11 +303,12 @@ def _plain(value: Any) -> Plain:
 
 
 def _summary(values: NDArray[Any]) -> str:
-    """Return all of a few values, otherwise the smallest and the greatest."""
+    """Return all values if they are few, otherwise the smallest and the largest."""
     flat = values.ravel()
     if not len(flat):
         return "none"
     if len(flat) <= _LISTED_VALUES or flat.dtype.kind not in "iuf":
+        # Texts and exact numbers are only sampled: a summary lists few of them.
         listed = flat[:1000].tolist()
         if flat.dtype != object:
             listed = list(dict.fromkeys(listed))

@@ -120,7 +120,7 @@ def parse_entry(table: Mapping[str, Any], paper: Paper) -> ClaimEntry:
 
 
 def parse_sizes(claim_id: str, table: Mapping[str, Any]) -> Sizes:
-    """Convert the ``sizes`` of a claim: ``only``, or a family with its greatest n for each level.
+    """Convert the ``sizes`` of a claim: ``only``, or a family with its largest n for each level.
 
     Raises:
         StarcastError: the family is unknown, a level is missing, or a spec is not a topology.

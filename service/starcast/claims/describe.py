@@ -24,7 +24,7 @@ _RANKS = {name: rank for rank, name in enumerate(_ORDER)}
 
 
 def describe_evidence(claim: Claim, word: VerdictWord, evidence: Sequence[Evidence]) -> str:
-    """Return what was compared, where the claim fails and how, and other readings.
+    """Describe the comparisons, the place and the values of a failure, and other readings.
 
     Args:
         claim: the claim.
@@ -61,7 +61,7 @@ def describe_difference(counterexample: Place) -> str:
 
 
 def describe_span(sizes: Iterable[str]) -> str:
-    """Return sizes in short: ``S3..S7``."""
+    """Abbreviate sizes: ``S3..S7``."""
     specs = list(sizes)
     return ", ".join(specs) if len(specs) <= 2 else f"{specs[0]}..{specs[-1]}"
 
@@ -83,8 +83,9 @@ def _describe_findings(word: VerdictWord, evidence: Sequence[Evidence]) -> Itera
 
 
 def _compared_values(evidence: Evidence) -> str:
-    """Return what was compared at one size, without orders; of many descriptions, some."""
+    """Describe the comparisons at one size, without orders of growth; only some if many."""
     words = [finding.what for finding in evidence.findings if finding.relation != "O"]
+    # The words of the first size stand for all sizes, so they must not name it.
     distinct = list(dict.fromkeys(_OF_A_SIZE.sub("", what) for what in words))
     if len(distinct) > _MOST_DESCRIPTIONS:
         half = _MOST_DESCRIPTIONS // 2
@@ -125,7 +126,7 @@ def _first_places(failures: Sequence[tuple[str, Finding]]) -> Iterator[tuple[str
 
 
 def _describe_quotients(evidence: Sequence[Evidence]) -> Iterator[str]:
-    """Yield the greatest value of each quotient behind an order, and its value for a huge n."""
+    """Yield the largest value of each quotient behind an order, and its value for a huge n."""
     quotients: dict[str, list[tuple[str, str, str]]] = {}
     for found in evidence:
         for finding in found.findings:
@@ -133,6 +134,7 @@ def _describe_quotients(evidence: Sequence[Evidence]) -> Iterator[str]:
                 value, _, far_value = finding.measured.partition(FAR)
                 quotients.setdefault(finding.what, []).append((found.size, value, far_value))
     for what, values in quotients.items():
+        # It is printed with the quotient that it is the reciprocal of.
         if what.endswith(REVERSED) and what.removesuffix(REVERSED) in quotients:
             continue
         reciprocal = ""

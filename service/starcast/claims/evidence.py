@@ -19,7 +19,7 @@ class Finding:
     """Measured values compared with what a claim states.
 
     Attributes:
-        what: what was compared, in words.
+        what: the compared quantity, in words.
         relation: the stated relation between measured and stated values.
         compared: number of compared pairs of values.
         measured: summary of the measured values; for ``absent``, the reason.
@@ -46,10 +46,10 @@ class Aside:
     """Findings that are reported next to a claim and do not decide its verdict.
 
     Attributes:
-        kind: ``reading``: another reading of a damaged or ambiguous claim; ``instead``: what is
-            true in its place.
+        kind: ``reading``: another reading of a damaged or ambiguous claim; ``instead``: a true
+            statement in its place.
         words: the other statement.
-        findings: what was measured.
+        findings: the findings about the other statement.
     """
 
     kind: Literal["reading", "instead"]

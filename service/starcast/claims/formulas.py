@@ -11,9 +11,9 @@ def diameter(n: int) -> int:
 
 
 def multiple_height(n: int) -> int:
-    """Return D_n + n + g - 2, where g is the greatest proper divisor of n.
+    """Return D_n + n + g - 2, where g is the largest proper divisor of n.
 
-    This is the greatest of the heights in Lemma 5 of Tseng & Sheu 1997.
+    This is the largest of the heights in Lemma 5 of Tseng & Sheu 1997.
     """
     # A huge n is a power of two, and any other n is small enough to be built.
     least_divisor = next((d for d in range(2, 64) if n % d == 0), n)

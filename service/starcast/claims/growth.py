@@ -38,9 +38,11 @@ def bounded(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
         logarithms = [mpmath.log(value, 2) for value in values]
         difference = logarithms[-1] - logarithms[-2]
         exponent_of_n = difference / 128
+        # The exponent a is a multiple of one half; a smaller value comes from a power of log n.
         if abs(exponent_of_n) > 0.25:
             power = Fraction(round(2 * float(exponent_of_n)), 2)
             return exponent_of_n < 0, _power_of_n(power), values[-1]
+        # From n to n^2 the factor (log n)^b changes by 2^b, whose logarithm is b.
         power = Fraction(round(2 * float(difference)), 2)
         return power <= 0, _power_of_log(power), values[-1]
 
@@ -82,7 +84,7 @@ def rounded_up(value: Number) -> Number:
 
 
 def greatest(values: Iterable[Number]) -> Number:
-    """Return the greatest of exact and inexact numbers."""
+    """Return the largest of exact and inexact numbers."""
     return max(values, key=_float)
 
 
@@ -107,6 +109,7 @@ def _power_of_log(power: Fraction) -> str:
 
 @cache
 def _huge_factorial(n: int) -> Number:
+    # The exponential loses as many digits as log n! has before the point, up to 80.
     with mpmath.workdps(_DIGITS + 100):
         return mpmath.exp(mpmath.loggamma(mpmath.mpf(n) + 1))
 

@@ -31,7 +31,7 @@ VERDICT_COLUMNS = (
 
 
 class VerdictTable(Table):
-    """Claims with their verdicts; people read sizes in short."""
+    """Claims with their verdicts; sizes are abbreviated for reading."""
 
     def readable(self) -> Table:
         """Return the table with the first and the last size only."""
@@ -70,7 +70,7 @@ def list_verdicts(
 
     Args:
         verdicts: the verdicts.
-        requested: the claims that were to be verified.
+        requested: the requested claims.
         sizes: the topologies, if they were given instead of a level.
         run: the verification run that holds the verdicts, in words.
         failure: why they could not be stored.
@@ -117,7 +117,7 @@ def verdict_row(verdict: Verdict | None) -> Row:
 
 
 def claim_facts(claim: Claim, stored: Stored) -> Row:
-    """Return everything that is known of a claim, by name."""
+    """Return the properties of a claim and of its newest verdict, by name."""
     run, found = stored.get(claim.id, (None, None))
     facts = {
         **claim_row(claim),
@@ -211,7 +211,7 @@ def _is_requested(claim: str, run: models.ClaimRun) -> bool:
 
 
 def run_provenance(run: models.ClaimRun) -> dict[str, str]:
-    """Return what a report says about its verification run."""
+    """Return the provenance of a verification run for the head of its report."""
     revision = ""
     if run.revision is not None:
         revision = f", revision {run.revision[:12]}{' with changes' if run.dirty else ''}"

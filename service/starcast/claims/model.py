@@ -75,13 +75,13 @@ def family_sizes(
     beyond: Iterable[str] | None = None,
     omit: Iterable[str] = (),
 ) -> Sizes:
-    """Return all sizes of a family up to a greatest n for each level.
+    """Return all sizes of a family up to a largest n for each level.
 
     Args:
         family: ``star`` (S_n), ``nk-star`` (all S_{n,k} with 1 <= k <= n-1) or ``hypercube`` (Q_n).
-        quick: greatest n for the level ``quick``.
-        full: greatest n for ``full``, at least that for ``quick``.
-        deep: greatest n for ``deep``, at least that for ``full``.
+        quick: largest n for the level ``quick``.
+        full: largest n for ``full``, at least that for ``quick``.
+        deep: largest n for ``deep``, at least that for ``full``.
         least: smallest n (default: 3; 2 for hypercubes).
         beyond: sizes outside the scope of the claim (default: S2; S2,1; Q1).
         omit: sizes to omit, such as ``S7,5``.
@@ -170,8 +170,8 @@ class Claim:
         section: module of its check, such as ``tseng_sheu.trees``. Claims of one section are
             verified together, so that they share topologies, forests and schedules.
         paper: the paper that makes the claim.
-        record: the search problem whose records hold the best known values of what the claim is
-            about; empty without one. The verdict does not depend on them.
+        record: the search problem whose records hold the best known values for the subject of the
+            claim; empty without one. The verdict does not depend on them.
         bytes_per_node: estimate of the memory that the check needs, in bytes per node.
     """
 

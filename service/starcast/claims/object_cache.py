@@ -46,6 +46,7 @@ class ObjectCache:
         if full_key not in self._objects:
             value = self.intercept(kind, key, create())
             self._objects[full_key] = value
+            # By identity, so that a mutated schedule does not get the simulation of the original.
             self._keys[id(value)] = full_key
         return cast("Object", self._objects[full_key])
 

@@ -64,7 +64,7 @@ def plan_pairs(
 
     Args:
         claims: a conjunction stands for its parts.
-        level: up to which sizes. Sizes of the level ``deep`` that exceed the memory are omitted.
+        level: sizes to verify. Sizes of the level ``deep`` that exceed the memory are omitted.
         sizes: specs to verify instead of a level; each claim is verified on those it is about.
 
     Raises:
@@ -81,6 +81,7 @@ def plan_pairs(
         specs = sort_sizes(sizes)
         for spec in specs:
             if not any(applies_to(claim, spec) for claim in single):
+                # Otherwise a size that no claim is about would be left out without a word.
                 requested_sizes(single[0], level, [spec])  # raises the error with its hint
         pairs = [(claim, spec) for claim in single for spec in specs if applies_to(claim, spec)]
     for claim, spec in pairs:
@@ -167,7 +168,7 @@ def verify_claims(
 
     Args:
         claims: a conjunction stands for its parts.
-        level: up to which sizes.
+        level: sizes to verify.
         sizes: specs to verify instead of a level.
         jobs: number of processes; see `run_tasks`.
         reporter: receives the progress.

@@ -50,12 +50,12 @@ class ReportRow:
 
     @property
     def detail(self) -> str:
-        """What was compared; empty without a verdict."""
+        """The comparisons in words; empty without a verdict."""
         return "" if self.verdict is None else self.verdict.detail
 
     @property
     def sizes(self) -> str:
-        """The sizes on which the claim was verified, in short."""
+        """The sizes on which the claim was verified, abbreviated: ``S3..S7``."""
         return "" if self.verdict is None else describe_span(self.verdict.sizes)
 
     @property

@@ -35,14 +35,14 @@ class Question:
 
 
 def question_of(names: Sequence[str], level: str, sizes: Sequence[str] | None) -> Question:
-    """Return what is asked for by names, and by a level or the sizes that replace it."""
+    """Return the question for claim names and a level, or sizes that replace the level."""
     if sizes is None:
         return Question(tuple(names), level, None)
     return Question(tuple(names), None, sort_sizes(sizes))
 
 
 def question(run: ClaimRun) -> Question:
-    """Return what a verification run checks."""
+    """Return the question that a verification run answers."""
     sizes = None if run.sizes is None else tuple(run.sizes)
     return Question(tuple(run.names), run.level, sizes)
 
@@ -60,6 +60,7 @@ def save_claim_run(session: Session, asked: Question, verdicts: Sequence[Verdict
     )
     session.add(run)
     session.flush()
+    # Claims can be in a selection on their own and as parts of a conjunction: one row for both.
     alone = [part for verdict in verdicts for part in verdict.parts or (verdict,)]
     evidence = {(each.claim, each.size): each for verdict in alone for each in verdict.evidence}
     session.add_all(
@@ -96,6 +97,7 @@ def load_claim_run(session: Session, number: int | None = None) -> ClaimRun:
     """
     if number is None:
         return load_newest(session)
+    # PostgreSQL refuses numbers beyond its type with an error of the driver, not as "not found".
     run = session.get(ClaimRun, number) if 0 <= number <= _LARGEST_ID else None
     if run is None:
         raise NotFoundError(
@@ -172,7 +174,7 @@ def load_verdicts(session: Session, run: int) -> list[Verdict]:
 def newest_verdicts(session: Session) -> dict[str, tuple[models.ClaimRun, Verdict]]:
     """Return the newest verdict of each claim, and its run, by claim id.
 
-    Only claims that fail have their evidence.
+    Only verdicts of claims that fail are returned with their evidence.
     """
     runs = {run.id: run for run in list_claim_runs(session)}
     newest = select(ClaimVerdict.claim, func.max(ClaimVerdict.claim_run)).group_by(
@@ -182,6 +184,7 @@ def newest_verdicts(session: Session) -> dict[str, tuple[models.ClaimRun, Verdic
         tuple_(ClaimVerdict.claim, ClaimVerdict.claim_run).in_(newest)
     )
     rows = list(session.scalars(query))
+    # Evidence is read only where it is shown, with the counterexamples of claims that fail.
     failing: dict[int, list[str]] = {}
     for row in rows:
         if row.verdict == "fails":

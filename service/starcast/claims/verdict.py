@@ -55,6 +55,7 @@ def judge(findings: Iterable[Finding]) -> VerdictWord:
 def claim_verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
     """Return the verdict on a claim from its evidence; sizes beyond the claim do not decide."""
     ordered = tuple(sorted(evidence, key=lambda found: size_order(found.size)))
+    # A paper that says "for n >= 4" is not refuted at n = 3; what happens there is only shown.
     deciding = [found for found in ordered if found.size not in claim.sizes.beyond]
     findings = [finding for found in deciding for finding in found.findings]
     word = judge(findings)

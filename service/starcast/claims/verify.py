@@ -20,7 +20,7 @@ def check(claim_id: str, level: Level = "quick", sizes: Sequence[str] | None = N
 
     Args:
         claim_id: such as ``TS.L5``.
-        level: up to which sizes: ``quick`` (seconds), ``full`` or ``deep``.
+        level: sizes to verify: ``quick`` (seconds), ``full`` or ``deep``.
         sizes: specs to verify instead of a level, such as ``["S4", "S5"]``.
 
     Returns:
@@ -78,6 +78,7 @@ def run_check(
             raise
         reason = error.message if isinstance(error, StarcastError) else error
         undefined = f"not defined there ({reason})"
+    # What a check recorded before it stopped is evidence as well.
     evidence = claim_check.evidence(claim.id, time.perf_counter() - begin)
     return replace(evidence, undefined=undefined)
 

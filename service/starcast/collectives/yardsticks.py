@@ -103,24 +103,22 @@ def _cycle(topology: Topology) -> NDArray[np.uint8]:
     source="Thakur, Rabenseifner & Gropp 2005",
     forest_construction=lambda *_: "binomial",
 )  # fmt: skip
-def _build_doubling(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:
+def _build_doubling(topology: Topology, root: int, ports: Ports) -> Schedule:
     """Exchange everything that a node holds, with the neighbour across one dimension per step.
 
     The messages of one source travel down its binomial tree; a step crosses one dimension.
     """
     forest = trees.forest(topology, "binomial")
-    unit = np.arange(messages)
-    tree = np.zeros_like(unit)
+    unit = np.zeros(1, dtype=np.int32)
     # The tree's links to the k-th level of substructures cross one port, the last one first.
     step = (topology.n + 1 - forest.parent_port.astype(np.int32)) * (forest.parent_port > 0)
     schedule = build_schedule(
-        flood_units(forest, tree, tree, unit, step),
+        flood_units(forest, unit, unit, unit, step),
         topology=topology,
         collective="allgather",
         algorithm="binomial",
         ports=ports,
-        arguments={"messages": messages},
-        units=messages,
+        units=1,
         packets=True,
         forest=forest,
         symmetric=True,

@@ -7,11 +7,12 @@ Fragopoulou & Akl 1996, Tables 1 and 2 (S_n) and 3 (Q_d), with x copies.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 
 from starcast.collectives.model import check_collective, check_ports
 from starcast.costs.counts import ceil_log2
 from starcast.costs.machine import Cost, Machine, check_message
-from starcast.support.integers import ceil_div, check_count
+from starcast.support.integers import check_count
 from starcast.topologies import Topology, as_topology
 
 
@@ -20,11 +21,12 @@ class Work:
     """The least work of a collective, in messages of one (source, destination) pair, one copy.
 
     Attributes:
-        through: messages that pass one after the other through the busiest node, over one link.
+        through: messages that pass one after the other through the busiest node, over one link;
+            a node on average, if none is known to be busier.
         sent: transmissions of all nodes together.
     """
 
-    through: int
+    through: Fraction
     sent: int
 
 
@@ -37,15 +39,23 @@ def least_work(topology: Topology, collective: str) -> Work:
       their nodes.
     * alltoall: every node has N-1 messages, which travel t links, the sum of the distances. So a
       node sends t messages on average.
+    * reduce: as a broadcast, backwards: the root receives the sum, every other node sends.
+    * reduce-scatter: as an allgather, backwards: every node sends a sum to each of N-1 others.
+    * allreduce: N nodes tell each other everything in 2(N-1) transmissions or more, one way each
+      (Harary & Schwenk 1974), of a vector that is the message of every node. So a node sends
+      2(N-1)/N messages on average (Patarasuk & Yuan 2009).
     """
     others = topology.nodes - 1
-    if collective == "broadcast":
-        return Work(1, others)
-    if collective == "allgather":
-        return Work(others, topology.nodes * others)
+    if collective in ("broadcast", "reduce"):
+        return Work(Fraction(1), others)
+    if collective in ("allgather", "reduce-scatter"):
+        return Work(Fraction(others), topology.nodes * others)
+    if collective == "allreduce":
+        return Work(Fraction(2 * others, topology.nodes), 2 * others)
     if collective == "alltoall":
-        return Work(topology.distance_sum, topology.nodes * topology.distance_sum)
-    return Work(others, topology.distance_sum)
+        total = topology.distance_sum
+        return Work(Fraction(total), topology.nodes * total)
+    return Work(Fraction(others), topology.distance_sum)
 
 
 def lower_bound(
@@ -64,7 +74,7 @@ def lower_bound(
     the two terms either, which is at most twice as much.
 
     Start-ups: a unit has to travel the diameter D. One-port, the number of nodes that hold the
-    units of one node (in a gather: that lack them) at most doubles per step, which takes
+    units of one node (in a gather or reduce: that lack them) at most doubles per step, which takes
     ceil(log2 N) steps. Li et al. print log2(N-1) for the allgather, which is less if N-1 is a power
     of two. Messages of 0 bytes need these start-ups as well.
 
@@ -74,12 +84,16 @@ def lower_bound(
 
     * broadcast: max{D T_s, m/degree T_c}; one-port max{D T_s, ceil(log2 N) T_s, m T_c};
     * allgather, scatter, gather: the same with (N-1) m in place of m;
-    * alltoall: the same with t m, t the sum of all distances from a node.
+    * alltoall: the same with t m, t the sum of all distances from a node;
+    * reduce as broadcast, reduce-scatter as allgather, by reversal; allreduce: the same with
+      2 (N-1)/N m. D start-ups are enough to bound an allreduce: in D steps, all nodes can tell each
+      other whole vectors.
 
     With x copies, each through its own spanning tree (or path), there are x times as many bytes.
 
     Steps: with ``messages``, the steps of M unit messages, one per link and step:
-    ceil(Mxw/degree), one-port Mxw, for w = `Work.through`. A broadcast needs D - 1 more steps
+    ceil(Mxw/degree), one-port Mxw, for w = `Work.through`. A broadcast or reduce needs D - 1 more
+    steps
     (one-port max{D, ceil(log2 N)} - 1 more) for the unit that leaves the root last. Without
     ``messages``, the steps are the start-ups.
 
@@ -111,8 +125,9 @@ def lower_bound(
     steps = start_ups
     transmissions = None
     if messages is not None:
-        busy = ceil_div(messages * copies * work.through, links)
-        steps = busy + start_ups - 1 if collective == "broadcast" else max(busy, start_ups)
+        busy = ceil(messages * copies * work.through / links)
+        adds = collective in ("broadcast", "reduce")
+        steps = busy + start_ups - 1 if adds else max(busy, start_ups)
         transmissions = messages * copies * work.sent
     return Cost(
         steps=steps,
@@ -172,6 +187,8 @@ def _check(
 
 
 FORESTCOLL = "ForestColl (Zhao et al. 2024, arXiv 2402.06787)"
+REDUCTIONS_SOURCE = "by reversal: Chan, Heimlich, Purkayastha & van de Geijn 2007, section 3"
+ALLREDUCE_SOURCE = "Harary & Schwenk 1974; Patarasuk & Yuan 2009"
 OURS = "starcast: the argument of Tseng & Sheu 1997, Lemmas 1 and 2"
 #: The papers that state bounds on the time of broadcast and allgather, by family.
 _LEMMAS = {"star": "Tseng & Sheu 1997", "nk-star": "Li, Chen, Xiang & Yao"}
@@ -193,6 +210,10 @@ def steps_source(topology: Topology, collective: str, ports: str, copies: int) -
 def _source(
     topology: Topology, collective: str, ports: str, messages: int | None, copies: int
 ) -> str:
+    if collective == "allreduce":
+        return ALLREDUCE_SOURCE
+    if collective in ("reduce", "reduce-scatter"):
+        return REDUCTIONS_SOURCE
     lemma = {"broadcast": "Lemma 1", "allgather": "Lemma 2"}.get(collective)
     steps = steps_source(topology, collective, ports, copies)
     if lemma is None or topology.family not in _LEMMAS:

@@ -1,18 +1,20 @@
 """The closed form of every algorithm of the catalogue, and the optimal number of pieces."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt, sqrt
 
 from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.reversal import REVERSED
 from starcast.costs import (
     edge_disjoint,
     fragopoulou_akl,
     hypercube,
     nk_star,
     recorded,
+    reductions,
     tseng_sheu,
 )
 from starcast.costs.machine import Cost, Form, Machine, check_message
@@ -31,10 +33,17 @@ class Entry:
         form: ``form(topology, ports, **arguments)``, its closed form.
         each_tree: whether a message is split among ``degree`` trees before it is split into
             segments.
+        each_node: whether a message is split among all nodes before that.
     """
 
     form: Callable[..., Form]
     each_tree: bool = False
+    each_node: bool = False
+
+    def split(self, topology: Topology, pieces: int) -> int:
+        """Return the number of units of a message, for a number of segments or messages."""
+        trees = topology.degree if self.each_tree else 1
+        return pieces * trees * (topology.nodes if self.each_node else 1)
 
 
 _SCATTERS: dict[str, Callable[..., Form]] = {
@@ -65,14 +74,23 @@ FORMS = {
     ("allgather", "nk-greedy"): Entry(nk_star.greedy_allgather),
     ("allgather", "nk-multiple"): Entry(nk_star.multiple_allgather, each_tree=True),
     **{("scatter", name): Entry(form) for name, form in _SCATTERS.items()},
-    # A gather is a scatter that runs backwards.
-    **{("gather", name): Entry(form) for name, form in _SCATTERS.items()},
+    ("allgather", "ring"): Entry(reductions.ring),
+    ("allgather", "binomial"): Entry(reductions.doubling),
     ("alltoall", "necklace"): Entry(fragopoulou_akl.RULE_9.form),
     ("alltoall", "perfectly-balanced"): Entry(fragopoulou_akl.RULE_10.form),
     ("alltoall", "exact"): Entry(fragopoulou_akl.EXACT_ALLTOALL.form),
     ("alltoall", "one-port"): Entry(fragopoulou_akl.ONE_PORT_ALLTOALL.form),
     ("alltoall", "edge-disjoint"): Entry(edge_disjoint.alltoall),
 }
+for (_collective, _name), _entry in list(FORMS.items()):
+    if _collective in REVERSED:  # what runs backwards takes as long
+        FORMS[REVERSED[_collective], _name] = _entry
+    if _collective == "broadcast" and ("allgather", _name) not in FORMS:
+        _form = reductions.reduce_and_broadcast(_entry.form, not _entry.each_tree)
+        FORMS["allreduce", _name] = replace(_entry, form=_form)
+    if _collective == "allgather":
+        _form = reductions.scatter_and_gather(_entry.form)
+        FORMS["allreduce", _name] = replace(_entry, form=_form, each_node=True)
 
 
 def unit_bytes(
@@ -98,7 +116,7 @@ def unit_bytes(
     definition, entry = _find(topology, collective, algorithm)
     values = definition.resolve_arguments(topology, arguments)
     pieces = int(values[definition.split_argument]) if definition.split_argument else 1
-    return Fraction(message_bytes) / (pieces * (topology.degree if entry.each_tree else 1))
+    return Fraction(message_bytes) / entry.split(topology, pieces)
 
 
 def closed_form(

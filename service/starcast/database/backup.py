@@ -35,13 +35,13 @@ from starcast.support.progress import Reporter, Silent
 from starcast.support.text import pluralize
 
 _DUMP, _MANIFEST = "postgres.dump", "manifest.json"
-#: Bytes that are copied at once.
+#: Bytes copied at once.
 _CHUNK = 1 << 20
-#: Bytes of a manifest.
+#: Maximum size of a manifest, in bytes.
 _LARGEST_MANIFEST = 2**18
-#: Tables that a message lists.
+#: Maximum number of tables named in a message.
 _LISTED = 3
-#: Tables whose rows every store has.
+#: Tables that have rows in every store, even in an empty one.
 _ALWAYS_FILLED = {"store", "family", sessions.VERSION_TABLE}
 #: Settings of the server that texts of values depend on.
 _FORMATS = "set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex'"
@@ -55,7 +55,7 @@ class Programs:
     pg_restore: Path
 
 
-#: A moment that every time zone can show.
+#: A time within the range that datetime can convert to every time zone.
 _Moment = Annotated[
     pydantic.AwareDatetime,
     pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
@@ -96,7 +96,7 @@ class Manifest(pydantic.BaseModel):
 
     @property
     def rows(self) -> int:
-        """The number of all rows."""
+        """Total number of rows."""
         return sum(table.rows for table in self.tables.values())
 
     @property
@@ -113,7 +113,7 @@ def server_major(engine: Engine) -> int:
 
 
 def count_rows(engine: Engine) -> dict[str, int]:
-    """Return the number of rows of the tables that are not empty, without those of every store."""
+    """Return the number of rows of each table with data, except tables filled in every store."""
     counts = {}
     with sessions.translated_errors(engine.url), engine.connect() as connection:
         for table in _tables(connection):
@@ -137,6 +137,7 @@ def create(engine: Engine, file: Path, programs: Programs) -> Manifest:
         UnavailableError: the server failed or refuses to dump.
     """
     _check_direct(engine)
+    # All statements of the transaction see one snapshot, which pg_dump then uses as well.
     snapshots = engine.execution_options(isolation_level="REPEATABLE READ")
     with (
         sessions.translated_errors(engine.url),
@@ -146,10 +147,12 @@ def create(engine: Engine, file: Path, programs: Programs) -> Manifest:
     ):
         manifest = _describe(connection)
         snapshot = str(connection.scalar(text("select pg_export_snapshot()")))
+        # The owner and the roles of this server need not exist where the backup is restored.
         command: list[str | Path] = [programs.pg_dump, "--format=custom", "--no-owner"]
         command += ["--no-privileges"]
         command += [f"--snapshot={snapshot}"]
         command += [f'--table=public."{table}"' for table in manifest.tables]
+        # The size of the dump is not known in advance, and may exceed the 4 GB of plain zip.
         with archive.open(_DUMP, "w", force_zip64=True) as member:
             _run(command, engine.url, output=member)
         archive.writestr(_MANIFEST, manifest.model_dump_json(indent=2))
@@ -202,6 +205,7 @@ def restore(
     if not replace:
         check_empty(engine)
     try:
+        # The dump creates the tables itself.
         migrations.drop(engine)
         _restore_dump(engine, file, programs)
         _verify(engine, manifest)
@@ -217,7 +221,7 @@ def check_empty(engine: Engine) -> None:
     """Check that a store of starcast holds no data.
 
     Raises:
-        RejectedError: it does, or the database belongs to another program.
+        RejectedError: the store holds data, or the database belongs to another program.
     """
     if sessions.known_revision(engine) is None:
         return
@@ -284,6 +288,7 @@ def _verify(engine: Engine, manifest: Manifest) -> None:
 
 
 def _describe(connection: Connection) -> Manifest:
+    # Checksums are computed from texts, which must not depend on the server's configuration.
     for statement in _FORMATS.split(";"):
         connection.execute(text(statement))
     revision = sessions.revision_of(connection)
@@ -336,17 +341,23 @@ def _run(
     """
     plain = url._replace(drivername="postgresql", password=None).render_as_string()
     target = make_conninfo(plain, connect_timeout=sessions.CONNECT_SECONDS, **TCP_OPTIONS)
+    # Messages in English, so that their prefixes can be removed below.
     environment = os.environ | {"LC_ALL": "C", "PGPASSWORD": str(url.password or "")}
+    # A file instead of a pipe: the messages are read only at the end, and a full pipe
+    # would block it.
     with tempfile.TemporaryFile() as messages:
         process = subprocess.Popen(
             [*command, f"--dbname={target}"],
             stdin=subprocess.DEVNULL if source is None else subprocess.PIPE,
             stdout=subprocess.DEVNULL if output is None else subprocess.PIPE,
             stderr=messages,
+            # The text of a bytea is twice as long as its bytes; the hash is short.
             env=environment,
         )
         try:
             if source is not None and process.stdin is not None:
+                # 60 bits of the hash are never negative as a bigint; a sum of bigints is a
+                # numeric, which cannot overflow.
                 _feed(source, process.stdin)
             if output is not None and process.stdout is not None:
                 while chunk := process.stdout.read(_CHUNK):

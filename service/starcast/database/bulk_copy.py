@@ -18,7 +18,9 @@ from sqlalchemy.orm import Session
 #: Rows converted at once: enough to keep numpy busy, few enough for the processor's cache.
 BLOCK = 1 << 15
 
+# The signature, the flags, and the length of an extension of the header; the last two are zero.
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
+# A row with -1 fields ends the data.
 _TRAILER = b"\xff\xff"
 
 
@@ -51,6 +53,7 @@ def copy_rows(
         table.c[name].type.compile(dialect=session.get_bind().dialect).lower() for name in names
     ]
     with _cursor(session).copy(_statement(table, names)) as copy:
+        # Binary COPY converts nothing, so psycopg has to know the type of each column.
         copy.set_types(types)
         for row in rows:
             copy.write_row(row)
@@ -93,6 +96,7 @@ def _wire(table: Table, name: str) -> str:
 
 def _blocks(values: Sequence[NDArray[Any]], record: np.dtype[np.void]) -> Iterator[memoryview]:
     names = [name for name in record.names or () if not name.endswith(" width")]
+    # One array serves all blocks: numbers of fields and widths are the same in every row.
     rows = np.empty(BLOCK, record)
     rows["fields"] = len(values)
     for name in names[1:]:

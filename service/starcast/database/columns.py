@@ -79,6 +79,7 @@ class Base(DeclarativeBase):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        # Comments in PostgreSQL are plain text, so the docstring loses its markup.
         plain = re.sub(r"`+", "", inspect.cleandoc(cls.__doc__ or ""))
         cls.metadata.tables[cls.__tablename__].comment = " ".join(plain.split())
 
@@ -153,7 +154,7 @@ def _axis_column(axis: Axis) -> MappedColumn[Any]:
 
 
 def axis_checks() -> Iterator[CheckConstraint]:
-    """Yield the checks of all axes, and that no units are missing a negative number of times."""
+    """Yield the checks of all axes, and the check that ``missing`` is not negative."""
     for name, axis in AXES.items():
         if axis.words:
             yield one_of(name, axis.words)
@@ -169,6 +170,7 @@ def axis_checks() -> Iterator[CheckConstraint]:
 if TYPE_CHECKING:
     AxisColumns = Parameters
 else:
+    # The columns follow from the declared axes, so a static class cannot list them.
     AxisColumns = type(
         "AxisColumns",
         (),

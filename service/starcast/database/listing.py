@@ -77,7 +77,7 @@ def find_kind(session: Session, artifact_id: str) -> str:
 
 
 def describe_artifact(session: Session, kind: str, artifact_id: str) -> Row:
-    """Return the properties of an artifact that are known.
+    """Return the known properties of an artifact.
 
     Raises:
         NotFoundError: the artifact is not known.

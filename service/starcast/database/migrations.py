@@ -38,7 +38,7 @@ UPGRADE_SECONDS = 60
 #: The advisory lock that serializes migrations.
 UPGRADE_LOCK = "migration"
 
-#: SQLSTATEs of migrations that rows or views of other programs prevent.
+#: SQLSTATEs of migrations that fail on existing rows or on other programs' views.
 _OBSTACLES = ("23", "2BP01")
 #: Tables that only migrations change.
 _OWNED = ("store", VERSION_TABLE)
@@ -63,6 +63,7 @@ def upgrade(engine: Engine, reporter: Reporter) -> bool:
     with _migrating(engine) as connection:
         revision = check_owner(connection)
         if revision == head():
+            # Comments, views and rights have no revision, and may differ from the declaration.
             declare(connection)
             reporter.say(f"the schema is up to date ({revision})")
             return False
@@ -79,6 +80,7 @@ def drop(engine: Engine) -> None:
     """
     with _migrating(engine) as connection:
         check_owner(connection)
+        # PostgreSQL drops no table while a view reads it.
         for view in VIEWS:
             connection.exec_driver_sql(f"drop view if exists {view.name}")
         Base.metadata.drop_all(connection)
@@ -107,6 +109,7 @@ def _migrating(engine: Engine) -> Iterator[Connection]:
 
 def _config(connection: Connection) -> Config:
     config = Config()
+    # Alembic's configuration interpolates %, which a path may contain.
     config.set_main_option("script_location", str(folder("migrations")).replace("%", "%%"))
     config.attributes["connection"] = connection
     return config
@@ -153,11 +156,13 @@ def declare(connection: Connection) -> None:
 def _create(connection: Connection, view: View) -> None:
     """Create a view, or replace it so that views of other programs that read it remain."""
     try:
+        # A savepoint, because a failed statement would end the transaction.
         with connection.begin_nested():
             connection.exec_driver_sql(f"create or replace view {view.name} as {view.query}")
     except DBAPIError as error:
         if sqlstate(error) != _INVALID_TABLE_DEFINITION:
             raise
+        # PostgreSQL cannot replace a view whose columns were removed or renamed.
         connection.exec_driver_sql(f"drop view {view.name}")
         connection.exec_driver_sql(f"create view {view.name} as {view.query}")
 

@@ -63,6 +63,7 @@ class Store(Base):
     """
 
     __tablename__ = "store"
+    # The key is constant, so a unique index admits a single row.
     __table_args__ = (Index("ix_store_one_row", text("(true)"), unique=True),)
 
     id: Mapped[uuid.UUID] = mapped_column(
@@ -284,6 +285,7 @@ class Run(Base, AxisColumns):
         json_type("timings", "object"),
         json_type("provenance", "object"),
         CheckConstraint("(status = 'failed') = (error is not null)", name="error"),
+        # Two runs of one point are duplicates even where an axis has no value.
         UniqueConstraint(
             "experiment", *AXES, name="uq_run_point", postgresql_nulls_not_distinct=True
         ),
@@ -318,6 +320,7 @@ class Run(Base, AxisColumns):
     )
     started_at: Mapped[datetime] = mapped_column(comment="start of its execution")
     finished_at: Mapped[datetime] = mapped_column(comment="when it was priced")
+    # One query loads the costs of all runs that were selected, instead of one query per run.
     costs: Mapped[list["Cost"]] = relationship(
         order_by="Cost.kind", cascade="all, delete-orphan", passive_deletes=True, lazy="selectin"
     )

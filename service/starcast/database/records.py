@@ -17,20 +17,20 @@ from starcast.records.model import FIELDS, FORMAT
 from starcast.support.table import Table
 from starcast.support.vocabulary import VERIFICATIONS, Verification
 
-#: A number of PostgreSQL's advisory locks, which no other part of starcast uses.
+#: Key of an advisory lock that no other part of starcast uses.
 _LOCK = 7_718
 _ALL = select(StoredRecord).order_by(StoredRecord.problem, StoredRecord.topology)
 
 
 def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) -> int:
-    """Verify and store records, and return how many were better than what was stored.
+    """Verify records, store those that are better than the stored ones, and return their number.
 
-    Of an equal record that is stored, only the state is written, if it is better. A stored record
-    that is wrong is replaced: earlier versions accepted some forgeries.
+    For a record equal to the stored one, only a stronger verification state is written. A stored
+    record that is wrong is replaced: earlier versions accepted some forgeries.
 
     Args:
         session: an open session.
-        records: records with the state in which a verification has left them.
+        records: records, each with its verification state.
 
     Raises:
         RejectedError: a record is wrong; nothing is stored.
@@ -69,13 +69,13 @@ def load_stored(session: Session) -> list[Record]:
     """Return all stored records, by problem and topology.
 
     Raises:
-        InputError: a row was changed by hand, and is not a record.
+        InputError: a manually edited row is not a valid record.
     """
     return [as_record(row) for row in session.scalars(_ALL)]
 
 
 def list_stored(session: Session, problem: str | None = None) -> Table:
-    """Return a row for each stored record, or those of a problem, with what was checked of it."""
+    """Return a table of the stored records, optionally of one problem, with their verification."""
     rows = []
     for stored in session.scalars(_ALL if problem is None else _ALL.filter_by(problem=problem)):
         record = as_record(stored)
@@ -85,10 +85,10 @@ def list_stored(session: Session, problem: str | None = None) -> Table:
 
 
 def as_record(row: StoredRecord) -> Record:
-    """Return the record of a row.
+    """Convert a row of the table to a record.
 
     Raises:
-        InputError: the row was changed by hand, and is not a record.
+        InputError: the row was edited manually and is not a valid record.
     """
     fields = {name: getattr(row, name) for name in (*FIELDS, "optimal")}
     source = f"the stored {row.id}"

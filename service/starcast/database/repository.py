@@ -68,7 +68,7 @@ def count_runs(session: Session) -> dict[int, tuple[int, int]]:
 def save_experiment(
     session: Session, name: str, grid: Mapping[str, Any], points: int | None = None
 ) -> models.Experiment:
-    """Store a new experiment without runs; its grids have ``points`` points."""
+    """Store a new experiment without runs; ``points`` is the number of points in its grids."""
     experiment = models.Experiment(name=name, grid=dict(grid), points=points)
     session.add(experiment)
     session.flush()
@@ -95,6 +95,7 @@ def load_run(session: Session, number: int) -> models.Run:
     Raises:
         NotFoundError: no such run is stored.
     """
+    # PostgreSQL refuses larger numbers with an error instead of finding no row.
     run = session.get(models.Run, number) if abs(number) <= _LARGEST_ID else None
     if run is None:
         raise NotFoundError(f"no run {number} is stored", hint="see 'starcast run list'")

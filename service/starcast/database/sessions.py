@@ -29,7 +29,7 @@ VERSION_TABLE = "alembic_version"
 for _name in ("sqlalchemy", "psycopg"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
-#: SQLSTATEs of statements that the role may not run, and that the server may not run.
+#: SQLSTATEs of statements that the role has no right to run, or that a read-only server refuses.
 _NO_RIGHT = {"42501", "25006"}
 _LOCK_NOT_AVAILABLE = "55P03"
 _KEY = "hashtextextended(:key, 0)"
@@ -49,7 +49,7 @@ _TABLES = text(
     " and relnamespace = current_schema()::regnamespace"
 )
 _REVISION = text("select version_num from alembic_version")
-#: Greatest length of an application name in PostgreSQL.
+#: Maximum length of an application name in PostgreSQL.
 _NAME_BYTES = 63
 # The transaction that holds a lock is idle by intention. Servers before version 17 have only one of
 # these time limits.
@@ -68,6 +68,7 @@ def connect(url: URL) -> Engine:
     """
     engine = create_engine(
         url,
+        # The server may have been restarted since a connection of the pool was used.
         pool_pre_ping=True,
         connect_args={
             "connect_timeout": CONNECT_SECONDS,
@@ -92,6 +93,7 @@ def session(engine: Engine) -> Iterator[Session]:
     """
     with (
         translated_errors(engine.url),
+        # Callers read the objects after the commit, when no session is left to load them again.
         Session(engine, expire_on_commit=False) as opened,
         opened.begin(),
     ):
@@ -153,6 +155,7 @@ def advisory_lock(
             # The server shows it to other processes, and forgets it together with the lock.
             setting = {"value": f"{_HOLDER}{task}"[:_NAME_BYTES]}
             connection.execute(text("select set_config('application_name', :value, true)"), setting)
+        # Without waiting, because the other process may hold the lock for a long time.
         if not connection.scalar(text(f"select pg_try_advisory_xact_lock({_KEY})"), key):
             raise busy
         # The server keeps the snapshot of the last statement, unless it came without parameters.
@@ -265,6 +268,7 @@ def _refused(url: URL, error: DBAPIError) -> UnavailableError:
 
 def _unavailable(url: URL, message: str) -> UnavailableError:
     place = _place(url)
+    # Errors while connecting have no code, so the text decides.
     if "password" in message or "authentication failed" in message or "role" in message:
         return UnavailableError(
             f"PostgreSQL at {place} refuses the login of '{url.username}'",
@@ -275,6 +279,7 @@ def _unavailable(url: URL, message: str) -> UnavailableError:
             f"PostgreSQL at {place} has no database '{url.database}'",
             hint=f"create it: createdb {url.database}",
         )
+    # libpq puts the address before the reason, and the message names it already.
     reason = message.strip().partition("\n")[0].rpartition(": ")[2].strip()
     return UnavailableError(
         f"PostgreSQL at {place} cannot be reached: {reason}",
@@ -296,7 +301,7 @@ def known_revision(engine: Engine) -> str | None:
     """Return the revision as `current` does, after checking that the tables are starcast's.
 
     Raises:
-        RejectedError: they belong to another program, or to a newer or much older starcast.
+        RejectedError: the tables belong to another program, or to a newer or much older starcast.
     """
     with translated_errors(engine.url), engine.connect() as connection:
         return check_owner(connection)
@@ -312,7 +317,7 @@ def check_known(revision: str, subject: str) -> None:
 
     Args:
         revision: the revision.
-        subject: what has it, as the subject of a sentence.
+        subject: beginning of the error's sentence, such as ``the schema of the database (0007)``.
 
     Raises:
         RejectedError: the revision is newer, or older than the first that this starcast upgrades.
@@ -320,6 +325,7 @@ def check_known(revision: str, subject: str) -> None:
     if is_known(revision):
         return
     newest, oldest = head(), revisions()[0]
+    # Revisions have leading zeros, so their texts sort like numbers.
     if revision < oldest:
         raise RejectedError(
             f"{subject} is older than this starcast can upgrade ({oldest})",
@@ -335,7 +341,7 @@ def head() -> str:
         StarcastError: its migrations are missing.
     """
     if not revisions():
-        raise StarcastError("this starcast has no migrations", hint="install it again")
+        raise StarcastError("this installation contains no migrations", hint="reinstall starcast")
     return revisions()[-1]
 
 
@@ -366,7 +372,7 @@ def check(engine: Engine) -> None:
 
 
 def check_owner(connection: Connection) -> str | None:
-    """Return the revision of the schema of an open connection as `known_revision` does.
+    """Return the revision of the schema after checking that the tables are starcast's.
 
     Raises:
         RejectedError: the tables belong to another program, or to a newer or much older starcast.

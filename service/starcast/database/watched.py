@@ -25,6 +25,7 @@ CANCEL_SECONDS = 1
 #: Parameters of libpq, by which TCP gives up after 30 seconds.
 TCP_OPTIONS = {
     "keepalives": 1,
+    # After 10 seconds of silence, four probes at intervals of 5 seconds.
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 4,
@@ -100,6 +101,7 @@ class WatchedConnection(psycopg.Connection[Any]):
                 probe.patience = PROBE_SECONDS
                 # A pooler accepts connections even if its server does not answer.
                 probe.execute("select 1")
+        # A server that refuses further connections does answer.
         except errors.TooManyConnections:
             return True
         except psycopg.OperationalError:

@@ -21,6 +21,8 @@ from starcast.drawing.scene import (
 from starcast.drawing.svg import render
 from starcast.errors import InputError, LimitError
 from starcast.simulator.postconditions import derive_postcondition
+from starcast.simulator.rows import Rows
+from starcast.simulator.sums import Sums
 from starcast.support.text import pluralize
 
 _ROW, _LEAST_CELL = BOX_HEIGHT + 2, 24.0  # distance of two rows; least width of a cell
@@ -189,6 +191,10 @@ def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
     """Return the share of units that each node holds after a step, relative to the final most."""
     nodes = schedule.topology.nodes
     postcondition = derive_postcondition(schedule)
+    if postcondition.reduces:  # of the contributions to all units
+        rows = Rows(schedule)
+        sums = Sums(postcondition, rows, int(np.searchsorted(rows.step, step, side="right")))
+        return np.asarray(sums.contributions().mean(axis=1) / nodes)
     source = postcondition.source(np.arange(schedule.units))
     initial = np.bincount(source, minlength=nodes)
     pairs = schedule.receiver.astype(np.int64) * schedule.units + schedule.unit

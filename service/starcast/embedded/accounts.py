@@ -28,7 +28,7 @@ SYSTEM_USER = "starcast"
 COMMENT = "servers of starcast"
 #: Program files for the system user.
 SHARED = Path("/var/cache/starcast")
-#: The working directory of any process, whoever may traverse the folders above it.
+#: The working directory of the process that opens this path; no folder above it is traversed.
 WORKING_DIRECTORY = "/proc/self/cwd"
 
 
@@ -51,6 +51,7 @@ def system_user() -> processes.User:
     if entry is None:
         command = ["useradd", "--system", "--user-group", "--no-create-home", "--comment", COMMENT]
         command += ["--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin", SYSTEM_USER]
+        # A missing program or missing rights are reported by the check below.
         with suppress(OSError):
             subprocess.run(command, check=False, capture_output=True)
         entry = find_system_user()
@@ -71,7 +72,7 @@ def find_system_user() -> pwd.struct_passwd | None:
 
 
 def hand_over(folder: Path, account: processes.User) -> None:
-    """Make a folder and everything below it belong to an account; for this user, do nothing.
+    """Give a folder and everything below it to an account; do nothing for this user's account.
 
     Everything is checked, also below a folder that belongs to the account already: an offline
     import, which root runs, may have written to it.
@@ -114,10 +115,13 @@ def readable_programs(
     if not copy.exists():
         create_readable(SHARED)
         temporary = Path(tempfile.mkdtemp(dir=SHARED, prefix="new-"))
+        # Headers and static libraries are not needed to run the programs.
         ignore = shutil.ignore_patterns("include", "*.a")
         try:
             for part in relative:
                 shutil.copytree(site / part, temporary / part, ignore=ignore)
+            # The copies have the modes of the originals, which the account may not be able to
+            # read.
             for path in (temporary, *temporary.rglob("*")):
                 executable = path.stat().st_mode & stat.S_IXUSR
                 path.chmod(0o755 if executable else 0o644)

@@ -70,6 +70,7 @@ def copy_system_data(old: Path, new: Path) -> None:
 def activate(directory: Path) -> None:
     """Make a directory the current one, atomically and safe against a power failure."""
     write_text(directory.parent / _POINTER, f"{directory.name}\n")
+    # After a power failure the new name exists only if its folder was synced.
     folder = os.open(directory.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -62,7 +62,7 @@ class Finding:
     """A check with its result.
 
     Attributes:
-        check: what was checked.
+        check: name of the check, such as ``disk of /home/me/.starcast``.
         verdict: the result.
         found: the facts, such as a version or an error.
         advice: what to do if the verdict is not OK.
@@ -75,7 +75,7 @@ class Finding:
 
 
 def failure(findings: list[Finding]) -> StarcastError | None:
-    """Return the error that the findings amount to: a server is down, or something is wrong."""
+    """Return the error to report: a server is down or a check failed; None if all is well."""
     for verdict, error in ((Verdict.DOWN, UnavailableError), (Verdict.WRONG, RejectedError)):
         named = [finding.check for finding in findings if finding.verdict == verdict]
         if named:
@@ -148,12 +148,12 @@ def _servers(settings: Settings) -> Iterator[Finding]:
         )
 
 
-#: The findings about a server, and the id of the PostgreSQL database that it is or belongs to.
+#: Findings about a server, and the id of the PostgreSQL database (for Neo4j, of the paired one).
 ServerFindings = tuple[list[Finding], str | None]
 
 
 def _connect(name: str, check: Callable[[], ServerFindings]) -> ServerFindings:
-    """Return the findings of a server's checks, or one about the error that they raise."""
+    """Return the findings of a server's checks, or a single finding for an error."""
     try:
         return check()
     except UnavailableError as error:

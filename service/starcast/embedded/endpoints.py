@@ -40,7 +40,7 @@ def store_url(settings: "Settings") -> "URL":
     """Return the URL of the PostgreSQL database; SQLAlchemy hides its password when printed.
 
     Raises:
-        InputError: the URI is not one of PostgreSQL, or its port is out of range.
+        InputError: the URI is not a PostgreSQL URI, or its port is out of range.
         UnavailableError: the embedded server is not running.
     """
     if settings.postgres_uri is None:

@@ -53,7 +53,7 @@ def require_space(folder: Path, megabytes: int, purpose: str) -> None:
     Args:
         folder: the folder to be written to.
         megabytes: the space needed, in units of 10^6 bytes.
-        purpose: what needs the space, for the error message.
+        purpose: subject of the error message, such as ``the embedded stack``.
 
     Raises:
         LimitError: there is less space.
@@ -67,10 +67,10 @@ def require_space(folder: Path, megabytes: int, purpose: str) -> None:
 
 
 def require_private(folder: Path) -> None:
-    """Check that only this user and root can change what is in a folder.
+    """Check that only this user and root can change the contents of a folder.
 
     Raises:
-        UnavailableError: it belongs to another user, or group or others may write to it.
+        UnavailableError: the folder belongs to another user, or group or others may write to it.
     """
     status = folder.stat()
     if status.st_uid not in {0, os.geteuid()}:
@@ -106,6 +106,7 @@ def exclusive_lock(path: Path, on_wait: Callable[[], None], task: str = "") -> I
         except BlockingIOError:
             on_wait()
             fcntl.flock(descriptor, fcntl.LOCK_EX)
+        # The task of the previous holder may be longer than ours.
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{time.time():.3f} {task}".encode(), 0)
         yield
@@ -117,6 +118,7 @@ def is_locked(path: Path) -> bool:
     """Return whether a process holds the lock file ``path``."""
     with suppress(FileNotFoundError), path.open("rb") as file:
         try:
+            # A shared lock, so that two processes that only ask do not see each other.
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
@@ -126,7 +128,7 @@ def is_locked(path: Path) -> bool:
 def read_lock_holder(path: Path) -> tuple[str, float | None]:
     """Return the task of the process that holds a lock file, and for how many seconds.
 
-    Of a lock file that does not name a task, it returns an empty task.
+    The task is empty if the lock file names none.
     """
     since, _, task = path.read_text(encoding="utf-8").partition(" ")
     return task, time.time() - float(since) if task else None

@@ -2,7 +2,7 @@
 
 ::
 
-    stack.lock    held while a process starts, stops or rebuilds the servers; says what it does
+    stack.lock    held while a process starts, stops or rebuilds the servers; names its task
     rebuild.lock  held while Neo4j changes from one data directory to another
     stack.json    the running servers: process id, start time, port
     secrets/      one file per password, mode 600
@@ -56,6 +56,7 @@ class Home:
     """
 
     def __init__(self, root: Path) -> None:
+        # One path for each home, because the command lines of its servers contain it.
         self.root = root.resolve()
         self.logs = self.root / "logs"
         self.neo4j = self.root / "neo4j"
@@ -64,6 +65,7 @@ class Home:
         self._rebuild_lock = self.root / "rebuild.lock"
         self._secrets = self.root / "secrets"
         self._state_file = self.root / "stack.json"
+        # PostgreSQL accepts at most 63 ASCII characters, and a path may be longer.
         self.cluster = f"starcast-{hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]}"
 
     def marker(self, server: str) -> str:
@@ -90,7 +92,7 @@ class Home:
         """Hold the lock for starting, stopping and rebuilding servers.
 
         Args:
-            reporter: receives what another process does, if this process has to wait for it.
+            reporter: receives the task of another process, if this process has to wait for it.
             task: what this process does, such as ``stopping the embedded stack``.
         """
 
@@ -102,7 +104,7 @@ class Home:
 
     @property
     def activity(self) -> str:
-        """What the process that holds the lock of `locked` does, and since when."""
+        """The task of the process that holds the lock of `locked`, and its duration."""
         task, seconds = files.read_lock_holder(self.lock_file)
         return describe_activity(task or "changing the embedded stack", seconds)
 

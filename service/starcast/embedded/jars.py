@@ -183,6 +183,7 @@ class _Download:
         self._stopped = threading.Event()
 
     def run(self, paths: dict[Jar, Path]) -> None:
+        # `with` would wait for all queued files after a failure.
         pool = ThreadPoolExecutor(_THREADS)
         try:
             futures = {pool.submit(self._fetch, jar, path): jar for jar, path in paths.items()}
@@ -209,6 +210,7 @@ class _Download:
     def _fetch_once(self, jar: Jar, path: Path) -> None:
         component = self._maven.project(jar.group, jar.artifact).at_version(jar.version)
         artifact = component.artifact(classifier=jar.classifier, packaging="jar")
+        # jgo would take the file of a failed attempt, whatever it contains.
         artifact.cached_path.unlink(missing_ok=True)
         downloaded: Path = artifact.resolve()
         if _sha256(downloaded) != jar.sha256:

@@ -56,6 +56,7 @@ PROCEDURES = (
     "dbms.components",
 )
 
+# Neo4j uses internals of Java, which refuses or warns unless they are opened.
 JAVA_OPTIONS = (
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "--enable-native-access=ALL-UNNAMED",
@@ -227,6 +228,7 @@ class Neo4j(Server):
         _write(self.home.neo4j / "conf" / "neo4j.conf", self._configuration_text(settings, port))
         command = [
             self.java(),
+            # The heap starts small and grows only if it is needed.
             f"-Xms{min(settings.neo4j_heap, '256m', key=_bytes)}",
             f"-Xmx{settings.neo4j_heap}",
             *self.options,
@@ -239,6 +241,7 @@ class Neo4j(Server):
             self.main,
             f"--home-dir={home}",
             f"--config-dir={home}/conf",
+            # The server logs to its output, which `start_detached` appends to the log file.
             "--console-mode",
         ]
         return processes.start_detached(command, self.home.neo4j, self.logs[0], self._account)
@@ -297,6 +300,7 @@ class Neo4j(Server):
             f"bolt://{LOOPBACK}:{port}",
             auth=(self.user, password),
             connection_timeout=5,
+            # `is_ready` is called until the server answers, so a single attempt is enough.
             max_transaction_retry_time=0,
         )
 

@@ -1,4 +1,4 @@
-"""Where the programs are: packages of the extra ``starcast[embedded]``, and PostgreSQL's clients.
+"""Locations of programs: packages of the extra ``starcast[embedded]``, and PostgreSQL's clients.
 
 Only the extra installs the packages with the servers. The clients ``pg_dump`` and ``pg_restore``
 must have the version of a server, which may be another one.
@@ -46,6 +46,7 @@ def load(module: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
+        # A dependency of the module is missing, which installing the extra would not fix.
         if error.name != module:
             raise
         raise _missing(module) from None

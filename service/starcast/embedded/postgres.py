@@ -82,6 +82,7 @@ class Postgres(Server):
             return
         for incomplete in self.home.postgres.glob("new-*"):
             shutil.rmtree(incomplete)
+        # A killed initdb leaves only this folder, never an incomplete data folder.
         folder = self.home.postgres / f"new-{secrets.token_hex(4)}"
         folder.mkdir(mode=0o700)
         if self._account.uid is not None:
@@ -108,6 +109,7 @@ class Postgres(Server):
                 f"--pwfile=/proc/self/fd/{password.fileno()}",
                 "--encoding=UTF8",
                 "--no-instructions",
+                # This provider sorts alike on every machine, whatever locales are installed.
                 "--locale-provider=builtin",
                 "--locale=C.UTF-8",
             ]
@@ -160,6 +162,7 @@ class Postgres(Server):
 
         with self._connect(port, "postgres") as connection:
             for role, user in ROLE_NAMES.items():
+                # PostgreSQL has no CREATE ROLE IF NOT EXISTS.
                 with suppress(psycopg.errors.DuplicateObject):
                     connection.execute(f"CREATE ROLE {user}".encode())
                 password = self.home.ensure_password(self.home.role_password_file(role).name)
@@ -169,6 +172,7 @@ class Postgres(Server):
                 )
                 statement = f"ALTER ROLE {user} LOGIN PASSWORD '{hashed.decode()}'"
                 connection.execute(statement.encode())
+            # PostgreSQL has no CREATE DATABASE IF NOT EXISTS.
             with suppress(psycopg.errors.DuplicateDatabase):
                 owner = ROLE_NAMES["owner"]
                 connection.execute(f"CREATE DATABASE {self.database} OWNER {owner}".encode())

@@ -123,7 +123,7 @@ class Server(ABC):
         """
 
     def tolerate_damage(self) -> bool:
-        """Have the next start open damaged data; return whether the server can do that."""
+        """Let the next start accept damaged data; return whether the server can do that."""
         return False
 
 
@@ -150,7 +150,9 @@ def start_detached(command: Sequence[str], folder: Path, log: Path, user: User) 
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=output,
+            # In a session of its own the server does not receive a Ctrl-C in the terminal.
             start_new_session=True,
+            # Data and logs stay private, whatever the umask of the user is.
             umask=0o077,
             user=user.uid,
             group=user.gid,
@@ -161,7 +163,7 @@ def start_detached(command: Sequence[str], folder: Path, log: Path, user: User) 
 
 
 def has_argument(*markers: str) -> Matcher:
-    """Return a function that returns whether a process has one of these command-line arguments."""
+    """Return a matcher for processes that have one of these command-line arguments."""
     return lambda process: not set(markers).isdisjoint(process.cmdline())
 
 
@@ -277,7 +279,7 @@ def is_listening(port: int) -> bool:
 
 
 def owns_port(pid: int, port: int) -> bool:
-    """Return whether this process listens on a port, so that no other one is sent a password."""
+    """Return whether this process listens on a port; no other process may receive a password."""
     try:
         connections = psutil.Process(pid).net_connections("tcp")
     except psutil.NoSuchProcess:
@@ -322,6 +324,7 @@ def startup_error(title: str, logs: Sequence[Path]) -> StarcastError:
 
 def _last_lines(log: Path) -> list[str]:
     with suppress(OSError):
+        # A log can be long, and the reason of a failed start is at its end.
         text = log.read_bytes()[-20_000:].decode(errors="replace")
         return [line.strip() for line in text.splitlines() if line.strip()]
     return []

@@ -50,11 +50,12 @@ class StoreRebuild:
             arguments: options of the import that name the files relative to `folder`.
 
         Raises:
-            StarcastError: see `offline_import.run_import`.
+            StarcastError: the import failed; `offline_import.run_import` lists the classes.
         """
         offline_import.run_import(
             self._new, self._settings, arguments, self.folder, self._staging, self._reporter
         )
+        # The files are about as large as the store: free the disk before the server starts.
         shutil.rmtree(self._staging)
 
     def start(self) -> GraphAddress:
@@ -65,6 +66,7 @@ class StoreRebuild:
         """
         self._downtime.enter_context(self._home.mark_rebuilding())
         stack.stop([self._old])
+        # Only the files of a stopped server are consistent.
         data_directories.copy_system_data(self._old.data, self._new.data)
         self._started = self._startup.start([self._new])
         uri = f"bolt://{LOOPBACK}:{self._started[Neo4j.name].port}"
@@ -104,7 +106,7 @@ def clean_up(settings: Settings, reporter: Reporter) -> None:
 
 
 def _current_settings(home: Home, settings: Settings) -> Settings:
-    """Return the settings with Neo4j Browser as it is served now."""
+    """Return the settings, with Neo4j Browser on or off as in the running server."""
     port = Neo4j(home).browser_port
     return settings.model_copy(update={"browser": port is not None, "neo4j_http_port": port})
 
@@ -118,7 +120,7 @@ def rebuild_store(settings: Settings, reporter: Reporter, task: str) -> Iterator
     Args:
         settings: the settings, which name the home.
         reporter: receives progress messages.
-        task: what the rebuild is for, such as ``dropping S10``, for the messages of others.
+        task: activity shown to other processes, such as ``dropping S10``.
 
     Raises:
         UnavailableError: Neo4j is not running, or could not be restarted.

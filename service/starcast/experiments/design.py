@@ -22,7 +22,7 @@ from starcast.support.text import did_you_mean, pluralize
 
 _TEXTS = ("title", "description")
 _GRID = "grid"
-#: Points of all grids together.
+#: Maximum number of points of all grids together.
 _MOST_POINTS = 2 * MOST_POINTS
 _NAME = re.compile(r"(?!\d+$)[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -126,6 +126,7 @@ def read_design(name: str | None, options: Mapping[str, Any] | None = None) -> D
     if name is None:
         return Design.from_json({}, options)
     shipped = examples()
+    # A file of this name in the working directory goes before the example.
     is_example = name in shipped and not Path(name).exists()
     parsed = _parse(name, shipped[name] if is_example else Path(name))
     try:
@@ -140,6 +141,7 @@ def stored_design(experiment: models.Experiment) -> Design:
     Raises:
         InputError: another version of starcast stored a design that is not valid in this one.
     """
+    # As text, which the cache can take as a key; a dictionary is not hashable.
     return _read_stored(json.dumps(experiment.grid))
 
 

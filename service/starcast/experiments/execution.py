@@ -99,6 +99,7 @@ def execute_unchecked(point: Point) -> Execution:
                 ports=point.ports,
                 **point.arguments,
             )
+        # A schedule may have no units, and below the message is divided by their number.
         execution.message_units = max(1, schedule.message_units)
         with _measure(execution.timings, "verify"):
             if schedule.forest is not None:
@@ -110,6 +111,7 @@ def execute_unchecked(point: Point) -> Execution:
             execution.simulation, execution.critical_work = costs.execute_in_model(
                 schedule, unit, machine, point.execution, faults
             )
+    # Only the refusal of a schedule is a result; any other error ends the experiment.
     except RejectedError as error:
         execution.error = error.message
     else:
@@ -194,6 +196,8 @@ def execute_all(
         yield ((point, execute(point)) for point in points)
         return
     perform = execute_unchecked
+    # A process of this machine has to load the plug-ins. The tasks of a cluster carry their
+    # sources.
     if not getattr(executor, "is_remote", False):
         perform = partial(_execute_in_worker, plugins.loadable())
     work = parallel.Workload(perform, required_memory, _free_memory, check_memory, Point.command)
@@ -261,6 +265,8 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> list[m
     machine = costs.Machine(point.t_s, point.t_c)
     simulated = costs.price_simulation(simulation, unit, machine, execution.critical_work)
     known = formula_costs(point)
+    # The first key only reserves the place: closed form, execution, lower bound, as listings show
+    # them.
     priced = {"closed form": known.get("closed form"), "simulated": simulated, **known}
     return [_cost_row(kind, cost) for kind, cost in priced.items() if cost is not None]
 
@@ -287,13 +293,18 @@ def formula_costs(point: Point) -> dict[str, costs.Cost]:
 
 def bound_cost(point: Point, *, takes_messages: bool) -> costs.Cost:
     """Return the lower bound of a point; of its steps too if its algorithm takes messages."""
+    topology = as_topology(point.topology)
+    messages = point.messages if takes_messages else None
+    form = costs.FORMS.get((point.collective, point.algorithm))
+    if messages is not None and form is not None:
+        messages = form.split(topology, messages)
     return costs.lower_bound(
-        point.topology,
+        topology,
         point.collective,
         point.ports,
         point.message_bytes,
         costs.Machine(point.t_s, point.t_c),
-        messages=point.messages if takes_messages else None,
+        messages=messages,
         copies=point.copies,
     )
 

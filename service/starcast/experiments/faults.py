@@ -62,6 +62,8 @@ def _draw_links(topology: Topology, amount: int, random: np.random.Generator) ->
 
     Every undirected link consists of two directed links, so twice as many directed links suffice.
     """
+    # Directed links are drawn, since they can be numbered. Two of them may be the same undirected
+    # link, so twice as many are enough.
     directed = random.choice(topology.nodes * topology.degree, size=2 * amount, replace=False)
     rank, place = np.divmod(directed, topology.degree)
     other = topology.step(np.array(topology.ports, dtype=np.uint8)[place], rank)

@@ -1,4 +1,4 @@
-"""The figures of runs that others computed, compared with what is known without an execution.
+"""Check of the figures of runs that others computed, without executing them.
 
 The closed form and the lower bound of a point are computed again. The simulated figures follow
 from the profile of the steps and the size of a unit, and no schedule without faults can beat the
@@ -82,8 +82,10 @@ class _Judge:
         """Check that the simulated figures follow from the profile and the size of a unit."""
         packets = sum(row[1] for row in profile)
         largest = sum(row[2] for row in profile)
+        # No packet of a step has more units than its largest, and each has one at least.
         most_units = sum(row[1] * row[2] for row in profile)
         for links, sent, units in profile:
+            # A busy link carries one packet in a step, so the two numbers are equal.
             if links != sent or (sent == 0) != (units == 0):
                 self._reject(f"a step has {links} links with {sent} packets of up to {units} units")
         self.compare("simulated, steps", cost.steps, len(profile))
@@ -122,6 +124,7 @@ class _Judge:
             )
             self.compare("simulated, bytes", stated, units * unit)
             return
+        # Without a closed form the size of a unit is unknown, but it divides the message.
         sent = units * point.message_bytes
         if (stated == 0) != (sent == 0) or (stated and (sent / stated).denominator != 1):
             self._reject(f"simulated, bytes is {_shown(stated)}, not a multiple of a unit")

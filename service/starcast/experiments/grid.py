@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         def __getattr__(self, axis: str) -> tuple[Any, ...]: ...
 
 else:
+    # The fields follow from the declared axes, so a static class cannot list them.
     _OPTIONAL = [
         (name, tuple, field(default=axis.grid_default))
         for name, axis in AXES.items()
@@ -79,7 +80,9 @@ class Grid(_Axes):
             if not values and (declared.is_required or declared.grid_default):
                 raise _missing(axis)
             order: Callable[[Any], Any] = _topology_order if axis == "topology" else _value_order
+            # The class is frozen: attributes are only set here, while the object is made.
             object.__setattr__(self, axis, tuple(sorted(set(values), key=order)))
+        # Counted before any point is made: a few long axes would take all memory.
         most = prod(max(len(getattr(self, axis)), 1) for axis in AXES)
         if most > MOST_POINTS:
             raise LimitError(
@@ -171,6 +174,7 @@ class Grid(_Axes):
                 values = tuple(
                     (resolve_faults(topology, text, seed), seed)
                     for text in values
+                    # Named faults are the same with every seed.
                     for seed in (self.seed if drawn_faults(text) else (0,))
                 )
             elif axis == "segments":
@@ -198,6 +202,7 @@ class Grid(_Axes):
         for pair in product(self.collective, self.algorithm):
             algorithm, fixed = _find_algorithm(*pair)
             names |= _argument_names(algorithm) - fixed.keys()
+        # Without an axis for messages, that of segments stands for it (`_shares`).
         if not self.messages and "messages" in names:
             names.add("segments")
         for axis in ARGUMENT_AXES:

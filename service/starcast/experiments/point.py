@@ -38,6 +38,8 @@ class Point(Parameters):
             )
         check_execution(self.execution)
         self._check_numbers()
+        # Different spellings of one point have to be equal, or a run would be executed and stored
+        # twice: arguments with their defaults, the order of faults, a seed without faults.
         object.__setattr__(self, "algorithm", self._normalize_algorithm(topology))
         object.__setattr__(self, "base", self._resolve_arguments().get("base"))
         object.__setattr__(self, "faults", canonical_faults(topology, self.faults))
@@ -71,7 +73,7 @@ class Point(Parameters):
         axis = next((each for each in own if each in ARGUMENT_AXES), None)
         if axis is not None:
             raise InputError(
-                f"'{self.algorithm}' has the argument '{axis}' of its run in parentheses",
+                f"'{self.algorithm}' has '{axis}' in parentheses, which is given separately",
                 hint=f"give --{axis}",
             )
         if not own:
@@ -140,7 +142,7 @@ class Point(Parameters):
         )
 
     def command(self) -> str:
-        """Return the command line that runs this point; it names the faults, so it has no seed."""
+        """Return the command line that runs this point; it names the faults instead of a seed."""
         split = "messages" if self.messages > 1 else "segments"
         values = {name: getattr(self, name) for name in POINT_AXES if name != "seed"}
         words = [str(values.pop(name)) for name in ("topology", "collective", "algorithm")]

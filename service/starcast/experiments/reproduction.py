@@ -62,8 +62,9 @@ def reproduce(
         engine: a database with a checked schema.
         name: the name of an experiment, or the number of a run.
         reporter: receives the progress, and how many runs of the experiment are missing.
-        jobs: as in `starcast.experiments.running.run_experiment`.
-        executor: as there.
+        jobs: the number of processes; by default one per core, or only this process if the work is
+            small.
+        executor: executes the points instead of processes on this machine.
 
     Returns:
         The repetitions in the order in which the runs were stored.
@@ -96,6 +97,7 @@ def _repeat(
     engine: Engine, runs: Sequence[models.Run], jobs: int | None, executor: Executor | None
 ) -> Iterator[Repetition]:
     stored = {Point.of(run): run for run in runs}
+    # Points of the same structure share an execution.
     groups = {group[0]: group for group in group_by_structure(stored)}
     first_points = list(groups)
     count = count_processes(first_points, jobs)

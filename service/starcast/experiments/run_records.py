@@ -19,7 +19,7 @@ from starcast.support.spec_syntax import parse_spec
 from starcast.topologies import count_nodes
 from starcast.trees.construction import CONSTRUCTIONS
 
-#: Keys of a part of a run; every unknown key would become an error with its own text.
+#: Maximum number of keys of a part of a run: pydantic describes every unknown key in an error.
 MOST_KEYS = 64
 _BIGINT = 2**63 - 1
 _RATIONAL = re.compile(r"\d{1,200}(/[1-9]\d{0,200})?", re.ASCII)
@@ -48,7 +48,7 @@ _Rational = Annotated[
     pydantic.PlainValidator(_read_rational),
     pydantic.PlainSerializer(str),
 ]
-#: A moment that every time zone can show.
+#: A time within the range that datetime can convert to every time zone.
 Moment = Annotated[
     pydantic.AwareDatetime,
     pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
@@ -93,6 +93,7 @@ def _axis_field(axis: Axis) -> tuple[Any, Any]:
     kinds: dict[Any, Any] = {
         Fraction: _Rational,
         int: Annotated[int, pydantic.Field(ge=axis.least, le=2 ** (axis.bits - 1) - 1)],
+        # Without FailFast, a long list of wrong elements gives an error for each of them.
         Sequence[str]: Annotated[list[str], pydantic.FailFast()],
     }
     kind = Literal[axis.words] if axis.words else kinds.get(axis.type, axis.type)
@@ -102,6 +103,7 @@ def _axis_field(axis: Axis) -> tuple[Any, Any]:
 if TYPE_CHECKING:
     _Axes = StrictRecord
 else:
+    # The fields follow from the declared axes, so a static class cannot list them.
     _Axes = pydantic.create_model(
         "_Axes",
         __base__=StrictRecord,
@@ -143,7 +145,9 @@ class RunRecord(_Axes):
         for axis in AXES.keys() - set(POINT_AXES):
             value = getattr(self, axis)
             if value != getattr(point, axis):
-                raise InputError(f"a run of {point.algorithm} has {value} {axis}")
+                raise InputError(
+                    f"a run of {point.algorithm} has {axis} = {value}, which does not fit the rest"
+                )
         return point
 
     @property

@@ -62,7 +62,7 @@ class Outcome:
         """Check that no new run failed.
 
         Raises:
-            RejectedError: some failed.
+            RejectedError: a new run failed.
         """
         if self.failed:
             raise RejectedError(
@@ -108,6 +108,7 @@ def run_experiment(
                 repository.drop_experiment(opened, name)
             stored = _stored_points(opened, name, design)
         missing = [point for point in design.points() if point not in stored]
+        # Every run is saved in a session of its own: those before an interruption stay stored.
         writer = _Writer(engine, lock, name, design)
         failed = _run_points(writer, missing, reporter, jobs, executor) if missing else 0
     return Outcome(name, len(stored), len(missing), failed)
@@ -126,6 +127,7 @@ def run_once(
         BusyError: another process held the collection for `SAVE_SECONDS` after the execution.
         LimitError: the point does not fit into memory.
     """
+    # Checked before the execution, which may take long, and again when its result is stored.
     with session(engine) as opened:
         _check_collection(opened, check_name(name))
     execution = execute(point)
@@ -136,6 +138,7 @@ def run_once(
         for earlier in repository.load_runs(opened, experiment):
             if Point.of(earlier) == point:
                 opened.delete(earlier)
+        # The earlier run has to be deleted first, since the points of a collection are unique.
         opened.flush()
         run = _save(opened, experiment, point, execution, jobs=1)
     if reporter is not None:
@@ -162,7 +165,7 @@ def exclusive(engine: Engine, name: str) -> AbstractContextManager[Lock]:
     """Hold the lock of an experiment.
 
     Raises:
-        BusyError: another process holds it.
+        BusyError: another process holds the lock.
     """
     return advisory_lock(engine, _lock_name(name), _busy(name))
 
@@ -198,7 +201,7 @@ def check_design(experiment: models.Experiment, design: Design | None) -> None:
     Designs with equal points are equal, whatever their titles and the order of their values.
 
     Raises:
-        InputError: it has other points, or is a collection of single runs.
+        InputError: the experiment has other points, or is a collection of single runs.
     """
     stored = set(stored_design(experiment).points()) if experiment.grid else None
     if stored == (None if design is None else set(design.points())):
@@ -214,7 +217,8 @@ def _check_collection(opened: Session, name: str) -> None:
     experiment = repository.find_experiment(opened, name)
     if experiment is not None and experiment.grid:
         raise InputError(
-            f"the experiment '{name}' has a grid and takes no single runs", hint="give another name"
+            f"the experiment '{name}' is defined by a grid: no single run can be added to it",
+            hint="give another name",
         )
 
 

@@ -33,11 +33,12 @@ def run_shard(
     Args:
         name: the name of the experiment.
         design: all points of the experiment.
-        shard: which of them.
+        shard: the part of the points to execute.
         file: output file.
         reporter: receives the progress.
-        jobs: as in `starcast.experiments.running.run_experiment`.
-        executor: as there.
+        jobs: the number of processes; by default one per core, or only this process if the work is
+            small.
+        executor: executes the points instead of processes on this machine.
 
     Returns:
         The number of runs.
@@ -90,8 +91,8 @@ def read_shards(files: Sequence[Path], name: str | None = None) -> IncomingExper
     """Return the experiment whose shards are in files, after checking everything in them.
 
     Raises:
-        InputError: see `merge_experiment`.
-        RejectedError: see `merge_experiment`.
+        InputError: the files are not all shards of one experiment, or are damaged.
+        RejectedError: they were computed by other code than this.
     """
     job, results = merge_shards(files, "experiment", {"name": str, "grid": dict}, [dict])
     design = Design.from_json(job.description["grid"])

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from starcast.errors import LimitError
-from starcast.simulator.dependencies import find_deliveries
+from starcast.simulator.dependencies import find_awaited
 from starcast.simulator.packets import PacketColumns, Packets, find_previous
 from starcast.simulator.simulation import Executed
 from starcast.support.vocabulary import GoalDialect
@@ -83,6 +83,8 @@ class _Operations:
         self._begins = [*packets.begins.tolist(), len(packets.unit)]
         self._units = packets.unit.tolist()
         self._trees = executed.rows.tree.tolist()
+        combine = executed.rows.combine
+        self._combine = None if combine is None else combine.tolist()
         self._arrivals, self._arrival_bounds = _list_arrivals(executed, packets)
         before = [find_previous(chain.number).tolist() for chain in packets.chains()]
         self._sent_before = before[0]  # on the link; one-port, by the sender
@@ -93,6 +95,9 @@ class _Operations:
         step = packets.step[packet]
         rows = range(self._begins[packet], self._begins[packet + 1])
         lines = [f"// unit {self._units[row]} tree {self._trees[row]} step {step}" for row in rows]
+        if self._combine is not None:
+            adds = [int(self._combine[row]) for row in rows]
+            lines = [f"{line} combine {each}" for line, each in zip(lines, adds, strict=True)]
         place = self._place(packets.port[packet], direction=0)
         lines.append(
             f"s{packet}: send {self._bytes(packet)}b to {packets.receiver[packet]} tag {packet}"
@@ -129,10 +134,8 @@ class _Operations:
 
 def _list_arrivals(executed: Executed, packets: Packets) -> tuple[list[int], list[int]]:
     """Return the packets whose receives each send needs, as one list and its bounds."""
-    delivery = find_deliveries(executed.rows)
     packet_of = np.repeat(np.arange(len(packets)), packets.units)
-    needs = np.flatnonzero(delivery >= 0)
-    pairs = np.stack([packet_of[needs], packet_of[delivery[needs]]])
+    pairs = packet_of[find_awaited(packets, executed)]
     pairs = np.unique(pairs, axis=1)
     bounds = np.searchsorted(pairs[0], np.arange(len(packets) + 1))
     return pairs[1].tolist(), bounds.tolist()

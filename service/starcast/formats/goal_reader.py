@@ -32,7 +32,9 @@ _TRANSFER = re.compile(
 )
 _CALCULATION = re.compile(rf"(?:{_NAME}\s*:\s*)?calc\s+\d{{1,19}}(?:\s+cpu\s+\d{{1,3}})?")
 _REQUIREMENT = re.compile(rf"{_NAME}\s+(i?requires)\s+{_NAME}")
-_ROW = re.compile(rf"//\s*unit\s+{_NUMBER}\s+tree\s+{_NUMBER}\s+step\s+{_NUMBER}")
+_ROW = re.compile(
+    rf"//\s*unit\s+{_NUMBER}\s+tree\s+{_NUMBER}\s+step\s+{_NUMBER}(?:\s+combine\s+([01]))?"
+)
 _FORMS = "num_ranks, rank, send, recv, calc, requires, irequires, comments and }"
 
 
@@ -42,6 +44,7 @@ class _Row(NamedTuple):
     unit: int
     tree: int
     step: int
+    combine: int | None = None
 
 
 @dataclass
@@ -193,7 +196,7 @@ class _Reader:
 
     def _read_comment(self, text: str) -> None:
         if match := _ROW.fullmatch(text):
-            self._rows.append(_Row(*map(int, match.groups())))
+            self._rows.append(_Row(*map(int, filter(None, match.groups()))))
 
     def _check_comments(self) -> None:
         if self._rows:
@@ -251,16 +254,21 @@ def _columns(
         reader.fail("has a send without its units", "describe all sends or none", line)
     steps = {} if all(described) else _derive_steps(reader, operations, receives)
     rows = []
+    combine: list[int | None] = []
     for number in sends:
         send = operations[number]
         units = send.rows or [_Row(send.tag, 0, steps[number])]
         rows += [(row.step, send.rank, send.peer, row.tree, row.unit, send.line) for row in units]
+        combine += [row.combine for row in units]
     table = np.array(rows, dtype=np.int64).reshape(-1, 6)
     step, sender, receiver, tree, unit, lines = table.T
     port = _find_ports(reader, topology, sender, receiver, lines)
     columns = (step, sender, port, receiver, tree, unit)
     names = ("step", "sender", "port", "receiver", "tree", "unit")
-    return dict(zip(names, columns, strict=True))
+    found = dict(zip(names, columns, strict=True))
+    if combine and None not in combine:
+        found["combine"] = np.array(combine, dtype=np.int64)
+    return found
 
 
 def _match(reader: _Reader, operations: list[_Operation]) -> dict[int, int]:

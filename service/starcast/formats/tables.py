@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives import Schedule
@@ -16,6 +17,7 @@ _CHUNK = 2**16
 def table_columns(schedule: Schedule) -> dict[str, NDArray[Any]]:
     """Return the columns of a schedule by name, with labels for ranks."""
     names = schedule.topology.labels()
+    combine = {} if schedule.combine is None else {"combine": schedule.combine.astype(np.uint8)}
     return {
         "step": schedule.step,
         "sender": names[schedule.sender],
@@ -23,6 +25,7 @@ def table_columns(schedule: Schedule) -> dict[str, NDArray[Any]]:
         "receiver": names[schedule.receiver],
         "tree": schedule.tree,
         "unit": schedule.unit,
+        **combine,
     }
 
 

@@ -1,4 +1,4 @@
-"""What the graph holds of an artifact: its node (:Topology, :Forest or :Schedule) and its rows."""
+"""Artifacts in the form that the graph stores: a node (:Topology, :Forest, :Schedule) and rows."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -66,6 +66,8 @@ class GraphArtifact:
     parent: tuple[Relationship, Label, str] | None = None
 
     def __post_init__(self) -> None:
+        # Offline files hold the values in the declared order, so a missing or swapped property
+        # must fail here.
         names = (*self.properties, "state")
         if names != self.label.names:
             raise ValueError(f"{self.label.name} has {self.label.names}, not {names}")
@@ -87,7 +89,7 @@ class GraphArtifact:
 
     @property
     def parents(self) -> list[tuple[str, str]]:
-        """The parent as it is read from the graph: types of relationships, with ids."""
+        """The parent in the form of `StoredNode.parents`: relationship types and ids."""
         return [] if self.parent is None else [(self.parent[0].name, self.parent[2])]
 
     @property
@@ -103,7 +105,7 @@ class GraphArtifact:
         return rows_content(self.blocks())
 
     def at(self, ranks: NDArray[np.int64]) -> "GraphArtifact":
-        """Return the artifact with its rows at these nodes only, and without its arrays."""
+        """Return the artifact restricted to the rows at these nodes, without its large arrays."""
         rows = self.rows_at(ranks)
         return replace(self, blocks=lambda: [rows], rows_at=lambda _: rows)
 
@@ -114,7 +116,7 @@ def id_property(label: Label) -> str:
 
 
 def graph_artifact(structure: Topology | Forest | Schedule) -> GraphArtifact:
-    """Return what the graph is to hold of a topology, a forest or a schedule."""
+    """Convert a topology, a forest or a schedule to the form that the graph stores."""
     if isinstance(structure, Forest):
         return _forest(structure)
     return _schedule(structure) if isinstance(structure, Schedule) else _topology(structure)
@@ -122,6 +124,7 @@ def graph_artifact(structure: Topology | Forest | Schedule) -> GraphArtifact:
 
 def _topology(topology: Topology) -> GraphArtifact:
     names = ("family", "n", "k", "nodes", "links", "degree", "diameter")
+    # Cypher indexes the list by port, so it keeps element 0, which belongs to no port.
     properties = {name: getattr(topology, name) for name in names}
     properties["reverse_ports"] = topology.reverse_ports()[: max(topology.ports) + 1].tolist()
     return GraphArtifact(

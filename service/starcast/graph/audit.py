@@ -1,4 +1,4 @@
-"""What the graph holds besides artifacts: indexes, and data that the schema does not declare.
+"""Audit of the graph: its indexes, and data that the schema does not declare.
 
 These queries must work on arbitrarily edited graphs: no property is assumed to exist or to have the
 declared type.
@@ -23,7 +23,7 @@ class _Index(NamedTuple):
 
 
 def find_index_faults(graph: Graph) -> list[str]:
-    """Return a sentence for each declared index or constraint that is not as declared."""
+    """Describe each declared index or constraint that is missing or not as declared."""
     stored = _read_indexes(graph)
     faults = []
     for name, declared in _declared_indexes().items():
@@ -40,7 +40,7 @@ def find_index_faults(graph: Graph) -> list[str]:
 
 
 def drop_wrong_indexes(graph: Graph) -> None:
-    """Drop indexes and constraints of starcast that are not as declared, or not declared."""
+    """Drop starcast's indexes and constraints that are not declared, or not as declared."""
     declared = _declared_indexes()
     for name, index in _read_indexes(graph).items():
         if name.startswith("starcast_") and declared.get(name) != index:
@@ -66,6 +66,7 @@ def _read_indexes(graph: Graph) -> dict[str, _Index]:
     )
     return {
         row["name"]: _Index(
+            # Neo4j's own token look-up indexes have neither labels nor properties.
             f"{(row['labelsOrTypes'] or ['nothing'])[0]}({', '.join(row['properties'] or [])})",
             row["owningConstraint"] is not None,
             row["state"],
@@ -89,6 +90,7 @@ def count_undeclared(graph: Graph) -> tuple[dict[tuple[str, ...], int], dict[str
     declared = sum(_count(graph, f"(n:{name})") for name in names & _LABELS)
     others = sum(_count(graph, f"(n:{_quote(name)})") for name in names - _LABELS)
     nodes: dict[tuple[str, ...], int] = {}
+    # A node with two labels is counted under each, so the sums differ even if both are declared.
     if others or declared != _count(graph, "(n)"):
         rows = graph.read(
             "MATCH (n) WITH labels(n) AS labels, count(*) AS count "
@@ -102,7 +104,7 @@ def count_undeclared(graph: Graph) -> tuple[dict[tuple[str, ...], int], dict[str
 
 
 def count(graph: Graph, element: Label | Relationship) -> int:
-    """Return the number of nodes of a label, or of relationships of a type, which Neo4j knows."""
+    """Return the number of nodes of a label, or of relationships of a type; Neo4j counts them."""
     is_label = isinstance(element, Label)
     return _count(graph, f"(n:{element.name})" if is_label else f"()-[n:{element.name}]->()")
 

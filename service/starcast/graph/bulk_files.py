@@ -101,7 +101,7 @@ def write(
     Args:
         folder: an existing, empty folder.
         store: id of the relational store, for the node (:Store).
-        artifacts: everything that the graph is to hold.
+        artifacts: all artifacts of the new store.
         reporter: receives progress messages.
 
     Raises:
@@ -126,6 +126,7 @@ def row_bytes(kind: str, artifact_id: str, width: int) -> int:
         artifact_id: the artifact's id, which is part of every row.
         width: digits of the largest number of a node or unit.
     """
+    # Digits of the columns: two for a port, a tree or a level, `width` for a step or a unit.
     numbers = {"topology": 2, "forest": 3 * 2, "schedule": 2 * 2 + 2 * width}[kind]
     separators = len(RELATIONSHIP_OF[kind].names)
     return 2 * (width + 1) + len(_format(artifact_id)) + numbers + separators
@@ -232,6 +233,7 @@ class _Files:
         if tuple(columns) != element.names:
             raise ValueError(f"{element.name} has {element.names}, not {tuple(columns)}")
         if element.name not in self.opened:
+            # The folder is empty at the start, so a file that exists already is a mistake.
             file = (self.folder / _file_name(element)).open("xb")
             self.opened[element.name] = self.stack.enter_context(file)
             file.write(_header(element, ids).encode())
@@ -269,6 +271,8 @@ def format_lines(columns: Iterable[Column], rows: int) -> Iterator[NDArray[np.ui
         for offset, width, column in fields:
             values = column[start : start + _LINES]
             if values.dtype.kind == "U":
+                # numpy stores a character in four bytes; labels are ASCII, so the lowest byte is
+                # enough.
                 symbols = np.ascontiguousarray(values).view(np.uint32).astype(np.uint8)
                 _fill(part, offset, symbols.view(f"V{width}"))
             else:
@@ -286,6 +290,7 @@ def _width(column: NDArray[Any]) -> int:
 def _fill(lines: NDArray[np.uint8], offset: int, values: NDArray[Any]) -> None:
     """Write one value into each line, starting at byte ``offset``."""
     strides = (lines.shape[1],)
+    # A view with the stride of a line copies a field of all lines in one assignment.
     target: NDArray[Any] = np.ndarray(len(lines), values.dtype, lines.data, offset, strides)
     target[...] = values
 
@@ -297,6 +302,7 @@ def _fill_digits(
     # Division of 32-bit integers is several times as fast, and most numbers fit.
     rest = values.astype(np.uint32 if width < 10 else np.uint64)
     while width:
+        # Looking up four digits at once replaces three of four divisions.
         size = next(size for size in _DIGITS if size <= width)
         quotient = rest // 10**size
         width -= size

@@ -172,7 +172,7 @@ class Graph:
             cypher: the statement.
             parameters: its parameters.
             timeout: time limit in seconds; None for no limit.
-            row_limit: greatest number of rows to fetch; None for all.
+            row_limit: maximum number of rows to fetch; None for all.
 
         Raises:
             StarcastError: see `_translate_errors`.
@@ -323,6 +323,7 @@ class Graph:
         code = error.code or ""
         lines = (error.message or "").strip().splitlines()
         text = lines[0] if lines else code
+        # Neo4j reports an exceeded time limit as a time-out or as a terminated transaction.
         if "TransactionTimedOut" in code or ("Terminated" in code and timeout is not None):
             message = f"the server stopped the statement: {text}"
             if timeout is not None:
@@ -337,6 +338,7 @@ class Graph:
                 f"Neo4j at {self.uri} ran out of memory: {text}",
                 hint="narrow the statement, lower STARCAST_BATCH, or raise STARCAST_NEO4J_HEAP",
             )
+        # Only the text of the operating system says that a disk is full.
         if "space left" in text or "disk" in text.lower():
             return LimitError(
                 f"Neo4j at {self.uri} ran out of disk space: {text}",
@@ -348,6 +350,7 @@ class Graph:
                 hint="free some space if its disk is full, then restart it: 'starcast down' and "
                 "'starcast up' restart the embedded servers",
             )
+        # A follower of a cluster, or a database in read-only mode.
         if "ForbiddenOnReadOnlyDatabase" in code or "NotALeader" in code:
             return UnavailableError(
                 f"Neo4j at {self.uri} does not accept writes: {text}",
@@ -363,6 +366,7 @@ class Graph:
             return UnavailableError(
                 f"Neo4j at {self.uri} refuses '{self.user}': {text}", hint="log in as another user"
             )
+        # The server has detected a write in a read transaction.
         if "AccessMode" in code:
             return InputError(
                 f"the statement writes, and may only read: {text}",
@@ -372,6 +376,7 @@ class Graph:
             return RejectedError(
                 f"Neo4j refuses a row: {text}", hint="a node with the same key already exists"
             )
+        # All other mistakes of the client, such as wrong syntax or a missing parameter.
         if code.startswith("Neo.ClientError."):
             return InputError(
                 f"Neo4j refuses the statement: {text}",
@@ -390,6 +395,7 @@ def fetch_result(result: Result, row_limit: int | None) -> QueryResult:
         LimitError: the rows do not fit into the available memory.
     """
     columns = tuple(result.keys())
+    # One row more than the limit shows whether the limit cut off any.
     records = list(result) if row_limit is None else _fetch(result, row_limit + 1)
     more = row_limit is not None and len(records) > row_limit
     summary = result.consume()
@@ -434,6 +440,7 @@ def _fetch(result: Result, limit: int) -> list[Record]:
     process = psutil.Process()
     resident_before = process.memory_info().rss
     records: list[Record] = []
+    # In parts, because the size of records is unknown before they arrive.
     while len(records) < limit and (batch := result.fetch(min(_FETCH, limit - len(records)))):
         records += batch
         available = psutil.virtual_memory().available
@@ -455,9 +462,11 @@ def _create_driver(address: GraphAddress) -> Driver:
             address.uri,
             auth=(address.user, address.password),
             connection_timeout=CONNECT_SECONDS,
+            # Acquiring a connection can include opening one, so it needs the longer limit.
             connection_acquisition_timeout=2 * CONNECT_SECONDS,
             max_transaction_retry_time=RETRY_SECONDS,
             notifications_min_severity=NotificationMinimumSeverity.INFORMATION,
+            # Notices are part of the result; the driver would report them as Python warnings too.
             warn_notification_severity=NotificationMinimumSeverity.OFF,
         )
     except (ConfigurationError, ValueError):
@@ -467,6 +476,7 @@ def _create_driver(address: GraphAddress) -> Driver:
 def new_enough(version: str) -> bool:
     """Return whether a server version such as ``5.26.30`` or ``2026.08.1`` is at least `OLDEST`."""
     numbers = re.match(r"(\d+)\.(\d+)", version)
+    # Calendar versions such as 2026.08 are larger than all versions 5.x.
     return numbers is not None and (int(numbers[1]), int(numbers[2])) >= OLDEST
 
 

@@ -36,16 +36,18 @@ def delete_artifact(
         kind: topology, forest or schedule.
         artifact_id: the artifact's id.
         topology: its topology.
-        batch: greatest number of nodes or relationships per transaction.
-        task: is advanced by the deleted nodes and relationships.
+        batch: maximum number of nodes or relationships per transaction.
+        task: is advanced by the number of deleted nodes and relationships.
         relationships: the number of tree edges or sends of the undamaged artifact.
     """
     label = LABEL_OF[kind]
+    # From here on no query uses the artifact, even if the deletion is interrupted.
     set_state(graph, label, artifact_id, GraphState.LOADING)
     if kind == "topology":
         _delete_nodes(graph, topology, batch, task)
     else:
         _delete_relationships(graph, kind, artifact_id, batch, task, relationships)
+    # The node goes last: an interrupted deletion leaves it, so that the deletion can be repeated.
     graph.write(
         f"MATCH (o:{label.name} {{{id_property(label)}: $id}}) DETACH DELETE o",
         {"id": artifact_id},
@@ -58,6 +60,7 @@ def _delete_nodes(graph: Graph, topology: Topology, batch: int, task: Task) -> N
     # A page of this size has about as many rows as a batch.
     for page in pages(topology, max(1, batch // (topology.degree + 1))):
         count = graph.write(_DELETE_PAGE, page)[0]["deleted"]
+        # Each node takes its share of the links with it, and every link has two ends.
         task.advance(count + count * topology.links // topology.nodes)
         deleted += count
     if deleted < topology.nodes:
@@ -100,7 +103,7 @@ def delete_orphans(graph: Graph, known: Collection[tuple[str, str]], batch: int)
     Args:
         graph: the database.
         known: the artifacts that exist, by kind and id.
-        batch: greatest number of nodes or relationships per transaction.
+        batch: maximum number of nodes or relationships per transaction.
 
     Returns:
         The number of deleted nodes and relationships.
@@ -171,6 +174,7 @@ def _create_index(graph: Graph, relationship: Relationship) -> None:
     """Create the index if it is missing; without it every batch would scan all relationships."""
     for statement in relationship.statements():
         graph.write(statement)
+    # A new index is filled in the background, and statements do not use it before that.
     graph.read("CALL db.awaitIndexes(300)")
 
 

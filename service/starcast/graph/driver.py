@@ -1,12 +1,13 @@
-"""The driver of Neo4j, imported without pandas and pyarrow.
+"""The Neo4j driver, imported without pandas and pyarrow.
 
-Where they are installed, the driver imports them for parameters of their types, which starcast does
-not have: half a second for each command that uses the graph.
+If they are installed, the driver imports them to accept parameters of their types. starcast passes
+none, and the import would cost half a second in each command that uses the graph.
 """
 
 import sys
 
 _UNUSED = [name for name in ("pandas", "pyarrow") if name not in sys.modules]
+# With None in sys.modules, `import pandas` raises ImportError, which the driver handles.
 sys.modules.update(dict.fromkeys(_UNUSED))  # type: ignore[arg-type]
 try:
     from neo4j import (
@@ -29,6 +30,7 @@ try:
     )
     from neo4j.graph import Node, Path, Relationship
 finally:
+    # Other code of the process may import them later.
     for _name in _UNUSED:
         del sys.modules[_name]
 

@@ -36,6 +36,7 @@ def claim(graph: Graph, store: UUID) -> bool:
         return False
     _check_empty(graph)
     graph.write(
+        # MERGE, so that two first ingests at the same time create a single node.
         f"MERGE (s:{STORE.name} {{schema: $schema}}) ON CREATE SET s.id = $id",
         {"schema": VERSION, "id": str(store)},
     )
@@ -47,7 +48,8 @@ def check_ownership(graph: Graph, store: UUID) -> None:
     """Check that the graph is paired with a PostgreSQL database; change nothing.
 
     Raises:
-        UnavailableError: it is not, or it is empty.
+        OwnershipError: the graph is paired with another database, or has another schema version.
+        UnavailableError: the graph is empty.
     """
     owner = read_owner(graph)
     if owner is None:
@@ -93,6 +95,7 @@ def read_owner(graph: Graph) -> tuple[str, int] | None:
 def mark(graph: Graph, identity: str) -> None:
     """Replace all (:Store) nodes with the one of a PostgreSQL database and the current schema."""
     graph.write(
+        # One statement, so that an interruption cannot leave the graph without an owner.
         f"OPTIONAL MATCH (s:{STORE.name}) WITH collect(s) AS others "
         "FOREACH (s IN others | DETACH DELETE s) "
         f"CREATE (:{STORE.name} {{schema: $schema, id: $id}})",
@@ -122,10 +125,12 @@ def _check_version(graph: Graph, version: int) -> None:
 
 def _check_empty(graph: Graph) -> None:
     """Check that an unpaired graph holds no nodes, since they belong to another program."""
+    # A sample of the labels is enough for the message.
     rows = graph.read(
         "MATCH (n) WITH labels(n) AS names LIMIT 1000 "
         "UNWIND names AS name RETURN DISTINCT name ORDER BY name"
     )
+    # Nodes without a label are not among these rows.
     if rows or graph.read("MATCH (n) RETURN true LIMIT 1"):
         names = ", ".join(f":{row['name']}" for row in rows[:5]) or "nodes without a label"
         raise OwnershipError(

@@ -141,7 +141,10 @@ def _values(relationship: Relationship, first: str) -> list[str]:
 
 
 def _in_scan(variable: str) -> str:
-    """Return the condition that selects the part of one scan; any stored value may be corrupted."""
+    """Return the condition that selects the rows of one scan.
+
+    It uses Neo4j's internal id, because any stored property may have been edited.
+    """
     return f"id({variable}) % $scans = $scan"
 
 
@@ -172,7 +175,7 @@ _SCAN = {
 
 
 class StoredNode(NamedTuple):
-    """An artifact's node as it is in the graph; parents are relationship types and ids."""
+    """An artifact's node as stored in the graph; parents are relationship types and ids."""
 
     properties: dict[str, Any]
     parents: list[tuple[str, str]]
@@ -190,6 +193,7 @@ def read_artifact_nodes(
         label = LABEL_OF[kind]
         name = id_property(label)
         condition = "" if artifact_id is None else f"WHERE o.{name} = $id"
+        # An edited id can have any type; toStringOrNull returns null instead of failing.
         rows = graph.read(
             f"MATCH (o:{label.name}) {condition} RETURN toStringOrNull(o.{name}) AS id, "
             "properties(o) AS properties, COLLECT { MATCH (o)-[r]->(p) "
@@ -207,7 +211,7 @@ def find_node_differences(
     nodes: Sequence[StoredNode],
     state: GraphState = GraphState.COMPLETE,
 ) -> list[str]:
-    """Return what differs between an artifact's nodes in the graph and the expected one."""
+    """Describe how an artifact's nodes in the graph differ from the one expected node."""
     name = f"(:{artifact.label.name})"
     if len(nodes) != 1:
         return [f"there are {len(nodes)} nodes {name}" if nodes else f"no node {name}"]
@@ -259,6 +263,7 @@ def read_around(
     In a graph that was edited manually, a value may be anything.
     """
     cypher = (
+        # DISTINCT, because a row between two of the nodes is found from both of them.
         f"MATCH (a:{NODE.name})-[r]-() {seek_keys('a')} WHERE a.key IN $keys WITH DISTINCT r "
         "RETURN type(r) AS type, startNode(r).key AS start, endNode(r).key AS end, "
         "properties(r) AS properties"

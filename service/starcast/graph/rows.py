@@ -26,15 +26,17 @@ from starcast.topologies import Topology
 from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest
 
-#: Greatest number of rows per block: a few arrays of 8 MB.
+#: Maximum number of rows per block: a few arrays of 8 MB.
 BLOCK = 2**20
 
 MODULUS = 2**31 - 1
+# The multiplier of the generator `rand` in the C standard.
 FACTOR = 1_103_515_245
 #: Final rounds without a value. Without them the last column would enter linearly.
 _FINAL = (0, 0)
 ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 #: Values of the symbols of a label, as digits in base 37.
+# Digits start at 1, because leading zeros would make labels of different lengths equal.
 DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
 _BASE = len(ALPHABET) + 1
 
@@ -66,7 +68,7 @@ class Content:
         return "-".join(f"{value:x}" for value in self.sums)
 
     def __add__(self, other: "Content") -> "Content":
-        """Return the content of both, which have nothing in common."""
+        """Return the content of two disjoint sets of nodes and relationships."""
         sums = (self.sums[0] + other.sums[0], self.sums[1] + other.sums[1])
         return Content(self.nodes + other.nodes, self.relationships + other.relationships, sums)
 
@@ -122,7 +124,7 @@ class Rows:
         within a substar, or a subcube, are in one batch or in consecutive ones.
 
         Args:
-            size: greatest number of rows of a batch.
+            size: maximum number of rows per batch.
 
         Yields:
             One batch, or two without a common node, which can be written at the same time: rows
@@ -131,6 +133,7 @@ class Rows:
         if len(self) <= size:
             yield (self._batch(np.arange(len(self))),)
             return
+        # Labels with the same last symbols form a substar, so this order keeps substars together.
         place = _substar_order(self.topology)
         middle = len(place) // 2
         earlier, later = np.sort([place[self.start], place[self.end]], axis=0)
@@ -157,13 +160,13 @@ class Rows:
 
 
 def _symbols(labels: NDArray[np.str_]) -> NDArray[np.uint32]:
-    """Return the symbols of labels, as an array ``[labels, symbols]`` of their characters."""
+    """Return the code points of labels, uint32 ``[labels, symbols]``."""
     return np.ascontiguousarray(labels).view(np.uint32).reshape(len(labels), -1)
 
 
 @lru_cache(maxsize=1)
 def _substar_order(topology: Topology) -> Column:
-    """Return the place of every node, by rank, if labels are sorted from their last symbols."""
+    """Return the position of every node, by rank, in the order of the reversed labels."""
     symbols = _symbols(topology.labels(np.arange(topology.nodes)))
     place = np.empty(topology.nodes, dtype=np.int64)
     place[np.lexsort(symbols.T)] = np.arange(topology.nodes)
@@ -228,8 +231,7 @@ def tree_blocks(forest: Forest) -> Iterator[Rows]:
 def send_blocks(schedule: Schedule) -> Iterator[Rows]:
     """Yield the rows of a schedule, from sender to receiver, in blocks."""
     for part in _slices(len(schedule), BLOCK):
-        columns = (getattr(schedule, name)[part] for name in _SEND_COLUMNS)
-        yield _block(SEND, schedule.id, schedule.topology, *columns)
+        yield _block(SEND, schedule.id, schedule.topology, *_select_sends(schedule, part))
 
 
 def links_at(topology: Topology, ranks: NDArray[np.int64]) -> Rows:
@@ -237,9 +239,11 @@ def links_at(topology: Topology, ranks: NDArray[np.int64]) -> Rows:
     ends = []
     for port in topology.ports:
         neighbours = topology.neighbours(port, ranks)
+        # A link stores the port of its lower rank, whichever of its ends was asked for.
         ports = np.where(ranks < neighbours, port, topology.reverse_port(port))
         lower, higher = np.minimum(ranks, neighbours), np.maximum(ranks, neighbours)
         ends.append(np.column_stack([lower, higher, ports]))
+    # A link between two of the nodes was found at both ends.
     return _block(LINK, topology.spec, topology, *np.unique(np.concatenate(ends), axis=0).T)
 
 
@@ -255,8 +259,10 @@ def tree_edges_at(forest: Forest, ranks: NDArray[np.int64]) -> Rows:
     edges = [np.column_stack([tree, ranks[index]])]
     for port in topology.ports:
         neighbours = topology.neighbours(port, ranks)
+        # A neighbour is a child of the node if its port towards its parent leads back here.
         tree, index = np.nonzero(forest.parent_port[:, neighbours] == reverse_ports[port])
         edges.append(np.column_stack([tree, neighbours[index]]))
+    # An edge between two of the nodes was found at both ends.
     tree, child = np.unique(np.concatenate(edges), axis=0).T
     ports = forest.parent_port[tree, child]
     columns = (tree, forest.levels()[tree, child], reverse_ports[ports])
@@ -266,8 +272,13 @@ def tree_edges_at(forest: Forest, ranks: NDArray[np.int64]) -> Rows:
 def sends_at(schedule: Schedule, ranks: NDArray[np.int64]) -> Rows:
     """Return the rows of a schedule whose sender or receiver is among some nodes."""
     rows = np.isin(schedule.sender, ranks) | np.isin(schedule.receiver, ranks)
-    columns = (getattr(schedule, name)[rows] for name in _SEND_COLUMNS)
-    return _block(SEND, schedule.id, schedule.topology, *columns)
+    return _block(SEND, schedule.id, schedule.topology, *_select_sends(schedule, rows))
+
+
+def _select_sends(schedule: Schedule, rows: slice | NDArray[np.bool_]) -> list[NDArray[np.generic]]:
+    columns = [getattr(schedule, name)[rows] for name in _SEND_COLUMNS]
+    combine = np.zeros(len(columns[0])) if schedule.combine is None else schedule.combine[rows]
+    return [*columns, combine]
 
 
 def _pieces(array: Column, size: int) -> Iterator[Column]:
@@ -289,7 +300,7 @@ def _block(
 def join_blocks(
     blocks: Iterable[Rows], relationship: Relationship, artifact_id: str, topology: Topology
 ) -> Rows:
-    """Return the blocks of an artifact as one sorted set of rows, which is empty without blocks."""
+    """Return the blocks of an artifact as one sorted set of rows; no blocks give an empty set."""
     empty = (np.empty(0),) * (2 + len(relationship.columns))
     parts = [_block(relationship, artifact_id, topology, *empty), *blocks]
     start = np.concatenate([part.start for part in parts])

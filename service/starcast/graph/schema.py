@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 #: Version of the schema, stored in `STORE`. Increase it with every change that an older or a newer
 #: starcast cannot read; 2 renamed Topology.name to spec and SEND.payload to unit, 3 added
-#: Topology.reverse_ports, 4 gave families that are not of the papers other keys.
-VERSION = 4
+#: Topology.reverse_ports, 4 gave families that are not of the papers other keys, 5 added
+#: SEND.combine.
+VERSION = 5
 
 #: Ranks are at most 12! - 1 < 2^29. Keys stay below 2^53, so that JSON and JavaScript are exact.
 RANK_BITS = 32
@@ -217,7 +218,7 @@ TOPOLOGY = Label(
     "a topology whose nodes and links are stored",
     (
         _string("spec", "its name, such as S5"),
-        _string("family", "star, nk-star or hypercube"),
+        _string("family", "name of its family, such as star"),
         _integer("n", "its first size parameter"),
         _integer("k", "its second size parameter, in S_n,k", always=False),
         _integer("nodes", "number of nodes"),
@@ -318,6 +319,10 @@ SEND = Relationship(
         _integer("tree", "number of the tree along which the unit travels, from 0"),
         _integer("port", "the sender's port"),
         _integer("unit", "number of the unit, from 0"),
+        _integer(
+            "combine",
+            "1 if the receiver adds the unit to its partial sum, in reductions; otherwise 0",
+        ),
     ),
     "Node",
     "Node",
@@ -352,5 +357,6 @@ def first_key(topology: "Topology") -> int:
         family = _NUMBERED_FAMILIES.index(topology.family)
         number = (family << 10) + (topology.n << 5) + (topology.k or 0)
     else:
+        # Python's own hash of a text differs between processes.
         number = (1 << 20) + (crc32(topology.spec.encode()) >> 12)
     return number << RANK_BITS

@@ -1,4 +1,4 @@
-"""Why Neo4j cannot be reached, from the causes of the driver's error."""
+"""Errors for an unreachable Neo4j, explained by the causes of the driver's error."""
 
 from collections.abc import Iterator
 from socket import gaierror
@@ -6,12 +6,12 @@ from ssl import SSLCertVerificationError, SSLError
 
 from starcast.errors import UnavailableError
 
-#: Part of the driver's message about a failed handshake of TLS, whatever the server did instead.
+#: Part of the driver's message about a failed TLS handshake, whatever the cause.
 _NO_TLS = "Failed to establish encrypted connection"
 
 
 def describe_unreachable(uri: str, error: BaseException) -> UnavailableError:
-    """Return the error for a server that cannot be reached or closed the connection.
+    """Build the error for a server that cannot be reached or closed the connection.
 
     Args:
         uri: the URI of the server.

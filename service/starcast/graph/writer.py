@@ -54,6 +54,7 @@ class BoltWriter:
         name = artifact.label.name
         properties = {**artifact.properties, "state": GraphState.LOADING.value}
         if artifact.parent is None:
+            # CREATE instead of MERGE: if the node exists already, the constraint reports it.
             self._graph.write(f"CREATE (o:{name}) SET o = $properties", {"properties": properties})
             return
         relationship, label, parent_id = artifact.parent

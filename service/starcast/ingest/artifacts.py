@@ -35,7 +35,7 @@ class Built(NamedTuple):
     """An artifact that was built and verified.
 
     Attributes:
-        graph: what the graph is to hold.
+        graph: the artifact in the form that the graph stores.
         save: saves it to the relational store.
     """
 
@@ -53,7 +53,7 @@ class Artifact:
         nodes: number of nodes that it adds to the graph.
         relationships: number of relationships that it adds to the graph.
         plugins: the provenance of the plug-ins that build it.
-        make: builds it without verifying it; None if it is only named, as in a list.
+        make: builds it without verifying it; None if it is only listed and cannot be built.
     """
 
     kind: str
@@ -99,7 +99,7 @@ class Artifact:
         return self.make()
 
     def sketch(self) -> GraphArtifact:
-        """Return what the graph is to hold, without verifying it."""
+        """Build the form that the graph stores, without verifying it."""
         return graph_artifact(self.structure())
 
     def build(self) -> Built:
@@ -112,6 +112,7 @@ class Artifact:
         save = _verify(structure)
         graph = graph_artifact(structure)
         content = graph.content
+        # Estimates and limits relied on the planned size.
         if (graph.id, content.nodes, content.relationships) != (
             self.id,
             self.nodes,
@@ -160,7 +161,7 @@ def verify_schedule(built: Schedule) -> Simulation:
 
 
 def topology_artifact(topology: Topology) -> Artifact:
-    """Return the nodes and undirected links of a topology."""
+    """Return the artifact of a topology: its nodes and undirected links."""
     plugins = describe_used(topology)
     return Artifact(
         "topology", topology.spec, topology.nodes, topology.links, plugins, lambda: topology
@@ -168,7 +169,7 @@ def topology_artifact(topology: Topology) -> Artifact:
 
 
 def forest_artifact(trees: Forest, recorded: Provenance | None = None) -> Artifact:
-    """Return the edges of a forest: one for each node of each tree except the roots.
+    """Return the artifact of a forest: an edge for each node of each tree except the root.
 
     Args:
         trees: the forest.
@@ -184,7 +185,7 @@ def forest_artifact(trees: Forest, recorded: Provenance | None = None) -> Artifa
 def planned_forest(
     topology: Topology, construction: str, arguments: Mapping[str, int | str], root: int
 ) -> Artifact:
-    """Return the edges of a forest that is not built yet.
+    """Return the artifact of a forest that is not built yet.
 
     Raises:
         InputError: the construction is not defined on the topology, or an argument is wrong.
@@ -200,7 +201,7 @@ def planned_forest(
 
 
 def schedule_artifact(schedule: ScheduleParameters) -> Artifact:
-    """Return the rows of a schedule; of a symmetric schedule, those of one source."""
+    """Return the artifact of a schedule; a symmetric schedule has the rows of one source."""
     algorithm = schedule.algorithm
     entry = (f"{algorithm.collective} algorithm", algorithm.name)
     plugins = describe_used(schedule.topology, entry, schedule.arguments)
@@ -214,7 +215,7 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
 
     Raises:
         PluginMissingError: a plug-in that it needs is not loaded.
-        InputError: the id is not one of this kind.
+        InputError: no artifact of this kind has such an id.
     """
     recorded = recorded_plugins(session, kind, artifact_id)
     try:
@@ -223,6 +224,7 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
         artifact = _FROM_ID[kind](artifact_id)
     except (InputError, NotFoundError):
         artifact = None
+        # A missing plug-in explains the failure better than the id does.
         require_plugins(f"{kind} {artifact_id}", recorded)
     if artifact is None or artifact.id != artifact_id:
         raise InputError(
@@ -240,25 +242,25 @@ _FROM_ID: Mapping[str, Callable[[str], Artifact]] = {
 
 
 def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenance:
-    """Return the provenance of the plug-ins by which an artifact was stored."""
+    """Return the recorded provenance of the plug-ins that built a stored artifact."""
     row = session.get(models.Materialization, (kind, artifact_id))
     return {} if row is None else row.plugins
 
 
 def recorded_artifact(row: models.Materialization) -> Artifact:
-    """Return an artifact that PostgreSQL records, with its size; it is only named."""
+    """Return a recorded artifact with its size; it cannot be built."""
     return Artifact(row.kind, row.id, row.expected_nodes, row.expected_relationships, row.plugins)
 
 
 def recorded_artifacts(session: Session) -> list[Artifact]:
-    """Return all complete artifacts with their sizes, in the order of building; only named."""
+    """Return all complete artifacts with their sizes, in build order; they cannot be built."""
     is_complete = models.Materialization.state == LoadState.COMPLETE.value
     rows = session.scalars(select(models.Materialization).where(is_complete))
     return sorted(map(recorded_artifact, rows), key=lambda artifact: artifact.build_order)
 
 
 def stored_artifacts(session: Session, without: Collection[Artifact] = ()) -> list[Artifact]:
-    """Return all complete artifacts except for some, in the order of building."""
+    """Return all complete artifacts but those in ``without``, ready to build, in build order."""
     return [
         artifact_from_id(session, artifact.kind, artifact.id)
         for artifact in recorded_artifacts(session)

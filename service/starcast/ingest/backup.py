@@ -1,4 +1,4 @@
-"""Backup and restore of both stores: PostgreSQL by a dump, and the graph by rebuilding it."""
+"""Backup and restore of both stores: PostgreSQL from a dump, the graph by a rebuild."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -60,6 +60,7 @@ def restore(
         UnavailableError: a server is not available.
     """
     backup.read_manifest(file)
+    # The graph is checked first, so that nothing is restored if it is in use.
     if rebuild_graph:
         with Graph.open(graph_address(settings)) as graph:
             if not replace:
@@ -70,6 +71,7 @@ def restore(
     reporter.say(f"restored and verified {manifest.rows:,} rows of {len(manifest.tables)} tables")
     if rebuild_graph:
         with open_stores(settings) as stores:
+            # The restored database has the id of the backup, which the graph does not record yet.
             if ownership.read_owner(stores.graph) is not None:
                 empty_graph(stores, reporter)
             try:

@@ -43,8 +43,8 @@ def drop(
         cascade: also delete the artifacts that depend on it.
         wait: wait for other processes instead of raising BusyError.
         reporter: receives progress messages, first the method with an estimate.
-        method: ``bolt`` deletes in transactions of bounded size, ``import`` imports what remains
-            into a new store, and ``auto`` is the faster of both that is possible.
+        method: ``bolt`` deletes in transactions of bounded size, ``import`` imports the remaining
+            artifacts into a new store, and ``auto`` takes the faster of those that are possible.
         on_stage: called after each stage of an import; tests interrupt there.
 
     Returns:
@@ -70,6 +70,7 @@ def drop(
                 f"{artifact_id} has dependents: {_format_ids(dependents)}",
                 hint="drop them first, or add --cascade",
             )
+        # Dependents first: an interruption leaves no artifact without the one it depends on.
         dropped = [*dependents, target]
         chosen = _choose(locked, dropped, method)
         listener.say(f"dropping {pluralize(len(dropped), 'artifact')}: {chosen.reason}")
@@ -115,7 +116,7 @@ def refuse_import_losses(stores: Stores) -> None:
     """Check that the graph holds no data of other programs, since an import replaces the store.
 
     Raises:
-        RejectedError: it does.
+        RejectedError: the graph holds data of other programs.
     """
     nodes, relationships = audit.describe_losses(stores.graph, None)
     if nodes or relationships:

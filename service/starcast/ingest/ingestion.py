@@ -1,6 +1,6 @@
 """Ingesting and rebuilding artifacts in both stores.
 
-A rebuild recreates the graph from what PostgreSQL records, by an offline import or over Bolt.
+A rebuild recreates the graph from PostgreSQL's records, by an offline import or over Bolt.
 Everything stored can be built again, so no data of starcast are lost. Data of other programs are
 never deleted over Bolt, except relationships at recreated nodes, and never without being asked.
 
@@ -45,7 +45,7 @@ from starcast.support.progress import Reporter, Silent
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import LoadMethod
 
-#: Why an artifact is ``failed`` that a rebuild has deleted and not yet recreated.
+#: Error recorded for an artifact that a rebuild has deleted and not yet recreated.
 REBUILDING = "'starcast graph rebuild' has not recreated it yet"
 
 
@@ -165,7 +165,7 @@ def _refuse_other_trees(stores: Stores, plan: Plan) -> None:
     """Check that no forest of the user has the id of a stored forest with other trees.
 
     Raises:
-        RejectedError: one has.
+        RejectedError: a forest has other trees than the stored one.
     """
     for artifact_id, forest in plan.forests.items():
         with stores.session() as session:
@@ -199,6 +199,7 @@ def _create(
     for artifact in missing:
         created.append(load(stores, writer, artifact, reporter, on_stage))
         _report_complete(artifact, reporter)
+    # The server planned statements for a nearly empty graph while it was being filled.
     refresh_plans(stores.graph)
     return created
 
@@ -305,7 +306,7 @@ def _take_over(stores: Stores) -> bool:
 
 
 def _knows_all_artifacts(stores: Stores) -> bool:
-    """Return whether the graph holds artifacts, all known, of no newer version of starcast."""
+    """Return whether the graph has artifacts, PostgreSQL knows all, and its schema is not newer."""
     owner = ownership.read_owner(stores.graph)
     in_graph = read_artifact_nodes(stores.graph)
     with stores.session() as session:
@@ -346,6 +347,7 @@ def _refuse_rebuild_losses(
     Raises:
         RejectedError: data would be deleted.
     """
+    # Over Bolt only the nodes of rebuilt topologies are deleted, with all their relationships.
     topologies = None if by_import else [artifact.id for artifact in artifacts if artifact.nodes]
     nodes, relationships = audit.describe_losses(stores.graph, topologies)
     if nodes and not by_import:
@@ -397,12 +399,14 @@ def _rebuild_over_bolt(
 
 def _recreate(stores: Stores, writer: BoltWriter, artifact: Artifact, reporter: Reporter) -> Loaded:
     def on_stage(stage: str, artifact: Artifact) -> None:
+        # The state `planned` has just cleared the reason.
         if stage == "planned":
             _note_rebuilding(stores, artifact)
 
     try:
         loaded = load(stores, writer, artifact, reporter, on_stage)
     except KeyboardInterrupt:
+        # The load has recorded the interruption as the reason.
         _note_rebuilding(stores, artifact)
         raise
     _report_complete(artifact, reporter)

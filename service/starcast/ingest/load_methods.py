@@ -45,10 +45,10 @@ BYTES_PER_RELATIONSHIP = {"topology": 120, "forest": 120, "schedule": 250}
 #: Digits of the largest rank or unit in the files of an import within the limit.
 _WIDTH = 8
 
-#: Greatest number of rows over Bolt: S10 alone fits, which takes about ten minutes. Rows are sorted
+#: Maximum number of rows over Bolt: S10 alone fits, which takes about ten minutes. Rows are sorted
 #: in memory, at about 100 bytes per row.
 BOLT_ROW_LIMIT = 25_000_000
-#: Greatest number of rows by import, including those already stored: S10 with the multiple trees
+#: Maximum number of rows by import, including those already stored: S10 with the multiple trees
 #: fits, which keeps all processes within 6 GB.
 IMPORT_ROW_LIMIT = 60_000_000
 
@@ -177,6 +177,7 @@ def choose_method(
     listed = list(new)
     adding = Estimate.of(listed)
     total = Estimate.of([*listed, *stored])
+    # An import includes everything stored, so all of it counts against the new rows over Bolt.
     by_import = requested is LoadMethod.IMPORT or (
         requested is LoadMethod.AUTO and embedded and total.import_seconds < adding.seconds
     )
@@ -204,7 +205,7 @@ def choose_deletion(
 
     Raises:
         InputError: an import is requested for a server that is not the embedded one.
-        LimitError: an import is requested, and what remains exceeds its limit.
+        LimitError: an import is requested, and the remaining artifacts exceed its limit.
     """
     _require_embedded(requested, embedded)
     dropping, total = Estimate.of(dropped), Estimate.of(remaining)

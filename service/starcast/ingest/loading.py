@@ -60,7 +60,7 @@ STAGES = (
     "complete",
 )
 
-#: Why an artifact failed that was complete and is missing in the graph.
+#: Error recorded for an artifact that was complete and is missing in the graph.
 LOST = "it is no longer in the graph store"
 
 OnStage = Callable[[str, Artifact], None]
@@ -197,7 +197,7 @@ def _compare(stores: Stores, built: GraphArtifact) -> Content:
     with stores.session() as session:
         set_columns(session, kind, artifact_id, **found_columns(content))
     raise RejectedError(
-        f"the graph differs from {artifact_id}: found {content}; expected {built.content}"
+        f"the graph does not match {artifact_id}: expected {built.content}, found {content}"
         + "".join(f"; {difference}" for difference in differences),
         hint="ingest it again; if this error recurs, another program writes to this graph",
     )
@@ -233,6 +233,7 @@ def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Rep
         if row is not None:
             nodes, relationships = row.expected_nodes, row.expected_relationships
             error = error or row.error
+        # From here on `recover` finds the artifact, even if this process is killed.
         if before is LoadState.COMPLETE:
             set_state(session, kind, artifact_id, LoadState.LOADING, error=error)
     with reporter.task(f"deleting {artifact_id}", nodes + relationships, "rows") as task:
@@ -246,6 +247,7 @@ def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Rep
             relationships,
         )
     with stores.session() as session:
+        # The row of a failed artifact keeps the reason of the failure.
         if before is LoadState.FAILED:
             _DELETE[kind](session, artifact_id)
         elif error is not None:
@@ -287,12 +289,14 @@ def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
         forest_of = _read_forests(session)
     in_graph: dict[Artifact, str] = {}
     for (kind, artifact_id), row in reader.read_states(stores.graph).items():
+        # The schedule may exist in the graph only.
         if kind == "schedule" and row["forest"]:
             forest_of[artifact_id] = row["forest"]
         if is_well_formed(artifact_id):
             in_graph[Artifact(kind, artifact_id)] = row["state"] or ""
     everything = known.keys() | in_graph.keys()
     deleted = {each for each in everything if _is_unusable(known.get(each), in_graph.get(each))}
+    # What depends on an unusable artifact cannot be used either.
     deleted |= {each for each in everything if _depends_on(each, deleted, forest_of)}
     ordered = sorted(deleted, key=lambda artifact: artifact.deletion_order)
     for artifact in ordered:
@@ -309,6 +313,7 @@ def _is_unusable(known: LoadState | None, in_graph: str | None) -> bool:
         return True
     if known is LoadState.COMPLETE:
         return in_graph != GraphState.COMPLETE
+    # Of a failed or unknown artifact, only remains can be in the graph.
     return in_graph is not None
 
 

@@ -40,7 +40,7 @@ STAGES = (
     "complete",
 )
 
-#: Greatest number of problems that an error describes.
+#: Maximum number of problems described in an error.
 _DESCRIBED = 5
 
 
@@ -160,7 +160,7 @@ def check_space(settings: Settings, artifacts: Iterable[Artifact]) -> None:
 
 
 class _Import:
-    """An import of everything."""
+    """The steps of one import, with the sample of expected rows that they share."""
 
     def __init__(
         self,
@@ -217,11 +217,13 @@ class _Import:
     def _expect(
         self, old: Iterable[Artifact], new: Iterable[GraphArtifact]
     ) -> Iterator[GraphArtifact]:
-        """Yield everything that the new store is to hold, and expect it there."""
+        """Yield the artifacts of the new store, and add each to the expected sample."""
         for artifact in old:
             built = artifact.build()
             with self._stores.session() as session:
                 row = session.get_one(models.Materialization, (artifact.kind, artifact.id))
+                # Another version of starcast or of a plug-in can build other rows; `_record` saves
+                # them.
                 if row.expected_checksum != built.graph.content.checksum:
                     self._changed[artifact] = built
             self._sample.add(built.graph)
@@ -234,7 +236,7 @@ class _Import:
         """Create the indexes, and compare the new store with what was built.
 
         Raises:
-            RejectedError: it differs.
+            RejectedError: the new store differs from the artifacts.
         """
         self._reporter.say("creating indexes, and comparing what was imported with its generators")
         writer.create_indexes(graph)
@@ -250,8 +252,9 @@ class _Import:
             )
 
     def _record(self, old: Sequence[Artifact]) -> None:
-        """Record the import, and save what this version builds differently from its record."""
+        """Record the import, and save artifacts that this version builds differently."""
         method = LoadMethod.IMPORT.value
+        # An import compares only a sample, so the columns of a complete comparison become empty.
         unread = dict.fromkeys(("found_nodes", "found_relationships", "found_checksum"))
         with self._stores.session() as session:
             for artifact in old:

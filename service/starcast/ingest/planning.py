@@ -142,7 +142,7 @@ def _select_schedules(
     segments: int | None,
     messages: int | None,
 ) -> tuple[list[ScheduleParameters], list[str]]:
-    """Select schedules by the words of a user; see `parse_request` for the arguments.
+    """Select the requested schedules; see `parse_request` for the arguments.
 
     Returns:
         The schedules, and the reasons why others that ``all`` covers were skipped.
@@ -176,6 +176,8 @@ def _select_schedules(
                 arguments = {split_argument: count, **arguments}
             try:
                 resolved = algorithm.resolve_arguments(topology, arguments)
+                # With several port models an algorithm uses those that it has; a single one must
+                # be possible.
                 selected += [
                     ScheduleParameters(
                         algorithm, topology, root, algorithm.resolve_ports(model), resolved
@@ -199,7 +201,7 @@ def _named_algorithm(topology: Topology, collective: str, name: str) -> Algorith
 def _collective_of(name: str) -> str:
     """Return the collective of an algorithm that is named without one.
 
-    It is broadcast if that has such an algorithm, else the only collective that has it.
+    It is the only collective that has such an algorithm, or broadcast if several have one.
     """
     collectives = [
         algorithm.collective for algorithm in catalogue.algorithms() if algorithm.name == name

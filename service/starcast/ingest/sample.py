@@ -27,7 +27,7 @@ from starcast.topologies import Topology
 #: Replaces the id of an artifact in problems that concern the entire store.
 WHOLE_STORE = "the store"
 
-#: Differing rows of an artifact that are described; the others are counted.
+#: Maximum number of differing rows described per artifact; the others are counted.
 _DESCRIBED = 3
 
 
@@ -49,7 +49,7 @@ class Problem(NamedTuple):
 
 @dataclass
 class Sample:
-    """Nodes drawn at random from every topology, and what the graph should hold at them.
+    """Nodes drawn at random from every topology, and the content expected at these nodes.
 
     Attributes:
         size: number of nodes of each topology.
@@ -61,6 +61,7 @@ class Sample:
     """
 
     size: int = 500
+    # Each sample is another one, so that repeated verifications find what one of them misses.
     seed: int = field(default_factory=lambda: randbelow(2**32))
     artifacts: list[GraphArtifact] = field(default_factory=list)
 
@@ -74,7 +75,7 @@ class Sample:
         return np.sort(generator.choice(topology.nodes, size, replace=False)).astype(np.int64)
 
     def add(self, artifact: GraphArtifact) -> None:
-        """Expect an artifact in the graph."""
+        """Add an artifact to those that the graph is expected to hold."""
         self.artifacts.append(artifact.at(self.ranks(artifact.topology)))
 
     def compare(self, graph: Graph) -> Iterator[Problem]:
@@ -127,6 +128,7 @@ def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Proble
     """Yield the first rows that only one side has, and the number of the others."""
     first = first_key(rows.topology)
     columns = [rows.start + first, rows.end + first, *rows.columns.values()]
+    # Counted, not compared as sets, because a row can be stored twice.
     expected = Counter(zip(*(column.tolist() for column in columns), strict=True))
     actual = Counter(tuple(map(_comparable, row)) for row in found)
     differing = [

@@ -90,7 +90,7 @@ def lock_stores(
         stores: both stores.
         wait: wait for the other process that holds the lock, which is reported.
         reporter: receives progress messages.
-        task: what this process does, such as ``dropping S10``, for the message of others.
+        task: activity shown to other processes, such as ``dropping S10``.
 
     Yields:
         The stores, whose sessions check that the lock is still held.
@@ -99,6 +99,7 @@ def lock_stores(
         BusyError: another process holds the lock, and ``wait`` is False.
         UnavailableError: the role of PostgreSQL may only read; Neo4j is not changed either.
     """
+    # Locking rows needs the right to write, so a read-only role fails here; no row is locked.
     with stores.session() as session:
         session.execute(select(models.Materialization).limit(0).with_for_update())
     with ExitStack() as stack:
@@ -215,5 +216,5 @@ def _check_transition(
         raise BusyError(
             f"{kind} {artifact_id} is {state or 'not stored'} and cannot become "
             f"{target or 'deleted'}: another process has changed it",
-            hint="see 'starcast topology list', then try again",
+            hint=f"see 'starcast {kind} list', then try again",
         )

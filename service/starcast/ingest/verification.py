@@ -1,4 +1,4 @@
-"""Verification of Neo4j's content against what the generators build.
+"""Verification of Neo4j's content against freshly built artifacts.
 
 PostgreSQL records which artifacts are stored. Each is built again, and its node and its rows at a
 sample of nodes are compared, with the numbers of all nodes and rows. On request it is also verified
@@ -64,14 +64,14 @@ def verify(
     *,
     checksums: bool = False,
 ) -> list[Problem]:
-    """Compare the graph with what the generators build, and return what differs.
+    """Compare the graph with freshly built artifacts, and return the differences.
 
     Args:
         stores: both stores, open.
         ids: artifacts to verify, each with its dependents. Without ids, the entire store is
             verified, including content that belongs to no artifact.
         sample: the nodes to compare.
-        reporter: receives progress messages and what was skipped.
+        reporter: receives progress messages, also about skipped artifacts.
         checksums: also verify all artifacts again, and compare their counts and checksums.
 
     Raises:
@@ -97,14 +97,15 @@ def verify(
     for artifact_id in sorted(changed):
         listener.say(f"skipped {artifact_id}: it was changed meanwhile; verify it again")
     if changed:
-        changed.add(WHOLE_STORE)  # the numbers of all rows include those of what was changed
+        # The numbers of all rows include those of the changed artifacts.
+        changed.add(WHOLE_STORE)
     return [problem for problem in problems if problem.artifact not in changed]
 
 
 def _is_empty(stores: Stores) -> bool:
     """Return whether the graph is empty.
 
-    A graph of starcast with a missing or edited (:Store) is verified.
+    A graph whose (:Store) is missing or edited counts as starcast's if it holds artifacts.
 
     Raises:
         OwnershipError: the graph belongs to another program, or has an older schema.
@@ -153,6 +154,7 @@ class _Verification:
             for phrase in audit.describe_undeclared(graph):
                 yield Problem(WHOLE_STORE, f"it has {phrase}, which are not of starcast's schema")
             yield from self._check_unknown_nodes()
+            # Unfinished artifacts may have any number of rows.
             if all(each.state is LoadState.COMPLETE for each in self.records.values()):
                 ordered = sorted(self.records, key=lambda artifact: artifact.build_order)
                 yield from compare_counts(graph, ordered)
@@ -219,9 +221,11 @@ class _Verification:
             yield from self._check_checksums(artifact, graph, contents)
 
     def _generate(self, artifact: Artifact) -> tuple[Artifact, list[Problem]]:
-        """Generate an artifact, and report if PostgreSQL stores another forest."""
+        """Generate an artifact, and report a difference to the forest stored in PostgreSQL."""
         with self.stores.session() as session:
             stored = artifact_from_id(session, artifact.kind, artifact.id)
+        # A construction's forest is compared with a fresh one; a user's forest exists only in
+        # PostgreSQL.
         trees = stored.structure() if stored.kind == "forest" else None
         if not isinstance(trees, Forest) or trees.construction not in constructions():
             return stored, []
@@ -283,7 +287,7 @@ def check_artifact(stores: Stores, kind: str, artifact_id: str) -> None:
 
     Raises:
         NotFoundError: the artifact is not known.
-        RejectedError: it is not complete, or the graph holds something else.
+        RejectedError: the artifact is not complete, or its content in the graph differs.
         UnavailableError: the graph belongs to another database.
     """
     check_ownership(stores.graph, stores.id)

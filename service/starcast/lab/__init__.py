@@ -1,6 +1,6 @@
 """Every operation of starcast: the methods of `Lab`.
 
-The command line, the HTTP API and notebooks are doors to them. Nothing is printed: results are
+The command line, the HTTP API and notebooks call these methods. They print nothing: results are
 `Table` and `Facts`, which convert themselves to data frames, LaTeX and HTML, and show themselves in
 notebooks. A command needs the operations of one module, so all names are imported on first use.
 """

@@ -125,6 +125,7 @@ class Administration(Connection):
         from starcast.embedded.endpoints import migration_url
 
         self._check_open()
+        # The role of the other operations may have no right to change tables.
         owner = sessions.connect(migration_url(self.settings))
         try:
             before = sessions.current(owner)
@@ -193,6 +194,7 @@ class Administration(Connection):
         from starcast.ingest.backup import restore
 
         self._check_open()
+        # Rebuilding the graph may restart Neo4j on a new store.
         self._close_graph()
         manifest = restore(
             self.settings, Path(file), self.reporter, rebuild_graph=graph, replace=replace

@@ -1,4 +1,4 @@
-"""The results of a lab that are more than tables: answers of queries, runs, and comparisons."""
+"""Results of operations that extend a table: answers of queries, runs, and comparisons."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class Answer(Table):
     Attributes:
         columns: the names of the columns, in order.
         rows: one dictionary per row.
-        note: says that there are more rows, and how to see them.
+        note: a sentence about omitted rows and the option that shows them; empty if complete.
         cypher: the statement that ran.
         parameters: the values of its parameters.
         more: whether the row limit cut off further rows.
@@ -104,7 +104,7 @@ def _short(value: Any) -> Any:
 
 @dataclass(frozen=True, repr=False)
 class RunTable(Table):
-    """The costs of a run, each with its time / lower bound.
+    """The costs of a run, each with its gap (time / lower bound).
 
     Attributes:
         run: the run. Its number ``run.id`` is None if it was not stored.

@@ -63,8 +63,9 @@ class Artifacts(Connection):
     ) -> Table:
         """Build a topology with forests and schedules, verify them, and write both stores.
 
-        What is already stored is not built again. An ingest may be interrupted or killed at any
-        time: the next ingest or drop cleans up, and incomplete artifacts are never used.
+        Artifacts that are already stored are not built again. An ingest may be interrupted or
+        killed at any time: the next ingest or drop cleans up, and incomplete artifacts are never
+        used.
 
         Large ingests into the embedded Neo4j are imported offline: a new store is created with all
         artifacts, verified, and then replaces the old store, while Neo4j restarts.
@@ -192,7 +193,7 @@ class Artifacts(Connection):
 
         Args:
             artifact_id: the id of a stored topology, forest or schedule.
-            kind: only if it is a topology, a forest or a schedule.
+            kind: the kind that the artifact must have: topology, forest or schedule.
             cascade: also drop the artifacts that depend on it.
             wait: wait for another ingest or drop instead of failing.
             method: bolt (delete the rows), import (the rows that remain, into a new store; embedded
@@ -261,6 +262,7 @@ class Artifacts(Connection):
             spec = as_topology(topology).spec
         with self._session() as session:
             rows = list_artifacts(session, kind, spec)
+        # Nearly always empty, so that the column is listed only if it has a value.
         has_errors = any(row["error"] for row in rows)
         return Table.of(rows, [name for name in columns(kind) if name != "error" or has_errors])
 
@@ -271,7 +273,7 @@ class Artifacts(Connection):
 
         Args:
             artifact_id: the id of a stored topology, forest or schedule.
-            kind: only if it is a topology, a forest or a schedule.
+            kind: the kind that the artifact must have: topology, forest or schedule.
             verify: recompute counts and checksums in Neo4j and compare.
 
         Raises:

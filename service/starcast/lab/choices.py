@@ -1,4 +1,4 @@
-"""Values that Python gives more freely than a shell: words, values of axes, conditions."""
+"""Conversion of arguments for which Python accepts more forms than a shell."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -24,17 +24,18 @@ def choose(choices: type[_Choice], text: str, noun: str) -> _Choice:
         return choices(text)
     except ValueError:
         raise InputError(
-            f"the {noun} is {text!r}", hint=f"choose one of {', '.join(choices)}"
+            f"{text!r} is not a {noun}", hint=f"choose one of {', '.join(choices)}"
         ) from None
 
 
 def plain_values(value: Any) -> Any:
-    """Return the values of an axis as a grid reads them: plain values, and lists of them."""
+    """Return the values of an axis in the form of a grid file: plain values, and lists of them."""
     if isinstance(value, str | Fraction | Mapping):
         return value
     if hasattr(value, "spec"):  # a topology, which is not imported for this
         return value.spec
     if not isinstance(value, Iterable):
+        # `item` converts numpy's numbers to Python's.
         return value.item() if hasattr(value, "item") else value
     return [plain_values(each) for each in value]
 
@@ -63,7 +64,7 @@ def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
 
 
 def as_conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
-    """Return conditions as the command line writes them: ``topology=S5``.
+    """Return conditions in the form of the command line: ``topology=S5``.
 
     Raises:
         InputError: a condition has no values.

@@ -28,7 +28,7 @@ RunNumber = Annotated[int | None, Shell(metavar="ID", default="the newest one")]
 
 
 class ClaimFacts(Facts):
-    """What is known of a claim.
+    """The properties of a claim, with its newest stored verdict.
 
     Args:
         values: the values by name.
@@ -45,7 +45,8 @@ class ClaimFacts(Facts):
         If no verdict is stored, the claim is verified first, at quick sizes.
 
         Raises:
-            NotFoundError: the claim has no counterexample, or one without a place in the graph.
+            NotFoundError: the claim has no counterexample, or the graph has no element that
+                represents it.
         """
         from starcast.claims.verify import check
         from starcast.queries.counterexample import to_cypher
@@ -101,7 +102,7 @@ class Claims(Connection):
 
         Raises:
             InputError: a name selects no claim.
-            NotFoundError: a verdict is given, and none is stored.
+            NotFoundError: ``verdict`` is given, but no verification run is stored.
 
         Example:
             >>> lab.claims("TS", verdict="fails")["id"]
@@ -126,7 +127,7 @@ class Claims(Connection):
             claim_id: id of the claim, such as TS.L5.
 
         Returns:
-            What is known of the claim. Its method ``cypher`` returns the Cypher.
+            The properties of the claim. Their method ``cypher`` returns the Cypher.
 
         Raises:
             InputError: no claim has this id.
@@ -194,6 +195,7 @@ class Claims(Connection):
             raise InputError("--level and --sizes cannot be combined", hint="remove one")
         chosen, specs = level or "quick", as_specs(sizes)
         claims = select_claims(names)
+        # Asked before the computation, which may take minutes.
         store = store and self._can_store()
         verdicts = parallel.verify_claims(claims, chosen, specs, jobs, self.reporter, executor)
         if not store:

@@ -36,11 +36,11 @@ class Lab(
     Experiments,
     Administration,
 ):
-    """A laboratory: everything that starcast does, an operation a method.
+    """A laboratory: every operation of starcast is one of its methods.
 
-    `starcast.connect` opens it. The command line, the HTTP API and notebooks are doors to the same
-    operations. Errors are the typed ones of the command line
-    (`starcast.StarcastError`), with a hint.
+    `starcast.connect` opens it. The command line, the HTTP API and notebooks call the same
+    methods. They raise the same errors as the command line, subclasses of
+    `starcast.StarcastError` with a hint.
 
     Example:
         >>> with starcast.connect() as lab:
@@ -106,6 +106,7 @@ def connect(
 def _start(settings: "Settings", progress: "Reporter") -> None:
     from starcast.embedded import stack
 
+    # With only one of them, the other server is still the embedded one.
     if settings.neo4j_uri is not None and settings.postgres_uri is not None:
         raise InputError(
             "start=True starts the embedded stack, but the settings name other servers: "

@@ -1,4 +1,4 @@
-"""The connections of a lab: opened when they are needed, and closed with the lab."""
+"""The connections of a lab: opened by the first operation that needs them, closed with the lab."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,9 +25,9 @@ Progress = Reporter | Callable[[str], None]
 class Connection:
     """The settings of a lab, and its connections to both stores.
 
-    Each store is connected by the first operation that needs it, so that operations without a
-    store need no server. It is a context manager, which closes the connections. It is not for
-    several threads at the same time.
+    The first operation that needs a store connects to it, so that operations without a store
+    need no server. This is a context manager, which closes the connections. Use it in one thread
+    at a time.
 
     Args:
         settings: the settings that name the servers, or a function that loads them when they are
@@ -65,6 +65,7 @@ class Connection:
             self._engine.dispose()
             self._engine = None
         self._is_closed = True
+        # Its thread would go on writing the state of work that has ended.
         if isinstance(self.reporter, ProgressLines):
             self.reporter.close()
 
@@ -106,7 +107,7 @@ class Connection:
 
     @property
     def database(self) -> "Engine":
-        """The relational store, whatever its schema.
+        """The relational store, even if its schema is missing or older than this version needs.
 
         Raises:
             UnavailableError: the lab is closed, or the server is not running.
@@ -130,6 +131,7 @@ class Connection:
         from starcast.database.sessions import check
 
         engine = self.database
+        # Once for each lab: the check asks the server, and only an upgrade changes its result.
         if not self._is_schema_checked:
             check(engine)
             self._is_schema_checked = True

@@ -50,7 +50,7 @@ class CostPart(NamedTuple):
     """The costs of one collective in one port model, or one case of a paper's table.
 
     Attributes:
-        title: collective, topology, message, machine and port model; or what the paper says.
+        title: collective, topology, message, machine and port model; or the title in the paper.
         rows: rows for people. Those of a `CostTable` have the letter of their source: ``ref``.
         columns: the columns for people.
         spare: the columns to omit from a table that is too wide, in this order.
@@ -130,8 +130,8 @@ class Costs(Connection):
             segments: segments of the message, or of each tree's share; best for the optimum.
             messages: unit messages, where they differ from ``segments``.
             copies: edge-disjoint trees that carry each message, for algorithms that use such trees.
-            hypercube: dimension of the hypercube to compare with (default: the least of enough
-                nodes).
+            hypercube: dimension of the hypercube to compare with (default: the smallest with at
+                least as many nodes).
             simulate: simulate the schedules that are small enough.
             execution: execution model of the simulations.
             max_rows: largest schedule to simulate, in rows.
@@ -141,7 +141,8 @@ class Costs(Connection):
                 values of one axis are alternatives.
 
         Raises:
-            InputError: a name or a number is wrong, or what is to be shown is missing.
+            InputError: a name or a number is wrong, or neither a topology nor an experiment is
+                given.
             NotFoundError: no such experiment is stored, or no run executes a row of the table.
             RejectedError: a schedule violates its port model.
 
@@ -206,6 +207,7 @@ class Costs(Connection):
                 costs = self._costs(problem, max_rows if simulate else 0)
                 parts.append(_part(costs, f"{name} {title}, {model}-port"))
                 rows += costs
+            # Python does not order None and numbers: rows without a time come last.
             rows.sort(key=lambda row: (row["time"] is None, row["time"] or 0))
             records += [{"topology": network.spec, "collective": name, **row} for row in rows]
         listed = Table.of(records, ("topology", "collective", *COLUMNS))
@@ -253,7 +255,7 @@ class Costs(Connection):
         ]
 
     def _simulated(self, problem: "Problem", row: "CostRow", max_rows: int) -> Row:
-        """Return the simulated figures of a row; report why there are none."""
+        """Return the simulated figures of a row; if there are none, report the reason."""
         from starcast.costs import tables
         from starcast.errors import LimitError
 
@@ -284,7 +286,7 @@ class Costs(Connection):
         t_c: Number = 1,
         copies: int | None = None,
     ) -> Table:
-        """Find the number of segments or unit messages with the least time.
+        """Find the fastest number of segments or unit messages.
 
         The closed form is minimized over the real numbers and over the integers. If fewer pieces
         are always better, no real optimum exists.
@@ -354,7 +356,7 @@ def _check_defaults(values: Mapping[str, Any]) -> None:
     """Check that parameters of computed costs have their defaults.
 
     Raises:
-        InputError: one has another value.
+        InputError: a parameter has another value than its default.
     """
     parameters = signature(Costs.cost_table).parameters
     for name, value in values.items():
@@ -382,12 +384,14 @@ def _paper_part(paper: "PaperCases", case: "Case", rows: list["PaperRow"]) -> Co
     before = None
     for row in map(with_numbers, rows):
         cells = {heading: row[column] for column, heading in headings.items()}
+        # Empty cells after the first name group the rows of a model.
         if "model" in headings and row["model"] == before:
             cells[headings["model"]] = None
         before = row.get("model")
         printed.append(cells)
     title = f"{table.source}. {table.caption}: {shown}"
     name = "-".join([paper.name, *map(str, values.values())])
+    # LaTeX takes characters such as `%` and `#` in a label for its own.
     label = re.sub(r"[^\w.+-]", "-", name, flags=re.ASCII)
     return CostPart(title, printed, tuple(headings.values()), (), label=f"tab:{label}")
 

@@ -172,7 +172,7 @@ class Experiments(Connection):
         Args:
             name: the experiment's name.
             grid: TOML file with the axes, or a shipped example (``starcast experiment examples``);
-                an axis that is given besides replaces that of the grid. In Python also the axes.
+                an option of an axis replaces that axis of the grid. In Python also the axes.
             replace: delete a stored experiment of this name first.
             jobs: number of processes. In Python, an algorithm that is defined in a notebook can
                 only run in the process of the notebook.
@@ -237,7 +237,7 @@ class Experiments(Connection):
     def merge_experiment(self, *files: ShardFiles, name: NewName = None) -> Facts:
         """Store the experiment whose shards ``starcast experiment run --shard`` has written.
 
-        Refused are shards that are incomplete, overlapping, damaged or of another version.
+        Shards that are incomplete, overlapping, damaged or of another version are refused.
 
         Args:
             files: the files of all shards.
@@ -422,10 +422,10 @@ class Experiments(Connection):
 
         A row is a point, with the simulated figures and the gap (time / lower bound) of each side
         and the change in time of each side but the baseline. Rows without differences are hidden;
-        the least time is bold. If runs are not comparable, the row says why. A single experiment is
-        split by algorithm, base and copies. In json and csv, a parameter that differs between the
-        sides has a column per side. If ``across`` is topology, each side may have its own network:
-        their sizes are listed, and nothing is normalised.
+        the shortest time is bold. If runs are not comparable, the row says why. A single
+        experiment is split by algorithm, base and copies. In json and csv, a parameter that differs
+        between the sides has a column per side. If ``across`` is topology, each side may have its
+        own network: their sizes are listed, and nothing is normalised.
 
         In a shell, --plot FILE.svg also writes the plots of the page, one below the other: time
         against message size, and links busy in each step. They need matplotlib.
@@ -438,7 +438,7 @@ class Experiments(Connection):
             baseline: side that the others are compared with.
             by: match equal numbers of pieces of a message, or of segments of each tree's share.
             everything: show all parameters, figures and rows.
-            sort: sort by this column; -COLUMN descends; time is the least time of all sides.
+            sort: sort by this column; -COLUMN descends; time is the shortest time of all sides.
 
         Raises:
             NotFoundError: an experiment or run does not exist, or no run meets the conditions.
@@ -472,6 +472,7 @@ class Experiments(Connection):
             )
             table = tabulate(comparison, everything=everything)
 
+        # Only pages and plots show profiles, so they are read when one of these is made.
         def profiles() -> "Profiles":
             with self._session() as opened:
                 return load_profiles(opened, comparison)

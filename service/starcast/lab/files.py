@@ -18,8 +18,8 @@ class Picture:
 
     Attributes:
         svg: an SVG document.
-        subject: what it shows.
-        animated: whether it moves, which only SVG can show.
+        subject: description of the picture in a few words.
+        animated: whether the picture is an animation, which only SVG can hold.
     """
 
     svg: str
@@ -27,7 +27,7 @@ class Picture:
     animated: bool = False
 
     def save(self, file: str | Path) -> None:
-        """Write the picture in the format that the file's name says: SVG, PNG or PDF.
+        """Write the picture in the format of the file's suffix: SVG, PNG or PDF.
 
         Raises:
             InputError: the file cannot be written, a package for its format is not installed, or
@@ -56,7 +56,7 @@ class ExchangeFile:
     """A topology, a forest or a schedule in the format of another program; rendered when written.
 
     Attributes:
-        artifact: what the file holds.
+        artifact: the topology, forest or schedule.
         to: the name of the format.
         options: options of the format, as of `starcast.export`.
     """
@@ -91,7 +91,7 @@ class ExchangeFile:
         return render(self.artifact, self.to, **self.options)
 
     def save(self, file: str | Path) -> None:
-        """Write the file, as `starcast.export`."""
+        """Write the file in its format, as `starcast.export` does."""
         from starcast.formats import export
 
         export(self.artifact, file, self.to, **self.options)  # type: ignore[arg-type]
@@ -101,7 +101,7 @@ def check_suffix(out: str | Path, *suffixes: str) -> None:
     """Check that the suffix of an output file, if it has one, is one of the format.
 
     Raises:
-        InputError: it is another one.
+        InputError: the file has the suffix of another format.
     """
     suffix = Path(out).suffix
     if suffix.lower() not in {"", *suffixes}:

@@ -65,7 +65,7 @@ class Forests(Artifacts):
         """List the constructions with their families, arguments and papers. No server is needed.
 
         Args:
-            topology: only what is defined on this topology, such as S5.
+            topology: only constructions that are defined on this topology, such as S5.
 
         Raises:
             InputError: there is no such topology.
@@ -183,6 +183,7 @@ class Forests(Artifacts):
                     f"--{name} is for the verification by blocks", hint="add --blocks, or remove it"
                 )
         forest = load_forest(source, construction, options)
+        # The seconds are those of the verification alone, without construction or reading.
         start = perf_counter()
         forest.verify()
         seconds = perf_counter() - start
@@ -227,9 +228,9 @@ class Forests(Artifacts):
         )
 
     def merge_forest(self, *files: ShardFiles) -> Table:
-        """Merge the shards of a verification by blocks; return what the whole verification returns.
+        """Merge the shards of a verification by blocks.
 
-        Refused are incomplete, overlapping and damaged shards, and those of other versions.
+        Incomplete, overlapping and damaged shards are refused, and those of other versions.
 
         Args:
             files: the files of all shards.
@@ -400,7 +401,7 @@ class Forests(Artifacts):
         construction: str | None,
         options: ForestOptions,
     ) -> "Forest":
-        """Return a verified forest; report if its trees are not those that its name says."""
+        """Return a verified forest; warn if its trees differ from the construction it names."""
         forest = load_forest(source, construction, options)
         forest.verify()
         if construction is None and (sentence := _other_trees(source, forest)):
@@ -452,7 +453,7 @@ def _given(options: ForestOptions) -> dict[str, Any]:
 
 
 def _other_trees(source: "str | Path | Topology | Forest", forest: "Forest") -> str:
-    """Return the sentence that trees are not those of their construction; empty if they are."""
+    """Return a sentence if the trees differ from those of the construction, otherwise ""."""
     from starcast.trees.catalogue import find_difference
 
     difference = find_difference(forest)

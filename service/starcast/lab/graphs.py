@@ -98,11 +98,11 @@ class Graphs(Artifacts):
             wait: wait for another ingest or drop instead of failing.
 
         Returns:
-            What was recreated.
+            The rebuilt artifacts, with the load method and the seconds.
 
         Raises:
-            NotFoundError, RejectedError, InputError, LimitError, BusyError: see
-                `starcast.ingest.ingestion.rebuild`.
+            NotFoundError, RejectedError, InputError, LimitError, BusyError: for the reasons that
+                `starcast.ingest.ingestion.rebuild` lists.
 
         Example:
             $ starcast graph rebuild

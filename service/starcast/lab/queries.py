@@ -122,6 +122,7 @@ class Queries(Connection):
         name, given = str(query), {**(parameters or {}), **values}
         if _is_statement(name):
             return self._run_statement(name, "statement", given, row_limit, timeout)
+        # A header begins with `//`; a file without one is a mere statement.
         if name.endswith(SUFFIX) and not (text := _read(name)).lstrip().startswith("//"):
             return self._run_statement(text, name, given, row_limit, timeout)
         rows, seconds = self._limits(row_limit, timeout)
@@ -177,6 +178,7 @@ class Queries(Connection):
         if statement == "-" or (is_file(statement) and not _is_statement(statement)):
             text, source = _read(statement), "stdin" if statement == "-" else statement
         given = {**(parameters or {}), **values}
+        # In Cypher a text never equals a number, so that a query would just find nothing.
         for name, value in given.items():
             if isinstance(value, str) and value.isdecimal():
                 self.reporter.say(
@@ -203,7 +205,7 @@ class Queries(Connection):
         return _answer(result, text, values, "add LIMIT")
 
     def _limits(self, row_limit: Any, timeout: Any) -> tuple[int, float]:
-        """Return the greatest number of rows, and the seconds, by default those of the settings."""
+        """Return the limits of rows and of seconds, by default those of the settings."""
         if row_limit is None:
             row_limit = self.settings.row_limit
         elif not isinstance(row_limit, int) or row_limit < 1:
@@ -311,6 +313,7 @@ class Queries(Connection):
 
 def _is_statement(text: str) -> bool:
     """Return whether a text is Cypher rather than the name or file of a query."""
+    # A statement has at least two words, and names of queries have no spaces; paths may have.
     return any(map(str.isspace, text)) and not os.path.isfile(text)  # noqa: PTH113 - never raises
 
 

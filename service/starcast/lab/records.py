@@ -83,7 +83,7 @@ class Records(Connection):
             out: output file of ``shard``, such as part.json or part.json.gz.
 
         Returns:
-            The best record of each problem and topology. The failure says that some are not
+            The best record of each problem and topology. ``failure`` says if some of them are not
             settled, or not checked.
 
         Raises:
@@ -110,6 +110,7 @@ class Records(Connection):
 
         part = parse_shard(shard, out)
         processes = 1 if jobs is None else check_count("jobs", jobs)
+        # A search takes as many consecutive seeds as it has processes, and no two the same.
         numbers = range(seed, seed + check_count("seeds", seeds) * processes, processes)
         tasks = plan_searches(problem.split(","), topologies, _arguments(congestion), numbers)
         budget = Budget(timeout, memory, seed, processes, engine, self.reporter)
@@ -154,7 +155,7 @@ class Records(Connection):
 
         Args:
             problem: only the records of a problem.
-            stored: list the records in PostgreSQL instead of files, with what was checked of them.
+            stored: list the records in PostgreSQL instead of files, with the results of checks.
             folder: folder of your own records.
 
         Raises:
@@ -407,7 +408,7 @@ class Records(Connection):
             folder: folder of your own records.
 
         Returns:
-            The number of verified records, and of those that were better than what was stored.
+            The number of verified records, and of those that were stored since they are better.
 
         Raises:
             RejectedError: a record is wrong; nothing is stored.
@@ -421,6 +422,7 @@ class Records(Connection):
         budget = Budget(proof_timeout) if proofs else None
         checked = list(check_records(records, budget, self.reporter))
         verification = tabulate_checks(checked)
+        # A record whose proof ran out of time is stored as such; a wrong one stops everything.
         if isinstance(verification.failure, RejectedError):
             raise verification.failure
         states = [

@@ -275,5 +275,5 @@ def build_schedule(
 
 
 def is_file(algorithm: str | Path) -> bool:
-    """Return whether a file of rows stands for an algorithm."""
+    """Return whether the algorithm is given as a file of rows."""
     return isinstance(algorithm, Path) or algorithm.lower().endswith(_ROW_FILES)

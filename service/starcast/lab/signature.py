@@ -1,4 +1,4 @@
-"""How the parameters of operations are written in a shell, beside what their types say.
+"""Properties of operations' parameters on the command line that their types do not contain.
 
 The command line makes its commands from the signatures and docstrings of the methods of `Lab`. This
 module and the signatures import nothing large, so that ``starcast --help`` stays fast.
@@ -26,21 +26,22 @@ _ARGUMENT = re.compile(r"^    (\w+): ", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Shell:
-    """What the command line needs to know of a parameter, as metadata of its annotation.
+    """The properties of a parameter on the command line, as metadata of its annotation.
 
     Attributes:
-        type: what a shell can write, where Python takes more: ``str`` for ``str | Topology``, and
-            ``dict`` for a mapping, which is written as ``name=TEXT`` and ``name:=JSON``.
+        type: the type on the command line, where Python accepts more: ``str`` for
+            ``str | Topology``, and ``dict`` for a mapping, which is written as ``name=TEXT`` and
+            ``name:=JSON``.
         flag: the name of the option, such as ``--all``; by default that of the parameter.
         short: short names of the option, such as ``("-m",)``.
         metavar: the word that stands for the value in the help.
         completes: the function of `starcast.cli.completion` that suggests values.
         required: whether a list of arguments may not be empty.
-        least: the least number.
-        most: the greatest number.
-        default: what the help shows as the default instead of the value.
+        least: the smallest number that is allowed.
+        most: the largest number that is allowed.
+        default: the text that the help shows in place of the default value.
         confirm: the question that a terminal asks if the switch is on.
-        format: the output format for which a switch is on, which then has no option of its own.
+        format: the output format that turns a switch on; the switch then is no option itself.
     """
 
     type: Any = None
@@ -88,7 +89,7 @@ ShardFiles = Annotated["str | Path", Shell(Path, metavar="FILES", required=True)
 
 
 def _axes(names: Iterable[str], kind: Any) -> Any:
-    """Return a TypedDict with an item for each axis, which a shell has as options."""
+    """Return a TypedDict with an item for each axis; on the command line, these are options."""
     items = {
         name: Annotated[
             Any,
@@ -119,7 +120,7 @@ SingleValues = Annotated[
 
 @dataclass(frozen=True)
 class Documentation:
-    """What a docstring says, in parts.
+    """A docstring, divided into its sections.
 
     Attributes:
         text: the summary and the description.

@@ -286,7 +286,7 @@ def _faults(faults: "Sequence[FaultLike]") -> "list[Fault]":
 def _failure(
     schedule: "Schedule", algorithm: str | Path, result: "Simulation", faults: "Sequence[Fault]"
 ) -> StarcastError | None:
-    """Return what is wrong: a violation or, without faults, missing units."""
+    """Return the error of an invalid execution: a violation or, without faults, missing units."""
     if result.violation is not None:
         problem = f"{schedule.id} is invalid: {result.violation}"
     elif not (result.complete or faults):

@@ -35,6 +35,7 @@ _PROBLEMS = (
         "a query must begin with a reading clause",
         f"begin with one of {', '.join(_FIRST)}",
     ),
+    # `_blank` leaves only the marks of texts that never close; what follows them was not searched.
     (r"/\*|['\"`]", "{} is not closed", "close it"),
     (r";(?=\s*\S)", "a query must be a single statement", "remove the text from ';' on"),
     (rf"\b(?:{_WRITES})\b", "queries must be read-only: {} writes", _BACKTICKS),
@@ -77,8 +78,10 @@ def check_reads_only(cypher: str, source: Path) -> None:
 
 def _blank(literal: re.Match[str]) -> str:
     """Return spaces for a comment and marks for other text, with the same number of lines."""
+    # The text stays as it is, so that the pattern for unclosed texts finds its mark.
     if literal["opened"] and not literal["closed"]:
         return literal[0]
+    # A comment may stand where a string may not, such as before the first clause or after the `;`.
     is_comment = literal[0].startswith("/")
     return re.sub(r"[^\n]", " " if is_comment else "#", literal[0])
 

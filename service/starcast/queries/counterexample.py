@@ -241,6 +241,7 @@ def _locate(network: Topology, counterexample: Mapping[str, object], of: str) ->
 def _labels(network: Topology, values: Iterable[object]) -> Iterable[str]:
     """Yield the labels of those values that are labels or ranks of nodes."""
     for value in values:
+        # Python's True and False are integers too: they would become the nodes 1 and 0.
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < network.nodes:
             yield network.label(value)
         elif isinstance(value, str) and value:
@@ -277,6 +278,7 @@ def _ingest_command(network: Topology, of: str) -> str:
         artifacts = parse_request(network.spec, trees, schedules, root, ports).artifacts
     except StarcastError:
         return ""
+    # A request can be valid and yet store an artifact with another id than the one to show.
     if of not in {artifact.id for artifact in artifacts}:
         return ""
     if root != network.label(0):

@@ -85,7 +85,7 @@ def run(
 
 
 def narrowing_advice(query: Query) -> str:
-    """Return which parameters to change if a query takes too long or returns too many rows."""
+    """Suggest which parameters to change if a query takes too long or returns too many rows."""
     parameters = query.parameters
     artifacts = [each.name for each in parameters if each.type.name in STORED]
     numbers = [each.name for each in parameters if each.type.name in {"int", "float"}]
@@ -172,6 +172,7 @@ def ingest_command(kind: str, artifact_id: str) -> str:
 
 def has_indexes(graph: Graph) -> bool:
     """Return whether the store has all indexes of the schema; the first ingest creates them."""
+    # The planner does not use an index that is still being filled.
     rows = graph.read("SHOW INDEXES YIELD name, state WHERE state = 'ONLINE' RETURN name")
     online = {row["name"] for row in rows}
     declared = [name for element in (*LABELS, *RELATIONSHIPS) for name in element.index_names()]
@@ -193,6 +194,7 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
     }
     sample |= {name: [] for name in query.computed}
     try:
+        # EXPLAIN only plans, but the server still wants a value for every parameter.
         result = graph.run(f"EXPLAIN {query.cypher}", sample)
         query.check_columns(result.columns)
     except InputError as error:

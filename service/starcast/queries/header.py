@@ -83,6 +83,7 @@ def _read_fields(text: str) -> dict[str, list[str]]:
     header = "\n".join(line.rstrip() for line in lines)
     fields: dict[str, list[str]] = {}
     name = ""
+    # Continued lines are joined first, so that each line left is a field or an item.
     for line in _CONTINUED.sub(" ", header).splitlines():
         if field := _FIELD.fullmatch(line):
             name = field[1]
@@ -158,6 +159,7 @@ def _parse_parameter(line: str) -> Parameter:
     if default is None:
         return Parameter(name, kind, meaning)
     try:
+        # Thousands of nested brackets raise RecursionError in Python's `json`, not ValueError.
         return Parameter(name, kind, meaning, json.loads(default), required=False)
     except (ValueError, RecursionError):
         message = f"the default {default} is not JSON"

@@ -57,6 +57,7 @@ class Measurements:
     def find(self, query: Query) -> Figures | None:
         """Return the times of a shipped query; None for other queries and changed revisions."""
         figures = self.queries.get(query.name)
+        # A query of the user may have the name of a shipped one.
         is_shipped = query.path.is_relative_to(folder("queries"))
         if figures is None or not is_shipped or figures.revision != query.header.revision:
             return None
@@ -96,6 +97,7 @@ def read_measurements(path: Path) -> Measurements:
         document = json.loads(path.read_text(encoding="utf-8"))
         queries = dict(_figures(document))
         return Measurements(str(document["machine"]), str(document["neo4j"]), queries)
+    # JSON of another form, such as a list in place of an object, fails in one of these ways.
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         raise RejectedError(
             f"{path} is not a valid measurement file",

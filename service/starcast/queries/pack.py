@@ -60,6 +60,7 @@ class Query:
     def __post_init__(self) -> None:
         check_reads_only(self.text, self.path)
         declared = [parameter.name for parameter in self.parameters]
+        # The server notices a missing value only when it runs a query, and one too many never.
         used = find_parameters(self.text)
         for name in self.computed:
             for needed in COMPUTED[name][0]:
@@ -301,6 +302,7 @@ def find(name: str, *packs: Path) -> Query:
     """
     if is_file(name):
         return Query.read(Path(name).absolute())
+    # Nearly always the name is right, and then only the files of this name need to be read.
     with suppress(NotFoundError):
         return load_library(*packs, stem=name.rpartition("/")[2]).find(name)
     return load_library(*packs).find(name)  # knows similar names

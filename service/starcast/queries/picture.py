@@ -54,7 +54,8 @@ def build_subgraph(
     """Return the nodes and links in the rows of a result, to be drawn.
 
     Raises:
-        InputError: see `check_drawable`; or a value is not a node of the topology.
+        InputError: no column contains nodes, the parameters do not name exactly one topology, or a
+            value is not a node of it.
     """
     topology = check_drawable(query, values)
     ranks = _Ranks(topology)
@@ -79,6 +80,7 @@ class _Ranks:
 
     def __init__(self, topology: Topology) -> None:
         self._topology = topology
+        # Rows name the same few nodes again and again.
         self._rank = cache(topology.rank)
         self._ports = cache(self._ports_of)
 
@@ -139,6 +141,7 @@ def _row_links(
         yield from ranks.links(row[PATH])
     ends = [end for name in single for end in row[name]]
     has_port = any(column.name == "port" for column in query.columns)
+    # A node that is missing in a row (null in an OPTIONAL MATCH) leaves one end, which is no link.
     if len(single) == len(ends) == 2:
         yield from ranks.links(ends)
     elif len(single) == len(ends) == 1 and source is not None and has_port:

@@ -138,6 +138,7 @@ class _Traversals:
         return attempted, stalled, hops[stalled]
 
     def _least_per_traversal(self, values: Indices) -> Indices:
+        # `reduceat` refuses empty arrays.
         if not len(values):
             return values
         return np.asarray(np.minimum.reduceat(values, self._first_hop))
@@ -157,6 +158,7 @@ class _Traversals:
         while (ancestor >= 0).any():
             depth += ancestor >= 0
             ancestor = np.where(ancestor >= 0, parent[ancestor], -1)
+        # Deepest hops first, so that a subtree is complete before it is added to its parent.
         for level in range(int(depth.max(initial=0)), 0, -1):
             on_level = np.flatnonzero(depth == level)
             np.add.at(size, parent[on_level], size[on_level])
@@ -172,6 +174,7 @@ class _Traversals:
         reached = self._traversal_of_hop * nodes + self._receiver
         wanted = self._traversal_of_hop * nodes + self._sender
         order = np.argsort(reached)
+        # A sender that no hop reached gets a position past the end; `wrong` below detects it.
         place = np.minimum(np.searchsorted(reached, wanted, sorter=order), max(len(order) - 1, 0))
         parent = np.where(self._sender == source, -1, order[place])
         wrong = (parent >= 0) & ((reached[parent] != wanted) | (parent >= hop))

@@ -6,7 +6,7 @@ it at its sender, and at its receiver). It ends after its duration. So the vecto
 fixed point x = F(x) of a function F made of maxima, minima and additions, which is monotone.
 
 *F has one fixed point.* Durations are positive, or all are 0 and so are all times. Let x and y be
-fixed points, and p a packet with the least start, in either of them, among those with different
+fixed points, and p a packet with the smallest start, in either of them, among those with different
 ends; say it starts earlier in x. What p waits for in x, of several deliveries the earliest, ends no
 later than p starts, so it starts earlier than p and has the same end in y. So p starts in y no
 later than in x, a contradiction.
@@ -39,7 +39,7 @@ class AsynchronousExecution:
 
     Args:
         packets: the packets.
-        dependencies: what their rows need and give.
+        dependencies: the entries that their rows need and give.
         ticks: the durations of packets.
         clock: ``[steps + 1]``, the ends of the steps in the synchronous model.
 
@@ -61,6 +61,8 @@ class AsynchronousExecution:
         self.end = ticks.full(len(packets), 0)
         self.arrival = ticks.full(dependencies.size, ticks.never)
         self.arrival[dependencies.initial] = 0
+        # One pass is enough if every unit is delivered once. Otherwise a row of a later step may
+        # deliver it earlier, which changes packets that were executed before that row.
         while self._execute_pass() and not dependencies.unique:
             pass
 
@@ -111,6 +113,7 @@ class AsynchronousExecution:
         before = None if self._dependencies.unique else self.arrival[gives]
         end = self._guess(batch, free)[order]
         while True:
+            # Deliveries are minima: times of the previous iteration would otherwise remain.
             if before is not None:
                 self.arrival[gives] = before
             self._deliver(gives, end if units is None else np.repeat(end, units))
@@ -187,7 +190,7 @@ class _Queue:
 class _FirstQueue:
     """The ends of packets that start once they are ready and their queue is free.
 
-    The end of packet i of a queue is the greatest of ready_j + d_j + .. + d_i over j <= i: with the
+    The end of packet i of a queue is the maximum of ready_j + d_j + .. + d_i over j <= i: with the
     sums D_i = d_1 + .. + d_i, a prefix maximum of ready_j - D_{j-1}. Adding more per queue than
     these can differ makes one prefix maximum serve all queues.
     """

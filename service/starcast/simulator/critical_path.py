@@ -45,9 +45,9 @@ class TracedPacket(NamedTuple):
     Attributes:
         packet: the number of the packet.
         row: the row that represents it.
-        start: when it starts.
-        end: when it ends.
-        waits_for: as in `CriticalSend`.
+        start: the start of the packet.
+        end: the end of the packet.
+        waits_for: the reason for the start time, with the values of `CriticalSend.waits_for`.
     """
 
     packet: int
@@ -81,7 +81,7 @@ def trace_steps(packets: Packets, clock: Times) -> list[TracedPacket]:
 def trace_data(
     packets: Packets, dependencies: Dependencies, execution: AsynchronousExecution
 ) -> list[TracedPacket]:
-    """Return the packets that a last packet waited for, and itself, in the order of time."""
+    """Return a chain of packets, each waiting for the one before it, up to the last to end."""
     if not len(packets):
         return []
     end = execution.end
@@ -91,6 +91,7 @@ def trace_data(
     row_packet = np.repeat(np.arange(len(packets)), packets.units)
     gives = dependencies.gives(every_row)
     giver = np.full(dependencies.size, -1, dtype=np.int64)
+    # Reversed, so that of several first deliveries the first row is written last.
     first = np.flatnonzero(end[row_packet] == execution.arrival[gives])[::-1]
     giver[gives[first]] = first
     path = []

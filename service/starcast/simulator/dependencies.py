@@ -1,4 +1,4 @@
-"""Which deliveries each row waits for: an entry in the table of arrivals for every unit at a node.
+"""Dependencies of rows on deliveries: an entry in a table of arrivals for every unit at a node.
 
 Every row *needs* the entry of its unit at its sender and *gives* that of its unit at its receiver.
 If every node must receive every unit (broadcast, allgather), the table has an entry for every
@@ -89,11 +89,11 @@ class PairDependencies(Dependencies):
         self.unique = is_counted and executed.simulation.transmissions == gained
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """See `Dependencies.needs`."""
+        """Return the position of each row's unit at its sender."""
         return Needs(self.places.of(self._packets.sender[rows], self._packets.unit[rows]))
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """See `Dependencies.gives`."""
+        """Return the position of each row's unit at its receiver."""
         return self.places.of(self._packets.receiver[rows], self._packets.unit[rows])
 
 
@@ -107,11 +107,11 @@ class JourneyDependencies(Dependencies):
         self.unique = True
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """See `Dependencies.needs`."""
+        """Return the entry of the row that brought each row's unit; 0 if it was there."""
         return Needs(self._previous[rows])
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """See `Dependencies.gives`."""
+        """Return each row's own entry."""
         return _numbers(rows) + 1
 
 
@@ -147,7 +147,7 @@ class SumDependencies(Dependencies):
         self.unique = not repeats_previous(taken).any()
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """See `Dependencies.needs`."""
+        """Return the entries of the contributions, or of the complete unit, that each row sends."""
         packets = self._packets
         numbers = _numbers(rows)
         sender, step, lane = packets.sender[numbers], packets.step[numbers], self._lane[numbers]
@@ -155,7 +155,7 @@ class SumDependencies(Dependencies):
         return self._needs(sender, packets.unit[numbers], lane, step, passes)
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """See `Dependencies.gives`."""
+        """Return the entry of each row that adds, or of the pair that it completes."""
         packets = self._packets
         numbers = _numbers(rows)
         taken = self._pairs + self._pair(packets.receiver[numbers], packets.unit[numbers])
@@ -250,6 +250,7 @@ def _never_returns(unit: Column, receiver: Column, postcondition: Postcondition)
     """Return whether every unit visits each node once, for rows sorted by unit."""
     if (receiver == postcondition.source(unit.astype(np.int64))).any():
         return False
+    # Rows of one unit are adjacent, so each pass compares all rows that are `hops` apart.
     for hops in range(1, _MAX_HOPS + 1):
         same_journey = unit[hops:] == unit[:-hops]
         if not same_journey.any():
@@ -257,6 +258,28 @@ def _never_returns(unit: Column, receiver: Column, postcondition: Postcondition)
         if (same_journey & (receiver[hops:] == receiver[:-hops])).any():
             return False
     return False
+
+
+def find_awaited(packets: Packets, executed: Executed) -> Indices:
+    """Return the pairs of a row and a row that it waits for, int64 ``[2, pairs]``.
+
+    Args:
+        packets: packets of an execution without faults that keep its rows.
+        executed: that execution; its schedule is not symmetric.
+    """
+    if not executed.postcondition.reduces:
+        delivery = find_deliveries(executed.rows)
+        row = np.flatnonzero(delivery >= 0)
+        return np.stack([row, delivery[row]])
+    sums = SumDependencies(packets, executed)
+    every = np.arange(len(packets.step))
+    entries, begins = sums.needs(every)
+    ends = every if begins is None else begins
+    row = np.repeat(every, np.diff(ends, append=len(entries)))
+    giver = np.full(sums.size, -1, dtype=np.int64)
+    giver[sums.gives(every)[::-1]] = every[::-1]  # the first delivery
+    awaited = giver[entries]
+    return np.stack([row, awaited])[:, awaited >= 0]
 
 
 def find_deliveries(rows: Rows) -> Indices:

@@ -121,7 +121,7 @@ def timing(
     at a time and receives one at a time, both in the order of steps. A unit that several packets
     deliver is at the receiver at the earliest of their ends.
 
-    All times are computed with integers, as multiples of the greatest time that divides both parts
+    All times are computed with integers, as multiples of the largest time that divides both parts
     of a packet's duration: int64 if they fit, else Python integers, which are about 50 times
     slower. A float is taken as the binary fraction that it is. Rows that faults drop are those that
     `starcast.simulate` drops. The rows of a symmetric schedule are executed without expanding it,

@@ -1,4 +1,4 @@
-"""Execution under faults, step by step: rows whose link is down or unit is missing are dropped."""
+"""Execution under faults, step by step: rows without a working link or their unit are dropped."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -59,6 +59,7 @@ def _execute_batch(rows: Rows, selected: Indices, places: Places, held: Mask) ->
     source = places.of(rows.sender[selected], rows.unit[selected])
     target = places.of(rows.receiver[selected], rows.unit[selected])
     executed = np.zeros(len(selected), dtype=bool)
+    # Step by step, because whether a row is executed depends on what all earlier steps delivered.
     begins = np.flatnonzero(~repeats_previous(rows.step[selected])).tolist()
     for begin, end in pairwise([*begins, len(selected)]):
         executed[begin:end] = held[source[begin:end]]

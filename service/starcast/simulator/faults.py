@@ -39,6 +39,7 @@ class Fault:
     step: int = 1
 
     def __post_init__(self) -> None:
+        # Typed as object, because callers without a type checker can pass anything.
         what: object = self.what
         if isinstance(what, list | tuple):
             object.__setattr__(self, "what", tuple(what))
@@ -130,7 +131,7 @@ class Outages:
     def down_from(self, links: Links) -> NDArray[np.int64]:
         """Return the first step in which each directed link is down, int64 ``[links]``.
 
-        Links that are never down have the greatest int64.
+        Links that are never down have the largest int64.
         """
         topology = self.topology
         first = np.full(links.count, _NEVER, dtype=np.int64)

@@ -18,11 +18,14 @@ class Links:
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
         self.count = topology.degree * topology.nodes
+        # Ports are uint8, so there are 256 of them; those that do not exist give negative numbers.
         self._first = np.full(256, -self.count, dtype=np.int64)
         self._first[list(topology.ports)] = np.arange(topology.degree) * topology.nodes
 
     def has_port(self, port: Column) -> Mask:
         """Return whether the ports exist, bool ``[rows]``."""
+        # Columns with other types can have larger ports, which are clipped to one that does not
+        # exist.
         return np.asarray(np.take(self._first, port, mode="clip") >= 0)
 
     def port_index(self, port: Column) -> Indices:

@@ -1,4 +1,4 @@
-"""Which node holds which unit, and when: positions of (node, unit) pairs and arrival times.
+"""Ownership of units over time: indices of (node, unit) pairs, and arrival times.
 
 If every node must receive every unit (broadcast, allgather), nearly every pair occurs, and the
 position of a pair is its index in the table of all pairs. A unit with one destination visits few
@@ -44,23 +44,23 @@ class Places(ABC):
 
 
 class Table(Places):
-    """A position for every pair."""
+    """Index of all pairs."""
 
     def __init__(self, postcondition: Postcondition) -> None:
         self.units = postcondition.units
         self.size = postcondition.nodes * postcondition.units
 
     def of(self, node: Column, unit: Column) -> Indices:
-        """See `Places.of`."""
+        """Return the index of each pair in the table of all pairs."""
         place: Indices = np.multiply(node, self.units, dtype=np.int64)
         place += unit
         return place
 
 
 class Pairs(Places):
-    """A position for every pair that holds from the start or is delivered.
+    """Index of the pairs that can be held: those held initially or delivered by some row.
 
-    All other pairs share the last position.
+    All other pairs map to the last index.
     """
 
     def __init__(self, postcondition: Postcondition, rows: Rows, end: int) -> None:
@@ -74,7 +74,7 @@ class Pairs(Places):
         self.size = len(self.keys) + 1
 
     def of(self, node: Column, unit: Column) -> Indices:
-        """See `Places.of`."""
+        """Return the index of each pair among those that can be held."""
         key = self._key(node, unit)
         place = np.searchsorted(self.keys, key)
         known = np.zeros(len(key), dtype=bool)
@@ -148,6 +148,7 @@ class ArrivalTimes(Deliveries):
         dtype = np.min_scalar_type(int(rows.step[end - 1]) + 1 if end else 1)
         self._never = int(np.iinfo(dtype).max)
         self._time = np.full(self.places.size, self._never, dtype=dtype)
+        # From the last batch to the first, so that the earliest step is written last.
         for batch in reversed(list(rows.batches(end))):
             place = self.places.of(rows.receiver[batch], rows.unit[batch])
             # Of several values for one position the last one is kept: the earliest step.
@@ -162,7 +163,7 @@ class ArrivalTimes(Deliveries):
         return np.flatnonzero(time >= rows.step[selection])
 
     def find_early_send(self) -> Violation | None:
-        """See `Deliveries.find_early_send`."""
+        """Return the first row that sends a unit before it has arrived at the sender."""
         for batch in self.rows.batches(self.end):
             early = self.early(batch)
             if len(early):
@@ -170,7 +171,7 @@ class ArrivalTimes(Deliveries):
         return None
 
     def held_after(self, done: int) -> Held:
-        """See `Deliveries.held_after`."""
+        """Return which pairs have arrived before the step that follows these rows."""
         step = self._never if done == len(self.rows) else int(self.rows.step[done])
         # Initial units (time 0) are held before any step.
         before = min(max(step, 1), self._never)
@@ -230,7 +231,7 @@ class Journeys(Deliveries):
         return sort_rows(columns, group, self.postcondition.source)
 
     def find_early_send(self) -> Violation | None:
-        """See `Deliveries.find_early_send`."""
+        """Return the first row whose sender lacks the unit; only suspect rows are checked."""
         suspects = self._find_suspects()
         if not len(suspects):
             return None
@@ -240,7 +241,7 @@ class Journeys(Deliveries):
         return self.rows.violation(int(early[0]), _NOT_HELD) if len(early) else None
 
     def held_after(self, done: int) -> Held:
-        """See `Deliveries.held_after`."""
+        """Return which units have reached their destination in these rows."""
         postcondition = self.postcondition
         arrived = np.zeros(postcondition.units, dtype=bool)
         for batch in self.rows.batches(done):
@@ -292,6 +293,7 @@ def _find_missing_to_all(
 ) -> tuple[int, list[tuple[int, int]]]:
     count = 0
     named: list[tuple[int, int]] = []
+    # Chunks of nodes, because the arrays of all pairs would not fit into memory.
     chunk = max(_CHUNK // max(len(units), 1), 1)
     for begin in range(0, postcondition.nodes, chunk):
         nodes = np.arange(begin, min(begin + chunk, postcondition.nodes))

@@ -96,6 +96,7 @@ class Packets:
         self._names = tuple(schedule.columns.present())
         for name in self._names:
             setattr(self, name, getattr(rows, name)[executed.selection])
+        # Only such packets collect rows of several senders, which the order of time keeps apart.
         self.keeps_rows = not (self.symmetric and schedule.packets)
         if not self.keeps_rows:
             self._sort_by_port()
@@ -116,7 +117,7 @@ class Packets:
 
     @cached_property
     def link(self) -> Indices:
-        """The number of each row's link; symmetric, the index of its port."""
+        """The number of each row's directed link; the index of its port in symmetric schedules."""
         if self.symmetric:
             return self.links.port_index(self.port)
         return self.links.number(self.sender, self.port)
@@ -132,7 +133,7 @@ class Packets:
         )
 
     def chains(self) -> tuple[Chain, ...]:
-        """Return what packets wait for, besides their units.
+        """Return the resources that packets wait for, besides their units.
 
         All-port, a packet waits for its directed link; one-port, for its sender and its receiver.
         One-port and symmetric, all packets of a step use the same port: each node sends one of

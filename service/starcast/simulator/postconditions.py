@@ -14,7 +14,7 @@ from starcast.support.vocabulary import Collective
 
 Numbers = NDArray[np.int64]
 
-#: Collectives in which many nodes send. What a dead node would have sent need not be delivered.
+#: Collectives in which many nodes send. The units of a dead node need not be delivered.
 _MANY_SENDERS = ("allgather", "gather", "alltoall")
 #: The number of sources and destinations of units, as a power of the number of nodes.
 _POWERS = {
@@ -108,5 +108,6 @@ def derive_postcondition(schedule: Schedule) -> Postcondition:
             f"a {schedule.collective} on {topology.spec} cannot have {units:,} units",
             hint=f"give a multiple of {parts:,}" if units >= 0 else "give 0 or more",
         )
+    # Without any units the divisions of the other methods must still be possible.
     multiplicity = max(units // parts, 1)
     return Postcondition(collective, topology.nodes, units, schedule.root, multiplicity)

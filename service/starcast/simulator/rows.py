@@ -155,6 +155,7 @@ def pack_sort(keys: Column) -> SortedKeys:
         order = np.argsort(keys, kind="stable")
         return SortedKeys(keys[order].astype(np.int64), order)
     packed = keys.astype(np.int64) << 32
+    # Row numbers in the low bits keep equal keys in their order.
     packed |= np.arange(len(keys))
     packed.sort()
     return SortedKeys(packed >> 32, packed & (2**32 - 1))

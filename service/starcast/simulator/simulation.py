@@ -34,7 +34,7 @@ class Simulation:
     Attributes:
         steps: the last step in which a unit moved.
         transmissions: the number of executed rows (units times links).
-        largest_packet: the greatest number of units on one directed link in one step.
+        largest_packet: the maximum number of units on one directed link in one step.
         complete: True if the postcondition holds: every live node received all of its units.
         missing: the number of (node, unit) pairs that are missing.
         undelivered: the first missing pairs, (label, unit). For a symmetric schedule without
@@ -123,7 +123,9 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
     check_size(postcondition)
     rows = Rows(schedule)
     traffic = make_traffic(schedule, rows)
+    # Each check ends at the violation that is known, so that one it finds is an earlier one.
     violation = find_invalid_address(rows)
+    # The rows from an invalid address on have no link that could be counted.
     violation = traffic.find_violation(_end(rows, violation)) or violation
     if postcondition.reduces:
         violation = find_double_count(postcondition, rows, _end(rows, violation)) or violation

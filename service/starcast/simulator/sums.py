@@ -104,6 +104,7 @@ class Sums(Deliveries):
         self.taken = np.full(pairs, self.never, dtype=np.int32)
         self.summed = np.full(pairs, self.never, dtype=np.int32)
         self.lane = np.zeros(pairs, dtype=np.int64)
+        self._size = np.repeat(self._counted.astype(np.int32), self.lanes.count)
         self._execute()
 
     def complete(self, node: Column, unit: Column) -> Indices:
@@ -111,20 +112,27 @@ class Sums(Deliveries):
         place = node.astype(np.int64) * self.postcondition.units + unit
         return np.asarray(np.minimum(self.summed[place], self.taken[place]))
 
+    def contributions(self) -> Indices:
+        """Return the numbers of contributions that nodes hold at the end, ``[nodes, units]``."""
+        nodes, units = self.postcondition.nodes, self.postcondition.units
+        size = self._size.reshape(nodes, units, self.lanes.trees).max(axis=2).astype(np.int64)
+        size[self.taken.reshape(nodes, units) < self.never] = self._counted.sum()
+        return np.asarray(size)
+
     def find_early_send(self) -> Violation | None:
-        """See `Deliveries.find_early_send`."""
+        """Return the first row whose sender lacks a contribution when the step begins."""
         early = np.flatnonzero(~self.executed)
         return self.rows.violation(int(early[0]), _INCOMPLETE) if len(early) else None
 
     def held_after(self, done: int) -> Held:
-        """See `Deliveries.held_after`."""
+        """Return which nodes have the complete unit before the step that follows these rows."""
         step = self.never if done >= len(self.rows) else int(self.rows.step[done])
         before = min(max(step, 1), self.never)
         return lambda node, unit: self.complete(node, unit) < before
 
     def _execute(self) -> None:
         rows, lanes = self.rows, self.lanes
-        size = np.repeat(self._counted.astype(np.int32), lanes.count)
+        size = self._size
         goal = int(self._counted.sum())
         self._mark_complete(np.flatnonzero(size == goal), 0)
         for part in _steps(rows, self.end):

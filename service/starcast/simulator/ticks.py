@@ -17,12 +17,13 @@ Number = int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]
 #: Ticks: int32 or int64, or Python integers (dtype object) if int64 could overflow.
 Times = NDArray[Any]
 
+# Half of what int64 and int32 can hold, so that the sum of two times does not overflow.
 _LARGEST = 2**62
 _LARGEST_SHORT = 2**30
 
 
 class Ticks:
-    """The tick of a machine: the greatest time that divides T_s and the time per unit.
+    """The tick of a machine: the largest time that divides T_s and the time per unit.
 
     Args:
         start_up: T_s.
@@ -33,6 +34,7 @@ class Ticks:
         common = start_up.denominator * per_unit.denominator
         one = int(start_up * common)
         other = int(per_unit * common)
+        # If both times are 0, every tick divides them.
         divisor = gcd(one, other) or common
         self.tick = Fraction(divisor, common)
         self.start_up = one // divisor

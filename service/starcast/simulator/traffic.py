@@ -86,7 +86,7 @@ class TranslatedTraffic(Traffic):
     """
 
     def measure(self, executed: slice | Mask) -> tuple[Counts, Counts]:
-        """See `Traffic.measure`."""
+        """Return the links used and the largest packet of all sources, int64 ``[steps]`` each."""
         links = Links(self.rows.schedule.topology)
         degree = links.topology.degree
         step = self.rows.step[executed]
@@ -119,16 +119,20 @@ class ExpandedTraffic(Traffic):
     """
 
     def find_violation(self, end: int) -> Violation | None:
-        """See `Traffic.find_violation`."""
+        """Return the first row of which a translation violates the port model."""
         self._all = Traffic(Rows(self.rows.first_rows(end).expand()))
         violation = self._all.find_violation(len(self._all.rows))
         if violation is None:
             return None
+        # The row may be one of another source: only its step is known among the given rows.
         step = self._all.rows.step[violation.row]
         return Violation(int(np.searchsorted(self.rows.step, step)), violation.sentence)
 
     def measure(self, executed: slice | Mask) -> tuple[Counts, Counts]:
-        """See `Traffic.measure`; for rows of complete steps that were checked."""
+        """Return the links used and the largest packet of all sources, int64 ``[steps]`` each.
+
+        The rows must be complete steps that `find_violation` has checked.
+        """
         last = _last_step(self.rows.step[executed])
         end = int(np.searchsorted(self._all.rows.step, last, side="right"))
         return self._all.measure(slice(end))
@@ -170,6 +174,7 @@ def _receives_again(step: Column, sender: Column, receiver: Column, packet: Mask
 def _occurred_before(step: Column, port: Column) -> Mask:
     """Return the rows whose step and port occur in an earlier row."""
     repeated = np.zeros(len(step), dtype=bool)
+    # Ports are uint8: with this factor no two pairs of step and port have the same key.
     key = np.multiply(step - step[0], 256, dtype=np.int64) + port
     if repeats_previous(np.sort(key)).any():
         order = np.argsort(key, kind="stable")
@@ -203,7 +208,7 @@ def _count_per_step(step: Column, steps: int) -> Counts:
 
 
 def _greatest_per_step(sizes: Counts, counts: Counts) -> Counts:
-    """Return the greatest of the ``counts`` sizes of each step; 0 for a step without any."""
+    """Return the maximum of the ``counts`` sizes of each step; 0 for a step without any."""
     greatest = np.zeros(len(counts), dtype=np.int64)
     used = counts > 0
     greatest[used] = np.maximum.reduceat(sizes, (np.cumsum(counts) - counts)[used])

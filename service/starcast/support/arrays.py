@@ -13,6 +13,7 @@ def frozen_copy(array: NDArray[Scalar]) -> NDArray[Scalar]:
 
     A view of a writable array counts as writable: its content can change through the base array.
     """
+    # A read-only view still changes with the array behind it.
     if array.flags.writeable or (isinstance(array.base, np.ndarray) and array.base.flags.writeable):
         return freeze(array.copy())
     return array

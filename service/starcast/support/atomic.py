@@ -53,6 +53,7 @@ def atomic_replace(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
             if not is_named:
+                # A link cannot replace an existing file; only the renaming below can.
                 _link(file.fileno(), temporary)
         temporary.replace(path)
     finally:
@@ -120,6 +121,7 @@ def delete_abandoned(folder: Path) -> None:
 
 def _delete_if_abandoned(path: Path) -> None:
     with suppress(OSError), ExitStack() as stack:
+        # A link or a pipe with such a name is not ours, and opening it must not block.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         stack.callback(os.close, descriptor)
         if time.time() - os.fstat(descriptor).st_mtime < _GRACE or not _try_lock(descriptor):

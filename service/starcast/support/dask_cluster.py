@@ -34,7 +34,7 @@ PATIENCE = 10
 LOST_PATIENCE = 60.0
 _COUNT_INTERVAL = 2.0
 _ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[\w.-]+):(\d{1,5})", re.ASCII)
-#: What a Dask server sends first: the length of its message, and what is surely none.
+#: The first bytes of a Dask server are the length of its message; no greeting is this long.
 _LENGTH = struct.Struct("Q")
 _LONGEST_GREETING = 2**20
 #: Name and value of everything that decides results.
@@ -46,7 +46,7 @@ def connect(address: str, prepare: Callable[[], object] | None = None) -> Iterat
     """Open an executor on the cluster of a scheduler.
 
     Args:
-        address: of the scheduler, such as ``tcp://127.0.0.1:8786``.
+        address: address of the scheduler, such as ``tcp://127.0.0.1:8786``.
         prepare: called once in every worker process before its first task; it must be picklable.
 
     Raises:
@@ -122,8 +122,9 @@ class DaskExecutor(Executor):
         return max(1, self._slots)
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """See `concurrent.futures.Executor.submit`."""
+        """Submit a call to the cluster; see `concurrent.futures.Executor.submit`."""
         future: Future[Any] = Future()
+        # Every call is a task of its own: for equal arguments Dask would return an earlier result.
         task = self._client.submit(
             _run, self._identity, self._prepare, function, args, kwargs, pure=False
         )
@@ -150,7 +151,10 @@ class DaskExecutor(Executor):
             self._client.cancel(list(running), force=True)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """See `concurrent.futures.Executor.shutdown`; the cluster itself keeps running."""
+        """Accept no further calls; the cluster itself keeps running.
+
+        See `concurrent.futures.Executor.shutdown` for the arguments.
+        """
         if cancel_futures:
             self.cancel()
         elif wait:
@@ -159,7 +163,7 @@ class DaskExecutor(Executor):
             wait_for(list(self._running))
 
     async def _finish(self, task: Any, future: Future[Any]) -> None:
-        """Copy the outcome of a Dask task when it is there."""
+        """Copy the result or the error of a Dask task to the caller's future when it ends."""
         from distributed.scheduler import KilledWorker  # noqa: PLC0415
 
         result, error = None, None
@@ -192,6 +196,7 @@ def _check_listener(address: str, host: str, port: int, *, is_tls: bool) -> None
     """
     try:
         with socket.create_connection((host, port), timeout=PATIENCE) as connection:
+            # Without this flag `recv` may return before all bytes have arrived.
             greeting = b"" if is_tls else connection.recv(_LENGTH.size, socket.MSG_WAITALL)
     except OSError:
         raise _no_scheduler(address) from None
@@ -220,6 +225,7 @@ def _open_client(address: str) -> "Client":
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     dask.config.set({"distributed.comm.timeouts.connect": f"{PATIENCE}s"})
     try:
+        # A default client would also receive the Dask computations of the caller's program.
         return Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError, EOFError):
         raise _no_scheduler(address) from None

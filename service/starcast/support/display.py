@@ -1,4 +1,4 @@
-"""Representations in notebooks, without a dependence on what draws them.
+"""Representations of objects in notebooks, independent of the code that draws them.
 
 Topologies, forests and schedules offer ``_repr_svg_`` and ``_repr_html_``, which Jupyter and other
 notebooks call. They know no drawing: ``starcast/__init__.py`` registers a function that imports the

@@ -1,6 +1,6 @@
-"""Whether any installed package has entry points of a group.
+"""Detection of entry points: does any installed package declare a group of them?
 
-`importlib.metadata` parses those of all packages, which takes longer than most commands.
+`importlib.metadata` parses the metadata of all packages, which takes longer than most commands.
 """
 
 import os
@@ -19,6 +19,7 @@ def _declares(folder: str, header: bytes) -> bool:
     try:
         names = os.listdir(folder or ".")  # noqa: PTH208 - paths would take longer than the search
     except NotADirectoryError:
+        # An archive, which is not searched, may declare the group.
         return True
     except OSError:
         return False

@@ -70,6 +70,7 @@ def inline_files(page: str, data: str = "") -> str:
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     page = _SCRIPT.sub("", _STYLE.sub("", page))
     page = _ICON.sub('<link rel="icon" href="data:,">', page)
+    # As early as possible: a policy in the page holds for what follows it.
     page = page.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{meta}', 1)
     page = page.replace("</head>", f"<style>{style}</style>\n</head>", 1)
     element = f'<script type="module">{script}</script>\n' if script else ""
@@ -90,6 +91,7 @@ def _environment() -> "Environment":
     environment = Environment(
         loader=FileSystemLoader(_WEB / "templates"),
         autoescape=True,
+        # Jinja2 prints nothing for a missing value by default, and it is a defect.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

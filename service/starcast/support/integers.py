@@ -16,12 +16,13 @@ def check_count(name: str, value: object, maximum: int | None = None, context: s
     Args:
         name: the argument's name, for the error message.
         value: the value to check.
-        maximum: the greatest value allowed; None for no limit.
+        maximum: the largest value allowed; None for no limit.
         context: when the maximum applies, for the error message, such as ``on S5``.
 
     Raises:
         InputError: the value is not an integer from 1 to ``maximum``.
     """
+    # In Python a truth value is an integer, but it is not a count.
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
         raise InputError(
             f"{name} is {value!r}, not a whole number of at least 1", hint=f"give {name} 1 or more"

@@ -165,6 +165,7 @@ def _encoder() -> "UnicodeToLatexEncoder":
             UnicodeToLatexConversionRule(RULE_REGEX, [(_LIGATURE, r"\1{}")]),
             "defaults",
         ],
+        # Braces end a macro; a space after it would be read as its end, and not be printed.
         replacement_latex_protection="braces-after-macro",
         unknown_char_policy="keep",
         unknown_char_warning=False,

@@ -48,9 +48,9 @@ class LimitedStream:
     """A binary stream of which at most a number of bytes is read.
 
     Args:
-        stream: a file, or what decompresses it.
+        stream: a file, or a stream that decompresses one.
         limit: the number of bytes.
-        source: what is read, for messages.
+        source: name of the input in messages.
     """
 
     def __init__(self, stream: IO[bytes], limit: int, source: object) -> None:
@@ -66,6 +66,7 @@ class LimitedStream:
             LimitError: there are more bytes than the limit.
         """
         if size < 0 or size > self._left:
+            # One byte more than the limit shows that the stream is longer.
             size = self._left + 1
         data = self._stream.read(size)
         self._left -= len(data)
@@ -75,7 +76,7 @@ class LimitedStream:
 
 
 def refuse_size(source: object, limit: int) -> NoReturn:
-    """Refuse what is larger than a limit.
+    """Refuse an input that is larger than a limit.
 
     Raises:
         LimitError: always.
@@ -140,6 +141,7 @@ class _SmallReads:
         self._file = file
 
     def read(self, size: int = -1) -> bytes:
+        # One byte more than the limit shows that the directory is larger.
         data = self._file.read(size if 0 <= size <= _CHUNK else _CHUNK + 1)
         if len(data) > _CHUNK:
             raise zipfile.BadZipFile("its directory is too large")
@@ -168,7 +170,7 @@ def check_method(info: zipfile.ZipInfo) -> None:
     Other methods of compression allocate as much memory as the member claims.
 
     Raises:
-        ValueError: it is.
+        ValueError: the member is encrypted, or its method of compression is not supported.
     """
     if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
         raise ValueError(f"{info.filename} is encrypted or compressed by an unknown method")

@@ -14,7 +14,7 @@ from starcast.support.limited import MB, check_method, open_archive, refuse_size
 
 #: Bytes of an array: all trees of S11, or one of S12.
 MAX_ARRAY = 500 * MB
-#: Greatest size of the header of an array.
+#: Maximum size of the header of an array, in bytes.
 _HEADER = 2**16
 _READ_HEADER = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
@@ -24,7 +24,7 @@ class ArrayArchive:
 
     Args:
         archive: the archive.
-        source: what is read, for messages.
+        source: name of the input in messages.
     """
 
     def __init__(self, archive: zipfile.ZipFile, source: object) -> None:
@@ -87,7 +87,7 @@ def read_arrays(content: bytes, limit: int, source: object) -> Mapping[str, NDAr
     Args:
         content: the file.
         limit: the number of bytes that all arrays may have together.
-        source: what is read, for messages.
+        source: name of the input in messages.
 
     Raises:
         Exception: one of `DAMAGE`.

@@ -26,7 +26,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 _SPECIAL = re.compile(r"(?<!\\)(?:\\\\)*\\u(0000|[dD][89a-fA-F])")
 _INCOMPLETE = "its text is incomplete or damaged"
 _BLANKS = re.compile(rb"[ \t\n\r]*")
-#: Bytes in which a value is looked for, one after the other.
+#: Sizes of the text in which a value is parsed, tried in this order: most values are short.
 _WINDOWS = (2**14, 2**18, 2**23)
 
 
@@ -62,11 +62,12 @@ def _check_characters(text: str, value: object) -> None:
         value: its value.
 
     Raises:
-        ValueError: there is one.
+        ValueError: the text has such a character.
     """
     if "\\u" in text and (found := _SPECIAL.search(text)):
         if found[1] == "0000":
             raise ValueError("a text has a NUL character")
+        # UTF-8 cannot encode half of a surrogate pair, so this raises an error.
         json.dumps(value, ensure_ascii=False).encode()
 
 
@@ -118,6 +119,7 @@ class JsonCursor:
             is_last = self.place + size >= len(self.data)
             with suppress(json.JSONDecodeError):
                 value, length = _decode(window)
+                # A number at the end of the window may continue after it.
                 if length < len(window) or is_last:
                     return self._advance(value, window[:length])
             if is_last:
@@ -125,7 +127,7 @@ class JsonCursor:
         raise ValueError("a value is damaged, or longer than 8 MB")
 
     def end(self) -> None:
-        """Check that nothing follows."""
+        """Check that the text ends here."""
         self.skip_blanks()
         if self.place < len(self.data):
             raise ValueError("text follows after its end")

@@ -36,7 +36,7 @@ _SECRETS = (
 
 
 class Target(NamedTuple):
-    """The file and the least level of the log."""
+    """The file of the log, and the minimum level of its records."""
 
     file: Path
     level: str
@@ -87,6 +87,7 @@ def start(target: Target) -> OSError | None:
     handler.setFormatter(_JsonLines())
     handler.setLevel(target.level.upper())
     LOGGER.addHandler(handler)
+    # Another handler of the program may need more detailed records.
     LOGGER.setLevel(min(handler.level, LOGGER.level or handler.level))
     _target = target
     return None
@@ -104,7 +105,7 @@ def stop() -> None:
 
 
 def current_target() -> Target | None:
-    """Return what a worker process passes to `start`; None if nothing is logged."""
+    """Return the target that a worker process passes to `start`; None if nothing is logged."""
     return _target
 
 
@@ -126,12 +127,14 @@ class _JsonLines(logging.Formatter):
         return redact(json.dumps(plain))
 
 
+# Watched, so that a process goes on in the new file after another one has renamed this one.
 class _JsonFile(WatchedFileHandler):
     def _open(self) -> TextIOWrapper:
         return open(
             self.baseFilename,
             "a",
             encoding=self.encoding,
+            # Only the owner may read statements and paths.
             opener=lambda path, flags: os.open(path, flags, 0o600),
         )
 
@@ -145,10 +148,11 @@ class _JsonFile(WatchedFileHandler):
 
 
 def _rotate(file: Path) -> None:
-    """Rename a large file; of several processes, only one does."""
+    """Rename a large file, in one of the processes that find it too large."""
     with suppress(FileNotFoundError), file.open("rb") as opened:
         fcntl.flock(opened, fcntl.LOCK_EX)
         size = file.stat().st_size
+        # Another process may have renamed the file while this one waited for the lock.
         if size < ROTATED_BYTES or not os.path.samestat(os.fstat(opened.fileno()), file.stat()):
             return
         for number in range(KEPT_FILES - 1, 0, -1):

@@ -31,6 +31,7 @@ MEMORY_PATIENCE = 60.0
 _REMOTE_PAUSE = 5.0
 #: The number of names in an error about tasks that were given up.
 _SHOWN = 5
+_KILLED = ("worker that ran it was killed", "workers that ran it were killed")
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,11 @@ def run_parallel(
 ) -> Iterator[Iterator[tuple[Item, Result]]]:
     """Start items in the given order; yield each with its result in the order of completion.
 
-    When the context ends, the tasks that have not begun are cancelled. Who opened the executor
-    decides about the others.
+    When the context ends, the tasks that have not begun are cancelled. Running tasks are left to
+    the code that opened the executor.
 
     Args:
-        items: what to apply the function to.
+        items: the arguments of the function, one per task.
         workload: the function, and the memory that it needs. An executor of this machine starts an
             item when the memory that is free here suffices. An executor with the attribute
             ``is_remote`` has every worker check its own memory.
@@ -157,7 +158,9 @@ class Admission(Generic[Item]):
     """The memory that a task needs, as the worker checks it before it begins.
 
     Attributes:
-        needed, free, demand: as in `Workload`.
+        needed: the approximate number of bytes that the item needs.
+        free: returns the number of free bytes of the machine on which it is called.
+        demand: raises `LimitError` for an item that does not fit into that many bytes by itself.
         limit: returns the bytes that this worker may still use; None for all that are free.
     """
 
@@ -167,7 +170,7 @@ class Admission(Generic[Item]):
     limit: Callable[[], int] | None = None
 
     def available(self) -> int:
-        """Return the free bytes of this machine, or of this worker if it may use fewer."""
+        """Return the free memory in bytes, or the worker's limit if that is smaller."""
         free = self.free()
         return free if self.limit is None else min(free, self.limit())
 
@@ -200,6 +203,7 @@ def _reserved(item: Item, admission: Admission[Item]) -> Iterator[None]:
         LimitError: it is more than the machine has, or is not free within `MEMORY_PATIENCE`.
     """
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    # Waiting cannot help a task that is larger than the machine's memory.
     patience = MEMORY_PATIENCE if admission.needed <= physical else 0
     deadline = time.monotonic() + patience
     with _memory:
@@ -207,6 +211,8 @@ def _reserved(item: Item, admission: Admission[Item]) -> Iterator[None]:
             if time.monotonic() >= deadline:
                 admission.demand(item, free)
                 break
+            # Other processes do not announce the memory that they free, so it is checked every
+            # second.
             _memory.wait(1.0)
         _reservations.append(admission.needed)
     try:
@@ -223,13 +229,10 @@ def _given_up(names: Sequence[str], kills: int) -> LimitError:
     hint = "memory may have run out: use fewer --jobs, or a smaller topology; the rest is done"
     if len(names) == 1:
         return LimitError(
-            f"{shown} was given up: {pluralize(kills, 'worker was', 'workers were')} killed that"
-            " ran it",
+            f"{shown} was given up after {pluralize(kills, *_KILLED)}",
             hint=hint,
         )
     return LimitError(
-        f"{len(names)} tasks were given up, each after "
-        f"{pluralize(kills, 'worker was', 'workers were')} killed that ran it: "
-        f"{shown}{more}",
+        f"{len(names)} tasks were given up, each after {pluralize(kills, *_KILLED)}: {shown}{more}",
         hint=hint,
     )

@@ -40,7 +40,7 @@ class WorkerKilledError(LimitError):
     def __init__(self, kills: int) -> None:
         self.kills = kills
         super().__init__(
-            f"a task was given up: {kills} workers were killed that ran it",
+            f"a task was given up after {kills} workers that ran it were killed",
             hint="memory may have run out: use fewer --jobs, or a smaller topology",
         )
 
@@ -100,7 +100,7 @@ class ProcessExecutor(Executor):
     has a `WorkerKilledError`. All other tasks are unaffected.
 
     Args:
-        workers: the greatest number of processes.
+        workers: the maximum number of processes.
     """
 
     def __init__(self, workers: int) -> None:
@@ -113,7 +113,8 @@ class ProcessExecutor(Executor):
         self._wakeup, self._bell = multiprocessing.Pipe(duplex=False)
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """See `concurrent.futures.Executor.submit`."""
+        """Submit a call to a worker process; see `concurrent.futures.Executor.submit`."""
+        # Pickled here, so that an argument without a pickled form is an error of this call.
         call = _Call(bytes(ForkingPickler.dumps((function, args, kwargs))))
         with self._lock:
             if self._is_closed:
@@ -126,13 +127,13 @@ class ProcessExecutor(Executor):
         return call.future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """See `concurrent.futures.Executor.shutdown`."""
+        """Accept no further calls; see `concurrent.futures.Executor.shutdown`."""
         self._close(cancel=cancel_futures, kill=False)
         if wait and self._thread is not None:
             self._thread.join()
 
     def kill(self) -> None:
-        """End all processes at once, and cancel what they have not finished."""
+        """Kill all processes at once, and cancel all calls that have no result yet."""
         self._close(cancel=True, kill=True)
         if self._thread is not None:
             self._thread.join()
@@ -156,7 +157,7 @@ class ProcessExecutor(Executor):
             self._bell.send_bytes(b"!")
 
     def _manage(self) -> None:
-        """Hand out calls and collect results, in a thread, until the executor is closed."""
+        """Assign calls and collect results, in a thread, until the executor is closed."""
         try:
             while not self._is_killed:
                 self._start_calls()
@@ -218,6 +219,7 @@ class ProcessExecutor(Executor):
             call.kills += 1
             if call.kills <= RERUNS:
                 with self._lock:
+                    # It was started before all calls that wait.
                     self._waiting.appendleft(call)
                 return
             error = WorkerKilledError(call.kills)
@@ -277,7 +279,7 @@ class _Worker:
         return result
 
     def kill(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process, whatever it is doing."""
         if self._process is None:
             return
         self.connection.close()
@@ -298,6 +300,7 @@ def _serve(connection: Connection, target: log.Target | None) -> None:
 def _attempt(connection: Connection) -> tuple[Any, BaseException | None]:
     received = connection.recv_bytes()
     try:
+        # Inside the try block, because unpickling imports modules, which can fail.
         function, args, kwargs = ForkingPickler.loads(received)
         return function(*args, **kwargs), None
     except Exception as error:  # noqa: BLE001 - the parent raises it
@@ -309,4 +312,5 @@ def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
+        # The main thread may be inside a computation that no exception could interrupt.
         os._exit(1)

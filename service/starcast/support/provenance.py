@@ -38,6 +38,7 @@ def _revision(checkout: Path) -> dict[str, Any]:
     if not (checkout / ".git").exists():
         return {"revision": None, "dirty": None}
     revision = _git(checkout, "rev-parse", "HEAD")
+    # A module that is not committed yet changes figures, too.
     changed = _git(checkout, "status", "--porcelain", "--untracked-files=all", "--", _CODE)
     return {"revision": revision, "dirty": None if changed is None else bool(changed)}
 

@@ -12,9 +12,9 @@ def check_shape(value: object, shape: Shape, place: str) -> None:
     """Check that a JSON value has a shape.
 
     Args:
-        value: what was read.
+        value: the JSON value.
         shape: the shape.
-        place: what the value is, for the message.
+        place: name of the value in messages, such as ``its job``.
 
     Raises:
         ValueError: the value has another shape; the message says where.

@@ -25,16 +25,16 @@ from starcast.support.shapes import Shape, check_shape, is_count, one_of
 
 Task = TypeVar("Task")
 
-#: What a job computes.
+#: Kinds of jobs.
 Kind = Literal["forest", "experiment", "search"]
 
 _FORMAT = "starcast shard 1"
 _SHARD = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})", re.ASCII)
-#: Bytes that a file may have after decompression.
+#: Maximum size of a file after decompression, in bytes.
 _LARGEST = 100 * MB
 #: Digits of a number that is too large for a task.
 _DIGITS = 20
-#: The number of missing shards that a message lists.
+#: Maximum number of missing shards named in a message.
 _SHOWN = 8
 
 
@@ -99,8 +99,8 @@ class Job:
     """A job that is divided into shards.
 
     Attributes:
-        kind: what it computes.
-        description: what determines the tasks and their results, as JSON values.
+        kind: the kind of the job.
+        description: the parameters that determine the tasks and their results, as JSON values.
         tasks: the number of tasks.
     """
 
@@ -133,6 +133,7 @@ def write_shard(file: Path, job: Job, shard: Shard, results: Mapping[int, Any]) 
     }
     content["sha256"] = _checksum(content)
     text = json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
+    # Without a time stamp, equal results give equal files.
     with atomic_write(file) as output:
         output.write(gzip.compress(text, mtime=0) if file.suffix == ".gz" else text)
 
@@ -144,14 +145,14 @@ def merge_shards(
 
     Args:
         files: the files of all shards.
-        kind: what the job computes.
+        kind: the kind of the job.
         description: the shape of the description of the job.
         result: the shape of the result of a task.
 
     Raises:
         InputError: a file cannot be read, is damaged or of another kind, or the shards are not all
             shards of one job.
-        LimitError: a file is larger than one of a shard can be.
+        LimitError: a file is larger than the file of any shard can be.
         RejectedError: the shards were computed by other code than this.
     """
     parts = [(file, _read(file, kind)) for file in files]
@@ -174,6 +175,7 @@ def merge_shards(
         except (ValueError, RecursionError) as error:
             raise _damaged(file, str(error)) from None
         for number, values in part["results"].items():
+            # Converting a very long number takes long, so its length is checked first.
             is_task = number.isdecimal() and len(number) < _DIGITS and int(number) < first["tasks"]
             if not is_task or int(number) in results:
                 raise _damaged(file, f"it has an unexpected result {number}")
@@ -212,7 +214,7 @@ def _check_complete(shards: Sequence[tuple[Path, Shard]]) -> None:
     counts = sorted({shard.count for shard in files})
     if len(counts) > 1:
         raise InputError(
-            f"the files are shards of {' and of '.join(map(str, counts))}",
+            f"the files are of divisions into {' and '.join(map(str, counts))} shards",
             hint="merge the shards of one division",
         )
     missing = [

@@ -70,6 +70,7 @@ def defer_signals(cancel: Callable[[], None]) -> Iterator[None]:
 
     Only Python's main thread receives signals; in other threads this does nothing.
     """
+    # Python allows handlers to be set in the main thread only, and runs them there.
     in_main_thread = threading.current_thread() is threading.main_thread()
     previous = {int(number): signal.getsignal(number) for number in _SIGNALS if in_main_thread}
     handlers = {number: handler for number, handler in previous.items() if callable(handler)}
@@ -86,5 +87,6 @@ def defer_signals(cancel: Callable[[], None]) -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
+        # One signal is enough, because a second Ctrl-C asks for the same.
         for number, frame in received[:1]:
             handlers[number](number, frame)

@@ -1,4 +1,4 @@
-"""Tables: the answers of queries, listings and comparisons, as Python values.
+"""Tables: the results of queries, listings and comparisons, as Python values.
 
 A table converts itself for other libraries, which are imported when they are needed, and shows
 itself in notebooks.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-#: Rows of a table that a notebook or an interpreter shows.
+#: Maximum number of rows shown in a notebook or an interpreter.
 MOST_SHOWN = 60
 
 _STYLE = "border-collapse:collapse;font-size:90%;font-variant-numeric:tabular-nums;margin:0.3em 0"
@@ -60,7 +60,7 @@ class Table:
         columns: the names of the columns, in order.
         rows: one dictionary per row, with a value for each column.
         note: a sentence about the rows, such as that there are more; may be empty.
-        failure: what is wrong with what the rows describe; the command line ends with it.
+        failure: the error that the rows report, if any; the command line ends with it.
         spare: the columns that a terminal omits, in this order, until the table fits.
     """
 
@@ -120,7 +120,7 @@ class Table:
         return Table(columns, rows, self.note)
 
     def readable(self) -> "Table":
-        """Return the table as people read it; subclasses may override it."""
+        """Return the table in the form that people read; subclasses may override it."""
         return self
 
     def to_json(self) -> str:
@@ -234,12 +234,12 @@ class Table:
 
 
 class Facts(dict[str, Any]):
-    """Named values: what is known of one thing, or what an operation has done.
+    """Named values: the properties of one object, or the result of an operation.
 
     Attributes:
-        sentence: what people read instead of the values; if it is empty, they read the values, and
-            if it is None, messages have told them everything.
-        failure: what is wrong with what the values describe; the command line ends with it.
+        sentence: text printed instead of the values. If it is empty, the values are printed; if it
+            is None, nothing is, because messages have already reported the result.
+        failure: the error that the values report, if any; the command line ends with it.
     """
 
     def __init__(

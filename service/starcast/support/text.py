@@ -46,7 +46,7 @@ def format_duration(seconds: float) -> str:
 
 
 def describe_activity(task: str, seconds: float | None) -> str:
-    """Return what another process does: ``another process has been dropping S10 since 14:03:12``.
+    """Describe another process: ``another process has been dropping S10 since 14:03:12``.
 
     Args:
         task: a participle with its object, such as ``dropping S10``.
@@ -89,7 +89,7 @@ def format_value(value: Any, *, exact: bool = False) -> str:
 
 
 def to_json(value: Any) -> Any:
-    """Return a value that JSON has for one of Python's or numpy's types (``default=``)."""
+    """Convert a value of a Python or numpy type to one that JSON has (``default=``)."""
     if isinstance(value, Fraction):
         return float(value)
     if isinstance(value, datetime):

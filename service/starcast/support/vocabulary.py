@@ -72,7 +72,7 @@ LAYOUT_NAMES: tuple[LayoutName, ...] = get_args(LayoutName)
 Engine = Literal["cadical", "cp-sat"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
 
-#: Least level of the records in starcast's log; off keeps no log.
+#: Minimum level of the records in starcast's log; off keeps no log.
 LogLevel = Literal["debug", "info", "warning", "error", "off"]
 
 #: Sizes on which a claim is verified; each level includes the sizes of the levels before it.

@@ -19,7 +19,7 @@ _CHUNK = 2**15
 #: them is much faster than computing the neighbours of a few nodes.
 _MOST_KEPT = 2**15
 
-#: The type of what `Topology.neighbour_values` returns.
+#: Reads an array at the neighbours of a chunk of nodes; see `Topology.neighbour_values`.
 ValueReader = Callable[[NDArray[np.uint8], slice], NDArray[np.uint8]]
 
 
@@ -38,6 +38,7 @@ class RankedValueReader:
         """Return the values at the neighbours of the nodes of a chunk."""
         if chunk != self._chunk:
             self._chunk, self._ranks = chunk, self._neighbour_ranks(chunk)
+        # With mode "clip" numpy does not look for ranks out of range, of which there are none.
         return np.take(values, self._ranks, mode="clip")
 
 
@@ -87,7 +88,7 @@ class Topology(Displayable, ABC):
     @property
     @abstractmethod
     def diameter(self) -> int:
-        """The greatest distance."""
+        """The largest distance of two nodes."""
 
     @property
     def mean_distance(self) -> Fraction:
@@ -139,6 +140,7 @@ class Topology(Displayable, ABC):
 
     def table(self) -> Ranks:
         """Return all neighbours, int32 ``[ports, nodes]``, in the order of `ports`."""
+        # A copy, because callers may change their table and the kept one is shared.
         return kept_table(self).copy() if self._has_kept_table else self._compute_table()
 
     def _compute_table(self) -> Ranks:
@@ -182,7 +184,7 @@ class Topology(Displayable, ABC):
         return RankedValueReader(self.neighbour_ranks(port))
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """Return the neighbour of each node across a port of its own, int32 ``[count]``.
+        """Return the neighbour of each node across the port given for it, int32 ``[count]``.
 
         Args:
             ports: uint8 ``[count]``.

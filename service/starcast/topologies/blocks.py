@@ -131,6 +131,7 @@ class Neighbours(_StarArray):
         if self.within_prefix:
             np.add(self._first[chunk, None], self._orders, out=out)
             return
+        # With numpy's default mode, "raise", `take` would fill a buffer and copy it into `out`.
         np.take(self._first[chunk], self._chosen, axis=1, out=out, mode="clip")
         out += np.take(self._orders, self._smaller[chunk], axis=0)
 
@@ -187,6 +188,7 @@ class Images(_StarArray):
         blocks = self._blocks
         prefix_rank = permutations.arrangement_rank(permutations.compose(q, blocks.prefix), n)
         self._first = prefix_rank * np.int32(blocks.size)
+        # Sorting twice gives the rank of each image among the images of its block.
         order = np.argsort(np.argsort(permutations.compose(q, blocks.rest), axis=1), axis=1)
         self._pattern = permutations.rank((order + 1).astype(np.uint8))
         self._within = permutations.composition_table(blocks.m)
@@ -217,6 +219,7 @@ class Distances(_StarArray):
         self._base = (base + n - 2 * (blocks.prefix[:, 0] != root[0])).astype(np.uint8)
         self._pattern = permutations.rank((exits + 1).astype(np.uint8))
         self._cycles = permutations.cycle_count_table(blocks.m)
+        # m stands for a position whose own symbol is in the prefix, so that it is never fixed.
         at_home = np.full((len(prefix), blocks.m), blocks.m)
         block, k = np.nonzero(rest >= width)
         at_home[block, rest[block, k] - width] = k
@@ -264,11 +267,13 @@ def through_prefix(
         path from it leaves the prefix, counted from 0, int16 ``[blocks, symbols]``.
     """
     places = int(max(prefix.max(), rest.max(), width)) + 1
+    # Positions are at most 35, so that int8 is enough.
     target = np.empty((len(prefix), places), dtype=np.int8)
     target[:, :width] = prefix
     target[:, width:] = np.arange(width, places)
     block = places * np.arange(len(prefix), dtype=np.int64)[:, None]
     smallest = np.broadcast_to(np.arange(places, dtype=np.int8), target.shape).copy()
+    # After i rounds of pointer doubling, a pointer has followed up to 2^i positions.
     for _ in range(width.bit_length()):
         ahead = target + block
         np.minimum(smallest, smallest.take(ahead), out=smallest)

@@ -1,7 +1,7 @@
 """Generators and displacements of the necklaces of S_n (Fragopoulou & Akl 1993, Def. 7 and 8).
 
-The displacement d(x) is the least number of rotations R that map the generator of x's necklace to
-x. The generator is
+The displacement d(x) is the smallest number of rotations R that map the generator of x's necklace
+to x. The generator is
 
 * for nodes that do not start with 1: the node with symbol 1 in position 2, so that d(x) = k-2 for
   symbol 1 in position k;
@@ -20,6 +20,7 @@ from starcast.topologies import permutations
 from starcast.topologies.necklaces import Necklaces, necklaces
 from starcast.topologies.permutations import Perms
 
+# Larger than every cycle, so that nodes with symbol 2 in place are the last of their necklace.
 _NO_CYCLE = np.iinfo(np.int64).max
 
 
@@ -41,7 +42,7 @@ def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
 
 
 def _from_generator(orbits: Necklaces, cycle: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return the number of rotations from each necklace's generator to every node."""
+    """Return, for every node, how many rotations take its necklace's generator to it."""
     order = np.lexsort((cycle, orbits.leader))  # stable: equal cycles stay in rank order
     leaders, first = np.unique(orbits.leader[order], return_index=True)
     generator = np.empty_like(orbits.leader)
@@ -60,6 +61,7 @@ def _cycle_of_2(perms: Perms) -> NDArray[np.int64]:
     symbol = perms[:, 1]
     for _ in range(n - 2):
         successor = np.take_along_axis(perms, symbol[:, None].astype(np.intp) - 1, axis=1)[:, 0]
+        # Shorter cycles end with zeros: with n-2 digits each, numbers compare like words.
         cycle = cycle * (n + 1) + np.where(symbol == 2, 0, symbol)
         symbol = np.where(symbol == 2, symbol, successor)
     cycle[perms[:, 1] == 2] = _NO_CYCLE

@@ -36,8 +36,8 @@ class Permutations:
 
     Attributes:
         n: the number of symbols.
-        largest: the greatest n.
-        generator: what a generator is, for messages.
+        largest: the largest n.
+        generator: description of a generator, for messages.
     """
 
     n: int
@@ -93,22 +93,26 @@ class EvenPermutations(Permutations):
 
     @property
     def nodes(self) -> int:
-        """See `Permutations`."""
+        """The number of elements: half of the permutations."""
         return factorial(self.n) // 2
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """See `Permutations`."""
+        """Return the elements of some ranks, each the even one of a pair, ``[count, n]``."""
         rows = permutations.unrank(self.n, 2 * np.array(ranks, dtype=np.int64, ndmin=1))
         odd = _is_odd(rows)
         rows[odd, -2:] = rows[odd, :-3:-1]
         return rows
 
     def ranks(self, elements: Elements) -> Ranks:
-        """See `Permutations`."""
+        """Return the ranks of elements among the even permutations, int32 ``[count]``."""
         return super().ranks(elements) // 2
 
     def parse(self, label: str) -> Elements:
-        """See `Permutations`."""
+        """Return the element of a label.
+
+        Raises:
+            InputError: the label is not that of a permutation, or the permutation is odd.
+        """
         row = super().parse(label)
         if _is_odd(row[None, :])[0]:
             raise InputError(
@@ -117,7 +121,7 @@ class EvenPermutations(Permutations):
         return row
 
     def reduce(self, generator: tuple[int, ...]) -> tuple[int, ...] | None:
-        """See `Permutations`."""
+        """Return a generator as a row of an element; None also for an odd permutation."""
         reduced = super().reduce(generator)
         return None if reduced is None or _is_odd(np.array([reduced]))[0] else reduced
 
@@ -133,11 +137,11 @@ class SignedPermutations(Permutations):
 
     @property
     def nodes(self) -> int:
-        """See `Permutations`."""
+        """The number of elements: n! permutations with 2^n choices of signs."""
         return factorial(self.n) << self.n
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """See `Permutations`; a digit of radix 2k tells which symbol of k is next, and its sign."""
+        """Return the elements of some ranks; digits of radix 2k are k symbols with a sign."""
         rest = np.array(ranks, dtype=np.int64, ndmin=1)
         rows = np.empty((len(rest), self.n), dtype=np.int8)
         signs = np.empty_like(rows)
@@ -149,7 +153,7 @@ class SignedPermutations(Permutations):
         return signs * (rows + 1)
 
     def ranks(self, elements: Elements) -> Ranks:
-        """See `Permutations`."""
+        """Return the ranks of elements, int32 ``[count]``; negative symbols come last."""
         ranks = np.zeros(len(elements), dtype=np.int32)
         for place in range(self.n):
             symbol = np.abs(elements[:, place, None])
@@ -159,23 +163,27 @@ class SignedPermutations(Permutations):
         return ranks.astype(np.int32)
 
     def product(self, left: Elements, right: Elements) -> Elements:
-        """See `Permutations`."""
+        """Return left∘right, with the product of the signs; one of them may be several elements."""
         return np.sign(right) * left[..., np.abs(right) - 1]
 
     def inverse(self, element: Elements) -> Elements:
-        """See `Permutations`."""
+        """Return the inverse of an element; a symbol keeps its sign."""
         order = np.argsort(np.abs(element))
         return np.sign(element)[order] * (order + 1)
 
     def labels(self, elements: Elements) -> NDArray[np.str_]:
-        """See `Permutations`."""
+        """Return the labels of elements, with letters for negative symbols."""
         symbols = np.abs(elements).astype(np.uint8)
         codes = permutations.labels(symbols).view(np.uint32).reshape(symbols.shape)
         codes = np.where(elements < 0, symbols + np.uint32(ord("a") - 1), codes)
         return np.ascontiguousarray(codes).view(f"<U{self.n}")[:, 0]
 
     def parse(self, label: str) -> Elements:
-        """See `Permutations`."""
+        """Return the element of a label.
+
+        Raises:
+            InputError: no element has this label.
+        """
         first = permutations.first_symbol()
         letters = {chr(ord("a") + index): str(index + first) for index in range(self.n)}
         lower = str(label).lower()
@@ -184,7 +192,7 @@ class SignedPermutations(Permutations):
         return signs * symbols
 
     def reduce(self, generator: tuple[int, ...]) -> tuple[int, ...] | None:
-        """See `Permutations`."""
+        """Return a generator as a row of an element; None if it is not one, or the identity."""
         identity = tuple(range(1, self.n + 1))
         is_one = tuple(sorted(map(abs, generator))) == identity != generator
         return generator if is_one else None
@@ -215,32 +223,36 @@ class Residues:
 
     @property
     def nodes(self) -> int:
-        """See `Permutations`."""
+        """The number of elements: the product of the sides."""
         return prod(self.sides)
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """See `Permutations`."""
+        """Return the elements of some ranks, ``[count, n]``; the last residue is the fastest."""
         return np.stack(np.unravel_index(np.array(ranks, ndmin=1), self.sides), axis=-1)
 
     def ranks(self, elements: Elements) -> Ranks:
-        """See `Permutations`."""
+        """Return the ranks of elements, int32 ``[count]``."""
         return np.asarray(np.ravel_multi_index(tuple(elements.T), self.sides), dtype=np.int32)
 
     def product(self, left: Elements, right: Elements) -> Elements:
-        """See `Permutations`."""
+        """Return the sum of elements, residue by residue; one of them may be several elements."""
         return np.asarray((left + right) % np.array(self.sides))
 
     def inverse(self, element: Elements) -> Elements:
-        """See `Permutations`."""
+        """Return the negative of an element."""
         return np.asarray(-element % np.array(self.sides))
 
     def labels(self, elements: Elements) -> NDArray[np.str_]:
-        """See `Permutations`: a character for each residue, ``0``..``9``, then ``a``..``z``."""
+        """Return the labels of elements: a residue is a digit, or from 10 on a letter."""
         codes = np.array([*map(ord, _DIGITS)], dtype=np.uint32)[elements]
         return np.ascontiguousarray(codes).view(f"<U{self.n}")[:, 0]
 
     def parse(self, label: str) -> Elements:
-        """See `Permutations`."""
+        """Return the element of a label.
+
+        Raises:
+            InputError: the label has another length, or a digit is not below its side.
+        """
         digits = [_DIGITS.find(each) for each in str(label).lower()]
         if len(digits) != self.n or not all(
             0 <= digit < side for digit, side in zip(digits, self.sides, strict=True)
@@ -252,7 +264,7 @@ class Residues:
         return np.array(digits)
 
     def reduce(self, generator: tuple[int, ...]) -> tuple[int, ...] | None:
-        """See `Permutations`."""
+        """Return steps as residues; None if their number is wrong or all of them are 0."""
         if len(generator) != self.n:
             return None
         reduced = tuple(step % side for step, side in zip(generator, self.sides, strict=True))

@@ -29,11 +29,11 @@ class Hypercube(Topology):
 
     @property
     def diameter(self) -> int:
-        """See `Topology.diameter`."""
+        """The largest distance: d, between nodes that differ in all bits."""
         return self.n
 
     def distance_profile(self) -> tuple[int, ...]:
-        """See `Topology.distance_profile`."""
+        """Return the number of nodes at each distance from any node: binomial coefficients."""
         return hypercube_profile(self.n)
 
     def reverse_port(self, port: int) -> int:
@@ -41,7 +41,7 @@ class Hypercube(Topology):
         return self._check_port(port)
 
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:
-        """See `Topology.neighbours`."""
+        """Return the neighbours across a port, which flips one bit."""
         bit = 1 << (self.n - self._check_port(port))
         if ranks is None:
             self._require_memory(4, "neighbours")
@@ -49,7 +49,7 @@ class Hypercube(Topology):
         return (self._check_ranks(ranks) ^ bit).astype(np.int32)
 
     def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
-        """See `Topology.distances`: the number of bits in which a node differs from the root."""
+        """Return the number of bits in which each node differs from the root."""
         rank = self.node(root)
         self._require_memory(1, "distances")
         out = np.full(self.nodes, rank.bit_count(), dtype=np.uint8)
@@ -59,17 +59,18 @@ class Hypercube(Topology):
         return out
 
     def translation(self, root: int | str) -> Ranks:
-        """See `Topology.translation`: x -> x xor q for the root q."""
+        """Return the images under x -> x xor q for the root q."""
         rank = self.node(root)
         self._require_memory(4, "images")
         return self._xor(rank)
 
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
-        """See `Topology.labels`."""
+        """Return labels: the d bits of ranks, the most significant bit first."""
         if ranks is None:
             self._require_memory(8 * self.n, "labels")
             ranks = np.arange(self.nodes, dtype=np.int32)
         chosen = self._check_ranks(ranks)
+        # A character of NumPy's text has 32 bits, so the codes become labels without a copy.
         codes = np.empty((len(chosen), self.n), dtype=np.uint32)
         for bit in range(self.n):
             codes[:, bit] = (chosen >> (self.n - 1 - bit)) & 1
@@ -77,7 +78,7 @@ class Hypercube(Topology):
         return codes.view(f"<U{self.n}")[:, 0]
 
     def rank(self, label: str) -> int:
-        """See `Topology.rank`."""
+        """Return the rank of a label: the label read as a binary number."""
         if not isinstance(label, str):
             raise InputError(
                 f"{label!r} is not a label: labels are strings",

@@ -28,6 +28,7 @@ def available() -> int:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         line = next(line for line in lines if line.startswith("MemAvailable:"))
         return int(line.split()[1]) * 1024
+    # An underestimate: these pages do not include caches that the kernel would give up.
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
 
 
@@ -41,7 +42,7 @@ def require(needed: int, purpose: str, hint: str = _SMALLER) -> None:
 
     Args:
         needed: bytes.
-        purpose: what they are needed for, as the subject of a sentence in the plural.
+        purpose: subject of the error message, in the plural: ``the arrivals of all units``.
         hint: what to do otherwise.
 
     Raises:

@@ -64,6 +64,7 @@ def necklaces(n: int) -> Necklaces:
     rotated = nodes
     for turns in range(1, n - 1):
         rotated = turn[rotated]
+        # The first return to a node is its period; n-1 if there is no earlier return.
         period = np.where((rotated == nodes) & (period == n - 1), np.uint8(turns), period)
         to_leader = np.where(rotated < leader, np.uint8(turns), to_leader)
         leader = np.minimum(leader, rotated)

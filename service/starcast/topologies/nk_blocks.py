@@ -223,7 +223,7 @@ def _closed_cycles(places: int, m: int) -> NDArray[np.uint8]:
 
 
 def _least_of_cycle(row: list[int], start: int) -> int:
-    """Return the least index on the cycle through ``start``; -1 if its path leaves the row."""
+    """Return the smallest index on the cycle through ``start``; -1 if its path leaves the row."""
     least, index = start, row[start]
     while index != start:
         if index >= len(row):

@@ -26,7 +26,7 @@ _ROWS = 2**15  # labels at a time: they and their cliques stay in the cache
 
 
 def largest_k(n: int) -> int:
-    """Return the greatest k for which S_{n,k} has at most `MOST_NODES` nodes."""
+    """Return the largest k for which S_{n,k} has at most `MOST_NODES` nodes."""
     return max(k for k in range(1, n) if perm(n, k) <= MOST_NODES)
 
 
@@ -42,30 +42,33 @@ class NkStar(Topology):
         self.k: int = k
         self.nodes = perm(n, k)
         self.ports = tuple(range(2, n + 1))
+        # A translation may change the order of the symbols in a clique, by which residual ports
+        # are numbered. A clique of two has one residual port only.
         self.translation_keeps_ports = n - k == 1
 
     @property
     def diameter(self) -> int:
-        """See `Topology.diameter`."""
+        """The largest distance: 2k-1 if k <= n/2, else k + floor((n-1)/2)."""
         n, k = self.n, self.k
         return 2 * k - 1 if k <= n // 2 else k + (n - 1) // 2
 
     def distance_profile(self) -> tuple[int, ...]:
-        """See `Topology.distance_profile`."""
+        """Return the number of nodes at each distance from any node, by cycle structure."""
         return nk_star_profile(self.n, self.k)
 
     def reverse_port(self, port: int) -> int:
-        """See `Topology.reverse_port`: n-k+1-s places lead back over s places."""
+        """Return the port that leads back; n-k+1-s places in the clique lead back over s places."""
         self._check_port(port)
         return int(port) if port <= self.k else self.n + 1 - (int(port) - self.k)
 
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:
-        """See `Topology.neighbours`."""
+        """Return the neighbours across an exchange port, or across a residual link."""
         self._check_port(port)
         if ranks is None:
             self._require_memory(4, "neighbours")
         if self._has_kept_table:
             kept = kept_table(self)[port - 2]
+            # A copy, because the kept table is shared.
             return kept.copy() if ranks is None else np.take(kept, self._check_ranks(ranks))
         if ranks is None:
             return nk_blocks.Neighbours(self.n, self.k, port).all()
@@ -80,27 +83,30 @@ class NkStar(Topology):
         nk_blocks.Neighbours(self.n, self.k, port).fill(out)
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
-        """See `Topology.neighbour_ranks`."""
+        """Return a function from a chunk to its neighbours across a port, block by block."""
         return nk_blocks.Neighbours(self.n, self.k, self._check_port(port)).part
 
     def chunks(self) -> list[slice]:
-        """See `Topology.chunks`: each is several complete blocks."""
+        """Return slices that cover all ranks, each of several complete blocks."""
         return nk_blocks.chunks(self.n, self.k)
 
     def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
-        """See `Topology.distances`; formulas (1) and (2) of Li, Chen, Xiang & Yao."""
+        """Return the distances from the root by formulas (1) and (2) of Li, Chen, Xiang & Yao."""
         extended = self.extension(root)
         self._require_memory(1, "distances")
         return nk_blocks.Distances(self.n, self.k, extended).all()
 
     def translation(self, root: int | str) -> Ranks:
-        """See `Topology.translation`: p -> (q[p_1], .., q[p_k]) for the root's extension q."""
+        """Return the images under p -> (q[p_1], .., q[p_k]) for the root's extension q."""
         extended = self.extension(root)
         self._require_memory(4, "images")
         return nk_blocks.Images(self.n, self.k, extended).all()
 
     def carried_ports(self, root: int | str, ports: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """See `Topology.carried_ports`: residual ports change, since the clique's order does."""
+        """Return the ports of translated links.
+
+        Residual ports change, because the translation changes the order of a clique's symbols.
+        """
         q = self.extension(root)
         carried = ports.copy()
         residual = np.flatnonzero(ports > self.k)
@@ -114,14 +120,14 @@ class NkStar(Topology):
         return carried
 
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
-        """See `Topology.labels`."""
+        """Return labels: a character for each of the k symbols."""
         if ranks is None:
             self._require_memory(5 * self.k, "labels")
             return permutations.labels(permutations.arrangements(self.n, self.k))
         return permutations.labels(self.rows(self._check_ranks(ranks)))
 
     def rank(self, label: str) -> int:
-        """See `Topology.rank`."""
+        """Return the lexicographic rank of the arrangement with a label."""
         row = permutations.parse(label, self.n, self.k)
         return int(permutations.arrangement_rank(row[None, :], self.n)[0])
 

@@ -73,6 +73,8 @@ def arrangement_rank(rows: Perms, n: int) -> Ranks:
     for place in range(rows.shape[1]):
         symbol = rows[:, place]
         smaller = np.zeros(len(rows), dtype=np.int32)
+        # Loops over pairs of positions, each for all rows at once: there are few positions and
+        # millions of rows.
         for earlier in range(place):
             smaller += rows[:, earlier] < symbol
         ranks *= n - place
@@ -176,8 +178,8 @@ def labels_from(first: int) -> Iterator[None]:
     """Read and print labels whose symbols begin with 0 or 1 while the context is open.
 
     S_5 has the labels ``12345``.. or, as in some papers, ``01234``... This changes `labels` and
-    `parse`, and so all labels in results, messages and pictures. Ids, and what is stored, have
-    labels from 1: use stores outside of the context.
+    `parse`, and so all labels in results, messages and pictures. Ids and stored data always have
+    labels from 1, so use stores outside of the context.
 
     Args:
         first: 0 or 1.
@@ -200,6 +202,7 @@ def labels(perms: Perms) -> NDArray[np.str_]:
     """Return the labels of arrangements, ``<U{length}`` ``[count]``."""
     length = perms.shape[1]
     codes = _CODES if _first.get() else _CODES_FROM_0
+    # The code points of a row, read as one string, are its label.
     return np.ascontiguousarray(codes[perms]).view(f"<U{length}")[:, 0]
 
 

@@ -34,11 +34,11 @@ class Star(Topology):
 
     @property
     def diameter(self) -> int:
-        """See `Topology.diameter`."""
+        """The largest distance, floor(3(n-1)/2)."""
         return 3 * (self.n - 1) // 2
 
     def distance_profile(self) -> tuple[int, ...]:
-        """See `Topology.distance_profile`."""
+        """Return the number of nodes at each distance from any node, by cycle structure."""
         return star_profile(self.n)
 
     def reverse_port(self, port: int) -> int:
@@ -46,12 +46,13 @@ class Star(Topology):
         return self._check_port(port)
 
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:
-        """See `Topology.neighbours`."""
+        """Return the neighbours across port i, which exchanges positions 1 and i."""
         index = self._check_port(port) - 1
         if ranks is None:
             self._require_memory(4, "neighbours")
         if self._has_kept_table:
             kept = kept_table(self)[index - 1]
+            # A copy, because the kept table is shared.
             return kept.copy() if ranks is None else np.take(kept, self._check_ranks(ranks))
         if ranks is None:
             return blocks.Neighbours(self.n, index).all()
@@ -63,32 +64,37 @@ class Star(Topology):
         blocks.Neighbours(self.n, port - 1).fill(out)
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
-        """See `Topology.neighbour_ranks`."""
+        """Return a function from a chunk to its neighbours across a port, block by block."""
         return blocks.Neighbours(self.n, self._check_port(port) - 1).part
 
     def neighbour_values(self, port: int) -> ValueReader:
-        """See `Topology.neighbour_values`; a port within the prefix leads to blocks in order."""
+        """Return a function that reads an array at the neighbours across a port.
+
+        A port within the prefix leads from a block to another, node by node in the same order, so
+        that complete blocks are copied.
+        """
         neighbours = blocks.Neighbours(self.n, self._check_port(port) - 1)
         if neighbours.within_prefix:
             return neighbours.read_values
         return RankedValueReader(neighbours.part)
 
     def chunks(self) -> list[slice]:
-        """See `Topology.chunks`: each is several complete blocks."""
+        """Return slices that cover all ranks, each of several complete blocks."""
         return blocks.chunks(self.n)
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """See `Topology.step`."""
+        """Return the neighbour of each node across the port that is given for this node."""
         index = ports.astype(np.intp) - 1
         if self._has_kept_table:
             return np.asarray(kept_table(self)[index - 1, ranks])
         perms = permutations.unrank(self.n, ranks)
         row = np.arange(len(perms))
+        # Indexing by arrays copies, so that both values are read before one is written.
         perms[row, 0], perms[row, index] = perms[row, index], perms[row, 0]
         return permutations.rank(perms)
 
     def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
-        """See `Topology.distances`.
+        """Return the distances from the root.
 
         The distance is the number of displaced symbols, plus the number of cycles of two or more,
         minus 2 if the first symbol is displaced.
@@ -98,20 +104,20 @@ class Star(Topology):
         return blocks.Distances(self.n, perm).all()
 
     def translation(self, root: int | str) -> Ranks:
-        """See `Topology.translation`: x -> (q[x_1], .., q[x_n]) for the root q."""
+        """Return the images under x -> (q[x_1], .., q[x_n]) for the root q."""
         perm = permutations.unrank(self.n, self.node(root))[0]
         self._require_memory(4, "images")
         return blocks.Images(self.n, perm).all()
 
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
-        """See `Topology.labels`."""
+        """Return labels: a character for each symbol of the permutations."""
         if ranks is None:
             self._require_memory(5 * self.n, "labels")
             return permutations.labels(permutations.arrangements(self.n, self.n))
         return permutations.labels(permutations.unrank(self.n, self._check_ranks(ranks)))
 
     def rank(self, label: str) -> int:
-        """See `Topology.rank`."""
+        """Return the lexicographic rank of the permutation with a label."""
         return int(permutations.rank(permutations.parse(label, self.n)[None, :])[0])
 
 

@@ -15,7 +15,6 @@ from starcast import drawing
 from starcast.collectives import Schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.ids import parse_schedule_id
-from starcast.collectives.model import COLUMNS
 from starcast.drawing import explorer, layouts
 from starcast.errors import InputError, LimitError
 from starcast.simulator import Fault, Simulation, find_executed, simulate
@@ -30,20 +29,20 @@ from starcast.trees.construction import plain_constructions
 if TYPE_CHECKING:
     from starcast.claims import Verdict
 
-#: Greatest number of nodes of a topology whose arrays are computed for a request: S8 and Q15.
+#: Largest number of nodes of a topology whose arrays are computed for a request: S8 and Q15.
 MOST_NODES = 50_000
-#: Greatest number of rows of a schedule that is built for a request.
+#: Largest number of rows of a schedule that is built for a request.
 MOST_ROWS = 1_000_000
-#: Greatest number of rows or steps that are listed as JSON or CSV.
+#: Largest number of rows or steps that are listed as JSON or CSV.
 MOST_LISTED = 100_000
-#: Greatest number of faults of a simulation.
+#: Largest number of faults of a simulation.
 MOST_FAULTS = 200
 
 Facts = dict[str, Any]
 
 
 def describe_topology(spec: str) -> Facts:
-    """Return the counts and distances of a topology, and what is defined on it."""
+    """Return counts, distances, constructions and algorithms of a topology."""
     topology = parse_topology(spec)
     return {
         **explorer.describe_topology(topology),
@@ -146,7 +145,7 @@ def describe_schedule(schedule_id: str) -> Facts:
 
 
 def schedule_rows(schedule_id: str, *, expand: bool = False) -> NDArray[Any]:
-    """Return the columns of a schedule, int32 ``[columns, rows]``, in the order of `COLUMNS`."""
+    """Return the columns of a schedule, int32 ``[columns, rows]``; a reduction has ``combine``."""
     built = _expanded(schedule_id) if expand else _schedule(schedule_id)
     return explorer.schedule_rows(built)
 
@@ -163,7 +162,7 @@ def list_schedule_rows(
             hint="ask for the rows in binary, without a format",
         )
     labels = built.topology.labels()
-    columns = {name: getattr(built, name) for name in COLUMNS}
+    columns = built.columns.present()
     columns["sender"] = labels[built.sender]
     columns["receiver"] = labels[built.receiver]
     return _listing(columns, output)
@@ -200,6 +199,8 @@ def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> Facts:
     result = _simulate(schedule_id, parsed)
     rows = find_executed(built, parsed) if faults else slice(None)
     arrivals = built.receiver[rows].astype(np.int64) * built.units + built.unit[rows]
+    # A unit that reaches a node twice counts once. Without units there are no arrivals; the 1 only
+    # avoids a division by 0.
     received = np.bincount(
         np.unique(arrivals) // max(built.units, 1), minlength=built.topology.nodes
     )
@@ -226,6 +227,7 @@ def verify_claim(claim_id: str) -> "Verdict":
     from starcast.claims.catalogue import find_claim  # noqa: PLC0415 - few requests need them
     from starcast.claims.parallel import verify_claims  # noqa: PLC0415
 
+    # One process, since this is a worker already.
     return verify_claims((find_claim(claim_id),), "quick", None, 1)[0]
 
 
@@ -317,6 +319,6 @@ _CACHES = (_built_forest, _schedule, _expanded, _simulate, list_schedule_rows, l
 
 
 def forget() -> None:
-    """Forget what earlier requests have built, which makes its memory available."""
+    """Forget the artifacts of earlier requests, which frees their memory."""
     for kept in _CACHES:
         kept.cache_clear()

@@ -22,9 +22,9 @@ REQUEST_SECONDS = 10.0
 #: A client must read this many bytes of a response in this many seconds.
 LEAST_READ_BYTES = 64 * 1024
 READ_SECONDS = 10.0
-#: Greatest number of open connections, if the system allows as many files.
+#: Largest number of open connections, if the system allows as many files.
 MOST_CONNECTIONS = 600
-#: Greatest number of bytes in memory that clients have not read yet.
+#: Largest number of bytes in memory that clients have not read yet.
 MOST_UNREAD_BYTES = 120_000_000
 #: Connections that may be accepted before any of them is handled.
 BACKLOG = 128
@@ -74,7 +74,7 @@ class ClientConnection(H11Protocol):
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
-        """Handle what has arrived, then wait for the rest of the request if it is incomplete."""
+        """Handle the received data, then wait for the rest of the request if it is incomplete."""
         super().handle_events()
         self._watch_request()
 
@@ -108,6 +108,7 @@ class ClientConnection(H11Protocol):
         self._request_timer = None
         if self.transport.is_closing():
             return
+        # A response that has begun cannot be replaced by an error.
         if self.conn.our_state is h11.IDLE:
             self.transport.write(_LATE)
         self.transport.close()
@@ -123,6 +124,7 @@ class ClientConnection(H11Protocol):
 
     def _check_reading(self) -> None:
         self._read_timer = None
+        # Compared over an interval, because a byte now and then would keep a connection for ever.
         if self._unread - self.unread < LEAST_READ_BYTES:
             self.transport.abort()
         else:
@@ -135,7 +137,7 @@ class ClientConnection(H11Protocol):
 
 
 def most_connections() -> int:
-    """Return the greatest number of open connections: half of the files that may be open."""
+    """Return the largest number of open connections: half of the files that may be open."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST_CONNECTIONS if files < 0 else min(MOST_CONNECTIONS, files // 2)
 

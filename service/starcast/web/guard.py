@@ -45,6 +45,7 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
+    # A browser may keep a response, but asks with its ETag each time: what is stored can change.
     "Cache-Control": "no-cache",
 }
 _FORMATS = (Format.JSON, Format.CSV, Format.SVG)
@@ -68,6 +69,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
         if scope["type"] != "http":
+            # Start and end of the server are events without a request.
             await self.app(scope, receive, send)
             return
         start = perf_counter()
@@ -78,6 +80,7 @@ class Guard:
         if refusal is not None:
             await refusal(scope, receive, reply)
         else:
+            # HEAD is answered as GET without the body, so that its headers are the same.
             method = "GET" if is_head else scope["method"]
             self._running[client] += 1
             try:
@@ -100,6 +103,7 @@ class Guard:
                 "open http://127.0.0.1 with the port, or start 'starcast serve --host NAME'",
                 path,
             )
+        # Neither PostgreSQL nor a file name can hold this character.
         if "\0" in path or b"%00" in scope["query_string"]:
             return problems.refuse(
                 400, "the URL contains the character NUL", "remove %00 from it", path
@@ -146,6 +150,7 @@ class Guard:
             address = ipaddress.ip_address(name)
         except ValueError:
             return False
+        # An attacker can rebind a name to this machine, but not a number.
         return address.is_loopback or not is_loopback(self.host)
 
 
@@ -165,6 +170,7 @@ class _Reply:
         if message["type"] == "http.response.start":
             self._start = message
             return
+        # The ETag is computed from the complete body.
         self._body += message.get("body", b"")
         if message.get("more_body", False):
             return
@@ -183,6 +189,7 @@ class _Reply:
             if tag in _tags(self._asked.get("if-none-match", "")):
                 self.status = 304
                 self._body.clear()
+                # A 304 has no content that they could describe.
                 for name in ("content-length", "content-type"):
                     del headers[name]
         body = b"" if self._hides_body else bytes(self._body)
@@ -207,7 +214,7 @@ def _too_many_requests() -> BusyError:
 
 
 def _netloc(origin: str) -> str:
-    """Return host and port of an origin; empty if it is malformed, which no host is."""
+    """Return host and port of an origin; an empty text, which matches no host, if malformed."""
     try:
         return urlsplit(origin).netloc.casefold()
     except ValueError:

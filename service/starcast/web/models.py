@@ -267,6 +267,7 @@ class _Numbered(BaseModel):
 if TYPE_CHECKING:
     _Axes = _Numbered
 else:
+    # The fields follow from the declared axes, so a static class cannot list them.
     _TYPES = {Fraction: float, Sequence[str]: list[str]}
     _Axes = create_model(
         "_Axes",

@@ -57,7 +57,7 @@ _MOST_RUNS = 200
 
 @router.get("/")
 def show_overview(request: Request, service: ServiceParameter) -> Response:
-    """Show what is here, and which servers are running."""
+    """Show an overview of the contents, and which servers are running."""
     state = health.show_health(service)
     stores = {} if service.published else {"PostgreSQL": state.postgres, "Neo4j": state.neo4j}
     library = service.library()
@@ -81,7 +81,7 @@ def redirect_to_explorer() -> Response:
 
 @router.get("/explore/{spec}")
 def show_explorer(spec: str) -> Response:  # noqa: ARG001 - the page reads it from its URL
-    """Show the explorer; it opens whatever is possible of its URL, and says what is not."""
+    """Show the explorer; the page reports parts of its URL that cannot be opened."""
     return FileResponse(EXPLORER, media_type="text/html")
 
 
@@ -262,7 +262,7 @@ def show_record(request: Request, record_id: str, service: ServiceParameter) -> 
 
 @router.get("/artifacts")
 def list_artifacts(request: Request, service: ServiceParameter) -> Response:
-    """List what is stored, with links to the explorer."""
+    """List the stored artifacts, with links to the explorer."""
     tables = artifacts.list_stored(service)
     root = _root(request)
     return _render(
@@ -294,6 +294,7 @@ def _render(request: Request, template: str, status: int = 200, **values: Any) -
 
 def _root(request: Request) -> str:
     """Return the relative URL of the root of the server, for a page of this path."""
+    # Relative URLs work behind a reverse proxy that serves these pages below a path of its own.
     return "../" * (request.url.path.count("/") - 1)
 
 

@@ -91,11 +91,12 @@ def as_starcast_error(error: Exception) -> StarcastError:
 
 
 def describe(error: Exception, path: str) -> ProblemDetails:
-    """Return the problem that an exception is, for a request of a path."""
+    """Describe an exception as problem details, for a request of a path."""
     if isinstance(error, HTTPException):
         detail, hint = _describe_status(error, path)
         return _problem("http", error.status_code, detail, hint, path)
     known = as_starcast_error(error)
+    # An error of a subclass has the status of the nearest class in the table.
     status, kind = next(KINDS[each] for each in type(known).__mro__ if each in KINDS)
     return _problem(kind, status, known.message, known.hint, path)
 

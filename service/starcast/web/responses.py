@@ -25,7 +25,7 @@ FormatParameter = Annotated[
     Literal[Format.JSON, Format.CSV, Format.SVG],
     Query(alias="format", description="also as a suffix of the path: .json, .csv, .svg"),
 ]
-#: Greatest number of items of a page, and how many it has unless fewer are asked for.
+#: Largest number of items of a page, and how many it has unless fewer are asked for.
 MOST_ITEMS = 1_000
 SpecParameter = Annotated[
     str, Path(max_length=50, description="spec: S5, S6,3, Q4", examples=["S4"])
@@ -128,6 +128,8 @@ class Paging:
                     f"no item of this listing has the key '{self._after}'",
                     hint="begin again without the parameter 'after'",
                 )
+            # A key instead of a number of items: what is stored or dropped between two requests
+            # moves no item to another page.
             start = keys.index(self._after) + 1
         is_published = bool(self._request.app.state.service.published)
         end = len(listed) if is_published else start + self._limit
@@ -165,7 +167,7 @@ def as_json_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
 
 
 def text_response(text: str, output: Format) -> Response:
-    """Return a listing or a picture that is written already."""
+    """Return a response with finished text, such as a listing or a picture."""
     return Response(text, media_type=_MEDIA_TYPES[output])
 
 

@@ -47,6 +47,7 @@ class Service:
     workers: Workers = field(default_factory=Workers)
     published: Sequence[tuple[str, str]] = ()
     verdicts: Stored = field(default_factory=dict)
+    # Last in, first out: while few requests run at a time, few connections are opened.
     _labs: LifoQueue[Lab | None] = field(default_factory=LifoQueue)
     _places: threading.Semaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(MOST_STORE_REQUESTS)
@@ -92,7 +93,7 @@ class Service:
             self._labs.put(lab)
 
     def compute_forest(self, function: Callable[[str | Forest], Result], forest_id: str) -> Result:
-        """Return what a function computes of a forest, which a worker builds or a store holds.
+        """Apply a function to a forest, which a worker builds or a store holds.
 
         The construction ``record`` names the witness of a record.
 

@@ -58,6 +58,7 @@ def serve(
         logging.getLogger("uvicorn").propagate = False
         with sigterm_as_interrupt():
             uvicorn.Server(config).run(sockets=[listener])
+    # uvicorn returns when it was interrupted; the command ends as every interrupted one.
     raise KeyboardInterrupt
 
 
@@ -74,6 +75,8 @@ def configure(app: ASGIApp) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        # Headers with addresses are not trusted, since `Guard` limits the requests of each
+        # address.
         proxy_headers=False,
         backlog=BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
@@ -94,6 +97,7 @@ def _listen(host: str, port: int) -> socket.socket:
             hint="write --host 127.0.0.1, or omit --host",
         ) from None
     listener = socket.socket(family, kind, protocol)
+    # The port of a server that has just ended can be used again at once.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(address)

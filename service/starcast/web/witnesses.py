@@ -44,7 +44,7 @@ def build_witness_forest(home: Path, forest_id: str) -> Forest:
     """Return the trees of a record after verifying the record.
 
     Args:
-        home: see `find_known_record`.
+        home: the user's home directory of starcast, which may contain better records.
         forest_id: ``S4:record(problem=congestion-trees,congestion=2)``, with or without the root.
 
     Raises:
@@ -67,6 +67,7 @@ def build_witness_forest(home: Path, forest_id: str) -> Forest:
         raise NotFoundError(
             f"the witness of {record.id} is not a forest", hint="see 'starcast records show'"
         )
+    # A record can be a file from elsewhere, so its trees are verified before they are shown.
     verify(record)
     rows = np.atleast_2d(record.witness["parent_port"])
     return Forest(graph, rows, 0, CONSTRUCTION, {"problem": problem, **record.arguments})

@@ -1,4 +1,4 @@
-"""Worker processes for what requests compute: with a time limit, after which a process is killed.
+"""Worker processes for the computations of requests, each killed after a time limit.
 
 Constructions of plug-ins are code of users, which may never return; and the largest topologies take
 seconds. A thread cannot be stopped, so computations run in processes of their own. Their memory is
@@ -102,7 +102,7 @@ class Workers:
             self._idle.put(slot)
 
     def run(self, function: Callable[P, Result], *arguments: P.args, **options: P.kwargs) -> Result:
-        """Return what a module-level function returns, computed in a worker.
+        """Call a module-level function in a worker, and return its result.
 
         Raises:
             StarcastError: the error that the function raised.
@@ -126,6 +126,8 @@ class Workers:
             slot = self._idle.get(timeout=patience)
         except Empty:
             raise self._busy() from None
+        # Waiting takes from the time of the computation, so that every answer comes within the
+        # limit.
         waited = 0.0 if is_starting else time.monotonic() - began
         try:
             return self._perform(slot, function, self.seconds - waited)
@@ -140,6 +142,7 @@ class Workers:
         if slot.executor is not None or self._closed.is_set():
             self._idle.put(slot)
             return
+        # In the background: the request whose worker was killed has its answer already.
         threading.Thread(target=self._restart, args=(slot,), daemon=True).start()
 
     def _restart(self, slot: _Slot) -> None:
@@ -177,6 +180,7 @@ class Workers:
         slot.executor = ProcessExecutor(1)
         if self._closed.is_set():  # meanwhile
             slot.clear()
+        # The first call waits for the imports of the process, which do not count for a request.
         slot.run(START_SECONDS, len, ())
 
 
@@ -198,7 +202,7 @@ def _perform(
 
 @cache
 def _prepare(plugin_names: tuple[str, ...]) -> ModuleType:
-    """Import in a new worker what takes time; the limit of a computation does not include it."""
+    """Import slow modules in a new worker; the limit of a computation does not include it."""
     computations = import_module("starcast.web.computations")
     plugins.load(plugin_names)
     _limit_memory()
@@ -210,6 +214,7 @@ def _limit_memory() -> None:
     status = Path("/proc/self/status").read_text(encoding="ascii")
     used = next(line for line in status.splitlines() if line.startswith("VmData:"))
     most = int(used.split()[1]) * _KIBIBYTE + MOST_BYTES
+    # Not RLIMIT_AS, which would also count address space that is reserved and never used.
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if hard == resource.RLIM_INFINITY or hard > most:
         resource.setrlimit(resource.RLIMIT_DATA, (most, hard))

@@ -223,6 +223,7 @@ class Send(NamedTuple):
     receiver: Label
     tree: int
     unit: int
+    combine: bool = False
 
 
 @cache
@@ -238,8 +239,8 @@ def sends(name: str) -> list[Send]:
     every = labels(spec_of(name))
     rows = zip(*(column.tolist() for column in schedule.columns.present().values()), strict=True)
     return sorted(
-        Send(step, every[sender], port, every[receiver], tree, unit)
-        for step, sender, port, receiver, tree, unit in rows
+        Send(step, every[sender], port, every[receiver], *others)
+        for step, sender, port, receiver, *others in rows
     )
 
 

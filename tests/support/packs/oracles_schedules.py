@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
 
+from oracles.reductions import REDUCTIONS
 from support.packs.oracle_tools import (
     Case,
     Label,
@@ -56,6 +57,7 @@ def deliveries(schedule: str, node: Label) -> list[Row]:
             "sender": send.sender,
             "port": send.port,
             "tree": send.tree,
+            "combine": send.combine,
         }
         for send in sends(schedule)
         if send.receiver == node
@@ -73,6 +75,7 @@ def sends_of_a_step(schedule: str, step: int) -> list[Row]:
             "receiver": send.receiver,
             "unit": send.unit,
             "tree": send.tree,
+            "combine": send.combine,
         }
         for send in sends(schedule)
         if send.step == step
@@ -147,7 +150,8 @@ def activity(schedule: str, node: Label) -> list[Row]:
                     "port": port_between(spec, end, partner),
                     "partner": partner,
                 }
-                rows.append({**row, "unit": send.unit, "tree": send.tree})
+                sent = {"unit": send.unit, "tree": send.tree, "combine": send.combine}
+                rows.append({**row, **sent})
     return sorted(
         rows, key=lambda row: (row["step"], row["action"], row["port"], row["unit"], row["tree"])
     )
@@ -173,12 +177,29 @@ def into(schedule: str) -> dict[tuple[Label, int, int], list[Send]]:
 
 def chain(schedule: str, last: Send) -> list[Send]:
     """Return a send and those before it: each delivers the unit to the sender of the next."""
+    if schedule_by_id(schedule).collective in REDUCTIONS:
+        return longest_chain(schedule, last)
     found = [last]
     while found[0].sender != source(schedule, last.unit):
         (before,) = into(schedule)[found[0].sender, last.unit, last.tree]
         assert before.step < found[0].step
         found.insert(0, before)
     return found
+
+
+def longest_chain(schedule: str, last: Send) -> list[Send]:
+    """Return the most sends that lead to a send, in ascending steps; of several by ranks."""
+    rank = ranks(spec_of(schedule))
+    earlier = [
+        longest_chain(schedule, send)
+        for send in into(schedule)[last.sender, last.unit, last.tree]
+        if send.step < last.step
+    ]
+
+    def order(sends: list[Send]) -> tuple[int, list[int]]:
+        return -len(sends), [rank[send.sender] for send in reversed(sends)]
+
+    return [*min(earlier, key=order, default=[]), last]
 
 
 @oracle(

@@ -58,6 +58,8 @@ SCHEDULES: dict[str, tuple[tuple[str, str, int, dict[str, Any]], ...]] = {
         ("scatter", "perfectly-balanced", 0, {}),
         ("gather", "balanced", LAST, {"messages": 2}),
         ("alltoall", "exact", 0, {}),
+        ("reduce", "greedy", LAST, {"ports": "all", "segments": 2}),
+        ("allreduce", "multiple", 0, {"ports": "one"}),
     ),
     "S5": (
         ("broadcast", "recursive-substar", LAST, {"ports": "all", "messages": 3}),
@@ -72,6 +74,7 @@ SCHEDULES: dict[str, tuple[tuple[str, str, int, dict[str, Any]], ...]] = {
     "Q4": (
         ("broadcast", "binomial", LAST, {"ports": "all", "segments": 2}),
         ("broadcast", "edge-disjoint-binomial", 0, {"messages": 2, "copies": 3}),
+        ("allreduce", "binomial", 0, {}),
     ),
     "AG4": (
         ("broadcast", "forest", LAST, {"base": "breadth-first", "ports": "all", "segments": 2}),

@@ -19,6 +19,7 @@ def check_star_size(check: ClaimCheck) -> None:
         exchanges = (symbols[heads] == swapped).all(axis=1)
         what = f"dimension {port} exchanges positions 1 and {port}"
         check.true(what, exchanges, node=check.label)
+    # Equal neighbours are adjacent after sorting: every step between different ones is one more.
     ordered = np.sort(check.neighbours, axis=0)
     degree = 1 + np.count_nonzero(np.diff(ordered, axis=0), axis=0)
     check.equal("neighbours of a node", degree, n - 1, node=check.label)

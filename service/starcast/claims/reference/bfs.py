@@ -37,6 +37,7 @@ def search(neighbours: NDArray[Any], root: int) -> Ranks:
         candidates = neighbours[:, front].ravel()
         candidates = candidates[found[candidates] < 0]
         found[candidates] = distance
+        # Several nodes of the front may have this neighbour.
         front = np.unique(candidates)
     return found
 
@@ -47,7 +48,7 @@ def profile(network: CachedTopology, root: int = 0) -> NDArray[np.int64]:
 
 
 def diameter(network: CachedTopology) -> int:
-    """Return the greatest distance from the identity.
+    """Return the largest distance from the identity.
 
     It is the diameter because the topologies are node-symmetric, which claim TS.size verifies.
     """
@@ -66,6 +67,7 @@ def roots(network: CachedTopology, count: int = 4) -> tuple[int, ...]:
     """
     if network.nodes <= _ALL_ROOTS:
         return tuple(range(network.nodes))
+    # A fixed seed, so that a counterexample is found again.
     rng = np.random.default_rng(_SEED + network.nodes)
     drawn = rng.choice(np.arange(1, network.nodes - 1), count - 2, replace=False)
     return (0, *sorted(int(node) for node in drawn), network.nodes - 1)
@@ -117,6 +119,7 @@ def random_tree(network: CachedTopology, seed: int, root: int = 0) -> NDArray[np
         near = joined[neighbours] & ~joined
         if not near.any():
             break  # a disconnected (mutated) table: the checkers report that this is not a tree
+        # Half of them, at random: if all nodes nearby joined at once, all paths would be shortest.
         new = np.flatnonzero(near.any(axis=0) & (rng.random(network.nodes) < 1 / 2))
         weights = rng.random((len(neighbours), len(new)))
         chosen = np.argmax(near[:, new] * weights, axis=0)

@@ -44,7 +44,7 @@ def unit_schedules_on_cube(
 
 
 class _Dealt(NamedTuple):
-    """A copy of a unit: its message, its tree, and the number of earlier copies in the tree."""
+    """One copy of a unit: its message, its tree, and its position among the copies in the tree."""
 
     message: int
     tree: int
@@ -94,6 +94,7 @@ def _gray(check: ClaimCheck) -> Schedule:
     rows = []
     at = 0
     for step in range(1, check.nodes):
+        # Each step of the Gray code flips the lowest set bit of the step's number.
         port = check.n - ((step & -step).bit_length() - 1)
         rows.append((step, at, port, 0))
         at ^= 1 << (check.n - port)
@@ -112,6 +113,7 @@ def _grown(check: ClaimCheck) -> Schedule:
             break
         for port in check.ports:
             bit = 1 << (check.n - port)
+            # A node passes the message on in a later step than it receives it.
             before = [node ^ bit for node, when in since.items() if when < step]
             near = [node for node in before if node not in since]
             if near:
@@ -124,6 +126,7 @@ def _grown(check: ClaimCheck) -> Schedule:
 def _sent(check: ClaimCheck) -> Schedule:
     """Return a one-port scatter along the binomial tree, farthest first, in 2^k - 1 steps."""
     forest = check.forest(_TREE)
+    # All nodes but the root, which is last.
     node = np.argsort(-_levels(check, forest), kind="stable")[:-1]
     rows = route_units(forest, np.zeros_like(node), node, np.arange(1, len(node) + 1), node)
     return _schedule(check, "scatter", "one-port", rows, ports="one", forest=forest)
@@ -151,6 +154,7 @@ def _packed(check: ClaimCheck) -> Schedule:
         if not left:
             break
         moving: set[int] = set()
+        # The port with the fewest units chooses first, since it has the fewest alternatives.
         for port in sorted(check.ports, key=waiting):
             bit = 1 << (check.n - port)
             able = [unit for unit, bits in left.items() if bits & bit and unit not in moving]

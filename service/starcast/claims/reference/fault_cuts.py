@@ -110,6 +110,7 @@ def blocked_copies(schedule: Schedule, faults: PossibleFaults) -> Cuts:
             trees = trees_of_unit(schedule, unit)
             cuts_of_units.append([_cuts_of_copy(schedule, faults, unit, tree) for tree in trees])
         copies = max(map(len, cuts_of_units))
+        # A copy that a unit does not have counts as blocked by every fault.
         missing = np.ones((len(faults), schedule.topology.nodes), dtype=bool)
         padded = [cuts + [missing] * (copies - len(cuts)) for cuts in cuts_of_units]
         return np.array(padded)
@@ -124,6 +125,7 @@ def count_blocked_copies(cuts: Cuts, faults: PossibleFaults) -> NDArray[np.uint8
         uint8 ``[units, faults, nodes]``; 0 for the faulty node itself.
     """
     counts: NDArray[np.uint8] = cuts.sum(axis=1, dtype=np.uint8)
+    # Nothing need be delivered to the faulty node itself.
     counts[:, np.arange(len(faults.nodes)), faults.nodes] = 0
     return counts
 
@@ -169,5 +171,6 @@ def _cuts_of_copy(schedule: Schedule, faults: PossibleFaults, unit: int, tree: i
         is_inner = parents != faults.source
         cuts[faults.of_node[parents[is_inner]], ends[has_parent][is_inner]] = True
         current = np.where(has_parent, parent[current], current)
+    # Nodes that this copy never reaches count as cut off by every fault.
     cuts[:, current != faults.source] = True
     return cuts

@@ -26,7 +26,7 @@ def least_depth(network: CachedTopology) -> int:
     """Return a lower bound for the depth of such trees.
 
     In every tree a node is one level deeper than its parent. Assignments of parents by which a node
-    exceeds a depth are impossible; the others can raise the least level of the node, which rules
+    exceeds a depth are impossible; the others can raise the smallest level of the node, which rules
     out assignments of its neighbours. If a node has no assignment left, trees of that depth do not
     exist, and the next depth is tried.
     """
@@ -42,7 +42,7 @@ def rotated_trees(network: CachedTopology, depth: int) -> NDArray[np.uint8]:
     """Return edge-disjoint trees up to a depth that are rotations of one another.
 
     All combinations of assignments are tried, except those by which a single node is too deep. The
-    first trees of the least depth are returned.
+    first trees of the smallest depth are returned.
 
     Returns:
         uint8 ``[trees, nodes]``, the dimensions toward the parents; no rows if there are no such
@@ -58,13 +58,14 @@ def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
     """
     without_root = network.neighbours.copy()
     for port, child in enumerate(network.neighbours[:, 0]):
+        # The link back to the root becomes a loop, so that the search cannot pass the root.
         without_root[port, child] = child
     levels = [1 + bfs.search(without_root, int(child)) for child in network.neighbours[:, 0]]
     return np.stack(levels).astype(np.int64)
 
 
 def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the least level of a node if its parent is across a port.
+    """Return the smallest level of a node if its parent is across a port.
 
     Returns:
         int64 ``[trees, ports, nodes]``.
@@ -77,7 +78,7 @@ def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDA
 
 
 def _is_possible(network: CachedTopology, depth: int) -> bool:
-    """Return whether the least levels leave every node an assignment within a depth."""
+    """Return whether the smallest levels leave every node an assignment within a depth."""
     levels = _least_levels(network)
     trees = np.arange(network.degree)
     while True:
@@ -90,6 +91,7 @@ def _is_possible(network: CachedTopology, depth: int) -> bool:
         raised[:, 0] = levels[:, 0]
         if raised.max() >= _UNREACHABLE or np.array_equal(raised, levels):
             return bool(raised.max() < _UNREACHABLE)
+        # A raised level can raise the levels of other nodes, until nothing changes any more.
         levels = np.maximum(levels, raised)
 
 

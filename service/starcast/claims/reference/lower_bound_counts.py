@@ -64,7 +64,7 @@ def count_from_node(check: ClaimCheck, spec: str = "", degree: int = 0) -> Netwo
 
 
 def check_source(check: ClaimCheck, source: int, diameter: int) -> None:
-    """Check the greatest distance from a source and the number of its links."""
+    """Check the largest distance from a source and the number of its links."""
     label = check.label(source)
     greatest = int(bfs.distances(check, source).max())
     check.equal("greatest distance from the source", greatest, diameter, source=label)

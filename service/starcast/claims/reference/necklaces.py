@@ -14,12 +14,12 @@ from starcast.claims.reference.star_labels import rotation, rotations, symbols
 
 
 def leaders(network: CachedTopology) -> NDArray[np.int32]:
-    """Return the least rank in every node's necklace (its orbit under R), int32 ``[nodes]``."""
+    """Return the smallest rank in every node's necklace (its orbit under R), int32 ``[nodes]``."""
     return network.array("necklaces by turning", lambda: rotations(network).min(axis=0))
 
 
 def leader_distances(network: CachedTopology) -> NDArray[np.int32]:
-    """Return the distance of every necklace but that of the identity, by their least nodes."""
+    """Return the distance of every necklace but that of the identity, by their smallest nodes."""
     distinct = np.unique(leaders(network))
     return bfs.distances(network)[distinct[distinct > 0]]
 
@@ -53,7 +53,7 @@ def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
 
 
 def displacements(network: CachedTopology) -> NDArray[np.int64]:
-    """Return the number of rotations from the generator to each node (Definition 8).
+    """For each node, return how many rotations take its necklace's generator to it (Def. 8).
 
     Returns:
         int64 ``[nodes]``, counted from the first generator if there are several; -1 for 12..n.
@@ -106,7 +106,7 @@ def rule_9_steps(n: int) -> Number:
     """Return the sum of the distances of all necklaces: exact up to n = 60, above an upper bound.
 
     Necklaces that do not start with 1 have n-1 nodes each. For the permutations that commute with
-    R^e the mean of c + s is n - 3 + H_m P(d)/d, where P(d) is the sum of the greatest common
+    R^e the mean of c + s is n - 3 + H_m P(d)/d, where P(d) is the sum of the largest common
     divisors of d with 1..d: on average one of n-1 symbols is fixed, which also makes one cycle
     less, and a cycle of length l of the m cycles of R^e (1/l of them on average), turned by e', is
     gcd(e', d) cycles. Above n = 60 every node that starts with 1 counts as a necklace of its own.

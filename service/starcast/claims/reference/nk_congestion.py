@@ -57,7 +57,7 @@ def _ends(n: int, k: int, t: int, s: int) -> tuple[int, int]:
 
 
 def least_loads(n: int, k: int) -> list[int]:
-    """Return a lower bound for the greatest load of a link, for each port 2..n."""
+    """Return a lower bound for the largest load of a link, for each port 2..n."""
     return [1] * (k - 1) + [max(1, min(s, k - 1, n - k - 1)) for s in range(1, n - k + 1)]
 
 

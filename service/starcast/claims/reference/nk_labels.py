@@ -126,6 +126,7 @@ def shift_nodes(network: CachedTopology, label_symbols: Perms, last: int, places
     n, k = network.n_and_k
     shifted = shifted_places(n, last, places)
     if last > label_symbols.shape[1]:
+        # For k = n-1 one symbol is missing: the sum of 1..n less the others.
         missing = n * (n + 1) // 2 - label_symbols.sum(axis=1, dtype=np.int64)
         label_symbols = np.column_stack([label_symbols, missing])
     image = np.empty_like(label_symbols)

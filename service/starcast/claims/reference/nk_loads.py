@@ -66,18 +66,18 @@ def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
 
 
 def all_port_bytes(loads: NDArray[Any]) -> Fraction:
-    """Return the sum of the greatest loads of all levels: the all-port bytes, divided by m."""
+    """Return the all-port bytes as a multiple of m: the sum of the largest loads of the levels."""
     return sum((max(level) for level in loads), Fraction(0))
 
 
 def one_port_bytes(network: CachedTopology, loads: NDArray[Any]) -> Fraction:
-    """Return the sum of the loads of all ports and levels: the one-port bytes, divided by m."""
+    """Return the one-port bytes as a multiple of m: the loads of all ports and levels, summed."""
     sizes = [len(ports) for ports in link_classes(network)]
     return sum((loads @ sizes).tolist(), Fraction(0))
 
 
 def last_sub_slot(network: CachedTopology, loads: NDArray[Any]) -> int:
-    """Return the last sub-slot in which something is sent, with n-1 sub-slots per level."""
+    """Return the last sub-slot in which a node sends, with n-1 sub-slots per level."""
     classes = zip(loads[-1], link_classes(network), strict=True)
     last_port = max(max(ports) for load, ports in classes if load)
     return (len(loads) - 1) * network.degree + last_port - 1
@@ -133,17 +133,17 @@ def dimension_change_allgather(network: CachedTopology) -> Schedule:
 
 
 def allgather_bytes(topology: Topology) -> int:
-    """Return the bytes per node of an all-to-all broadcast, with the rows of all sources."""
+    """Estimate the memory, in bytes per node, of an all-to-all broadcast with all its rows."""
     return 200 * topology.degree * (1 if topology.translation_keeps_ports else topology.nodes)
 
 
 def height_bound(n: int, k: int) -> int:
-    """Return 2D, the greatest possible height of a tree MT (Theorem 7)."""
+    """Return 2D, the largest possible height of a tree MT (Theorem 7)."""
     return 2 * nk_diameter(n, k)
 
 
 def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
-    """Return the greatest quotient of two sums over all positive parameters.
+    """Return the largest quotient of two sums over all positive parameters.
 
     ``terms`` are the coefficients of each parameter in the measured and in the stated sum.
     """

@@ -1,6 +1,6 @@
 """Executed broadcasts down the trees SP and MT of S_{n,k}, for all numbers of segments.
 
-The message is cut into p segments for each tree. Once p is the greatest height, each further
+The message is cut into p segments for each tree. Once p is the largest height, each further
 segment adds the same slot, so that executions up to that p determine the time for every p.
 """
 
@@ -27,7 +27,7 @@ GRID = parameters((1, 2, 1024), (1, 2, 1024), (1, 2))
 
 
 def broadcast_bytes(topology: Topology) -> int:
-    """Return the bytes per node of the longest executed broadcast and its execution."""
+    """Estimate the memory, in bytes per node, of executing the longest broadcast."""
     return 200 * topology.degree * (2 * topology.diameter + 2)
 
 
@@ -43,7 +43,7 @@ def link_loads(check: ClaimCheck, construction: str) -> NDArray[np.integer]:
 
 
 def greatest_height(check: ClaimCheck, construction: str) -> int:
-    """Return the greatest of the `heights`."""
+    """Return the largest of the `heights`."""
     return int(heights(check, construction).max())
 
 
@@ -98,17 +98,19 @@ class Broadcast:
         return self.start_ups(p) * T_s + self.share(p) * b
 
     def best(self, T_s: Fraction, b: Fraction) -> tuple[Fraction, int]:  # noqa: N803
-        """Return the least time over integers p, and the smallest such p; T_s > 0."""
+        """Return the smallest time over integers p, and the smallest such p; T_s > 0."""
         executed = len(self.packets)
         # Beyond the executed p there are increment * p + rest packets.
         rest = self.packets[-1] - self.increment * executed
         below = floor_sqrt(max(0, rest) * b / (self.trees * self.slot * T_s))
         below = max(executed, below)
+        # There the time is a/p + b p and a constant: convex, so that the best integer is next to
+        # the best real p.
         candidates = (*range(1, executed + 1), below, below + 1)
         return min((self.time(p, T_s, b), p) for p in candidates)
 
     def best_on(self, grid: Parameters) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return the least times and their p for a grid of parameters."""
+        """Return the smallest times and their p for a grid of parameters."""
         times, segments = zip(*(self.best(*load) for load in grid.each()), strict=True)
         return exact_array(times), np.array(segments)
 

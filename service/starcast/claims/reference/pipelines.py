@@ -1,9 +1,9 @@
 """Times of pipelined messages: closed form, the best number of segments, and parameter grids.
 
 A message of p segments takes c (h + p - 1)(T_s + s b/p), where h is the height of the trees, each
-packet has the share s/p of b = m T_c, and every slot has c steps. Over real p > 0 the time is least
-at q = sqrt((h-1) s b/T_s) and increases on both sides, so the best integer is a neighbour of q, or
-1.
+packet has the share s/p of b = m T_c, and every slot has c steps. Over real p > 0 the time has its
+minimum at q = sqrt((h-1) s b/T_s) and increases on both sides, so the best integer is a neighbour
+of q, or 1.
 """
 
 from collections.abc import Callable, Iterator
@@ -55,6 +55,7 @@ class Pipeline:
         """Return the time with the best integer p >= 1; if T_s is 0, the limit for large p."""
         if not T_s:
             return self.slot * self.share * b
+        # The time is convex in p, so that the best integer is next to the best real p.
         above = growth.rounded_up(growth.sqrt(self.square(T_s, b))) if b else 1
         return min(self.time(p, T_s, b) for p in (max(1, above - 1), max(1, above)))
 
@@ -145,6 +146,6 @@ def loads(n: int) -> tuple[tuple[Number, Number], ...]:
 def greatest(
     n: int, time: Time, stated: Time, of: Callable[[int, Number, Number], bool] = lambda *_: True
 ) -> Number:
-    """Return the greatest quotient of a time and a stated order over the selected `loads`."""
+    """Return the largest quotient of a time and a stated order over the selected `loads`."""
     chosen = [load for load in loads(n) if of(n, *load)]
     return growth.greatest(growth.divided(time(n, *load), stated(n, *load)) for load in chosen)

@@ -23,8 +23,8 @@ _SEED = 1993
 def canonical_notation(label: list[int]) -> list[tuple[int, ...]]:
     """Return the canonical cycle notation of Definition 12.
 
-    Each cycle ends with its least symbol in the ordering of the position of symbol 1; these symbols
-    decrease from the left to the right.
+    Each cycle ends with its smallest symbol in the ordering of the position of symbol 1; these
+    symbols decrease from the left to the right.
     """
     n = len(label)
     k = label.index(1) + 1

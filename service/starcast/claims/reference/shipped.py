@@ -1,4 +1,4 @@
-"""The single trees and algorithms that starcast ships: claims never look at those of plug-ins."""
+"""The single trees and algorithms that starcast ships; claims ignore those of plug-ins."""
 
 from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm

@@ -29,8 +29,10 @@ def positions(rows: Perms) -> NDArray[np.int64]:
 
 def ranks_of(network: CachedTopology, rows: NDArray[np.integer]) -> Ranks:
     """Return the lexicographic ranks of rows of symbols, int32 ``[rows]``."""
+    # As numbers in base n+1, labels in lexicographic order ascend.
     weights = (network.n + 1) ** np.arange(network.n - 1, -1, -1)
     found = np.searchsorted(symbols(network) @ weights, rows @ weights)
+    # The broken label of a mutation can exceed all labels.
     return np.minimum(found, network.nodes - 1).astype(np.int32)
 
 

@@ -67,12 +67,15 @@ def describe_cell(cell: str) -> str:
 
 
 def network_bytes(topology: Topology) -> int:
-    """Return the bytes per node of both neighbour tables: the hypercube has up to 2 n! nodes."""
+    """Estimate the memory, in bytes per node of S_n, of both neighbour tables.
+
+    The hypercube has up to 2 n! nodes.
+    """
     return BYTES_PER_LINK * 4 * topology.n
 
 
 # Orders of growth. Bounds and orders are functions of the counts of a network, or of n, and of
-# further amounts, such as M and x; quotients are the greatest over all amounts.
+# further amounts, such as M and x; quotients are the largest over all amounts.
 
 Network = Callable[[int], NetworkCounts]
 Bound = Callable[..., Number]

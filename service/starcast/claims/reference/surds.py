@@ -18,7 +18,7 @@ def rational_sqrt(value: Exact) -> Fraction | None:
 
 
 def floor_sqrt(value: Exact) -> int:
-    """Return the greatest integer that does not exceed the square root of a fraction."""
+    """Return the largest integer that does not exceed the square root of a fraction."""
     return isqrt(int(Fraction(value) // 1))
 
 
@@ -48,6 +48,7 @@ class Surd:
 
     def __lt__(self, other: Exact) -> bool:
         difference = other - self.rational
+        # sqrt(square) < other - rational, both sides squared: no rounding can change the result.
         return difference > 0 and difference * difference > self.square
 
     def __hash__(self) -> int:

@@ -183,6 +183,7 @@ class Processes:
             action(packet)
 
     def _serve_by_steps(self, action: Action, packets: dict[int, Packet]) -> None:
+        # Every process takes part in every barrier, also in steps without a packet of its own.
         for step in range(1, self._problem["steps"] + 1):
             if step in packets:
                 action(packets[step])

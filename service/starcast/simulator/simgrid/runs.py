@@ -226,14 +226,14 @@ def _check_size(schedule: Schedule, executed: Executed, ticks: Ticks) -> None:
     latest = ticks.end_of_steps(executed.simulation)
     if latest > MAX_TICKS:
         raise LimitError(
-            f"the time may have {latest:,} times the greatest common divisor of its parts, and "
-            f"SimGrid computes {MAX_TICKS:,} with its precision",
+            f"SimGrid cannot represent these times exactly: they need up to {latest:,} ticks of "
+            f"equal length, and its limit is {MAX_TICKS:,}",
             hint="give rounder numbers for --unit-bytes, --t-s and --t-c",
         )
 
 
 def _describe(problem: SimGridProblem) -> dict[str, Any]:
-    """Return a problem as the program reads it."""
+    """Convert a problem to the JSON values that the program reads."""
     executed, ticks, execution = problem
     schedule = executed.rows.schedule
     topology = schedule.topology
@@ -278,6 +278,7 @@ def _run_program(problems: list[dict[str, Any]], installation: Path | None) -> l
         if ran.returncode == program.NOT_INSTALLED:
             continue
         if ran.returncode:
+            # The last line of a traceback is the exception; the others say only where.
             last = (ran.stderr.strip().splitlines() or [f"exit code {ran.returncode}"])[-1]
             raise UnavailableError(f"SimGrid failed: {last}", hint=_TESTED)
         results: list[dict[str, Any]] = json.loads(ran.stdout)
@@ -292,6 +293,7 @@ def _interpreters(installation: Path | None) -> Iterator[tuple[Path, dict[str, s
         yield Path(sys.executable), {}
         yield SYSTEM_PYTHON, {}
     elif installation.is_dir():
+        # Neither Python nor the loader of libraries searches packages that are only unpacked.
         libraries = [str(folder) for folder in sorted(installation.glob("usr/lib/*-linux-gnu*"))]
         yield (
             SYSTEM_PYTHON,

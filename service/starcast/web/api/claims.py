@@ -67,7 +67,7 @@ def show_claim(claim_id: IdParameter, service: ServiceParameter) -> models.Claim
 
 
 def find(claim_id: str) -> Claim:
-    """Return the claim of an id.
+    """Return the claim with this id.
 
     Raises:
         NotFoundError: no claim has this id.

@@ -1,4 +1,4 @@
-"""Queries of the packs, and their answers."""
+"""Queries of the packs, and their results."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""Topologies: facts, labels, neighbours, layouts, pictures, and what is defined on them."""
+"""Topologies: facts, labels, neighbours, layouts, drawings, and the entries available on them."""
 
 from typing import Annotated
 from urllib.parse import quote
@@ -96,7 +96,7 @@ def list_schedules_on(
 def _with_stored(
     service: Service, kind: str, spec: SpecParameter, computed: list[tuple[str, str]]
 ) -> list[models.ListedArtifact]:
-    """Return what can be computed and, if a store is running, what else is stored."""
+    """Return the artifacts that can be computed and, if a store is running, other stored ones."""
     stored: set[str] = set()
     try:
         with service.lab() as lab:

@@ -69,7 +69,7 @@ SHORTEST_PATH_TREES = ("greedy", "necklace", "balanced", "near-balanced")
 
 
 def numbers_of_messages(n: int) -> range:
-    """Return numbers of messages: fewer than trees, as many, and more, dividing n-1 or not."""
+    """Return the numbers of messages to try: 1 to 2n, so below, at and above the n-1 trees."""
     return range(1, 2 * n + 1)
 
 
@@ -112,6 +112,7 @@ def _draw_tree(check: ClaimCheck, seed: int) -> NDArray[np.uint8]:
     distance = bfs.distances(check)
     weight = np.random.default_rng([seed, check.n]).random(check.neighbours.shape)
     is_closer = distance[check.neighbours] < distance
+    # The largest of random weights chooses evenly among the closer neighbours; others weigh 0.
     ports = np.asarray(np.argmax(weight * is_closer, axis=0) + 2, dtype=np.uint8)
     ports[0] = 0
     return ports
@@ -185,6 +186,8 @@ def transmissions_of_broadcasts(check: ClaimCheck, broadcast: ExecutedCollective
 def speedup_in_the_limit(check: ClaimCheck) -> None:
     """Compare the additional steps for n-1 more messages along one tree and along EDT."""
     for messages in range(1, 2 * check.n):
+        # n-1 more messages add the same number of steps whatever M is. So the quotient of the
+        # increments is the limit of the quotient of the steps.
         more = messages + check.n - 1
         one_tree = _one_tree_steps(check, more) - _one_tree_steps(check, messages)
         longer = execute_collective(check, "broadcast", more, 1)
@@ -223,6 +226,7 @@ def directed_links_are_used(check: ClaimCheck) -> None:
         messages = broadcast.messages
         used = _used_links(broadcast.schedule)
         check.true(what, used, **broadcast.place, link=links)
+        # A link whose head has rank 0 leads into the source, which has all messages already.
         instead.equal(what, used, check.neighbours.T != 0, M=messages, link=links)
         stated = (check.n - 1) * (factorial(check.n) - 1)
         count = np.count_nonzero(used)

@@ -71,6 +71,8 @@ def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
     missing = fault_cuts.count_missing(cuts, faults, sets)
     what = "healthy nodes without a message"
     check.equal(what, missing, 0, faults=lambda i: faults.describe(sets[i]), of=schedule, **place)
+    # The sets above are evaluated by the faults that block each copy. The simulator judges some of
+    # them independently of that.
     for numbers in sets[:: max(1, len(sets) // EXECUTED_SETS)]:
         executed = [faults.fault(int(number)) for number in numbers]
         missing_units = check.objects.simulation(schedule, executed).missing
@@ -84,7 +86,7 @@ def _trees_per_unit(schedule: Schedule) -> list[int]:
 
 
 def cuts_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of the faults that block copies."""
+    """Estimate the memory, in bytes per node, of the faults that block copies."""
     return 16 * topology.degree * topology.nodes
 
 
@@ -184,6 +186,7 @@ def example(check: ClaimCheck) -> None:
     faults = PossibleFaults(check)
     cuts = fault_cuts.blocked_copies(schedule, faults)[0]
     for second in range(len(cuts)):
+        # A pair of subtrees is judged like a schedule of two copies.
         for first in range(second):
             pair = cuts[None, [first, second]]
             missing = fault_cuts.count_missing(pair, faults, faults.sets(1))
@@ -229,6 +232,8 @@ def check_conflict_free(check: ClaimCheck, executed: ExecutedCollective) -> None
     place = {"M": executed.messages, "of": expanded}
     largest_packet = check.execute(expanded).largest_packet
     check.equal("messages on a directed link, written out", largest_packet, 1, **place)
+    # One number per step, sender and port: two rows with the same number would share a link in a
+    # step. Ports are at most n.
     senders = expanded.step.astype(np.int64) * check.nodes + expanded.sender
     link_steps = np.unique(senders * (check.n + 1) + expanded.port)
     what = "rows on different links or in different steps"
@@ -280,7 +285,7 @@ def _execute_acknowledged(
     "EDT.MNB.fault-tolerant", bytes_per_node=lambda topology: 400 * topology.degree * topology.nodes
 )
 def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
-    """Count what sets of faults keep from healthy nodes, with and without acknowledgements."""
+    """Count the units that faults keep from healthy nodes, with and without acknowledgements."""
     schedule = execute_collective(check, "allgather", 1, check.n - 1).schedule
     instead = check.correction(
         "driven by steps, the same schedule waits for nobody and survives every such set of faults"
@@ -311,6 +316,8 @@ def _fault_sets(check: ClaimCheck) -> list[list[FaultyPart]]:
     """
     faults = PossibleFaults(check)
     neighbours = check.neighbours[:, 0]
+    # A translation moves any fault to the identity or one of its links, and the allgather of all
+    # sources is the same after it. So the first fault of a set need not vary further.
     first: list[FaultyPart] = [0, *((0, int(neighbour)) for neighbour in neighbours)]
     sets: list[list[FaultyPart]] = [[fault] for fault in first]
     rng = np.random.default_rng(check.n)
@@ -397,6 +404,8 @@ def alltoall_is_conflict_free(check: ClaimCheck) -> None:
         check_conflict_free(check, alltoall)
     schedule = execute_collective(check, "alltoall", 1, check.n - 1).schedule
     _, unit = _first_hops(schedule)
+    # `np.resize` repeats or cuts the array, so that a corrupted schedule gives a counterexample
+    # and not an error of shapes.
     destination = np.resize(unit, (check.n - 1, factorial(check.n) - 1))
     rotated = labels.rotation(check)
     what = "destinations through the next subtree"
@@ -406,7 +415,7 @@ def alltoall_is_conflict_free(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.steps")
 def alltoall_steps(check: ClaimCheck) -> None:
-    """Check the steps of total exchanges, and their order without M(n!-1)."""
+    """Check the number of steps of the total exchange, and the order of steps - M(n!-1)."""
     for alltoall in alltoalls(check):
         stated = alltoall.messages * int(level_sum(check.n))
         check.equal("steps", alltoall.steps, stated, **alltoall.place)
@@ -433,6 +442,7 @@ def alltoall_paths(check: ClaimCheck, alltoall: ExecutedCollective) -> None:
     tree = schedule.tree[order].astype(np.int64)
     sender = schedule.sender[order].astype(np.int64)
     receiver = schedule.receiver[order].astype(np.int64)
+    # Units are numbered by destination, then by message.
     destination = unit // messages
     first = np.append(True, (unit[1:] != unit[:-1]) | (tree[1:] != tree[:-1]))
     last = np.append(first[1:], True)
@@ -456,5 +466,6 @@ def alltoall_paths(check: ClaimCheck, alltoall: ExecutedCollective) -> None:
     check.equal(what, distinct, len(inner_of_unit), **place)
     direct = np.count_nonzero(first & last)
     check.equal("paths of a single link", direct, messages * check.degree, **place)
+    # A path through its own source or destination would have an inner node in common with all.
     is_own_end = (inner == 0) | (inner == destination[~last])
     check.equal("paths that pass their own ends", np.count_nonzero(is_own_end), 0, **place)

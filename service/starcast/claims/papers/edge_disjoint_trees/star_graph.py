@@ -52,6 +52,8 @@ def _check_substar(check: ClaimCheck, symbols: Perms, k: NDArray[np.int64], posi
     n = check.n
     smaller = check.at(f"S{n - 1}")
     nodes = np.flatnonzero(k == position)
+    # Without symbol 1, the other symbols decrease by one. Nodes outside S^k keep a 0 there, which
+    # has no rank; they are never compared, so any valid symbol will do.
     rest = np.clip(np.delete(symbols, position - 1, axis=1) - 1, 1, n - 1)
     image = labels.ranks_of(smaller, rest[nodes])
     expected = np.arange(smaller.nodes)
@@ -74,6 +76,7 @@ def translations_keep_dimensions(check: ClaimCheck) -> None:
     """Check that T_h is a permutation of the nodes and keeps the dimension of every link."""
     dimensions = np.array(check.ports)[:, None]
     links = links_by_port(check)
+    # All n! translations of n! nodes are too many beyond S_5.
     for h in range(check.nodes) if check.n <= 5 else bfs.roots(check, 24):
         image = labels.translation(check, h)
         place = {"h": check.label(h)}
@@ -118,6 +121,7 @@ def rotation_of_links(check: ClaimCheck) -> None:
 def _count_dimensions(neighbours: Ranks, rotated: Ranks) -> NDArray[np.int64]:
     """Return how many dimensions each link and its n-2 rotations have, ``[ports, nodes]``."""
     ports, nodes = neighbours.shape
+    # Axes: dimension that occurs, dimension of the link, node of the link.
     occurs = np.zeros((ports, ports, nodes), dtype=bool)
     tail = np.arange(nodes, dtype=np.int32)
     head = neighbours
@@ -206,9 +210,10 @@ def spg_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L5", given=shortest_path_graphs)
 def spg_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the n-1 paths of the nodes of S^1 are disjoint and of the least total length."""
+    """Check that the n-1 paths of the nodes of S^1 are disjoint and of minimum total length."""
     check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)
     check.passes(checkers.rooted(check.topology, forest.parent_port, forest.root), of=forest)
+    # The first node that starts with 1 is the root itself.
     nodes = np.flatnonzero(labels.symbols(check)[:, 0] == 1)[1:]
     place = {"node": node_labels(check, nodes), "of": forest}
     subtrees = (forest.parent_port[:, nodes] != 0).sum(axis=0)

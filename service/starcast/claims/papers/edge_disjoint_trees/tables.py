@@ -271,6 +271,7 @@ def amounts(degree: int, cell: BoundCell) -> Iterator[tuple[int, int]]:
     numbers = {1, 2, 3, degree, degree + 1} if cell.collective == "broadcast" else {1, 2}
     copies = {1}
     if cell.has_copies:
+        # Table 1 states its bounds for n-1 copies only.
         copies = {degree} if cell.table == 1 else {1, 2, degree}
     for messages in sorted(numbers):
         for x in sorted(copies & set(range(1, degree + 1))):
@@ -304,7 +305,7 @@ def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NetworkCounts) -> 
 
 
 def schedules_bytes(topology: Topology, cell: BoundCell) -> int:
-    """Return the bytes of memory per node of the schedules of all M and x.
+    """Estimate the memory, in bytes per node, of the schedules of all M and x.
 
     There is a row per node and copy, or a row per link of its path if each node has its own units.
     """

@@ -108,7 +108,7 @@ def subtrees_are_edge_disjoint(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L6.2", given=edt_forests)
 def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
-    """Check that R takes the links of subtree l to those of subtree r(l)."""
+    """Check that the rotation R maps the links of subtree l to the links of subtree r(l)."""
     rotated_node = labels.rotation(check)
     rotated_dimension = labels.rotation_function(check.n)
     for tree, row in enumerate(forest.parent_port):
@@ -204,6 +204,8 @@ def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
             return
         disjoint = checkers.edge_disjoint(check.topology, translated.parent_port, root)
         check.passes(disjoint, of=translated)
+        # Definition of EDT at another root: the parent of the image is the image of the parent,
+        # and translations keep dimensions.
         image = labels.translation(check, root)
         rows = zip(check.ports, forest.parent_port, translated.parent_port, strict=False)
         for subtree, row, translated_row in rows:
@@ -256,6 +258,8 @@ def sources_do_not_conflict(check: ClaimCheck) -> None:
     schedule = check.schedule("allgather", "edge-disjoint", messages=1, copies=check.n - 1)
     rng = np.random.default_rng(check.n)
     ports = np.arange(check.degree)
+    # The lemma is about any set of links of different dimensions: random sets are tried, and those
+    # that the allgather sends in a step.
     drawn = [(rng.integers(check.nodes, size=check.degree), ports) for _ in range(10)]
     steps = rng.permutation(np.arange(1, schedule.steps + 1))[:20]
     sent = []

@@ -26,7 +26,7 @@ rule_9 = executions("alltoall", "necklace")
 
 
 def source_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of one source's schedule with one message per pair."""
+    """Estimate the memory, in bytes per node, of one source's schedule of unit messages."""
     return BYTES_PER_ROW * 2 * topology.n
 
 
@@ -58,6 +58,7 @@ def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
     arrives = schedule.receiver == schedule.unit // messages
     node = schedule.unit[departs] // messages
     step = schedule.step[departs]
+    # Units that leave the source in the same step are a group.
     begin, first, group = np.unique(step, return_index=True, return_inverse=True)
     necklace = leader[node[first]]
     what = "necklace of those that leave together"
@@ -74,6 +75,8 @@ def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
     stated_groups = messages * periods // (check.n - 1) if messages > 1 else 1
     check.equal("groups of a necklace", groups, stated_groups, of=schedule)
 
+    # Adding the steps of arrival and subtracting those of departure gives the travel time of each
+    # unit without sorting the rows.
     travel = np.zeros(check.nodes * messages, dtype=np.int64)
     travel[schedule.unit[arrives]] += schedule.step[arrives]
     travel[schedule.unit[departs]] -= step
@@ -171,6 +174,7 @@ def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
 def rule_10(check: ClaimCheck) -> None:
     """Check that rule 10 has no conflict, and its steps and transmissions."""
     n = check.n
+    # Rule 10 is defined for multiples of n-1 only.
     for messages in (n - 1, 2 * (n - 1)):
         schedule = check.schedule("alltoall", "perfectly-balanced", messages=messages)
         check_groups(check, schedule, messages)

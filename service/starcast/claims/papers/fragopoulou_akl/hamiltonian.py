@@ -106,6 +106,7 @@ def _random_path(check: ClaimCheck, rng: np.random.Generator) -> list[int]:
         candidates = [node for node in neighbours[path[-1]] if node in unvisited]
         if not candidates:
             return []
+        # Warnsdorff's rule: a node with few exits left would soon be cut off.
         exits = [len(unvisited.intersection(neighbours[node])) for node in candidates]
         fewest = min(exits)
         best = [node for node, count in zip(candidates, exits, strict=True) if count == fewest]
@@ -118,7 +119,7 @@ def _random_path(check: ClaimCheck, rng: np.random.Generator) -> list[int]:
 
 
 def source_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of one source's schedule and the neighbour table."""
+    """Estimate the memory, in bytes per node, of one source's schedule and the neighbour table."""
     return BYTES_PER_ROW + 64 * topology.degree
 
 
@@ -150,6 +151,7 @@ def _check_phase_1_of_all_sources(check: ClaimCheck, part: Schedule) -> None:
     simulation = check.objects.simulation(part)
     check.equal("steps, all sources written out", simulation.steps, factorial(check.n - 1), of=part)
     _check_no_conflict(check, "all sources are without conflict", simulation, part)
+    # Every source holds its own message from the start.
     held = np.eye(check.nodes, dtype=np.int64)
     np.add.at(held, (part.unit, part.receiver), 1)
     for q in range(check.nodes):
@@ -201,6 +203,8 @@ def phase_1_is_local(check: ClaimCheck) -> None:
     path = path_of_forest(check, forest, 2)
     types = forest.parent_port[0, path].astype(np.int64)
     step = np.arange(2, len(types) + 1)
+    # A table per step, as a node would keep it: the type on which a message came determines the
+    # type on which it leaves, whatever its source is.
     outgoing = np.zeros((len(types) + 1, n + 1), dtype=np.int64)  # by step and incoming type
     for j in range(2, n + 1):
         outgoing[step, rotated_types(n, j, types[:-1])] = rotated_types(n, j, types[1:])
@@ -305,6 +309,8 @@ def incoming_types(check: ClaimCheck, part: Schedule) -> NDArray[np.int64]:
     arrival = (step * count + part.receiver) * count + source
     wanted = ((step - 1) * count + part.sender) * count + source
     order = np.argsort(arrival)
+    # A message that arrived nowhere may be searched for beyond the last entry; the comparison of
+    # the last line then fails as it should.
     index = np.minimum(np.searchsorted(arrival, wanted, sorter=order), len(order) - 1)
     before = order[index]
     return np.where(arrival[before] == wanted, part.port[before].astype(np.int64), 0)

@@ -238,7 +238,7 @@ def parents_of(check: ClaimCheck, numbering: Numbering) -> Ranks:
 
 
 def generators(check: ClaimCheck) -> dict[int, Generator]:
-    """Return the generator of N_k1 by k; for odd n without the greatest distance.
+    """Return the generator of N_k1 by k; for odd n without the largest distance.
 
     For k <= n-1 it has the cycle (k+1, k, .., 2, 1), and v is its first symbol. For k >= n the
     symbols are in reverse order: the first k+1-n pairs are cycles, the others the last cycle, and v
@@ -275,6 +275,7 @@ def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
     number = 1
     for k in range(1, diameter(check.n) + 1):
         order = rng.permutation(leaders[distance[leaders] == k])
+        # A stable sort keeps the random order among the necklaces that start alike.
         order = order[np.argsort(starts_with_1[order], kind="stable")]
         if k in chosen:
             leader = rotations[:, chosen[k].node].min()
@@ -286,6 +287,7 @@ def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
             else:
                 members = np.unique(rotations[:, leader])
                 first = rng.choice(members[moves[members, index]])
+            # A necklace of period p has p nodes only; its rotations repeat after them.
             size = len(np.unique(rotations[:, first]))
             m[rotations[:size, first]] = np.arange(number, number + size)
             number += size

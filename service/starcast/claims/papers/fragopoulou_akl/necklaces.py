@@ -112,7 +112,7 @@ def nodes_at_distance_1(check: ClaimCheck) -> None:
 
 
 def inner_profile(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return the number of nodes at each of the distances 2, 3, .., K-1, K the greatest."""
+    """Return the number of nodes at each of the distances 2, 3, .., K-1, K the largest."""
     return check.array("nodes by distance", lambda: profile(check)[2:-1])
 
 
@@ -197,7 +197,7 @@ def nodes_before_last_with_leading_1(check: ClaimCheck) -> None:
 
 @checks("FA.B.last")
 def last_nodes_start_with_1(check: ClaimCheck) -> None:
-    """Check that all nodes at the greatest distance start with 1 if n is odd."""
+    """Check that all nodes at the largest distance start with 1 if n is odd."""
     last = np.flatnonzero(distances(check) == diameter(check.n))
     check.true("there are nodes at distance K", len(last) > 0)
     check.equal("first symbol", symbols(check)[last, 0], 1, node=check.labels(last))

@@ -27,7 +27,7 @@ def node_and_type(check: ClaimCheck) -> dict[str, Callable[[int, int], int | str
 
 
 def cycle_minima(check: ClaimCheck) -> Perms:
-    """Return the least symbol of the cycle of each symbol, uint8 ``[nodes, n]``.
+    """Return the smallest symbol of the cycle of each symbol, uint8 ``[nodes, n]``.
 
     A symbol in its own position is its own minimum.
     """
@@ -35,6 +35,8 @@ def cycle_minima(check: ClaimCheck) -> Perms:
     def create() -> Perms:
         n = check.n
         labels = symbols(check)
+        # Following all cycles at once, one symbol per round, keeps the loop short: n rounds for
+        # all nodes instead of a walk per node.
         least = np.broadcast_to(np.arange(1, n + 1, dtype=np.uint8), labels.shape).copy()
         for _ in range(n):  # a cycle has at most n symbols
             least = np.minimum(least, np.take_along_axis(least, labels.astype(np.intp) - 1, axis=1))

@@ -33,7 +33,7 @@ _LONG_TREE_NODES = 120
 
 
 def scatter_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of a scatter of 2(n-1) messages per node."""
+    """Estimate the memory, in bytes per node, of a scatter of 2(n-1) messages per node."""
     return BYTES_PER_ROW * 2 * topology.degree * topology.n
 
 
@@ -90,6 +90,7 @@ def check_furthest_first(
     sent = sent[np.lexsort((schedule.step[sent], schedule.port[sent]))]
     port = schedule.port[sent]
     node = schedule.unit[sent]
+    # By rule 5 all ports count their steps from 1; by rule 8 there is one count for all ports.
     first = 0 if in_turn else np.searchsorted(port, port)
     stated = np.arange(len(sent)) - first + 1
     label = node_labels(check, node)
@@ -109,6 +110,7 @@ def random_ties(check: ClaimCheck, forest: Forest, name: str) -> Schedule:
         nodes = np.delete(np.arange(check.nodes), forest.root)
         subtree = root_ports(forest)[0, nodes]
         level = forest.levels()[0, nodes]
+        # The random key is the last one that decides: only among nodes of one subtree and level.
         order = np.lexsort((np.random.default_rng(_SEED).random(len(nodes)), -level, subtree))
         departure = np.empty(len(nodes), dtype=np.int64)
         first = np.searchsorted(subtree[order], subtree[order])
@@ -226,6 +228,7 @@ def _check_reversed(check: ClaimCheck, scatter: Schedule, gather: Schedule, mess
     place = {"M": messages, "root": check.label(gather.root), "of": gather}
     check.equal("steps", backward.steps, forward.steps, **place)
     check.equal("transmissions", backward.transmissions, forward.transmissions, **place)
+    # Reversed in time, a row of the last step comes first and goes the other way.
     step = scatter.steps + 1 - scatter.step
     reversed_rows = (step, scatter.receiver, scatter.sender, scatter.unit, scatter.tree)
     gather_rows = (gather.step, gather.sender, gather.receiver, gather.unit, gather.tree)
@@ -238,6 +241,7 @@ def _check_reversed(check: ClaimCheck, scatter: Schedule, gather: Schedule, mess
 
 def _sorted_rows(columns: tuple[NDArray[np.integer], ...]) -> NDArray[np.int64]:
     rows = np.column_stack(columns).astype(np.int64)
+    # `np.lexsort` sorts by its last key first.
     return rows[np.lexsort(rows.T[::-1])]
 
 
@@ -344,6 +348,7 @@ def other_trees_take_longer(check: ClaimCheck) -> None:
             if np.array_equal(links_used(schedule), links_used(perfect)):
                 continue
             _check_longer(check, schedule, messages)
+            # The reading excludes trees with longer paths, such as edge-disjoint ones.
             transmissions = check.objects.simulation(schedule).transmissions
             if transmissions == messages * distance_sum(n):
                 _check_longer(shortest, schedule, messages)

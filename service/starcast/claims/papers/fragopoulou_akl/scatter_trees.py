@@ -59,6 +59,7 @@ def subtrees_are_substars(check: ClaimCheck) -> None:
 def subtrees_are_balanced(check: ClaimCheck) -> None:
     """Check that the sizes of the subtrees differ by at most one node."""
     n = check.n
+    # Sizes that differ by at most one and add up to n!-1 are unique up to their order.
     stated = [(check.nodes - 1 + i) // (n - 1) for i in range(n - 1)]
     sizes = np.sort(checkers.branch_sizes(check.topology, balanced_trees(check), 0), axis=1)
     what = "sizes of the subtrees, the smallest first"

@@ -38,6 +38,7 @@ def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
     check.equal("its degree", len(np.unique(cube.neighbours[:, 0])), cube.n)
     below = check.reading("both are less than log2 n! at every n")
     for name, value in (("degree", n - 1), ("diameter", diameter(n))):
+        # Compared as powers of two: log2 n! is not rational.
         place = {"found": 2**value, "stated": check.nodes}
         below.true(f"2 to the power of the {name} is less than n!", 2**value < check.nodes, **place)
     check.same_order("log2 n! / (n log2 n)", lambda n: divided(log2(factorial(n)), n * log2(n)))
@@ -55,6 +56,8 @@ def substars(check: ClaimCheck) -> None:
     for k in range(1, check.n):
         size = factorial(k)
         suffixes = np.unique(label_symbols[:, k:], axis=0, return_inverse=True)[1].reshape(-1)
+        # The order of the first k symbols, as a label of S_k: sorting twice gives the rank of
+        # each.
         order = np.argsort(np.argsort(label_symbols[:, :k], axis=1), axis=1)
         image = permutations.rank(order.astype(np.uint8) + np.uint8(1))
         check.equal("number of classes", len(np.unique(suffixes)), factorial(check.n) // size, k=k)
@@ -138,7 +141,7 @@ Links = tuple[NDArray[np.integer], NDArray[np.integer]]
 
 
 def translates_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of all translations."""
+    """Estimate the memory, in bytes per node, of all translations."""
     return 4 * topology.nodes
 
 
@@ -220,6 +223,7 @@ def translate_counts(check: ClaimCheck, links: Links) -> NDArray[np.int64]:
     tails, types = links
     degree = check.n - 1
     images = star_labels.translations(check)[:, tails].astype(np.int64)
+    # A translate of a link has the same type, so that tail and type number it.
     codes = images * degree + (np.asarray(types, dtype=np.int64) - 2)
     return np.bincount(codes.ravel(), minlength=check.nodes * degree)
 

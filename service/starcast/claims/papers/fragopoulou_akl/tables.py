@@ -154,7 +154,7 @@ for _name, _cell in CELLS.items():
 
 
 def paths_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of all schedules along rotated Hamiltonian paths."""
+    """Estimate the memory, in bytes per node, of all schedules along rotated Hamiltonian paths."""
     return BYTES_PER_ROW * sum(any_messages(topology.n))
 
 

@@ -18,7 +18,7 @@ from starcast.claims.registry import checks
 from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
 
-#: Greatest number of rows, for all sources, with which MT is also executed.
+#: Largest number of rows, for all sources, with which MT is also executed.
 _MOST_ROWS = 100_000
 
 # The algorithms of the catalogue relabel (LC) with the missing symbols in ascending order.
@@ -84,6 +84,8 @@ def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
     If relabelling keeps ports, all nodes have the same loads, and there is one row of nodes.
     """
     topology = schedule.topology
+    # For (n,k)-stars with residual links, a relabelled residual link may have another port. Then
+    # only the expanded schedule shows the load of each link.
     nodes = 1 if topology.translation_keeps_ports else topology.nodes
     rows = schedule if nodes == 1 else schedule.expand()
     sender = rows.sender if nodes > 1 else 0
@@ -180,6 +182,7 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
         simulation = allgather.simulation
         levels = simulation.steps
         if ports == "one":
+            # One-port, a level takes n-1 sub-slots.
             levels = ceil_div(levels, check.degree)
         height = nk_pipelines.greatest_height(check, MANY_TREES)
         check.equal("levels that are executed", levels, height, of=schedule)

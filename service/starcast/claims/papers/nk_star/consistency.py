@@ -119,6 +119,7 @@ def table1_agrees_with_theorems(check: ClaimCheck) -> None:
         "tree, one-port, with n D for (n-1)(D-1)"
     )
     more_bytes = Fraction(arrangements(n, k) - 2, n - 1)
+    # All other cells agree, so that the differences listed here are all there are.
     differences: dict[tuple[str, str], Value] = {
         (ROWS[0], "start-up"): 1,
         (ROWS[0], "overall, T_s"): 1,
@@ -169,6 +170,7 @@ def conclusion_agrees_with_tables(check: ClaimCheck) -> None:
         place = {"table": table, "row": row, "column": column}
         printed = Fraction(tables[table][row][COLUMNS.index(column)])
         check.equal(what, Fraction(quoted), printed, **place)
+        # The only quoted value that differs from its table.
         wrong = (table, row, column) == (1, "trees MT, one-port", "start-up")
         expected = quoted + (n - 1) * nk_diameter(n, k) if wrong else quoted
         correction.equal(what, Fraction(expected), printed, **place)

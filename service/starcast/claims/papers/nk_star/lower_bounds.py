@@ -14,7 +14,7 @@ from starcast.claims.registry import check_rows
 from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
 
-#: Greatest number of rows, of all sources if they are written out, of a compared schedule.
+#: Largest number of rows, of all sources if they are written out, of a compared schedule.
 _MOST_ROWS = 80_000
 #: Broadcasts with up to this many nodes are executed from two roots.
 _TWO_ROOTS = 130
@@ -51,7 +51,7 @@ class Bound:
 
 
 def bound_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of a schedule that is compared with a bound."""
+    """Estimate the memory, in bytes per node, of a schedule that is compared with a bound."""
     return 200 * topology.degree * (4 if topology.translation_keeps_ports else topology.nodes)
 
 
@@ -59,8 +59,10 @@ def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
     """Yield all small schedules of a collective and a port model, with several arguments."""
     n, k = check.n_and_k
     is_broadcast = bound.collective == "broadcast"
+    # S_{n,n-1} is S_n, for which the catalogue has more algorithms.
     for network in (check, check.at(f"S{n}")) if k == n - 1 and n <= _MOST_N_ON_STAR else (check,):
         one_source = is_broadcast or network.topology.translation_keeps_ports
+        # Expanded to all sources, a schedule has as many times its rows as there are nodes.
         most_rows = _MOST_ROWS if one_source else _MOST_ROWS // network.nodes
         has_two_roots = is_broadcast and network.nodes <= _TWO_ROOTS
         roots = (0, network.nodes - 1) if has_two_roots else (0,)
@@ -103,6 +105,7 @@ def start_up_order(check: ClaimCheck, bound: Bound) -> None:
     """Check the order of the bound for T_c = 0."""
     check_counts(check, bound)
     what = "the lemma with T_c = 0 over D T_s"
+    # Without T_c, the bound is the larger of the start-ups and 0.
     check.order(what, lambda n, k: divided(greatest([nk_diameter(n, k), 0]), nk_diameter(n, k)))
 
 

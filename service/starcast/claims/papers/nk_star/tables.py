@@ -59,7 +59,7 @@ def _check_one_tree(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
-    """Check the order of the time on SP for T_c = 0."""
+    """Check the order of growth of the time on the tree SP if bytes cost nothing (T_c = 0)."""
     _check_one_tree(check, ports)
     if ports == "all":
         check.order("D T_s over D T_s", lambda n, k: divided(nk_diameter(n, k), nk_diameter(n, k)))
@@ -69,7 +69,7 @@ def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
-    """Check the order of the time on SP for T_s = 0."""
+    """Check the order of growth of the time on the tree SP if start-ups cost nothing (T_s = 0)."""
     _check_one_tree(check, ports)
     if ports == "all":
         check.order("m T_c over m T_c/(n-1)", lambda n, _: divided(1, divided(1, n - 1)))
@@ -84,7 +84,7 @@ def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
 
 
 def one_tree_overall(check: ClaimCheck, ports: str) -> None:
-    """Check the order of the time on SP."""
+    """Check the order of growth of the time on the tree SP."""
     _check_one_tree(check, ports)
     if ports == "all":
         what = "time over D T_s + m T_c/(n-1) + 2 sqrt(m(D-1)T_s T_c/(n-1))"
@@ -107,7 +107,7 @@ def one_tree_overall(check: ClaimCheck, ports: str) -> None:
 
 @cache  # every size evaluates the same huge n
 def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
-    """Return the greatest quotient of the pipeline on SP, with its best integer p, and an order.
+    """Return the largest quotient of the pipeline on SP, with its best integer p, and an order.
 
     The order is slot (D T_s + share m T_c + 2 sqrt(share m (D-1) T_s T_c)).
     """
@@ -117,6 +117,8 @@ def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
         root = sqrt(share * b * (diameter - 1) * T_s)
         return slot * (diameter * T_s + share * b + 2 * root)
 
+    # A pipeline changes its behaviour where m T_c / T_s is of the order of a power of n. So these
+    # powers, and the two limits without T_c and without T_s, decide the order.
     loads = [(1, 0), (0, 1), *((1, Fraction(n) ** power) for power in range(-2, 5))]
     line = Pipeline(diameter, 1, slot)
     return greatest(divided(line.least_whole(*load), stated(*load)) for load in loads)
@@ -139,6 +141,7 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
         p = int(broadcast.arguments["segments"])
         place = {"p": p, "of": broadcast.schedule}
         simulation = broadcast.simulation
+        # The last slot may end early: sub-slots after its last packet are not executed.
         slots = simulation.steps if ports == "all" else ceil_div(simulation.steps, n - 1)
         check.equal("slots", slots, height + p - 1, **place)
         small = simulation.largest_packet <= (n - 1) * p
@@ -146,7 +149,7 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
-    """Check the order of the time on MT for T_c = 0."""
+    """Check the order of growth of the time on the trees MT if bytes cost nothing (T_c = 0)."""
     _check_many_trees(check, ports)
     if ports == "all":
         what = "2D T_s, no less than the time with T_c = 0, over (2D-1)T_s"
@@ -172,7 +175,7 @@ def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_overall(check: ClaimCheck, ports: str) -> None:
-    """Check the order of the all-port time on MT."""
+    """Check the order of growth of the all-port time on the trees MT."""
     _check_many_trees(check, ports)
 
     def quotient(n: int, k: int) -> Number:

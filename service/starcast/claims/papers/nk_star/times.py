@@ -39,6 +39,8 @@ def best_number_of_segments(check: ClaimCheck) -> None:
     line = Pipeline(h, Fraction(1, n - 1))
     for power in (*range(7), -1, -2, -3):
         q = Fraction(2) ** power
+        # This m makes the stated optimum, sqrt(m(h-1)/(n-1)), the rational number q. For h = 1 it
+        # would be 0 with every m.
         m = q * q * (n - 1) / Fraction(h - 1) if h > 1 else q
         if h > 1:
             candidates = [q * j / 16 for j in range(1, 65)]
@@ -72,7 +74,7 @@ def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
 
 
 def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bool]:  # noqa: N803
-    """Yield whether the time falls up to q, then whether it rises from q on, for p = j/4."""
+    """Yield, for p in steps of 1/4, whether the time decreases below q and increases above it."""
     square = line.square(T_s, b)
     segments = [Fraction(j, 4) for j in range(1, 41)]
     times = [line.time(p, T_s, b) for p in segments]
@@ -103,6 +105,7 @@ def _check_pipeline(
 
     With the best integer p it takes at most the best time of the pipeline over real p, and a slot.
     """
+    # Both times are linear in T_s and in m T_c, so that these loads decide for all.
     small = [(Fraction(start_up), Fraction(byte)) for start_up in (0, 1) for byte in (0, 1)]
     for p in broadcast.segments.tolist():
         time = nk_pipelines.exact_array(broadcast.time(p, *load) for load in small)

@@ -114,6 +114,7 @@ def adjacency_implies_near_levels(check: ClaimCheck, tree: Forest) -> None:
     """Check that the levels of adjacent nodes differ by at most 1."""
     _, levels = parents_and_levels(check, tree)
     near = (np.abs(levels[check.neighbours] - levels) <= 1).T
+    # A node outside of a corrupted tree has level -1, next to the root's level 0.
     near &= (levels >= 0)[:, None]
     place = {"link": outgoing_links(check), "root": check.label(tree.root)}
     check.true("the levels are the same or consecutive", near, **place)
@@ -259,6 +260,7 @@ def _exchange(
     exchanged[row, 0] = labels[row, place]
     exchanged[row, place] = labels[row, 0]
     if in_order:
+        # Positions k+1..n are the brackets: the missing symbols, which have no order of their own.
         exchanged[:, k:] = np.sort(exchanged[:, k:], axis=1)
     return exchanged
 
@@ -300,12 +302,13 @@ def path_lengths(check: ClaimCheck) -> NDArray[np.int64]:
 
 @checks("NK.T6")
 def congestion_of_shifted_trees(check: ClaimCheck) -> None:
-    """Compare the greatest load of a link with ceil(n/k) - 1."""
+    """Compare the largest load of a link with ceil(n/k) - 1."""
     n, k = check.n_and_k
     loads = np.zeros((check.nodes, check.degree), dtype=np.int64)
     for tree in shifted_trees(check):
         loads += checkers.loads(check.topology, tree.parent_port, tree.root)
     congestion = loads.max()
+    # ceil(n/k) - 1, found by its definition.
     stated = next(i for i in range(n) if i * k < n <= (i + 1) * k)
     check.equal("congestion", congestion, stated)
     correction = check.correction(
@@ -342,6 +345,7 @@ def _undirected_links(check: ClaimCheck, row: NDArray[np.uint8], root: int) -> N
     parents = bfs.parents(check, row).astype(np.int64)
     parents[root] = -1
     node = np.arange(len(parents))
+    # The smaller end comes first, so that both directions of a link have one number.
     links = np.minimum(node, parents) * len(node) + np.maximum(node, parents)
     return np.sort(np.where(parents < 0, -1, links))
 
@@ -386,6 +390,7 @@ def height_is_at_least_k_plus_diameter(check: ClaimCheck, forest: Forest) -> Non
         "it is at least k + D but for n = 2k-1 and i = n-1, where it is k + D - 1"
     )
     correction.at_least("height", height, stated - (n == 2 * k - 1), i=i)
+    # An empty array records a finding without values, so that all sizes have the same findings.
     last = height[-1:] if n == 2 * k - 1 else height[:0]
     correction.equal("height of the last tree", last, stated - 1)
 

@@ -70,6 +70,7 @@ def _check_substar(check: ClaimCheck, suffix: str) -> None:
     labels = check.labels()
     nodes = np.array([node for node, label in enumerate(labels) if label.endswith(suffix)])
     prefixes = symbols(check)[nodes, :i]
+    # Sorting twice gives the rank of each symbol: the prefix becomes a permutation of 1..i.
     order = np.argsort(np.argsort(prefixes, axis=1), axis=1)
     substar_ranks = permutations.rank(order.astype(np.uint8) + np.uint8(1))
     name = f"S_{i}({suffix})"
@@ -123,12 +124,14 @@ PORT_MODELS = {
 
 
 def schedule_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of the longest stream."""
+    """Estimate the memory, in bytes per node, of the longest stream."""
     return BYTES_PER_ROW * max(LENGTHS) * topology.degree
 
 
 def greatest_quotient(steps: Formula, order: Formula, n: int) -> Number:
-    """Return the greatest quotient over M: 1, powers of n around it, and far beyond."""
+    """Return the largest quotient over M: 1, powers of n around it, and far beyond."""
+    # Linear in M over linear in M, the quotient is monotonic: M = 1 and the far end would do, and
+    # powers of n between them are tried as well.
     lengths = (1, 2, n, n**2, n**3, n**8, 10**6 * n**8)
     return greatest(divided(steps(n, messages), order(n, messages)) for messages in lengths)
 
@@ -288,6 +291,7 @@ def one_port_bound(check: ClaimCheck) -> None:
     nodes = factorial(check.n)
     for schedule in catalogue_broadcasts(check, "one"):
         simulation = check.execute(schedule)
+        # Nodes that receive nothing are in the last entry, `steps + 1`, which is cut off.
         reached = np.cumsum(np.bincount(arrival_steps(schedule))[: schedule.steps + 1])
         measured = reached[1:]
         stated = 2 * reached[:-1]

@@ -24,14 +24,14 @@ from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
-#: Greatest number of segments per tree in executions; all smaller numbers are executed too.
+#: Largest number of segments per tree in executions; all smaller numbers are executed too.
 MOST_SEGMENTS = 4
 SEGMENTS = tuple(range(1, MOST_SEGMENTS + 1))
 SMALL = pipelines.parameters()
 
 
 def multiple_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of Algorithm 1 with all SEGMENTS, both port models."""
+    """Estimate the memory, in bytes per node, of Algorithm 1 with all SEGMENTS, in both models."""
     return 80 * topology.degree * MOST_SEGMENTS * (MOST_SEGMENTS + 1)
 
 
@@ -128,6 +128,7 @@ def unsegmented_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
 
 def phases(n: int) -> int:
     """Return the sum of ceil(log2 i) for i = 2..n."""
+    # The closed form n c - 2^c + 1, c = ceil(log2 n): integers, so that it stays exact for huge n.
     power = (n - 1).bit_length()
     return n * power - (1 << power) + 1
 
@@ -175,6 +176,8 @@ def check_best_segments(check: ClaimCheck, pipeline: pipelines.Pipeline, square:
     """Check that the best real p is sqrt(square m T_c/T_s), among 64 fractions for several m."""
     for power in range(-3, 7):
         best = Fraction(2) ** power
+        # This m makes the stated optimum the rational number `best`, so that it can be among the
+        # candidates and compared exactly.
         m = best * best / square
         candidates = [best * j / 16 for j in range(1, 65)]
         observed = min(candidates, key=partial(pipeline.time, T_s=1, b=m))
@@ -193,7 +196,7 @@ def heights(forest: Forest) -> list[int]:
 
 
 def height(check: ClaimCheck, construction: str) -> int:
-    """Return the greatest height of a forest of the catalogue."""
+    """Return the largest height of a forest of the catalogue."""
     return max(heights(check.forest(construction)))
 
 
@@ -220,6 +223,7 @@ def check_algorithm1(check: ClaimCheck, ports: str = "all") -> None:
         if ports == "all":
             check.equal("slots of Algorithm 1", simulation.steps, stated, **place)
         else:
+            # Sub-slots after the last packet of the last slot are not executed.
             slots = ceil_div(simulation.steps, check.n - 1)
             check.equal("slots of n-1 sub-slots", slots, stated, **place)
         is_enough = simulation.largest_packet <= 2

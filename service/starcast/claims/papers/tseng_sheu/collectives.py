@@ -29,17 +29,17 @@ TIMES = tuple(product((0, 1, 3), (0, 1, 2), (1, 2, 6)))
 
 
 def broadcast_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of Algorithm 1 with the most segments per tree."""
+    """Estimate the memory, in bytes per node, of Algorithm 1 with the maximum of SEGMENTS."""
     return BYTES_PER_ROW * topology.degree * max(SEGMENTS)
 
 
 def allgather_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of Algorithm 2 for one source."""
+    """Estimate the memory, in bytes per node, of Algorithm 2 for one source."""
     return BYTES_PER_ROW * topology.degree
 
 
 def all_sources_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of Algorithm 2 for all sources."""
+    """Estimate the memory, in bytes per node, of Algorithm 2 for all sources."""
     return BYTES_PER_ROW * topology.degree * topology.nodes
 
 
@@ -71,6 +71,7 @@ def waiting_slots(schedule: Schedule, p: int) -> NDArray[np.int64]:
 
 def link_slots(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
     """Return one number for the slot and directed link of each row."""
+    # Ports are below 256 (uint8), so that slot, sender and port fit into one number.
     sender_slots = slots.astype(np.int64) * schedule.topology.nodes + schedule.sender
     return np.asarray(sender_slots * 256 + schedule.port)
 
@@ -154,6 +155,7 @@ def check_allgather_time(
     check: ClaimCheck, schedule: Schedule, simulation: Simulation, height: int, slots: int = 1
 ) -> None:
     """Check that an allgather takes c h T_s + c m (n!-1)/(n-1) T_c, with c sub-slots per slot."""
+    # Steps in which nothing is sent take no time here.
     busy = simulation.packet_sizes[simulation.links_used > 0]
     for startup, per_byte, m in TIMES:
         share = Fraction(m * (factorial(check.n) - 1), check.n - 1)
@@ -217,6 +219,7 @@ def number_of_trees(check: ClaimCheck, allgather: Execution) -> None:
     expanded = all_sources(check, allgather.schedule)
     source = expanded.unit.astype(np.int64) // (n - 1)
     ports = np.zeros((check.nodes, n - 1, check.nodes), dtype=np.uint8)
+    # A tree is identified by the port over which each node receives, as in the rows of a forest.
     ports[source, expanded.tree, expanded.receiver] = expanded.port
     total = count_distinct(ports.reshape(-1, check.nodes))
     check.equal("different trees", total, (n - 1) * factorial(n), of=expanded)
@@ -307,6 +310,7 @@ def dimension_words(check: ClaimCheck, row: Row) -> list[str]:
     for leaf in range(check.nodes):
         word = ""
         node = leaf
+        # A corrupted tree may have a cycle; the length of the word ends the loop.
         while parent[node] >= 0 and len(word) <= check.nodes:
             word = str(row[node] - 1) + word
             node = int(parent[node])
@@ -331,7 +335,7 @@ def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
 
 
 def translations_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of all translations."""
+    """Estimate the memory, in bytes per node, of all translations."""
     return 16 * topology.nodes
 
 

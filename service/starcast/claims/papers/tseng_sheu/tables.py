@@ -219,6 +219,7 @@ def necklace_startup(check: ClaimCheck) -> None:
 def necklace_transmission(check: ClaimCheck) -> None:
     """Check that short necklaces bound the messages per link beyond the even share."""
     _, carried = run_by_level(check, "necklace")
+    # The bound contains a square root; `add_sqrt` keeps the sum exact for the comparison.
     bound = add_sqrt(forms.messages_per_link(check.n), short_necklaces_squared(check.n))
     check.at_most("messages a link", carried, np.array(bound, dtype=object))
 

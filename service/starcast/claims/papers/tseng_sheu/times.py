@@ -31,12 +31,12 @@ Times = NDArray[Any]
 
 
 def catalogue_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of all schedules that are compared with a lower bound."""
+    """Estimate the memory, in bytes per node, of all schedules compared with a lower bound."""
     return 80 * 40 * topology.degree
 
 
 def other_broadcasts_bytes(topology: Topology) -> int:
-    """Return the bytes of memory per node of Algorithm 1 and of the other broadcasts."""
+    """Estimate the memory, in bytes per node, of Algorithm 1 and of the other broadcasts."""
     others = 80 * topology.degree * forms.MOST_SEGMENTS * (2 * forms.MOST_SEGMENTS + 1)
     return forms.multiple_bytes(topology) + others
 
@@ -112,6 +112,7 @@ def best_real_number_of_segments(check: ClaimCheck) -> None:
         times = [pipeline.time(p, startup, b) for p in candidates]
         square = 2 * b * (h - 1) / ((n - 1) * startup)
         changes = list(zip(pairwise(candidates), pairwise(times), strict=True))
+        # Compared with q^2, since q itself may be irrational.
         falls = [before > after for (_, p), (before, after) in changes if p * p <= square]
         rises = [before < after for (p, _), (before, after) in changes if p * p >= square]
         place = {"T_s": str(startup), "mT_c": str(b)}
@@ -176,7 +177,7 @@ def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None
 def check_least(
     check: ClaimCheck, run: Execution, times: Times, stated: Times, known: NDArray[np.bool_]
 ) -> None:
-    """Check the least time over p = 1, 2, .. where it is known to be the least over all p."""
+    """Check the smallest time over p = 1, 2, .. where it is known to be the smallest over all p."""
     place = Parameters(*(column[known] for column in WIDE)).place
     best = times[:, known].argmin(axis=0) + 1
     least = times.min(axis=0)[known]
@@ -208,6 +209,8 @@ def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: Times) -> Non
         q = rational_sqrt(square)
         q_is_integer.append(q is not None and q.denominator == 1)
         if startup >= 4 * pipeline.height * pipeline.slot**2 * pipeline.share * b:
+            # Start-ups of p = 1 at least: all slots before the last one, and one sub-slot of the
+            # last.
             startups = startup * (pipeline.slot * (pipeline.height - 1) + 1)
             startup_longer.append(startups > least)
     measured = np.array(ceiling_times, dtype=object)

@@ -40,6 +40,7 @@ def size_and_symmetry(check: ClaimCheck) -> None:
         stated = image[check.neighbours]
         check.equal("links go to links", measured, stated, node=column_labels(check))
         node_images.append(image)
+        # Links are numbered tail times degree plus port, as the search expects nodes to be.
         link_images.append((image * check.degree + columns[:, None]).T.ravel())
     # A search along the generators reaches the images under all automorphisms that they generate.
     nodes = bfs.search(np.stack(node_images), 0) >= 0
@@ -69,6 +70,7 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
     distances = bfs.distances(check, root)
     nodes = np.flatnonzero(np.arange(check.nodes) != root)
     parents = bfs.parents(check, tree.parent_port[0])[nodes]
+    # A node without a parent must not pass for one whose parent has rank -1, the last node.
     measured = np.where(parents < 0, check.nodes, distances[parents])
     expected = distances[nodes] - 1
     place = {"node": node_labels(check, nodes), "of": tree}
@@ -94,6 +96,8 @@ def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
     for row, path in zip(forest.parent_port, paths, strict=False):
         goal = cyclic_shifts.shifted_root(check, root, path.i)
         stated = cyclic_shifts.greedy_ports(check, goal).copy()
+        # L-hat is L with the path from the root turned round: r becomes the root, and the other
+        # nodes of the path lead back along it.
         stated[path.nodes[0]] = 0
         stated[path.nodes[1:]] = path.ports
         check.equal("ports of L-hat", row, stated, tree=path.i - 1, node=check.label, of=forest)
@@ -111,6 +115,7 @@ def heights_of_trees(check: ClaimCheck) -> None:
     for forest in forests("multiple", roots=2)(check):
         observed = np.array(heights(forest))
         check.equal("number of trees", forest.trees, n - 1, of=forest)
+        # A corrupted forest may have fewer trees; their number is a finding of its own.
         i = np.arange(1, n)[: len(observed)]
         stated = diameter(n) + n + np.gcd(n, i) - 2
         place = {"i": i, "of": forest}
@@ -123,7 +128,7 @@ def heights_of_trees(check: ClaimCheck) -> None:
 
 
 def level_outside_branch(check: ClaimCheck, path: cyclic_shifts.Path) -> int:
-    """Return the greatest level of L(rho^i(r)) outside of the branch by which p_i arrives."""
+    """Return the largest level of L(rho^i(r)) outside of the branch by which p_i arrives."""
     goal = cyclic_shifts.shifted_root(check, int(path.nodes[0]), path.i)
     row = cyclic_shifts.greedy_ports(check, goal)
     parent = bfs.parents(check, row)
@@ -134,7 +139,7 @@ def level_outside_branch(check: ClaimCheck, path: cyclic_shifts.Path) -> int:
 
 @checks("TS.h", given=forests("multiple"))
 def greatest_height(check: ClaimCheck, forest: Forest) -> None:
-    """Check both bounds on the greatest height of the trees L-hat."""
+    """Check both bounds on the largest height of the trees L-hat."""
     what = "greatest height of the trees L-hat"
     height = max(heights(forest))
     check.at_least(what, height, diameter(check.n) + check.n - 1, of=forest)
@@ -212,6 +217,7 @@ def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
         place = {"i": path.i, "node": node_labels(check, nodes)}
         moved = label_symbols[nodes, path.i]
         check.equal("symbol in position i+1", moved, label_symbols[root, 0], **place)
+        # Sorted ends: a link that two paths cross in opposite directions counts as shared, too.
         ends.append(np.sort([path.nodes[:-1], nodes], axis=0))
     links, counts = np.unique(np.concatenate(ends, axis=1), axis=1, return_counts=True)
     what = f"paths on a link, r = {check.label(root)}"

@@ -1,0 +1,26 @@
+"""Allow the collectives reduce, reduce-scatter and allreduce."""
+
+from alembic import op
+from alembic.util import CommandError
+
+revision: str = "0012"
+down_revision: str | None = "0011"
+
+_COLLECTIVES = (
+    "'broadcast', 'allgather', 'scatter', 'gather', 'alltoall', 'reduce', 'reduce-scatter',"
+    " 'allreduce'"
+)
+
+
+def upgrade() -> None:
+    """Replace the lists of collectives."""
+    for table in ("schedule", "run"):
+        op.execute(
+            f"alter table {table} drop constraint ck_{table}_collective,"
+            f" add constraint ck_{table}_collective check (collective in ({_COLLECTIVES}))"
+        )
+
+
+def downgrade() -> None:
+    """Refuse."""
+    raise CommandError("there is no downgrade; 'starcast restore' restores an older backup")
