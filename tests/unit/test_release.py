@@ -1,0 +1,50 @@
+"""What a release needs besides its tools: `make release-check` runs those."""
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_workflows_only_call_make_and_pin_actions() -> None:
+    files = list((ROOT / ".github" / "workflows").iterdir())
+    assert files
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        commands = re.findall(r"\brun: (.*)", text)
+        targets = [re.fullmatch(r"make ([a-z-]+)", command) for command in commands]
+        assert commands
+        assert all(targets), commands
+        makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+        assert all(f"\n{target[1]}:" in makefile for target in targets if target)
+        actions = re.findall(r"\buses: (.*)", text)
+        assert [each for each in actions if not re.search(r"@[0-9a-f]{40} # v", each)] == []
+
+
+def test_packages_of_developers_are_no_extras() -> None:
+    groups = PROJECT["dependency-groups"]
+    assert {"bench", "dev", "docs", "release"} == groups.keys()
+    assert not groups.keys() & PROJECT["project"]["optional-dependencies"].keys()
+
+
+def test_the_extra_all_has_every_extra_but_notebooks() -> None:
+    extras = PROJECT["project"]["optional-dependencies"]
+    (everything,) = extras["all"]
+    named = re.fullmatch(r"starcast\[(.*)\]", everything)
+    assert named
+    assert named[1].split(",") == sorted(extras.keys() - {"all", "notebook"})
+
+
+def test_the_licence_of_reuse_is_that_of_the_wheel() -> None:
+    copies = [(ROOT / name).read_bytes() for name in ("LICENSE", "LICENSES/Apache-2.0.txt")]
+    assert copies[0] == copies[1]
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    version = PROJECT["project"]["version"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {version}\n" in citation
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## {version}" in changelog
