@@ -105,6 +105,6 @@ def test_the_log_and_the_downloads_of_all_homes_stay_with_the_usual_home(
     (tmp_path / "starcast.log").touch()
     for home, stays in ((tmp_path / "other", True), (usual["home"], False)):
         Home(home).create()
-        traces = uninstall.find_traces(Settings(home=home))
+        traces = uninstall.find_traces(Settings.load(home=home))
         kept = {trace.kind for trace in traces if trace.obstacle} & {"cache", "log"}
         assert kept == ({"cache", "log"} if stays else set())

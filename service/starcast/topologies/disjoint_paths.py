@@ -52,8 +52,9 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
 class _Flow:
     """Disjoint paths as links in one direction, and how to add one.
 
-    The price of a side is what it costs from there to the target, at least: at first the distance.
-    With the prices, no step of a path costs less than nothing, and few nodes are visited.
+    The price of a side is a lower bound of the cost from there to the target: at first the
+    distance.
+    With the prices, no step of a path has a negative cost, and few nodes are visited.
     """
 
     def __init__(self, topology: Topology, source: int, target: int) -> None:
@@ -116,7 +117,7 @@ class _Flow:
             return [*steps, ((node, _ENTRY), 0)] if node in self._before else steps
         if node not in self._before:
             return [((node, _EXIT), 0)]
-        # A path through this node is taken back.
+        # The link by which another path reaches this node is given back.
         before = self._before[node]
         return [((before, _EXIT), -1)] if before != self._source else []
 
