@@ -54,9 +54,9 @@ def test_algorithms_are_listed_with_their_arguments(starcast: Starcast) -> None:
     )
     exact = next(row for row in exchange if row["algorithm"] == "exact")
     assert (exact["ports"], exact["arguments"]) == (["all"], ["messages"])
-    refused = starcast("schedule", "algorithms", "--collective", "reduce")
+    refused = starcast("schedule", "algorithms", "--collective", "barrier")
     assert refused.code == 2
-    assert "unknown collective 'reduce'" in refused.err
+    assert "unknown collective 'barrier'" in refused.err
 
 
 @pytest.mark.parametrize(

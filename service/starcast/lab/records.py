@@ -328,8 +328,7 @@ class Records(Connection):
         """Compare the bounds of one-port broadcasts on the star graphs S3, S4, ..
 
         The lower bound counts the nodes that can be informed in each round. The upper bound is the
-        record, or follows from that of the next smaller star graph, to which S_n adds at most
-        1 + ceil(log2(n-1)) rounds (docs/one-port-conjecture.md).
+        record, or 1 + ceil(log2(n-1)) more than that of S_(n-1) (docs/one-port-conjecture.md).
 
         Args:
             most: the largest n.
@@ -346,8 +345,7 @@ class Records(Connection):
         from starcast.records import find_record, shipped_folder
         from starcast.search.broadcast import counting_bound
 
-        rows: list[dict[str, int]] = []
-        upper = 1
+        rows, upper = list[dict[str, int]](), 1
         for n in range(3, most + 1):
             record = find_record([shipped_folder()], "one-port-broadcast", f"S{n}")
             upper = record.value if record else upper + 1 + ceil_log2(n - 1)
