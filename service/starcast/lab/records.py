@@ -337,9 +337,6 @@ class Records(Connection):
             A row for each n: bounds, ceil(log2 n!), and the published sum of ceil(log2 i), i <= n.
 
         Example:
-            >>> lab.bound_broadcasts(most=6)["upper_bound"]
-            [3, 5, 8, 10]
-
             $ starcast records bounds --most 120
         """
         from math import factorial
