@@ -65,11 +65,11 @@ def test_without_a_port_model_the_rows_of_both_are_sorted_by_time(starcast: Star
     assert times == sorted(times)
 
 
-def test_without_a_collective_all_five_are_printed(starcast: Starcast) -> None:
+def test_without_a_collective_all_are_printed(starcast: Starcast) -> None:
     printed = rows_of(starcast, "S4", "--no-simulate")
     assert list(dict.fromkeys(row["collective"] for row in printed)) == list(COLLECTIVES)
     result = starcast("cost", "table", "S4", "--no-simulate")
-    assert [f"{what} on S4, m = 65536" in result.out for what in COLLECTIVES] == [True] * 5
+    assert all(f"{what} on S4, m = 65536" in result.out for what in COLLECTIVES)
 
 
 def test_options_for_segments_messages_and_copies(starcast: Starcast) -> None:
@@ -316,4 +316,4 @@ def test_latex_has_a_table_per_collective_and_port_model(starcast: Starcast) -> 
     assert "Tseng & Sheu 1997, Table 1 [13] (cited)" in str(table.caption)
     one = (*words, "--collective", "broadcast", "--ports", "one")
     everything = starcast(*one, "--all", "-f", "latex")
-    assert read_table(everything.out).columns == list(COLUMNS)
+    assert read_table(everything.out).columns == [name.replace("_", " ") for name in COLUMNS]

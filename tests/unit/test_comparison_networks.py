@@ -220,7 +220,7 @@ def test_all_topologies_share_a_panel_in_which_each_has_its_own_bound() -> None:
     bounds = {"S5": 6, "Q7": 7}
     runs = [run for spec, bound in bounds.items() for run in on(spec, bound=bound)]
     (panel,) = panels(compare([side("sweep", runs)], across=["topology"]))
-    assert panel.name == "broadcast on S5 | Q7, all-port, t_s = 100, t_c = 1"
+    assert panel.name == "broadcast on S5 | Q7, all-port, synchronous, t_s = 100, t_c = 1"
     assert [curve.label for curve in panel.curves] == [
         "S5 greedy", "S5 edge-disjoint", "Q7 binomial", "Q7 edge-disjoint-binomial",
     ]  # fmt: skip
@@ -250,7 +250,7 @@ def test_crossovers_are_between_networks_and_exact() -> None:
         "S5 edge-disjoint",
         Fraction(1000),
     )
-    assert str(crossing) == f"{crossing.change}; broadcast on S5 | Q7, all-port, t_s = 100, t_c = 1"
+    assert str(crossing) == f"{crossing.change}; broadcast on S5 | Q7, all-port, synchronous, t_s = 100, t_c = 1"
     assert {row["topology"] for row in crossovers.crossover_rows(found.values())} == {"S5 | Q7"}
 
 
