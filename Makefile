@@ -31,7 +31,7 @@ INSTALL = $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python $(
     $(BIN)/pip install --quiet --disable-pip-version-check --no-compile $(1)
 
 $(VENV)/.embedded: $(VENV)/bin/uv pyproject.toml
-	$(call INSTALL,--editable '.[embedded]')
+	$(call INSTALL,--editable '.[all]')
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/uv pyproject.toml

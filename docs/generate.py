@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import allreduce
 import exact_alltoall
 import execution_models
 import fault_tolerance
@@ -134,7 +135,8 @@ def _tables() -> Iterator[str]:
 #: Description of the rows of a schedule, in agreement with the docstrings of `Schedule`.
 _ROWS = """\
 A row of a schedule is one unit that crosses one directed link in one step. Its columns are
-*step*, *sender*, *port* (of the sender), *receiver*, *tree* and *unit*. Steps are counted from
+*step*, *sender*, *port* (of the sender), *receiver*, *tree* and *unit*, in reductions also
+*combine*: whether the receiver adds the unit to its partial sum. Steps are counted from
 1. Units are numbered from 0 in the collective; copies of a unit have the same number and
 differ in *tree*. With N nodes and M units per source, destination, or pair of them, unit i of
 these, i = 0..M-1, has the number
@@ -143,7 +145,9 @@ these, i = 0..M-1, has the number
 * allgather: source\\*M + i, or i in a symmetric schedule;
 * scatter: destination\\*M + i;
 * gather: source\\*M + i;
-* alltoall: (source\\*N + destination)\\*M + i, or destination\\*M + i in a symmetric schedule.
+* alltoall: (source\\*N + destination)\\*M + i, or destination\\*M + i in a symmetric schedule;
+* reduce, allreduce: 0..units-1, the parts of the sum;
+* reduce-scatter: destination\\*M + i, or i in a symmetric schedule.
 
 Units from a node to itself are numbered but never sent. The steps of a gather run forward in
 time: leaves send first.
@@ -225,6 +229,7 @@ PAGES = {
     "queries.md": query_packs.page,
     "claims.md": claims_page,
     "exact-alltoall.md": exact_alltoall.page,
+    "allreduce.md": allreduce.page,
     "execution-models.md": execution_models.page,
     "fault-tolerance.md": fault_tolerance.page,
     **known_records.pages(),

@@ -185,12 +185,12 @@ abstract was read, which has no numbers for single n.""",
 
 def pages() -> dict[str, Callable[[], str]]:
     """Return the functions that make the pages and tables of records, by file."""
-    made: dict[str, Callable[[], str]] = {"records.md": page}
+    tables: dict[str, Callable[[], str]] = {"records.md": page}
     for problem in PROBLEMS:
-        made[f"records/{problem}.md"] = partial(problem_page, problem)
-        made[f"records/{problem}.csv"] = partial(problem_csv, problem)
-        made[f"records/{problem}.json"] = partial(problem_json, problem)
-    return made
+        tables[f"records/{problem}.md"] = partial(problem_page, problem)
+        tables[f"records/{problem}.csv"] = partial(problem_csv, problem)
+        tables[f"records/{problem}.json"] = partial(problem_json, problem)
+    return tables
 
 
 def page() -> str:

@@ -54,9 +54,9 @@ def test_algorithms_are_listed_with_their_arguments(starcast: Starcast) -> None:
     )
     exact = next(row for row in exchange if row["algorithm"] == "exact")
     assert (exact["ports"], exact["arguments"]) == (["all"], ["messages"])
-    refused = starcast("schedule", "algorithms", "--collective", "reduce")
+    refused = starcast("schedule", "algorithms", "--collective", "barrier")
     assert refused.code == 2
-    assert "unknown collective 'reduce'" in refused.err
+    assert "unknown collective 'barrier'" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -211,11 +211,11 @@ def test_rows_in_a_file_stand_for_an_algorithm(starcast: Starcast, tmp_path: Pat
                 read, meant = ([row | {"tree": 0} for row in rows] for rows in (read, meant))
             assert read == meant
     (tmp_path / "mine.csv").rename("mine.txt")
-    where = ("--topology", named[0], "--collective", named[1])
-    checked = properties(starcast("schedule", "import", "mine.txt", *where, "-f", "json"))
+    target = ("--topology", named[0], "--collective", named[1])
+    checked = properties(starcast("schedule", "import", "mine.txt", *target, "-f", "json"))
     assert checked == properties(starcast("schedule", "simulate", *named[:2], file, "-f", "json"))
     for name, hint in (("mine.txt", "correct the rows in mine.txt"), ("a.xml", "write the file")):
-        rejected = starcast("schedule", "import", name, *where, "--ports", "one")
+        rejected = starcast("schedule", "import", name, *target, "--ports", "one")
         assert (rejected.code, rejected.out) == (6, "") or name == "mine.txt"
         assert rejected.code == 6
         assert "one-port: the sender already sends" in rejected.err

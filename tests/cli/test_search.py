@@ -119,7 +119,7 @@ def test_no_solver_outlives_a_killed_search() -> None:
             "--jobs and --workers cannot be combined",
         ),
         ("records list other", 2, "unknown problem 'other'"),
-        ("records show one-port-broadcast S9", 3, "starcast search one-port-broadcast S9"),
+        ("records show one-port-broadcast S10", 3, "starcast search one-port-broadcast S10"),
         ("records prove fault-diameter S4 --out s4.drat", 2, ".lrat"),
         ("records prove fault-diameter S4 --proof none", 2, "cannot be read"),
         ("records prove fault-diameter S6 --proof-timeout 0.1", 7, "takes more than 0.1 s"),

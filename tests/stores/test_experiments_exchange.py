@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, text
 
-from starcast import plugins
+from starcast.catalogue import plugins
 from starcast.catalogue.origin import PluginMissingError
 from starcast.comparison.compare import compare
 from starcast.comparison.listing import list_runs, run_facts

@@ -299,7 +299,7 @@ def test_too_many_segments_are_refused() -> None:
 
 
 SMALL, NINE, TEN = (
-    plan(*words).artifacts for words in (("S6", "all", "all"), ("S9", "multiple"), ("S10",))
+    plan(*words).artifacts for words in (("S5", "all", "all"), ("S9", "multiple"), ("S10",))
 )
 
 

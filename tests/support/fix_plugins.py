@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from starcast.catalogue import plugins
-from starcast.catalogue.entries import FAMILIES
+from starcast.catalogue.entries import FAMILIES, Registry
 from starcast.catalogue.origin import ORIGINS
 from starcast.collectives.algorithm import REGISTRIES
 from starcast.trees.construction import CONSTRUCTIONS
@@ -22,11 +22,8 @@ def load_examples() -> None:
 
 
 def _tables() -> list[dict[Any, Any]]:
-    return [
-        ORIGINS,
-        plugins._loaded,
-        *(registry._entries for registry in (FAMILIES, CONSTRUCTIONS, *REGISTRIES.values())),
-    ]
+    registries: list[Registry[Any]] = [FAMILIES, CONSTRUCTIONS, *REGISTRIES.values()]
+    return [ORIGINS, plugins._loaded, *(registry._entries for registry in registries)]
 
 
 @contextmanager

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from starcast.catalogue.entries import FAMILIES
 from starcast.collectives import Schedule, algorithms, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLLECTIVES, COLUMNS, MULTI_SOURCE
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from starcast.trees.construction import single_trees
+from starcast.trees.construction import CONSTRUCTIONS, single_trees
 from support.meeting import refused
 
 #: S4 is the smallest star on which all constructions and algorithms differ, so it comes first.
@@ -265,3 +266,9 @@ def test_the_schedule_is_complete_for_all_arguments_and_roots(
     assert result.violation is None
     assert result.complete
     assert len(plan) == entry.count(plan.topology, ports, plan.arguments)
+
+
+def test_a_repr_is_a_name_and_a_source() -> None:
+    entries = [*algorithms(), *CONSTRUCTIONS.values(), *FAMILIES.values()]
+    for entry in entries:
+        assert repr(entry) == f"<{type(entry).__name__} {entry.name} ({entry.source})>"

@@ -30,7 +30,7 @@ def all_rounds(part: Part, size: int, links: int) -> Iterator[tuple[Part, ...]]:
 
 def most_informed(size: int, links: int, rounds: int) -> int:
     """Try all ways in which parts can grow, and return the most nodes that are informed."""
-    reached = {((links,),)}
+    reached: set[tuple[Part, ...]] = {((links,),)}
     for _ in range(rounds):
         reached = {
             tuple(sorted(part for parts in grown for part in parts))

@@ -8,7 +8,7 @@ import pytest
 from starcast.convert import to_networkx
 from starcast.errors import InputError
 from starcast.topologies import topology
-from starcast.topologies.paths import disjoint_paths
+from starcast.topologies.disjoint_paths import find_disjoint_paths
 from support.packs.oracle_tools import across, labels, ports
 from support.packs.oracles_paths import least_flow
 
@@ -22,7 +22,7 @@ def network(spec: str) -> nx.Graph:
 
 def check(spec: str, graph: nx.Graph, source: int, target: int) -> list[list[int]]:
     """Check that there are degree many paths along links without common inner nodes."""
-    paths = disjoint_paths(topology(spec), source, target)
+    paths = find_disjoint_paths(topology(spec), source, target)
     names = labels(spec)
     inner = [node for path in paths for node in path[1:-1]]
     assert len({*inner, source, target}) == len(inner) + 2
@@ -61,7 +61,7 @@ def test_lengths_of_paths_from_the_identity(spec: str, most: int) -> None:
 def test_the_total_length_is_the_least_by_another_library(spec: str) -> None:
     names = labels(spec)
     for target in Random(1).sample(range(1, len(names)), 9):  # noqa: S311
-        paths = disjoint_paths(topology(spec), 0, target)
+        paths = find_disjoint_paths(topology(spec), 0, target)
         total = sum(len(path) - 1 for path in paths)
         assert (len(paths), total) == least_flow(spec, names[0], names[target])
 
@@ -72,7 +72,7 @@ def test_other_families_have_degree_many_paths(spec: str) -> None:
     network = topology(spec)
     graph = to_networkx(network)
     for target in range(1, network.nodes):
-        paths = disjoint_paths(network, 0, target)
+        paths = find_disjoint_paths(network, 0, target)
         inner = [node for path in paths for node in path[1:-1]]
         assert len({*inner, 0, target}) == len(inner) + 2
         assert len({tuple(path) for path in paths}) == len(paths) == network.degree
@@ -82,5 +82,5 @@ def test_other_families_have_degree_many_paths(spec: str) -> None:
 
 def test_equal_nodes_are_one_sentence() -> None:
     with pytest.raises(InputError, match="source and target are both 2134") as refusal:
-        disjoint_paths(topology("S4"), 6, 6)
+        find_disjoint_paths(topology("S4"), 6, 6)
     assert refusal.value.hint

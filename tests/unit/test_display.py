@@ -62,7 +62,7 @@ def test_an_array_that_is_not_a_forest_is_printed_as_text() -> None:
 
 def test_a_schedule_without_rows_is_shown_as_a_table() -> None:
     one = schedule("S3", "broadcast", "greedy")
-    columns = {name: np.array([], dtype=np.int32) for name in one.columns._fields}
+    columns = {name: np.array([], dtype=np.int32) for name in one.columns.present()}
     empty = Schedule(
         one.topology,
         "broadcast",

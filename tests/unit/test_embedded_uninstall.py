@@ -5,6 +5,7 @@ import pwd
 import subprocess
 from pathlib import Path
 
+import platformdirs
 import pytest
 from typer.testing import CliRunner
 
@@ -90,3 +91,20 @@ def test_only_an_account_that_starcast_created_is_deleted(
     uninstall.remove(settings, traces, Silent())
     assert asked == ([["userdel", accounts.SYSTEM_USER]] if ours else [])
     assert not accounts.SHARED.exists()
+
+
+def test_the_log_and_the_downloads_of_all_homes_stay_with_the_usual_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = {"home": tmp_path / "usual", "cache": tmp_path / "cache"}
+    monkeypatch.setattr(platformdirs, "user_data_path", lambda _: usual["home"])
+    monkeypatch.setattr(platformdirs, "user_cache_path", lambda _: usual["cache"])
+    monkeypatch.setattr(platformdirs, "user_log_path", lambda _: tmp_path)
+    monkeypatch.setattr(accounts, "SHARED", tmp_path / "programs")
+    (tmp_path / "cache" / "neo4j-2026-1").mkdir(parents=True)
+    (tmp_path / "starcast.log").touch()
+    for home, stays in ((tmp_path / "other", True), (usual["home"], False)):
+        Home(home).create()
+        traces = uninstall.find_traces(Settings.load(home=home))
+        kept = {trace.kind for trace in traces if trace.obstacle} & {"cache", "log"}
+        assert kept == ({"cache", "log"} if stays else set())

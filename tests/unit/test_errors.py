@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast import forest, topology
+from starcast.cli.app import _with_flags
 from starcast.errors import InputError, StarcastError, clean_message
 from starcast.simulator import Fault
 from starcast.topologies import Topology
@@ -55,3 +56,13 @@ def test_every_echo_of_input_is_clean() -> None:
                 build(text)
             assert caught.value.message.isprintable()
             assert len(caught.value.message) <= 1_000
+
+
+def test_a_hint_repeats_the_home_and_the_plug_ins_of_the_command() -> None:
+    words = ["--home", "a b", "query", "list", "--plugin=x.py"]
+    hint = "run 'starcast up', then 'starcast graph rebuild'"
+    assert _with_flags(hint, words) == (
+        "run 'starcast --home 'a b' --plugin x.py up', then"
+        " 'starcast --home 'a b' --plugin x.py graph rebuild'"
+    )
+    assert _with_flags(hint, ["query", "list"]) == hint

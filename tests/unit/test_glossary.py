@@ -18,13 +18,13 @@ ORDINARY = {
     "CLI": """
         --all --as --browser --by --cascade --check-claims --compare --cypher --discard-foreign
         --dry-run --folder --force --fresh --format --graph --home --i --install-completion --jobs
-        --layout --limit --memory --neo4j-http-port --neo4j-port --neo4j-uri --no-graph --no-store
-        --out --plot --postgres-port --postgres-uri --quiet --replace --sample --seeds
+        --layout --limit --memory --most --neo4j-http-port --neo4j-port --neo4j-uri --no-graph
+        --no-store --out --plot --postgres-port --postgres-uri --quiet --replace --sample --seeds
         --show-completion --show-cypher --sort --store --stored --table --timeout
         --verbose --version --wait --where --with --yes
     """,
     "Python": """
-        ask backup build_forest check_queries close config cost_table
+        ask backup bound_broadcasts build_forest check_queries close config cost_table
         database doctor draw_forest draw_schedule draw_topology drop engine explore
         export_forest export_schedule export_topology forests graph ingest
         merge_forest new_query optimum profile_schedule queries query rebuild reproduce restore

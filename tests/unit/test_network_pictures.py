@@ -141,5 +141,5 @@ def test_steps_that_do_not_exist_and_pictures_that_are_too_large_are_refused() -
         draw_steps(schedule("S4", "broadcast", "greedy"), [0])
     with pytest.raises(LimitError, match="too many for a picture"):
         draw_steps(schedule("S6", "broadcast", "multiple", segments=20))
-    with pytest.raises(LimitError, match="4 panels with 20,160 nodes"):
+    with pytest.raises(LimitError, match="20,160 nodes in 4 panels"):
         draw_trees(forest("S7", "multiple"), range(4))

@@ -1,6 +1,7 @@
 """Records: every shipped witness is checked, and a damaged or worse record is not accepted."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from math import ceil, gcd, log2
 from pathlib import Path
@@ -74,7 +75,7 @@ def test_a_published_value_is_that_of_its_formula_or_of_an_execution(record_id: 
     graph, each = topology(spec), PUBLISHED[record_id]
     names = [algorithm.name for algorithm in algorithms_on(graph, "broadcast")]
     totient = sum(gcd(i, graph.n) == 1 for i in range(graph.n))
-    expected = {
+    expected: dict[str, Callable[[], int]] = {
         "sheu1995": lambda: sum(ceil(log2(i)) for i in range(2, graph.n + 1)),
         "farley1979": lambda: ceil(log2(graph.n)),
         "li2007": lambda: min(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from oracles.simulator import execute_all
 from starcast import Fault, Schedule, schedule, schedule_from_columns, simulate, timing
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.reversal import reverse_schedule
+from starcast.formats import export, read_schedule
 from starcast.topologies import as_topology
 from support.meeting import refused
 from support.simulator_cases import assert_same_verdict, flipped, kept, plan_of
@@ -192,3 +194,34 @@ def test_combine_where_it_does_not_belong_is_refused(
     with refused(message):
         schedule_from_columns(given, "S2", collective)
     assert execute_all(plan_of(schedule("S2", "reduce", "greedy"))).missing == set()
+
+
+# Files
+
+
+@pytest.mark.parametrize("file_format", ["goal", "csv"])
+@pytest.mark.parametrize(
+    ("spec", "collective", "algorithm"),
+    [
+        ("S3", "reduce", "multiple"),
+        ("S3", "reduce-scatter", "necklace"),
+        ("S3", "allreduce", "greedy"),
+        ("Q3", "allreduce", "binomial"),
+    ],
+)
+def test_a_written_file_is_read_as_the_same_reduction(
+    tmp_path: Path, spec: str, collective: Any, algorithm: str, file_format: Any
+) -> None:
+    written = schedule(spec, collective, algorithm).expand()
+    file = tmp_path / f"mine.{file_format}"
+    export(written, file, to=file_format)
+    read = read_schedule(file, spec, collective, ports=written.ports)
+    for name, column in written.columns.present().items():
+        assert np.array_equal(getattr(read, name), column)
+
+
+def test_msccl_xml_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "mine.xml"
+    with refused("not write as MSCCL XML"):
+        export(schedule("S3", "reduce", "greedy"), file, to="msccl-xml")
+    assert not file.exists()

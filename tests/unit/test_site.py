@@ -9,7 +9,6 @@ import pytest
 
 from starcast.errors import InputError, StarcastError, UnavailableError
 from starcast.settings import Settings
-from starcast.support import atomic
 from starcast.web.publishing import Publishing
 from starcast.web.site import MANIFEST, file_name, file_of, read_manifest, write_site
 
@@ -81,8 +80,8 @@ def test_a_site_replaces_the_earlier_one_where_folders_cannot_be_exchanged(
         def renameat2(*_: object) -> int:
             return -1
 
-    monkeypatch.setattr(atomic.ctypes, "CDLL", lambda *_, **__: OldSystem)
-    monkeypatch.setattr(atomic.ctypes, "get_errno", lambda: errno.ENOSYS)
+    monkeypatch.setattr("starcast.support.atomic.ctypes.CDLL", lambda *_, **__: OldSystem)
+    monkeypatch.setattr("starcast.support.atomic.ctypes.get_errno", lambda: errno.ENOSYS)
     write_site(site, {"index.html": b"new"})
     assert contents(site) == {"index.html": "new"}
     assert [path.name for path in site.parent.iterdir()] == ["site"]

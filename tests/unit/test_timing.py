@@ -101,7 +101,7 @@ def assert_times(base: Base) -> None:
         priced = price_simulation(simulate(judged), unit, Machine(t_s, t_c))
         assert timing(judged, unit, t_s, t_c).time == priced.time
         assert timing(judged, unit, t_s, t_c, execution="asynchronous").time <= priced.time
-    for machine in MACHINES[::3] if base[0] in ("S4", "S4,2") else MACHINES:
+    for machine in MACHINES[::3] if base[0] in ("S3", "S4", "S4,2") else MACHINES:
         for execution in EXECUTION_MODELS:
             assert_same_times(judged, execution, machine)
 

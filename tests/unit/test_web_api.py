@@ -236,7 +236,7 @@ def test_witnesses_open_in_the_explorer_as_what_they_are(client: TestClient) -> 
         ("edge-disjoint-trees:S4", "S4?forest=record(problem=edge-disjoint-trees)"),
         ("one-port-broadcast:S5", "S5?schedule=broadcast:optimal"),
         ("one-port-broadcast:S7", "S7?schedule=broadcast:optimal"),
-        ("one-port-broadcast:S6,3", "S6,3?forest=record(problem=one-port-broadcast)"),
+        ("one-port-broadcast:S7,3", "S7,3?forest=record(problem=one-port-broadcast)"),
         ("hamiltonian-decomposition:S5", "S5?schedule=allgather:hamiltonian-decomposition"),
         ("fault-diameter:S3", "S3?faults="),
     ):

@@ -17,17 +17,22 @@ from axe_playwright_python.sync_playwright import Axe
 from matplotlib.image import imread
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect
 
+from oracles.reductions import Sums
 from starcast.collectives import Schedule
 from starcast.drawing.explorer import build_page, build_schedule
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import forest as build_forest
 from support.fix_browser import PATIENCE
+from support.simulator_cases import plan_of
 
 PAGES: dict[str, tuple[list[str], list[str]]] = {
     "S4": (
         ["multiple", "greedy"],
-        ["broadcast:multiple", "allgather:necklace", "gather:balanced", "alltoall:exact"],
+        [
+            *("broadcast:multiple", "allgather:necklace", "gather:balanced", "alltoall:exact"),
+            *("allreduce:multiple", "reduce-scatter:necklace"),
+        ],
     ),
     "S5": (["multiple"], ["broadcast:multiple", "scatter:balanced"]),
     "S7": ([], ["broadcast:multiple"]),
@@ -277,6 +282,26 @@ def test_steps_by_keys_and_buttons_show_who_holds_what(open_page: Open) -> None:
     expect(page.locator("#step-text")).to_contain_text(f"step {built.steps - 2} of")
 
 
+def test_nodes_of_a_reduction_show_how_many_contributions_they_hold(open_page: Open) -> None:
+    """After all sums have been added the root is complete, and in the end every node."""
+    page = open_page("S4", "schedule=allreduce:multiple&unit=0&step=8")
+    built = build_schedule(topology("S4"), "allreduce:multiple")
+    sums = Sums(topology("S4").labels().tolist(), topology("S4").labels().tolist())
+    rows = [row for row in plan_of(built).rows if row.unit == 0]
+    for step in range(1, 9):
+        sums.execute([row for row in rows if row.step == step])
+    names = []
+    for label in topology("S4").labels().tolist():
+        count = max(len(sums.held(label, 0, tree)) for tree in range(3))
+        state = "complete" if count == 24 else f"incomplete: {count} of 24 contributions"
+        names.append(f"{label}, {state}")
+    shown = page.eval_on_selector_all("[data-node]", "all => all.map(n => n.ariaLabel)")
+    assert shown == names
+    page = open_page("S4", f"schedule=allreduce:multiple&step={built.steps}")
+    shown = page.eval_on_selector_all("[data-node]", "all => all.map(n => n.ariaLabel)")
+    assert all(name.endswith(", complete") for name in shown)
+
+
 @pytest.mark.slow
 def test_playing_moves_packets_and_ends_at_the_last_step(open_page: Open) -> None:
     page = open_page("S4", reduced_motion="no-preference")
@@ -376,7 +401,8 @@ def test_focus_follows_the_selection_and_only_one_node_is_in_the_tab_order(open_
 
 def single_source(built: Schedule) -> Schedule:
     """Return the rows of one source of a symmetric schedule as a schedule of their own."""
-    collective = {"allgather": "broadcast", "alltoall": "scatter"}[built.collective]
+    collectives = {"allgather": "broadcast", "alltoall": "scatter", "reduce-scatter": "reduce"}
+    collective = collectives[built.collective]
     return built.replace_rows(built.columns, symmetric=False, collective=collective, forest=None)
 
 
@@ -389,6 +415,10 @@ FAULTS = [
     ("alltoall:exact", "one", ["1234-4231", "3124"]),
     ("allgather:necklace", "all", ["2134@2", "3412-1432"]),
     ("alltoall:exact", "all", ["4321", "1234-2134@2"]),
+    ("allreduce:multiple", "one", ["2134@2"]),
+    ("allreduce:multiple", "one", ["1234-3214@11"]),
+    ("reduce-scatter:necklace", "one", ["2134"]),
+    ("reduce-scatter:necklace", "all", ["2134@2", "3412-1432"]),
 ]
 
 

@@ -92,7 +92,7 @@ def _is_word(text: str) -> bool:
     return text.isprintable() and not re.search(r"[()=,\s]", text)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Entry:
     """An entry of a registry: a named function, defined on some topologies.
 
@@ -116,6 +116,9 @@ class Entry:
     arguments: tuple[Argument, ...] = ()
     smallest: int = 1
     exclusion: Callable[[Topology], str | None] = lambda _: None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name} ({self.source})>"
 
     def unsupported_reason(self, topology: Topology) -> str | None:
         """Return why this is not defined on a topology, or None if it is."""
@@ -255,7 +258,7 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
         return len(self._entries)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Family(Entry):
     """A family of topologies.
 

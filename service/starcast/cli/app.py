@@ -2,9 +2,10 @@
 
 import errno
 import os
+import shlex
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Annotated, Any
@@ -194,8 +195,18 @@ def _report(error: StarcastError) -> int:
     """Print an error and return its exit code."""
     print(f"error: {error.message}", file=sys.stderr)
     if error.hint:
-        print(f"hint: {error.hint}", file=sys.stderr)
+        print(f"hint: {_with_flags(error.hint, sys.argv[1:])}", file=sys.stderr)
     return error.exit_code
+
+
+def _with_flags(hint: str, arguments: Sequence[str]) -> str:
+    """Return a hint whose commands name the home and the plug-ins that this command names."""
+    flags = []
+    for place, word in enumerate(arguments):
+        name, equals, value = word.partition("=")
+        if name in ("--home", "--plugin"):
+            flags += [name, value if equals else next(iter(arguments[place + 1 :]), "")]
+    return hint.replace("'starcast ", " ".join(["'starcast", shlex.join(flags)]).rstrip() + " ")
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ def count_messages(topology: Topology, arguments: Arguments) -> int:
     return messages * (topology.nodes - 1)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Algorithm(Entry):
     """A rule that yields schedules of one collective.
 

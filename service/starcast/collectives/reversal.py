@@ -2,7 +2,7 @@
 
 A gather is a scatter backwards (Fragopoulou & Akl 1993, section 6). A broadcast backwards adds
 contributions on their way to the root, which is a reduce; an allgather backwards is a
-reduce-scatter (Bruck & Ho 1993, and Chan, Heimlich, Purkayastha & van de Geijn 2007, section 3).
+reduce-scatter (Chan, Heimlich, Purkayastha & van de Geijn 2007, section 3).
 """
 
 from dataclasses import replace

@@ -239,8 +239,8 @@ def describe(question: Mapping[str, Any]) -> str:
     texts = {axis: as_text(value) for axis, value in question.items()}
     faults = f", faults {texts['faults']}" if question["faults"] else ""
     machine = f"t_s = {texts['t_s']}, t_c = {texts['t_c']}"
-    where = f"{texts['topology']}, {texts['ports']}-port, {texts['execution']}"
-    return f"{texts['collective']} on {where}, {machine}{faults}"
+    network = f"{texts['topology']}, {texts['ports']}-port, {texts['execution']}"
+    return f"{texts['collective']} on {network}, {machine}{faults}"
 
 
 def panels(comparison: Comparison) -> list[Panel]:

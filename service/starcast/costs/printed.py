@@ -63,17 +63,17 @@ def unit_messages_bound(
 ) -> Callable[[Topology, int], Form]:
     """Return the bound on schedules of unit messages as a closed form in M.
 
-    The form ignores the topology that it is called with. Sources: Fragopoulou & Akl 1993, Tables 4
+    In an allreduce M is the number of units of each node's part of the vector, as in a
+    reduce-scatter. The form ignores the topology that it is called with. Sources: Fragopoulou & Akl 1993, Tables 4
     (S_n) and 5 (Q_d); Fragopoulou & Akl 1996, Tables 1 and 2 (S_n) and 3 (Q_d).
     """
 
     def form(_: Topology, messages: int) -> Form:
         machine = Machine(Fraction(0), Fraction(1))
-        least = bounds.lower_bound(
-            topology, collective, ports, Fraction(1), machine, messages, copies
-        )
+        units = messages * (topology.nodes if collective == "allreduce" else 1)
+        least = bounds.lower_bound(topology, collective, ports, Fraction(1), machine, units, copies)
         source = bounds.steps_source(topology, collective, ports, copies)
-        packet = Fraction(1, messages)
+        packet = Fraction(1, units)
         return stepwise_form(int(least.steps or 0), packet, least.transmissions, source)
 
     return form

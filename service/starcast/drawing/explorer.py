@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.catalogue import find
-from starcast.collectives.model import COLUMNS
 from starcast.drawing.layouts import DESCRIPTIONS, layout, layouts
 from starcast.errors import InputError, LimitError
 from starcast.support.html import STATIC, inline_files
@@ -197,8 +196,8 @@ def neighbour_table(topology: Topology) -> NDArray[Any]:
 
 
 def schedule_rows(schedule: Schedule) -> NDArray[Any]:
-    """Return the columns of a schedule, int32 ``[columns, rows]``, in the order of `COLUMNS`."""
-    return np.stack([getattr(schedule, name).astype(np.int32) for name in COLUMNS])
+    """Return the columns of a schedule, int32 ``[columns, rows]``; a reduction has ``combine``."""
+    return np.stack([column.astype(np.int32) for column in schedule.columns.present().values()])
 
 
 def pack(array: NDArray[Any]) -> Facts:

@@ -210,7 +210,7 @@ def check_size(topology: Topology, panels: int) -> None:
     if topology.nodes <= MOST_NODES and nodes <= MOST_DRAWN and panels <= MOST_PANELS:
         return
     raise LimitError(
-        f"{pluralize(panels, 'panel')} with {nodes:,} nodes are too many for a picture, which has "
+        f"{nodes:,} nodes in {pluralize(panels, 'panel')} are too many for a picture, which has "
         f"up to {MOST_PANELS} panels, {MOST_NODES:,} nodes in each, and {MOST_DRAWN:,} in all",
         hint=(
             "draw fewer trees or steps, or open the explorer: starcast explore "

@@ -296,6 +296,7 @@ class Startup:
                 server.prepare(self._settings)
             started = {server.name: self._launch(server) for server in servers}
             for server in reversed(servers):  # PostgreSQL first: it is ready at once
+                self._reporter.say(f"waiting for {server.title}")
                 started[server.name] = self._wait(server, started[server.name])
         except BaseException:
             stop(servers)

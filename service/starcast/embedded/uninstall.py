@@ -53,11 +53,18 @@ def find_traces(settings: Settings) -> list[Trace]:
     log = settings.log_file
     obstacle = _obstacle(home)
     traces = [Trace("home", path) for path in _existing(home.root, _HOME_ENTRIES)]
-    traces += [Trace("cache", path) for path in _existing(settings.cache, _CACHE_PATTERNS)]
+    # A log or cache in the usual place is that of all homes, and the usual home stands for all.
+    usual = Settings.model_construct()
+    is_other = settings.home != usual.home
+    kept = "other homes use it; uninstall the usual home to delete it"
+    downloads = _existing(settings.cache, _CACHE_PATTERNS)
+    stays = kept if is_other and settings.cache == usual.cache else ""
+    traces += [Trace("cache", path, stays) for path in downloads]
     logs = _existing(log.parent, (log.name, f"{log.name}.[0-9]*"))
-    traces += [Trace("log", path) for path in logs]
-    shared = _existing(accounts.SHARED, _SHARED_PATTERNS)
-    traces += [Trace("system cache", path, obstacle) for path in shared]
+    stays = kept if is_other and log == usual.log_file else ""
+    traces += [Trace("log", path, stays) for path in logs]
+    programs = _existing(accounts.SHARED, _SHARED_PATTERNS)
+    traces += [Trace("system cache", path, obstacle) for path in programs]
     account = accounts.find_system_user()
     if account is not None:
         if account.pw_gecos != accounts.COMMENT:

@@ -160,7 +160,7 @@ class Query:
         return [name for name in used if name in COMPUTED and name not in declared]
 
     def compute(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values that its statement needs, of its parameters and computed ones.
+        """Return the values that its statement needs: those of its parameters, and computed ones.
 
         Raises:
             InputError: they cannot be computed from the values of its parameters.

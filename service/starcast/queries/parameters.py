@@ -189,13 +189,13 @@ _READERS: dict[str, Callable[[object], Any]] = {
 
 
 def _disjoint_paths(spec: str, source: str, target: str) -> list[list[str]]:
-    """Return the labels of the nodes of each path of `starcast.topologies.paths`."""
+    """Return the labels of the nodes of each path of `starcast.topologies.disjoint_paths`."""
     # Imported only here: few queries need them.
     from starcast.topologies import topology  # noqa: PLC0415
-    from starcast.topologies.paths import disjoint_paths  # noqa: PLC0415
+    from starcast.topologies.disjoint_paths import find_disjoint_paths  # noqa: PLC0415
 
     network = topology(spec)
-    paths = disjoint_paths(network, network.rank(source), network.rank(target))
+    paths = find_disjoint_paths(network, network.rank(source), network.rank(target))
     return [[network.stored_label(rank) for rank in path] for path in paths]
 
 

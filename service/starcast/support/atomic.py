@@ -24,7 +24,7 @@ from starcast.errors import InputError
 PREFIX = ".starcast-"
 #: Errors of file systems and kernels without unnamed files.
 _NO_UNNAMED_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL}
-#: Arguments of renameat2(2), which Python has no name for, and the errors of systems without it.
+#: Arguments of renameat2(2), which Python does not define, and the errors of systems without it.
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 _NO_EXCHANGE = {errno.EINVAL, errno.ENOSYS}
 #: Seconds after which the file or folder of a running process is certainly locked.
@@ -140,6 +140,7 @@ def _exchange(first: Path, second: Path) -> None:
         return
     if ctypes.get_errno() not in _NO_EXCHANGE:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(second))
+    # On such a system the second name is missing for a moment.
     aside = _temporary_path(second)
     second.rename(aside)
     first.rename(second)

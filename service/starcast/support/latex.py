@@ -25,7 +25,7 @@ _PROTECTED = {
 _LIGATURE = re.compile(r"([-,'])(?=\1)")
 _LABEL = re.compile(r"[A-Za-z0-9:_.+/-]+")
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ufeff]+")
-#: How columns and parameters are called in the papers.
+#: The symbols of the papers for columns and parameters.
 _SYMBOLS = {
     "t_s": "$T_s$",
     "t_c": "$T_c$",

@@ -58,7 +58,7 @@ def describe_activity(task: str, seconds: float | None) -> str:
     return f"another process has been {task} since {since:%H:%M:%S}, for {format_duration(seconds)}"
 
 
-#: The least number of which people do not read decimals.
+#: From this number on, decimals are not shown to people.
 _WHOLE = 1000
 
 

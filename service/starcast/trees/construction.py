@@ -15,7 +15,7 @@ from starcast.topologies import Topology, as_topology
 from starcast.trees.model import Forest
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Construction(Entry):
     """A rule that yields trees.
 

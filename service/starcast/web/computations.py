@@ -15,7 +15,6 @@ from starcast import drawing
 from starcast.collectives import Schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.ids import parse_schedule_id
-from starcast.collectives.model import COLUMNS
 from starcast.drawing import explorer, layouts
 from starcast.errors import InputError, LimitError
 from starcast.simulator import Fault, Simulation, find_executed, simulate
@@ -146,7 +145,7 @@ def describe_schedule(schedule_id: str) -> Facts:
 
 
 def schedule_rows(schedule_id: str, *, expand: bool = False) -> NDArray[Any]:
-    """Return the columns of a schedule, int32 ``[columns, rows]``, in the order of `COLUMNS`."""
+    """Return the columns of a schedule, int32 ``[columns, rows]``; a reduction has ``combine``."""
     built = _expanded(schedule_id) if expand else _schedule(schedule_id)
     return explorer.schedule_rows(built)
 
@@ -163,7 +162,7 @@ def list_schedule_rows(
             hint="ask for the rows in binary, without a format",
         )
     labels = built.topology.labels()
-    columns = {name: getattr(built, name) for name in COLUMNS}
+    columns = built.columns.present()
     columns["sender"] = labels[built.sender]
     columns["receiver"] = labels[built.receiver]
     return _listing(columns, output)

@@ -59,7 +59,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.,=()_:-]{0,150}")
 
 @dataclass
 class Explorer:
-    """What the explorer of a topology holds.
+    """The contents of the explorer of a topology.
 
     Attributes:
         topology: the topology.
@@ -218,7 +218,7 @@ class Site:
             if address.startswith("#") or urlsplit(address).scheme:
                 return match[0]
             target = self._target(urljoin(url, address))
-            if target is None:  # a link to what is not published becomes text
+            if target is None:  # a link to a page that is not published becomes text
                 return match[1]
             file, hash_sign, fragment = target.partition("#")
             relative = quote(posixpath.relpath(file, folder), safe="/~,=()")

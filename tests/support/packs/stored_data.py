@@ -23,6 +23,7 @@ FORESTS: dict[str, tuple[tuple[str, int], ...]] = {
     "S3": (("multiple", 0), ("greedy", LAST), ("shortest-path-graph", LAST)),
     "S4": (
         *((name, 0) for name in plain_constructions("S4")),
+        ("greedy", LAST),
         ("multiple", LAST),
         ("perfectly-balanced", LAST),
     ),

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from starcast.collectives.model import COLUMNS
+from starcast.collectives.rows import Columns
 from starcast.support.table import Table
 from starcast.support.vocabulary import Format
 from starcast.web import computations, models
@@ -132,13 +132,13 @@ def get_rows(
         Query(alias="format", pattern="^(json|csv)$", description="json or csv; else binary"),
     ] = None,
 ) -> Response:
-    """Return the rows: int32 [6, rows] by column, or listed with labels as JSON or CSV.
+    """Return the rows: int32 [columns, rows] by column, or listed with labels as JSON or CSV.
 
-    The columns are step, sender, port, receiver, tree and unit.
+    The columns are step, sender, port, receiver, tree, unit and, in reductions, combine.
     """
     if output is None:
         rows = service.workers.run(computations.schedule_rows, schedule_id, expand=expand)
-        return array_response(rows, COLUMNS)
+        return array_response(rows, Columns._fields[: len(rows)])
     form = Format(output)
     listed = service.workers.run(computations.list_schedule_rows, schedule_id, form, expand=expand)
     return text_response(listed, form)

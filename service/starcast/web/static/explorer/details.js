@@ -82,6 +82,12 @@ function describeUnits(node, explorer) {
   const units = replay.unitsAt(node, explorer.state.step);
   const few = units.slice(0, MOST_UNITS).join(", ");
   const more = units.length > MOST_UNITS ? " and more" : "";
+  if (replay.reduces) {
+    const { held, complete } = replay.contributionsAfter(explorer.state.unit, explorer.state.step);
+    const state = held[node] === complete ? "Complete" : "Incomplete";
+    const text = `${state}: ${held[node]} of ${complete} contributions; complete units: ${few || "none"}${more}.`;
+    return element("p", text, "note units");
+  }
   const text = units.length ? `Holds ${countOf(units.length, "unit")}: ${few}${more}` : "Holds no units";
   return element("p", `${text}.`, "note units");
 }

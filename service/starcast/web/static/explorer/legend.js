@@ -33,7 +33,9 @@ function meanings({ drawing, forest, network, replay, scene, state, visibleTrees
   if (replay) {
     const all = state.unit < 0;
     const fill = `linear-gradient(90deg, ${css(theme.paper)}, ${css(theme.accent)})`;
-    entries.push(node(all ? fill : css(theme.accent), theme.muted, all ? `holds 0 to ${mostHeld(replay)} units` : `holds unit ${state.unit}`));
+    const holds = all ? `holds 0 to ${replay.reduces ? 0 : mostHeld(replay)} units` : `holds unit ${state.unit}`;
+    const meaning = replay.reduces ? `has 0 to ${replay.contributors} contributions` : holds;
+    entries.push(node(all || replay.reduces ? fill : css(theme.accent), theme.muted, meaning));
     entries.push(line(theme.ink, 2, "busy link: 1 unit"), line(theme.ink, 5, "8 units or more"));
     const trees = [...new Set(replay.rows.tree)];
     if (trees.length > 1) entries.push(...byTree(trees.sort((left, right) => left - right)));

@@ -267,7 +267,7 @@ export class Explorer {
     if (name) {
       try {
         const { data, rows } = await this.source.schedule(`${network.data.spec}:${name}`);
-        this.schedule = { data, rows: new Rows(rows) };
+        this.schedule = { data, rows: new Rows(rows, data.row_count) };
         this.state.schedule = name;
         this.addChoice(byId("schedule"), name);
       } catch (error) {

@@ -11,12 +11,17 @@
 const MOST_ROWS = 4_000_000;
 const MOST_BITS = 2 ** 28;
 const MANY_SENDERS = ["allgather", "gather", "alltoall"];
+/** Collectives in which every node contributes to every unit; they have the column combine. */
+const REDUCTIONS = ["reduce", "reduce-scatter", "allreduce"];
 
 /** The columns of a schedule, in the order of time. */
 export class Rows {
-  /** @param {Int32Array} values `[6, rows]`: step, sender, port, receiver, tree, unit */
-  constructor(values) {
-    const count = values.length / 6;
+  /**
+   * @param {Int32Array} values `[columns, rows]`: step, sender, port, receiver, tree, unit and, in
+   *   reductions, combine
+   * @param {number} count the number of rows
+   */
+  constructor(values, count) {
     this.count = count;
     this.step = values.subarray(0, count);
     this.sender = values.subarray(count, 2 * count);
@@ -24,6 +29,7 @@ export class Rows {
     this.receiver = values.subarray(3 * count, 4 * count);
     this.tree = values.subarray(4 * count, 5 * count);
     this.unit = values.subarray(5 * count, 6 * count);
+    this.combine = values.subarray(6 * count, 7 * count);
   }
 }
 
@@ -78,8 +84,8 @@ export function expandRows(network, data, rows) {
   const nodes = network.nodeCount;
   const arcsTo = spanningArcs(network, data.root);
   const total = rows.count * nodes;
-  const values = new Int32Array(6 * total);
-  const out = new Rows(values);
+  const values = new Int32Array((rows.combine.length ? 7 : 6) * total);
+  const out = new Rows(values, total);
   const image = new Int32Array(nodes);
   const multiplicity = data.unit_count / nodes;
   let at = 0;
@@ -101,6 +107,7 @@ export function expandRows(network, data, rows) {
       out.port[at] = rows.port[row];
       out.receiver[at] = map[rows.receiver[row]];
       out.tree[at] = rows.tree[row];
+      if (rows.combine.length) out.combine[at] = rows.combine[row];
       const unit = rows.unit[row];
       if (data.collective === "alltoall") {
         const destination = map[Math.floor(unit / multiplicity)];
@@ -150,9 +157,12 @@ export class Replay {
     network.data.ports.forEach((port, index) => (this.portIndex[port] = index));
     // The rows of one source of a symmetric schedule are a broadcast or a scatter.
     this.collective = data.collective;
-    if (data.symmetric) this.collective = data.collective === "allgather" ? "broadcast" : "scatter";
-    this.toAll = this.collective === "broadcast" || this.collective === "allgather";
-    const power = { broadcast: 0, allgather: 1, scatter: 1, gather: 1, alltoall: 2 }[this.collective] ?? 0;
+    const ofOneSource = { allgather: "broadcast", alltoall: "scatter", "reduce-scatter": "reduce" };
+    if (data.symmetric) this.collective = ofOneSource[data.collective] ?? data.collective;
+    this.toAll = ["broadcast", "allgather", "allreduce"].includes(this.collective);
+    this.reduces = REDUCTIONS.includes(this.collective);
+    const powers = { allgather: 1, scatter: 1, gather: 1, alltoall: 2, "reduce-scatter": 1 };
+    const power = powers[this.collective] ?? 0;
     this.multiplicity = Math.max(Math.floor(data.unit_count / network.nodeCount ** power), 1);
     /** the first step in which each arc is down */
     this.downFrom = this.findOutages();
@@ -161,7 +171,9 @@ export class Replay {
     this.held = new Pairs(network.nodeCount, Math.max(data.unit_count, 1));
     /** the number of units that each node holds from the start */
     this.initial = new Int32Array(network.nodeCount);
-    for (let unit = 0; unit < data.unit_count; unit++) {
+    /** the contributions of a complete unit: those of all nodes that never die */
+    this.contributors = this.alive.reduce((sum, each) => sum + each, 0);
+    for (let unit = 0; unit < data.unit_count && !this.reduces; unit++) {
       this.held.add(this.source(unit), unit);
       this.initial[this.source(unit)]++;
     }
@@ -169,7 +181,71 @@ export class Replay {
     /** whether a row brings a unit that its receiver lacks */
     this.isNew = new Uint8Array(rows.count);
     this.firstRow = new Int32Array(this.steps + 2).fill(rows.count);
-    this.execute();
+    if (this.reduces) this.executeSums();
+    else this.execute();
+  }
+
+  /**
+   * Execute a reduction up to a step: count the contributions in the partial sums of each node, as
+   * the simulator does. Copies of a unit, which differ in tree, are added up separately.
+   *
+   * @param {number} last the last step
+   * @returns {Int32Array} `[nodes, units]`, the contributions that nodes hold
+   */
+  executeSums(last = this.steps) {
+    const { rows, data, network } = this;
+    const nodes = network.nodeCount;
+    const trees = 1 + rows.tree.reduce((most, tree) => Math.max(most, tree), 0);
+    /** @type {Map<number, number>} the sums that differ from the node's own contribution */
+    const sums = new Map();
+    /** @param {number} node @param {number} row @returns {number} */
+    const key = (node, row) => (node * data.unit_count + rows.unit[row]) * trees + rows.tree[row];
+    const held = new Int32Array(nodes * data.unit_count);
+    for (let node = 0; node < nodes; node++) {
+      held.fill(this.alive[node], node * data.unit_count, (node + 1) * data.unit_count);
+    }
+    for (let begin = 0; begin < rows.count && rows.step[begin] <= last; ) {
+      const step = rows.step[begin];
+      let end = begin;
+      const sent = [];
+      for (; end < rows.count && rows.step[end] === step; end++) {
+        const sender = rows.sender[end];
+        const complete = held[sender * data.unit_count + rows.unit[end]] === this.contributors;
+        const up = step < this.downFrom[this.arcOf(end)];
+        this.executed[end] = up && (rows.combine[end] || complete) ? 1 : 0;
+        sent.push(rows.combine[end] ? sums.get(key(sender, end)) ?? this.alive[sender] : this.contributors);
+      }
+      for (let row = begin; row < end; row++) {
+        if (!this.executed[row]) continue;
+        const node = rows.receiver[row];
+        const own = rows.combine[row] ? sums.get(key(node, row)) ?? this.alive[node] : 0;
+        const sum = own + sent[row - begin];
+        sums.set(key(node, row), sum);
+        const place = node * data.unit_count + rows.unit[row];
+        held[place] = Math.max(held[place], sum);
+        if (held[place] === this.contributors) this.held.add(node, rows.unit[row]);
+      }
+      for (let earlier = step; earlier > 0 && this.firstRow[earlier] > begin; earlier--) {
+        this.firstRow[earlier] = begin;
+      }
+      begin = end;
+    }
+    return held;
+  }
+
+  /**
+   * @param {number} unit the unit, or -1 for all @param {number} step
+   * @returns {{held: Int32Array, complete: number}} the contributions that each node holds after a
+   *   step, and the number of those that are all
+   */
+  contributionsAfter(unit, step) {
+    const all = this.executeSums(step);
+    const units = this.data.unit_count;
+    const held = Int32Array.from({ length: this.network.nodeCount }, (_, node) => {
+      const own = all.subarray(node * units, (node + 1) * units);
+      return unit < 0 ? own.reduce((sum, each) => sum + each, 0) : own[unit];
+    });
+    return { held, complete: this.contributors * (unit < 0 ? units : 1) };
   }
 
   /** @param {number} unit @returns {number} the node that holds the unit from the start */
@@ -183,7 +259,7 @@ export class Replay {
 
   /** @param {number} unit @returns {number} its destination, if it has one */
   destination(unit) {
-    if (this.collective === "gather") return this.data.root;
+    if (this.collective === "gather" || this.collective === "reduce") return this.data.root;
     return Math.floor(unit / this.multiplicity) % this.network.nodeCount;
   }
 
@@ -263,6 +339,12 @@ export class Replay {
   /** @param {number} node @param {number} step @returns {number[]} units, ascending */
   unitsAt(node, step) {
     const units = [];
+    if (this.reduces) {
+      const first = node * this.data.unit_count;
+      const own = this.executeSums(step).subarray(first, first + this.data.unit_count);
+      own.forEach((count, unit) => count === this.contributors && units.push(unit));
+      return units;
+    }
     if (this.initial[node]) {
       for (let unit = 0; unit < this.data.unit_count; unit++) {
         if (this.source(unit) === node) units.push(unit);

@@ -189,15 +189,19 @@ export function paintForest(scene, forest, trees, mode) {
 export function paintStep(scene, replay, step, unit, heldStep) {
   const { theme, drawing } = scene;
   const { network } = drawing;
-  const held = unit < 0 ? replay.heldAfter(heldStep) : replay.holdersAfter(unit, heldStep);
+  const sums = replay.reduces ? replay.contributionsAfter(unit, heldStep) : null;
+  const held = sums?.held ?? (unit < 0 ? replay.heldAfter(heldStep) : replay.holdersAfter(unit, heldStep));
   const share = new Float64Array(drawing.count);
-  const greatest = unit < 0 ? mostHeld(replay) : 1;
+  const greatest = sums?.complete ?? (unit < 0 ? mostHeld(replay) : 1);
   for (let node = 0; node < network.nodeCount; node++) {
     share[drawing.itemOf[node]] += Math.min(held[node] / greatest, 1) / drawing.size[drawing.itemOf[node]];
   }
   scene.base = "faint";
   scene.paint((item) => mix(theme.paper, theme.accent, share[item] && 0.2 + 0.8 * share[item]));
-  if (!drawing.isQuotient) {
+  if (sums && !drawing.isQuotient) {
+    scene.note = (node) =>
+      held[node] === greatest ? "complete" : `incomplete: ${held[node]} of ${greatest} contributions`;
+  } else if (!drawing.isQuotient) {
     scene.note = (node) => (unit < 0 ? `holds ${held[node]}` : held[node] ? "holds it" : "lacks it");
   }
   const units = new Int32Array(2 * drawing.linkCount);

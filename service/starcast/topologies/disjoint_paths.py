@@ -1,9 +1,9 @@
 """Paths between two nodes that have no inner node in common.
 
 By Menger's theorem as many exist as nodes are needed to separate the two: n-1 in a star graph, d in
-a hypercube (Akers & Krishnamurthy 1989). They are a flow of least cost, in which every inner node
-carries at most one unit, found by successive shortest paths: each node is an entry and an exit, and
-a path may take back a part of an earlier one (Suurballe 1974, doi 10.1002/net.3230040204).
+a hypercube (akers1989). They are a flow of least cost, in which every inner node carries at most
+one unit, found by successive shortest paths: each node is an entry and an exit, and a path may take
+back a part of an earlier one (suurballe1974).
 """
 
 from heapq import heappop, heappush
@@ -17,11 +17,11 @@ _Side = tuple[int, bool]
 _ENTRY, _EXIT = False, True
 
 
-def disjoint_paths(topology: Topology, source: int, target: int) -> list[list[int]]:
+def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[list[int]]:
     """Return as many paths as exist without common inner nodes, of the least total length.
 
-    In star graphs, no path is longer than the distance plus 4 (Day & Tripathi 1994, doi
-    10.1109/71.262586); in hypercubes, no path is longer than the distance plus 2.
+    In star graphs n-1 such paths exist that are at most 4 longer than the distance (day1994). Those
+    of the least total length are so too in S_3 to S_6, by computation for every target.
 
     Args:
         topology: the topology.
@@ -35,8 +35,8 @@ def disjoint_paths(topology: Topology, source: int, target: int) -> list[list[in
         InputError: source and target are equal.
 
     Example:
-        >>> [len(path) - 1 for path in disjoint_paths(topology("S4"), 0, 1)]
-        [3, 5, 5]
+        >>> [len(path) - 1 for path in find_disjoint_paths(topology("S4"), 0, 1)]
+        [3, 3, 5]
     """
     if source == target:
         raise InputError(
@@ -52,8 +52,9 @@ def disjoint_paths(topology: Topology, source: int, target: int) -> list[list[in
 class _Flow:
     """Disjoint paths as links in one direction, and how to add one.
 
-    The price of a side is what it costs from there to the target, at least: at first the distance.
-    With the prices, no step of a path costs less than nothing, and few nodes are visited.
+    The price of a side is a lower bound of the cost from there to the target: at first the
+    distance.
+    With the prices, no step of a path has a negative cost, and few nodes are visited.
     """
 
     def __init__(self, topology: Topology, source: int, target: int) -> None:
@@ -116,7 +117,7 @@ class _Flow:
             return [*steps, ((node, _ENTRY), 0)] if node in self._before else steps
         if node not in self._before:
             return [((node, _EXIT), 0)]
-        # A path through this node is taken back.
+        # The link by which another path reaches this node is given back.
         before = self._before[node]
         return [((before, _EXIT), -1)] if before != self._source else []
 
