@@ -29,12 +29,12 @@ def test_packages_of_developers_are_no_extras() -> None:
     assert not groups.keys() & PROJECT["project"]["optional-dependencies"].keys()
 
 
-def test_the_extra_all_has_every_extra_but_notebooks() -> None:
+def test_the_extra_all_has_every_extra() -> None:
     extras = PROJECT["project"]["optional-dependencies"]
     (everything,) = extras["all"]
     named = re.fullmatch(r"starcast\[(.*)\]", everything)
     assert named
-    assert named[1].split(",") == sorted(extras.keys() - {"all", "notebook"})
+    assert named[1].split(",") == sorted(extras.keys() - {"all"})
 
 
 def test_the_licence_of_reuse_is_that_of_the_wheel() -> None:
