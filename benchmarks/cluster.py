@@ -18,7 +18,7 @@ import psutil
 from distributed import Client
 
 from benchmarks.measure import Figure
-from starcast.blockwise import closed_form, combine, run_ranges
+from starcast.judges.blockwise import closed_form, combine, run_ranges
 from starcast.support.dask_cluster import DaskExecutor, connect
 from starcast.support.parallel import Workload, run_parallel
 from starcast.support.progress import Silent

@@ -9,8 +9,8 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 from starcast.embedded import stack
-from starcast.settings import Settings
 from starcast.support.progress import Silent
+from starcast.support.settings import Settings
 
 
 @dataclass(frozen=True)

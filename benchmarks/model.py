@@ -23,13 +23,13 @@ from starcast import Forest, forest, schedule, topology
 from starcast.cli.output import emit, say
 from starcast.embedded import stack
 from starcast.embedded.endpoints import graph_address
-from starcast.graph.artifacts import graph_artifact
-from starcast.graph.connection import Graph
-from starcast.graph.rows import Rows
-from starcast.graph.schema import LINK
-from starcast.graph.writer import group_by_start
-from starcast.settings import Settings
+from starcast.stores.graph.artifacts import graph_artifact
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.rows import Rows
+from starcast.stores.graph.schema import LINK
+from starcast.stores.graph.writer import group_by_start
 from starcast.support.progress import Silent
+from starcast.support.settings import Settings
 from starcast.topologies import Topology
 
 SIZES = ("S7", "S8")

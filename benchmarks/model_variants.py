@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from starcast.graph.rows import Rows
-from starcast.graph.schema import TREE_EDGE, first_key
+from starcast.stores.graph.rows import Rows
+from starcast.stores.graph.schema import TREE_EDGE, first_key
 from starcast.topologies import Topology
 
 #: The questions. They may use ``$topology $forest $other $tree $schedule $step $node``, and the
@@ -105,7 +105,7 @@ class Model:
         )
 
     def relationships(self, kind: str, owner: str | None, rows: Rows) -> str:
-        """Return the statement for a type; ``$rows`` are batches of `starcast.graph.writer`."""
+        """Return the statement for a type; ``$rows`` are batches of `writer`."""
         columns = [f"{name}: r[{place}]" for place, name in enumerate(rows.columns, start=1)]
         properties = ", ".join([*([f"{owner}: $owner"] if owner else []), *columns])
         start, end = self.end.format("g[0]"), self.end.format("r[0]")

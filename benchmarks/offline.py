@@ -14,7 +14,6 @@ from starcast.embedded import processes
 from starcast.embedded.endpoints import graph_address
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
-from starcast.graph.connection import Graph
 from starcast.ingest import (
     LoadMethod,
     Plan,
@@ -28,7 +27,8 @@ from starcast.ingest.artifacts import Artifact
 from starcast.ingest.load_methods import Estimate
 from starcast.ingest.sample import Sample
 from starcast.ingest.verification import verify
-from starcast.settings import Settings
+from starcast.stores.graph.connection import Graph
+from starcast.support.settings import Settings
 
 #: The measured ingests, what is stored before, and the seconds allowed from the command to an
 #: answered query.

@@ -22,12 +22,12 @@ from benchmarks.packs_peers import PEERS
 from benchmarks.packs_place import Place
 from starcast.cli.output import say
 from starcast.embedded.endpoints import graph_address
-from starcast.errors import LimitError
-from starcast.graph.connection import Graph
-from starcast.graph.writer import BoltWriter
 from starcast.queries import Query, load_queries, run
 from starcast.queries.parameters import bind
-from starcast.settings import Settings
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.writer import BoltWriter
+from starcast.support.errors import LimitError
+from starcast.support.settings import Settings
 
 SIZES = ("S6", "S7", "S8")
 LIBRARIES = ("networkx", "igraph", "numpy")

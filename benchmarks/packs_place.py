@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import forest, schedule, topology
-from starcast.convert import to_igraph, to_networkx
-from starcast.graph.artifacts import graph_artifact
-from starcast.graph.writer import BoltWriter
+from starcast.formats.convert import to_igraph, to_networkx
+from starcast.stores.graph.artifacts import graph_artifact
+from starcast.stores.graph.writer import BoltWriter
 from starcast.support.progress import Silent
 from starcast.trees import Forest
 from starcast.trees.edges import Edges, edges_of

@@ -12,7 +12,7 @@ from pathlib import Path
 from matplotlib.figure import Figure as Plot
 
 from benchmarks.measure import COLUMNS, Figure, Growth, Table, readable
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 
 HERE = Path(__file__).parent
 RATIOS = HERE / "ratios.jsonl"

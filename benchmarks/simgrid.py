@@ -11,8 +11,8 @@ from pathlib import Path
 
 from starcast import schedule, timing
 from starcast.collectives.catalogue import algorithms_on
-from starcast.errors import StarcastError
-from starcast.simulator.simgrid import SimGridRequest, run_simgrid_batch
+from starcast.judges.simulator.simgrid import SimGridRequest, run_simgrid_batch
+from starcast.support.errors import StarcastError
 from starcast.support.vocabulary import EXECUTION_MODELS
 from starcast.topologies import as_topology
 

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks import libraries
 from benchmarks.measure import Figure, Growth, seconds
 from starcast import Schedule, schedule, simulate, timing
-from starcast.simulator import FaultLike
+from starcast.judges.simulator import FaultLike
 from starcast.support.vocabulary import EXECUTION_MODELS
 
 #: Schedules that are simulated: topology, collective, algorithm, ports, arguments, and whether they

@@ -9,18 +9,18 @@ from sqlalchemy.orm import Session
 
 from benchmarks.measure import Figure, elapsed, embedded_stack
 from starcast import forest, topology
-from starcast.database.bulk_copy import copy_columns
-from starcast.database.sessions import connect
 from starcast.embedded.endpoints import graph_address, migration_url
-from starcast.graph import rows
-from starcast.graph.artifacts import graph_artifact
-from starcast.graph.connection import Graph
-from starcast.graph.deletion import delete_artifact
-from starcast.graph.schema import LINK
-from starcast.graph.writer import BoltWriter
 from starcast.ingest import drop, ingest, open_stores, parse_request
 from starcast.ingest.load_methods import Estimate
-from starcast.settings import Settings
+from starcast.stores.database.bulk_copy import copy_columns
+from starcast.stores.database.sessions import connect
+from starcast.stores.graph import rows
+from starcast.stores.graph.artifacts import graph_artifact
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.deletion import delete_artifact
+from starcast.stores.graph.schema import LINK
+from starcast.stores.graph.writer import BoltWriter
+from starcast.support.settings import Settings
 from starcast.topologies import Topology
 
 COUNT = 1_000_000

@@ -14,14 +14,14 @@ from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms_on, find
 from starcast.collectives.model import REDUCTIONS
 from starcast.costs import Machine, execute_in_model, price_simulation
-from starcast.simulator import Simulation, simulate, timing
+from starcast.judges.simulator import Simulation, simulate, timing
 from starcast.support.vocabulary import EXECUTION_MODELS, ExecutionModel, Ports
 from starcast.topologies import topology
 
 PAGE = Path(__file__).parent / "execution-models.md"
 SIZES = (4, 5, 6, 7, 8)
 PIECES = 4
-MOST_ROWS = 2_000_000
+MAX_ROWS = 2_000_000
 #: The numbers of segments of which the fastest counts.
 SEGMENTS = (1, 2, 4, 8, 16, 32, 64)
 
@@ -43,7 +43,7 @@ def times(n: int, collective: str, name: str, ports: Ports, pieces: int) -> tupl
         algorithm.count(
             topology(spec), ports, algorithm.resolve_arguments(topology(spec), arguments)
         )
-        > MOST_ROWS
+        > MAX_ROWS
     ):
         return None
     built = schedule(spec, collective, name, ports, **arguments)

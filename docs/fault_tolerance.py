@@ -9,7 +9,7 @@ from pathlib import Path
 from marked import fill_tables, head, row
 
 from starcast.collectives import schedule
-from starcast.simulator import Fault, simulate, simulate_acknowledged
+from starcast.judges.simulator import Fault, simulate, simulate_acknowledged
 from starcast.topologies import Topology, topology
 
 PAGE = Path(__file__).parent / "fault-tolerance.md"

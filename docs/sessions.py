@@ -236,7 +236,7 @@ def reader_environment(home: Path) -> dict[str, str]:
     Downloads come from the caches of this user. Settings of starcast, make and virtual
     environments are removed.
     """
-    from starcast.settings import Settings
+    from starcast.support.settings import Settings
 
     removed = ("STARCAST_", "MAKE", "MFLAGS", "VIRTUAL_ENV", "PYTHON", "PYTEST", "COV_", "XDG_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(removed)}

@@ -1,4 +1,4 @@
-"""The entry point of alembic, with the connection given by `starcast.database.sessions`.
+"""The entry point of alembic, with the connection given by `starcast.stores.database.sessions`.
 
 With `alembic -c migrations/alembic.ini` it uses the database of starcast's settings.
 """
@@ -7,8 +7,8 @@ from alembic import context
 from alembic.runtime.migration import MigrationContext, MigrationInfo
 from sqlalchemy import Connection
 
-from starcast.database.migrations import declare
-from starcast.database.models import Base
+from starcast.stores.database.migrations import declare
+from starcast.stores.database.models import Base
 
 
 def declare_at_head(*, ctx: MigrationContext, step: MigrationInfo, **_: object) -> None:
@@ -29,9 +29,9 @@ def migrate(connection: Connection) -> None:
 
 
 def migrate_configured() -> None:
-    from starcast.database.sessions import connect  # noqa: PLC0415
     from starcast.embedded.endpoints import migration_url  # noqa: PLC0415 - a connection needs no settings
-    from starcast.settings import Settings  # noqa: PLC0415
+    from starcast.stores.database.sessions import connect  # noqa: PLC0415
+    from starcast.support.settings import Settings  # noqa: PLC0415
 
     with connect(migration_url(Settings.load())).begin() as connection:
         migrate(connection)

@@ -1,6 +1,6 @@
 """Create the schema.
 
-Views, comments and rights are not part of a revision: see starcast.database.migrations.
+Views, comments and rights are not part of a revision: see starcast.stores.database.migrations.
 """
 
 from alembic import op

@@ -7,8 +7,8 @@ starts fast.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from starcast.errors import StarcastError
 from starcast.support.display import Form, register_renderer
+from starcast.support.errors import StarcastError
 
 if TYPE_CHECKING:
     from starcast.claims.verify import check
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from starcast.collectives.csv_files import schedule_from_csv
     from starcast.collectives.model import Schedule
     from starcast.formats import export, schedule_from_goal, schedule_from_msccl
+    from starcast.judges.simulator import Fault, Simulation, Timing, simulate, timing
     from starcast.lab import Lab, connect
-    from starcast.simulator import Fault, Simulation, Timing, simulate, timing
     from starcast.topologies import Topology, topology
     from starcast.topologies.families import family
     from starcast.trees.catalogue import forest
@@ -55,12 +55,12 @@ __all__ = [
 ]
 
 _PACKAGES = {
-    "Fault": "starcast.simulator",
+    "Fault": "starcast.judges.simulator",
     "Forest": "starcast.trees",
     "Lab": "starcast.lab",
     "Schedule": "starcast.collectives",
-    "Simulation": "starcast.simulator",
-    "Timing": "starcast.simulator",
+    "Simulation": "starcast.judges.simulator",
+    "Timing": "starcast.judges.simulator",
     "Topology": "starcast.topologies",
     "algorithm": "starcast.collectives.algorithm",
     "algorithms": "starcast.collectives",
@@ -76,8 +76,8 @@ _PACKAGES = {
     "schedule_from_csv": "starcast.collectives",
     "schedule_from_goal": "starcast.formats",
     "schedule_from_msccl": "starcast.formats",
-    "simulate": "starcast.simulator",
-    "timing": "starcast.simulator",
+    "simulate": "starcast.judges.simulator",
+    "timing": "starcast.judges.simulator",
     "topology": "starcast.topologies",
 }
 

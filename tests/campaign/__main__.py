@@ -20,8 +20,8 @@ from campaign.journal import Journal, summarize
 from campaign.servers import Servers, embedded_servers
 from starcast.cli.output import reporter
 from starcast.embedded import stack
-from starcast.settings import Settings
 from starcast.support.progress import Silent
+from starcast.support.settings import Settings
 from starcast.support.signals import sigterm_as_interrupt
 
 _DISK = "3g"

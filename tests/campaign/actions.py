@@ -20,7 +20,7 @@ from campaign.servers import Servers
 
 #: Description, result and problems.
 Outcome = tuple[str, str, list[str]]
-_MOST_PROBLEMS = 20
+_MAX_PROBLEMS = 20
 
 
 @dataclass(frozen=True)
@@ -80,5 +80,5 @@ def perform(
     if (total := sum(results.values())) > 1:
         description = f"{total} inputs"
     return Entry(
-        number, seed, name, description, dict(results), tuple(problems[:_MOST_PROBLEMS]), seconds
+        number, seed, name, description, dict(results), tuple(problems[:_MAX_PROBLEMS]), seconds
     )

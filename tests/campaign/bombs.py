@@ -18,8 +18,8 @@ from campaign.servers import Servers
 from campaign.watched import run_watched
 
 #: The largest resident memory, and the most processor time, of a command that reads a bomb.
-MOST_BYTES = 600_000_000
-MOST_SECONDS = 30
+MAX_BYTES = 600_000_000
+MAX_SECONDS = 30
 _DEADLINE = 300
 _PART = 10_000_000
 #: Large texts; JSON of most of them takes many times their length as objects.
@@ -124,8 +124,8 @@ def explode(servers: Servers, name: str, draw: Random) -> list[str]:
     problems = find_problems(watched.done)
     if watched.done.code == 0:
         problems.append("it was accepted")
-    if watched.peak > MOST_BYTES:
+    if watched.peak > MAX_BYTES:
         problems.append(f"it took {watched.peak:,} bytes")
-    if watched.seconds > MOST_SECONDS:
+    if watched.seconds > MAX_SECONDS:
         problems.append(f"it took {watched.seconds:.0f} s of processor time")
     return [f"{' '.join(words[:2])}: {problem}" for problem in problems]

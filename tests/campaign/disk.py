@@ -12,7 +12,7 @@ from random import Random
 
 from campaign.output import Done, find_problems
 from campaign.servers import Servers
-from starcast.errors import NotFoundError
+from starcast.support.errors import NotFoundError
 
 _KB = 1024
 _OUTPUTS = (

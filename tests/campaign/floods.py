@@ -24,7 +24,7 @@ from campaign.watched import read_peak
 #: Seconds that anything may take on a machine under load.
 DEADLINE = 120
 #: Largest resident memory of the server and of each of its workers, at any time.
-MOST_BYTES = 600_000_000
+MAX_BYTES = 600_000_000
 #: The statuses that docs/http-api.md names, and those of uvicorn and of time limits.
 STATUSES = frozenset({200, 304, 400, 403, 404, 405, 408, 414, 422, 503})
 _PAGE = "/explore/S4"
@@ -212,7 +212,7 @@ def _check_memory(pid: int) -> list[str]:
     return [
         f"the process {number} used {peak:,} bytes"
         for number, peak in peaks.items()
-        if peak > MOST_BYTES
+        if peak > MAX_BYTES
     ]
 
 

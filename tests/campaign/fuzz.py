@@ -21,11 +21,11 @@ from campaign.servers import Servers
 from starcast.cli.app import main
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.model import COLUMNS
-from starcast.errors import StarcastError
 from starcast.experiments.design import read_design
+from starcast.judges.simulator import Fault, simulate
 from starcast.queries.header import parse_header
-from starcast.settings import Settings
-from starcast.simulator import Fault, simulate
+from starcast.support.errors import StarcastError
+from starcast.support.settings import Settings
 from starcast.support.spec_syntax import parse_spec
 from starcast.topologies import topology
 from starcast.trees import Forest, forest

@@ -10,8 +10,8 @@ import numpy as np
 
 import starcast
 from starcast.collectives import schedule
-from starcast.errors import StarcastError
-from starcast.simulator import simulate
+from starcast.judges.simulator import simulate
+from starcast.support.errors import StarcastError
 from starcast.trees import forest
 from support.fix_plugins import restored_registries
 

@@ -8,8 +8,8 @@ import numpy as np
 from oracles.simulator import execute_all
 from starcast.collectives import schedule
 from starcast.collectives.model import COLUMNS, Schedule
-from starcast.errors import InputError, RejectedError
-from starcast.simulator import simulate
+from starcast.judges.simulator import simulate
+from starcast.support.errors import InputError, RejectedError
 from starcast.topologies import Topology
 from starcast.trees import Forest, forest, plain_constructions
 from support.simulator_cases import bases, changed, kept, plan_of

@@ -3,10 +3,10 @@
 import re
 from dataclasses import dataclass
 
-from starcast.errors import EXIT_CODES
+from starcast.support.errors import EXIT_CODES
 
 #: The longest accepted message and hint, which may quote a path or a value.
-_LONGEST = {"error": 1_100, "hint": 2_100}
+_MAX_LENGTH = {"error": 1_100, "hint": 2_100}
 _TRACES = ("Traceback (most recent call last)", "Exception ignored in", "resource_tracker:")
 _INTERNAL = 1
 
@@ -65,7 +65,7 @@ def _check_message(err: str) -> list[str]:
     if len(errors) != 1 or len(hints) != 1:
         problems.append(f"{len(errors)} errors and {len(hints)} hints: {_last_line(err)}")
     for line in errors + hints:
-        if len(line) > _LONGEST[line.partition(":")[0]]:
+        if len(line) > _MAX_LENGTH[line.partition(":")[0]]:
             problems.append(f"a message of {len(line)} characters: {line[:80]}")
         if re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", line):
             problems.append(f"a message with control characters: {line[:80]!a}")

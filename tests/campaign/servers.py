@@ -14,17 +14,17 @@ from sqlalchemy import URL, select
 
 from campaign.commands import finishing
 from campaign.output import Done
-from starcast.database import models, sessions
 from starcast.embedded import addresses
 from starcast.embedded.endpoints import graph_address, store_url
-from starcast.errors import NotFoundError, StarcastError, UnavailableError
-from starcast.graph import reader
-from starcast.graph.address import GraphAddress
-from starcast.graph.connection import Graph
 from starcast.ingest import Stores
 from starcast.ingest.verification import verify
-from starcast.settings import Settings
+from starcast.stores.database import models, sessions
+from starcast.stores.graph import reader
+from starcast.stores.graph.address import GraphAddress
+from starcast.stores.graph.connection import Graph
 from starcast.support.config_file import PREFIX
+from starcast.support.errors import NotFoundError, StarcastError, UnavailableError
+from starcast.support.settings import Settings
 from support.fix_servers import without_password
 
 #: The data that every action must leave as they are; no action names them.
@@ -141,7 +141,7 @@ class Servers:
         """Return the runs of the baseline with their costs, as text."""
         engine = sessions.connect(self.url)
         try:
-            with sessions.session(engine) as session:
+            with sessions.open_session(engine) as session:
                 runs = session.scalars(
                     select(models.Run).filter_by(topology="S4").order_by(models.Run.id)
                 )
@@ -189,14 +189,14 @@ def embedded_servers(home: Path, folder: Path) -> Servers:
 
 
 def _complete(stores: Stores) -> set[str]:
-    with sessions.session(stores.engine) as session:
+    with sessions.open_session(stores.engine) as session:
         rows = session.scalars(select(models.Materialization))
         return {row.id for row in rows if row.state == _COMPLETE}
 
 
 def _check_states(stores: Stores, *, finished: bool) -> list[str]:
     """Compare the states of artifacts in both stores; the baseline must be complete."""
-    with sessions.session(stores.engine) as session:
+    with sessions.open_session(stores.engine) as session:
         in_tables = {row.id: row.state for row in session.scalars(select(models.Materialization))}
     in_graph = {name: row["state"] for (_, name), row in reader.read_states(stores.graph).items()}
     problems = [

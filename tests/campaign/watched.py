@@ -13,7 +13,7 @@ from campaign.output import Done
 from campaign.servers import Servers, finish
 
 #: Bytes of data after which allocations of a watched command fail, to protect the machine.
-_MOST_DATA = 4_000_000_000
+_MAX_DATA = 4_000_000_000
 _INTERVAL = 0.05
 
 
@@ -36,7 +36,7 @@ def run_watched(servers: Servers, words: tuple[str, ...], deadline: float) -> Wa
     """Run a command to its end, or to its deadline."""
     process = servers.start(*words)
     watched = psutil.Process(process.pid)
-    watched.rlimit(psutil.RLIMIT_DATA, (_MOST_DATA, _MOST_DATA))
+    watched.rlimit(psutil.RLIMIT_DATA, (_MAX_DATA, _MAX_DATA))
     peak, seconds = 0, 0.0
     end = time.monotonic() + deadline
     # Its output is shorter than the buffer of a pipe, so that it need not be read meanwhile.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import Forest, Schedule, Simulation, StarcastError, checkers, topology
+from starcast import Forest, Schedule, Simulation, StarcastError, topology
 from starcast.claims import growth
 from starcast.claims.check import ClaimCheck, as_array
 from starcast.claims.evidence import Relation
@@ -15,6 +15,7 @@ from starcast.claims.model import Claim
 from starcast.claims.object_cache import ObjectCache
 from starcast.claims.verdict import judge
 from starcast.claims.verify import run_check
+from starcast.records import checkers
 
 Change = Callable[[Any], Any]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import generate
 import pytest
 
-from starcast import errors
 from starcast.cli import app
+from starcast.support import errors
 
 
 def starcast(*words: str) -> subprocess.CompletedProcess[str]:
@@ -78,7 +78,10 @@ def test_startup_imports_no_heavy_package() -> None:
         ("topology show S4", "sqlalchemy neo4j rich numba networkx starcast.trees"),
         ("forest list", "numpy neo4j alembic rich starcast.trees starcast.embedded.stack"),
         ("query run tree-path", "sqlalchemy alembic rich starcast.trees starcast.embedded.stack"),
-        ("compare a b", "neo4j alembic rich matplotlib starcast.simulator starcast.embedded.stack"),
+        (
+            "compare a b",
+            "neo4j alembic rich matplotlib starcast.judges.simulator starcast.embedded.stack",
+        ),
     ],
 )
 def test_a_short_command_does_not_import_what_it_does_not_use(
@@ -101,8 +104,8 @@ def test_a_short_command_does_not_import_what_it_does_not_use(
 def test_the_driver_of_neo4j_is_imported_late_and_without_pandas() -> None:
     pytest.importorskip("pandas")
     script = (
-        "import sys, starcast.graph.address; print('neo4j' in sys.modules); "
-        "import starcast.graph.connection; print('pandas' in sys.modules); "
+        "import sys, starcast.stores.graph.address; print('neo4j' in sys.modules); "
+        "import starcast.stores.graph.connection; print('pandas' in sys.modules); "
         "import pandas; print(pandas.__name__)"
     )
     result = subprocess.run(
@@ -145,7 +148,7 @@ def test_an_unexpected_exception_has_a_traceback_only_with_the_debug_setting(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("first\nsecond")
 
-    monkeypatch.setattr("starcast.settings.Settings.load", fail)
+    monkeypatch.setattr("starcast.support.settings.Settings.load", fail)
     monkeypatch.setattr(sys, "argv", ["starcast", "config"])
     monkeypatch.setenv("STARCAST_DEBUG", debug)
     with pytest.raises(SystemExit) as end:

@@ -17,11 +17,11 @@ from sqlalchemy import URL
 
 from starcast import check, forest, schedule
 from starcast.claims import Verdict, claims, storage
-from starcast.errors import UnavailableError
-from starcast.graph.address import GraphAddress
-from starcast.graph.connection import Graph
 from starcast.ingest import Stores, ingest, parse_request
 from starcast.queries.counterexample import to_cypher
+from starcast.stores.graph.address import GraphAddress
+from starcast.stores.graph.connection import Graph
+from starcast.support.errors import UnavailableError
 from starcast.support.progress import Silent
 from support.fix_cli import Result, Starcast, name_store
 
@@ -336,7 +336,7 @@ def filled(
     store_url: URL, address: GraphAddress, driver: Driver, commands: dict[str, None]
 ) -> Iterator[Graph]:
     """The graph after these commands, empty at the end."""
-    from starcast.database import migrations, sessions
+    from starcast.stores.database import migrations, sessions
     from support.fix_servers import empty, new_database
 
     empty(address, driver)

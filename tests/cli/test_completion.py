@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL
 
-from starcast.graph.connection import Graph
 from starcast.ingest import Stores, ingest
+from starcast.stores.graph.connection import Graph
 from support.fix_cli import name_store
 from support.plans import plan
 

@@ -12,9 +12,9 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from starcast.errors import InputError, RejectedError
 from starcast.lab import Lab
-from starcast.settings import Settings
+from starcast.support.errors import InputError, RejectedError
+from starcast.support.settings import Settings
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest
 from starcast.trees.construction import CONSTRUCTIONS

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL
 
-from starcast.graph.address import GraphAddress
 from starcast.ingest import Plan, Stores, ingest
+from starcast.stores.graph.address import GraphAddress
 from support.checks import assert_stored
 from support.fix_cli import Starcast, name_store
 from support.plans import plan

@@ -11,7 +11,6 @@ from queue import Queue
 
 import pytest
 
-from starcast.axes.parameters import POINT_AXES
 from starcast.cli import results
 from starcast.cli.output import (
     PAGE,
@@ -21,8 +20,9 @@ from starcast.cli.output import (
     reporter,
 )
 from starcast.comparison.listing import RunList
-from starcast.errors import InputError
 from starcast.lab.files import check_suffix
+from starcast.support.axes.parameters import POINT_AXES
+from starcast.support.errors import InputError
 from starcast.support.progress import ProgressLines, close_all
 from starcast.support.vocabulary import Format
 from support.latex_tables import read_table

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from starcast.graph.address import GraphAddress
-from starcast.graph.connection import Graph
 from starcast.lab.answers import hops
 from starcast.queries import find, load_queries, measured
 from starcast.queries.measured import Figures, Measurements
 from starcast.queries.picture import PATH
-from starcast.settings import Settings
+from starcast.stores.graph.address import GraphAddress
+from starcast.stores.graph.connection import Graph
+from starcast.support.settings import Settings
 from support.fix_cli import Result, Starcast
 from support.latex_tables import read_table
 from support.packs.stored_data import loaded, without_indexes

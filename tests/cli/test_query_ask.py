@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from starcast.graph.address import GraphAddress
-from starcast.graph.connection import Graph, Notice, QueryResult
 from starcast.queries.execution import find_unknown_names
-from starcast.settings import Settings
+from starcast.stores.graph.address import GraphAddress
+from starcast.stores.graph.connection import Graph, Notice, QueryResult
+from starcast.support.settings import Settings
 from support.fix_cli import Result, Starcast
 from support.packs.stored_data import loaded
 
@@ -162,7 +162,7 @@ def test_the_server_refuses_writes_that_pass_the_parser(
 ) -> None:
     """The access mode protects the graph even without the parser."""
     del home
-    from starcast.errors import InputError
+    from starcast.support.errors import InputError
 
     with Graph.open(graph_address) as graph, pytest.raises(InputError, match="may only read"):
         graph.run("CREATE (n:Node) RETURN n")

@@ -14,9 +14,9 @@ import pytest
 from sqlalchemy import URL, Engine, text
 
 from starcast.collectives import Schedule, schedule
-from starcast.database import sessions
 from starcast.experiments import execution
 from starcast.experiments.grid import Point
+from starcast.stores.database import sessions
 from support.fix_cli import Result, Starcast, name_store
 from support.fix_store import FilledDatabase
 

@@ -11,12 +11,12 @@ import pytest
 from starcast.collectives import algorithms, schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLUMNS
-from starcast.errors import InputError, RejectedError
+from starcast.judges.simulator import Fault, simulate
+from starcast.judges.simulator import simgrid as external
+from starcast.judges.simulator.simgrid import SimGridRun
 from starcast.lab import Lab
-from starcast.settings import Settings
-from starcast.simulator import Fault, simulate
-from starcast.simulator import simgrid as external
-from starcast.simulator.simgrid import SimGridRun
+from starcast.support.errors import InputError, RejectedError
+from starcast.support.settings import Settings
 from starcast.topologies import topology
 from support.fix_cli import Result, Starcast
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from starcast.database.roles import ROLE_NAMES
 from starcast.embedded.neo4j import CONFIGURATION, PROCEDURES
-from starcast.settings import Settings
+from starcast.stores.database.roles import ROLE_NAMES
+from starcast.support.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from starcast import Lab
 from starcast.comparison.curves import panels
-from starcast.settings import Settings
+from starcast.support.settings import Settings
 from starcast.web.app import create_app
 from starcast.web.service import Service
 from starcast.web.workers import Workers

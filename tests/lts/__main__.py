@@ -1,6 +1,6 @@
 """``python -m lts [PYTEST ARGUMENTS]``: test the packs on Neo4j 5.26 LTS; ``make test-lts``.
 
-Exits with the code of pytest, or of `starcast.errors` if the server cannot be started.
+Exits with the code of pytest, or of `starcast.support.errors` if the server cannot be started.
 """
 
 import os
@@ -15,8 +15,8 @@ from starcast.cli.output import reporter, say
 from starcast.embedded import stack
 from starcast.embedded.home import Home
 from starcast.embedded.processes import LOOPBACK
-from starcast.errors import StarcastError
-from starcast.settings import Settings
+from starcast.support.errors import StarcastError
+from starcast.support.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from starcast.embedded import accounts
 from starcast.embedded.jars import JarSet
 from starcast.embedded.neo4j import CONFIGURATION, Neo4j
-from starcast.errors import UnavailableError
-from starcast.settings import Settings
+from starcast.support.errors import UnavailableError
+from starcast.support.settings import Settings
 
 #: ``python -m starcast.embedded.lockfile VERSION tests/lts/jars.lock`` writes its lock file.
 VERSION = "5.26.30"

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from starcast.errors import InputError, LimitError, NotFoundError
-from starcast.graph.address import GraphAddress
-from starcast.graph.connection import Graph
 from starcast.queries import Query, load_library, run
+from starcast.stores.graph.address import GraphAddress
+from starcast.stores.graph.connection import Graph
+from starcast.support.errors import InputError, LimitError, NotFoundError
 from support.packs import (
     oracle_tools,
     oracles_faults,

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from starcast.errors import InputError, StarcastError
-from starcast.graph.address import GraphAddress
-from starcast.graph.connection import Graph
-from starcast.graph.schema import NODE
-from starcast.graph.writer import BoltWriter
 from starcast.queries import Query, load_queries, run
 from starcast.queries.checks import check_reads_only
 from starcast.queries.execution import find_problems, has_indexes, plan_operators
+from starcast.stores.graph.address import GraphAddress
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.schema import NODE
+from starcast.stores.graph.writer import BoltWriter
+from starcast.support.errors import InputError, StarcastError
 from support.packs.stored_data import loaded, without_indexes
 
 HEADER = """\

@@ -11,22 +11,22 @@ from neo4j import Driver
 from sqlalchemy import URL, Engine, inspect, select, text
 
 from starcast.catalogue.origin import PluginMissingError
-from starcast.database import backup, migrations, models, sessions
-from starcast.database.roles import Role
 from starcast.embedded.packages import find_client_programs
-from starcast.errors import InputError, RejectedError, UnavailableError
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
-from starcast.graph.address import GraphAddress
-from starcast.graph.connection import Graph
-from starcast.graph.reader import read_artifact_nodes
 from starcast.ingest import ingest, open_stores, parse_request
 from starcast.ingest.backup import back_up, restore
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.stores import Stores
 from starcast.ingest.verification import verify
-from starcast.settings import Settings
+from starcast.stores.database import backup, migrations, models, sessions
+from starcast.stores.database.roles import Role
+from starcast.stores.graph.address import GraphAddress
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.reader import read_artifact_nodes
+from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
+from starcast.support.settings import Settings
 from support.claim_runs import check_and_store
 from support.fix_cli import Starcast, name_store
 from support.fix_plugins import load_examples
@@ -244,8 +244,8 @@ def test_a_damaged_or_foreign_file_is_refused_before_anything_changes(
     for other in (tmp_path, tmp_path / "missing"):
         assert starcast("restore", str(other), "--no-graph").code == 2
     archive = tmp_path / "other.zip"
-    with zipfile.ZipFile(archive, "w") as opened:
-        opened.writestr("readme", "x")
+    with zipfile.ZipFile(archive, "w") as session:
+        session.writestr("readme", "x")
     assert starcast("restore", str(archive), "--no-graph").code == 2
     assert content(bare) == before
 
@@ -312,8 +312,8 @@ def test_a_backup_is_one_snapshot_while_others_write(stored: Engine, tmp_path: P
         number = 0
         while not stop.is_set():
             number += 1
-            with sessions.session(stored) as opened:
-                opened.add(models.Experiment(name=f"x{number}", grid={}))
+            with sessions.open_session(stored) as session:
+                session.add(models.Experiment(name=f"x{number}", grid={}))
 
     writer = threading.Thread(target=keep_writing)
     writer.start()
@@ -331,8 +331,8 @@ def test_a_dump_can_be_read_without_starcast(file: Path, bare: Engine, tmp_path:
         archive.extract("postgres.dump", tmp_path)
     with (tmp_path / "postgres.dump").open("rb") as source:
         backup._run([PROGRAMS.pg_restore, "--no-owner"], bare.url, source=source)
-    with sessions.session(bare) as opened:
-        assert [each.name for each in opened.scalars(select(models.Experiment))] == ["e"]
+    with sessions.open_session(bare) as session:
+        assert [each.name for each in session.scalars(select(models.Experiment))] == ["e"]
 
 
 def test_the_programs_must_have_the_version_of_the_server() -> None:

@@ -13,8 +13,8 @@ from sqlalchemy import URL, Engine
 
 from starcast.claims import claims, parallel, storage
 from starcast.claims.describe import describe_place
-from starcast.database.sessions import session
-from starcast.errors import NotFoundError
+from starcast.stores.database.sessions import open_session
+from starcast.support.errors import NotFoundError
 from support.claim_runs import check_and_store
 from support.fix_servers import without_password
 
@@ -24,9 +24,9 @@ SIZES = ["S3", "S4"]
 
 def test_stored_verdicts_and_evidence_equal_those_of_the_check(engine: Engine) -> None:
     number, verdicts = check_and_store(engine, NAMES, ["S4", "S3"])
-    with session(engine) as opened:
-        stored = {verdict.claim: verdict for verdict in storage.load_verdicts(opened, number)}
-        row = storage.load_claim_run(opened, number)
+    with open_session(engine) as session:
+        stored = {verdict.claim: verdict for verdict in storage.load_verdicts(session, number)}
+        row = storage.load_claim_run(session, number)
         assert (row.names, row.level, row.sizes) == (NAMES, None, SIZES)
     assert stored == {verdict.claim: verdict for verdict in verdicts}
     fails = stored["TS.L5"]
@@ -36,8 +36,8 @@ def test_stored_verdicts_and_evidence_equal_those_of_the_check(engine: Engine) -
 
 def test_the_evidence_of_the_parts_of_a_conjunction_is_stored_once(engine: Engine) -> None:
     number, verdicts = check_and_store(engine, ["TS.T1"], ["S3"])
-    with session(engine) as opened:
-        evidence = storage.load_evidence(opened, number)
+    with open_session(engine) as session:
+        evidence = storage.load_evidence(session, number)
     assert sorted((each.claim, each.size) for each in evidence) == [
         ("TS.T1.order", "S3"), ("TS.T1.time", "S3"),
     ]  # fmt: skip
@@ -50,14 +50,14 @@ def test_the_newest_verdict_of_each_claim_is_returned(engine: Engine) -> None:
         check_and_store(engine, NAMES, SIZES),
         check_and_store(engine, ["TS.h"], ["S5"]),
     )
-    with session(engine) as opened:
-        found = storage.newest_verdicts(opened)
-        assert storage.load_newest(opened).id == second
-        assert storage.load_newest(opened, before=second).id == first
+    with open_session(engine) as session:
+        found = storage.newest_verdicts(session)
+        assert storage.load_newest(session).id == second
+        assert storage.load_newest(session, before=second).id == first
         for number in (-1, 99, 2**40):
             with pytest.raises(NotFoundError, match=f"no verification run {number} is stored"):
-                storage.load_claim_run(opened, number)
-        assert storage.count_verdicts(opened)[second] == {others[0].verdict: 1}
+                storage.load_claim_run(session, number)
+        assert storage.count_verdicts(session)[second] == {others[0].verdict: 1}
     assert {name: row.id for name, (row, _) in found.items()} == {
         verdict.claim: second if verdict.claim == "TS.h" else first for verdict in verdicts
     }
@@ -121,5 +121,5 @@ def test_a_killed_run_leaves_no_rows_and_no_processes(
     assert alive == []
     assert "Traceback" not in errors
     assert started.returncode == (130 if how == signal.SIGTERM else -how)
-    with session(engine) as opened:
-        assert storage.list_claim_runs(opened) == []
+    with open_session(engine) as session:
+        assert storage.list_claim_runs(session) == []

@@ -14,10 +14,10 @@ from alembic.util import CommandError
 from sqlalchemy import URL, Engine, Text, column, func, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
-from starcast.database import migrations, models, repository, sessions
-from starcast.errors import BusyError, RejectedError, UnavailableError
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
+from starcast.stores.database import migrations, models, repository, sessions
+from starcast.support.errors import BusyError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
 from support.fix_store import HEAD, NEXT
 from support.recorder import Recorder
@@ -79,8 +79,8 @@ def test_revision_0010_keeps_finished_verification_runs(bare: Engine) -> None:
         )
     migrations.upgrade(bare, Silent())
     assert migrations.differences(bare) == []
-    with sessions.session(bare) as opened:
-        assert opened.scalars(text("select id from claim_run")).all() == [1]
+    with sessions.open_session(bare) as session:
+        assert session.scalars(text("select id from claim_run")).all() == [1]
 
 
 def test_revision_0011_counts_the_pieces_of_messages(bare: Engine) -> None:
@@ -98,8 +98,8 @@ def test_revision_0011_counts_the_pieces_of_messages(bare: Engine) -> None:
         )
     migrations.upgrade(bare, Silent())
     assert migrations.differences(bare) == []
-    with sessions.session(bare) as opened:
-        units = opened.scalars(text("select message_units from run order by id")).all()
+    with sessions.open_session(bare) as session:
+        units = session.scalars(text("select message_units from run order by id")).all()
     assert units == [20, 4, None]
 
 
@@ -119,8 +119,8 @@ def test_revision_0012_allows_reductions(bare: Engine) -> None:
 def test_an_upgrade_names_the_rows_that_do_not_fit(
     engine: Engine, add_revision: Callable[[], None]
 ) -> None:
-    with sessions.session(engine) as opened:
-        repository.save_experiment(opened, "no", {})
+    with sessions.open_session(engine) as session:
+        repository.save_experiment(session, "no", {})
     add_revision()
     with pytest.raises(RejectedError, match="ck_experiment_next"):
         migrations.upgrade(engine, Silent())
@@ -147,7 +147,7 @@ def everything(engine: Engine) -> dict[str, list[str]]:
 
 
 def test_deleting_a_verification_run_deletes_its_evidence_and_verdicts(engine: Engine) -> None:
-    with sessions.session(engine) as session:
+    with sessions.open_session(engine) as session:
         session.add(models.ClaimRun(level="quick", version="1"))
         session.flush()
         claim = {"claim_run": 1, "claim": "TS.L5"}
@@ -214,15 +214,15 @@ def test_upgrading_an_up_to_date_schema_does_nothing_and_reports_it(engine: Engi
 
 
 def test_a_store_has_one_identity_that_survives_an_upgrade(engine: Engine) -> None:
-    with sessions.session(engine) as session:
+    with sessions.open_session(engine) as session:
         first = session.scalars(select(models.Store.id)).all()
     migrations.upgrade(engine, Silent())
-    with sessions.session(engine) as session:
+    with sessions.open_session(engine) as session:
         assert session.scalars(select(models.Store.id)).all() == first
     assert len(first) == 1
     with (
         pytest.raises(IntegrityError, match="ix_store_one_row"),
-        sessions.session(engine) as session,
+        sessions.open_session(engine) as session,
     ):
         session.add(models.Store())
 
@@ -372,10 +372,10 @@ def test_a_lock_does_not_prevent_the_clean_up_of_the_server(clean_database: URL)
                  " where pid = :pid")  # fmt: skip
     with (
         sessions.advisory_lock(engine, "experiment a", BusyError("busy")) as lock,
-        sessions.session(engine) as opened,
+        sessions.open_session(engine) as session,
     ):
-        lock.verify(opened)
-        row = opened.execute(query, {"pid": lock.pid}).one()
+        lock.verify(session)
+        row = session.execute(query, {"pid": lock.pid}).one()
         assert tuple(row)[1:] == ("idle in transaction", None, None)
     engine.dispose()
 
@@ -390,23 +390,23 @@ def test_a_lost_lock_is_detected_and_can_be_taken_again(engine: Engine) -> None:
     busy = BusyError("busy")
     done = []
     with sessions.advisory_lock(engine, "experiment a", busy) as lock:
-        with sessions.session(engine) as opened:
-            lock.verify(opened)
+        with sessions.open_session(engine) as session:
+            lock.verify(session)
             with pytest.raises(UnavailableError, match="holds the lock 'experiment b' was lost"):
-                sessions.Lock("experiment b", lock.pid).verify(opened)
+                sessions.Lock("experiment b", lock.pid).verify(session)
         cut_off(engine, lock.pid)
         with (
-            sessions.session(engine) as opened,
+            sessions.open_session(engine) as session,
             pytest.raises(UnavailableError, match="holds the lock 'experiment a'"),
         ):
-            lock.verify(opened)
+            lock.verify(session)
         with (
             sessions.advisory_lock(engine, "experiment a", busy) as another,
-            sessions.session(engine) as opened,
+            sessions.open_session(engine) as session,
         ):
-            another.verify(opened)
+            another.verify(session)
             with pytest.raises(UnavailableError):
-                lock.verify(opened)
+                lock.verify(session)
         done.append("work")
     assert done, "releasing a lost lock is not an error"
 
@@ -417,11 +417,11 @@ def test_waiting_for_a_lock_takes_it_for_the_rest_of_the_transaction(engine: Eng
     with (
         sessions.advisory_lock(engine, "experiment a", busy),
         pytest.raises(BusyError, match="busy"),
-        sessions.session(engine) as opened,
+        sessions.open_session(engine) as session,
     ):
-        sessions.wait_for_lock(opened, "experiment a", 1, busy)
-    with sessions.session(engine) as opened:
-        sessions.wait_for_lock(opened, "experiment a", 1, busy)
+        sessions.wait_for_lock(session, "experiment a", 1, busy)
+    with sessions.open_session(engine) as session:
+        sessions.wait_for_lock(session, "experiment a", 1, busy)
         with pytest.raises(BusyError), sessions.advisory_lock(engine, "experiment a", busy):
             pytest.fail("the lock was given twice")
     with sessions.advisory_lock(engine, "experiment a", busy):
@@ -454,7 +454,7 @@ def test_a_server_that_stops_during_a_statement_is_unavailable(
     other = sessions.connect(fresh_database)
 
     def work() -> None:
-        with sessions.session(engine) as session:
+        with sessions.open_session(engine) as session:
             own = session.scalar(text("select pg_backend_pid()"))
             with other.begin() as connection:
                 connection.execute(text("select pg_terminate_backend(:own)"), {"own": own})
@@ -466,7 +466,7 @@ def test_a_server_that_stops_during_a_statement_is_unavailable(
 
 
 def test_errors_that_are_not_about_the_connection_pass_unchanged(engine: Engine) -> None:
-    with pytest.raises(IntegrityError), sessions.session(engine) as session:
+    with pytest.raises(IntegrityError), sessions.open_session(engine) as session:
         session.add(models.Forest(id="S5:none:12345", topology="S5", construction="none", root=0,
         root_label="12345",
                                   trees=1, height=1, congestion=1))  # fmt: skip
@@ -474,14 +474,14 @@ def test_errors_that_are_not_about_the_connection_pass_unchanged(engine: Engine)
 
 def test_a_session_that_fails_leaves_nothing_behind(engine: Engine) -> None:
     def work() -> None:
-        with sessions.session(engine) as session:
+        with sessions.open_session(engine) as session:
             session.add(models.Experiment(name="half", grid={}))
             session.flush()
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         work()
-    with sessions.session(engine) as session:
+    with sessions.open_session(engine) as session:
         assert session.scalars(select(models.Experiment)).all() == []
 
 
@@ -490,7 +490,7 @@ def busy(engine: Engine, striking: threading.Thread) -> None:
     with sessions.advisory_lock(engine, "this", BusyError("busy")) as lock:
         striking.start()
         while striking.is_alive():
-            with sessions.session(engine) as session:
+            with sessions.open_session(engine) as session:
                 lock.verify(session)
         time.sleep(1)
 
@@ -526,7 +526,7 @@ def test_ctrl_c_during_an_exchange_is_not_a_connection_error(
 
 def fails_while_interrupted(engine: Engine) -> None:
     """Raise an error while an interruption is being handled, as the driver may do."""
-    with sessions.session(engine) as session:
+    with sessions.open_session(engine) as session:
         try:
             signal.raise_signal(signal.SIGINT)
         finally:

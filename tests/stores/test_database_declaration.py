@@ -13,17 +13,17 @@ from starcast.claims.storage import newest_verdicts
 from starcast.comparison.compare import compare
 from starcast.comparison.matching import figure, gap
 from starcast.comparison.sides import load_side
-from starcast.database import migrations, models, repository, sessions
-from starcast.database.listing import list_artifacts
-from starcast.database.roles import Role
-from starcast.database.views import VIEWS
-from starcast.errors import UnavailableError
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
-from starcast.graph.address import GraphAddress
-from starcast.graph.connection import Graph
 from starcast.ingest import ingest, parse_request
 from starcast.ingest.stores import Stores
+from starcast.stores.database import migrations, models, repository, sessions
+from starcast.stores.database.listing import list_artifacts
+from starcast.stores.database.roles import Role
+from starcast.stores.database.views import VIEWS
+from starcast.stores.graph.address import GraphAddress
+from starcast.stores.graph.connection import Graph
+from starcast.support.errors import UnavailableError
 from starcast.support.progress import Silent
 from support.claim_runs import check_and_store
 from support.fix_cli import Starcast, name_store
@@ -222,10 +222,10 @@ def rows(engine: Engine, query: str) -> list[dict[str, object]]:
 
 def test_run_summary_has_the_figures_of_the_command_line(experiments: Engine) -> None:
     found = {row["run"]: row for row in rows(experiments, "select * from run_summary")}
-    with sessions.session(experiments) as opened:
+    with sessions.open_session(experiments) as session:
         total = 0
-        for experiment in repository.list_experiments(opened):
-            for run in repository.load_runs(opened, experiment.id):
+        for experiment in repository.list_experiments(session):
+            for run in repository.load_runs(session, experiment.id):
                 row = found[run.id]
                 total += 1
                 assert row["experiment"] == experiment.name
@@ -254,8 +254,8 @@ def test_comparison_has_every_comparable_pair_with_its_change(
         (row["baseline_run"], row["run"]): row
         for row in rows(experiments, "select * from comparison")
     }
-    with sessions.session(experiments) as opened:
-        compared = compare([load_side(opened, name) for name in names])
+    with sessions.open_session(experiments) as session:
+        compared = compare([load_side(session, name) for name in names])
         pairs = 0
         for match in compared.matches:
             for run, judgement in zip(match.runs[1:], compared.judgements(match), strict=True):
@@ -291,8 +291,8 @@ def test_claim_summary_has_the_newest_verdict_of_each_claim(engine: Engine) -> N
     for names in (["TS.L1", "TS.L5"], ["TS.L5"]):
         check_and_store(engine, names)
     found = {row["claim"]: row for row in rows(engine, "select * from claim_summary")}
-    with sessions.session(engine) as opened:
-        newest = newest_verdicts(opened)
+    with sessions.open_session(engine) as session:
+        newest = newest_verdicts(session)
     assert found.keys() == newest.keys()
     for claim, (run, verdict) in newest.items():
         row = found[claim]
@@ -315,9 +315,9 @@ def ingested(engine: Engine, clean_graph: GraphAddress) -> Iterator[Engine]:
 
 def test_artifact_has_the_rows_of_the_listings(ingested: Engine) -> None:
     found = {(row["kind"], row["id"]): row for row in rows(ingested, "select * from artifact")}
-    with sessions.session(ingested) as opened:
+    with sessions.open_session(ingested) as session:
         listed = {
-            (kind, row["id"]): row for kind in models.KINDS for row in list_artifacts(opened, kind)
+            (kind, row["id"]): row for kind in models.KINDS for row in list_artifacts(session, kind)
         }
     assert found.keys() == listed.keys()
     assert {kind for kind, _ in found} == set(models.KINDS)
@@ -465,9 +465,9 @@ def test_a_refused_write_names_the_missing_right(reading: Engine, starcast: Star
         assert "refuses 'starcast_reader': " in result.err, result.err
         assert "permission denied" in result.err or "must be owner" in result.err, result.err
         assert "hint: log in as another role: starcast_writer may store" in result.err
-    with sessions.session(reading) as opened:
-        assert len(list_artifacts(opened, "topology")) == 1
-        assert [each.name for each in repository.list_experiments(opened)] == ["e"]
+    with sessions.open_session(reading) as session:
+        assert len(list_artifacts(session, "topology")) == 1
+        assert [each.name for each in repository.list_experiments(session)] == ["e"]
     assert sessions.current(reading) == sessions.head()
 
 
@@ -490,19 +490,19 @@ def test_the_writer_is_not_a_superuser_and_cannot_change_tables(
             connection.execute(text(statement))
     reader = sessions.connect(role_url(engine.url, "reader"))
     denied = pytest.raises(UnavailableError, match="permission denied for table experiment")
-    with denied, sessions.session(reader) as opened:
-        repository.save_experiment(opened, "x", {})
+    with denied, sessions.open_session(reader) as session:
+        repository.save_experiment(session, "x", {})
     reader.dispose()
 
 
 def test_a_write_in_a_read_only_session_is_refused_with_one_sentence(engine: Engine) -> None:
     """The session is read-only on a replica, or by default_transaction_read_only."""
-    with sessions.session(engine) as opened:
-        opened.execute(text("set transaction read only"))
+    with sessions.open_session(engine) as session:
+        session.execute(text("set transaction read only"))
         refused = pytest.raises(UnavailableError, match="read-only")
         with refused, sessions.translated_errors(engine.url):
-            opened.execute(text("insert into experiment (name) values ('x')"))
-        opened.rollback()
+            session.execute(text("insert into experiment (name) values ('x')"))
+        session.rollback()
 
 
 def test_a_role_that_is_created_later_gets_its_rights_by_an_upgrade(migrated: Engine) -> None:

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL, Engine, select, text
 
-from starcast.database import backup, migrations, models, sessions, watched
 from starcast.embedded.doctor import Verdict, examine
 from starcast.embedded.packages import find_client_programs
-from starcast.errors import BusyError, InputError, UnavailableError
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
-from starcast.graph.address import GraphAddress
-from starcast.graph.connection import Graph
 from starcast.ingest import Stores, ingest, parse_request
-from starcast.settings import Settings
+from starcast.stores.database import backup, migrations, models, sessions, watched
+from starcast.stores.graph.address import GraphAddress
+from starcast.stores.graph.connection import Graph
+from starcast.support.errors import BusyError, InputError, UnavailableError
 from starcast.support.progress import Silent
+from starcast.support.settings import Settings
 from support.claim_runs import check_and_store
 from support.fix_cli import Starcast, name_store
 from support.fix_servers import without_password
@@ -38,9 +38,9 @@ def pooled_engine(
     engine = sessions.connect(clean_database.set(port=pgbouncer))
     name_store(monkeypatch, engine.url)
     # Transactions at the same time: PgBouncer starts a session for each.
-    with ExitStack() as opened:
+    with ExitStack() as session:
         for _ in range(3):
-            opened.enter_context(sessions.session(engine)).execute(text("select 1"))
+            session.enter_context(sessions.open_session(engine)).execute(text("select 1"))
     yield engine
     engine.dispose()
 
@@ -49,8 +49,8 @@ def test_every_transaction_has_another_session(pooled_engine: Engine) -> None:
     """Otherwise the other tests would show nothing."""
     pids = set()
     for _ in range(4):
-        with sessions.session(pooled_engine) as opened:
-            pids.add(opened.scalar(text("select pg_backend_pid()")))
+        with sessions.open_session(pooled_engine) as session:
+            pids.add(session.scalar(text("select pg_backend_pid()")))
     assert len(pids) > 1
 
 
@@ -67,8 +67,8 @@ def test_a_schema_is_created_and_upgraded(pooled: URL) -> None:
 def test_statements_can_be_repeated(pooled_engine: Engine) -> None:
     """The driver would prepare them in one session and execute them in another."""
     for number in range(20):
-        with sessions.session(pooled_engine) as opened:
-            assert opened.scalar(text("select :number + 1"), {"number": number}) == number + 1
+        with sessions.open_session(pooled_engine) as session:
+            assert session.scalar(text("select :number + 1"), {"number": number}) == number + 1
 
 
 def test_a_lock_is_held_across_transactions(pooled_engine: Engine, engine: Engine) -> None:
@@ -81,8 +81,8 @@ def test_a_lock_is_held_across_transactions(pooled_engine: Engine, engine: Engin
             holder = sessions.read_lock_holder(other, "experiment a")
             assert holder is not None
             assert holder[0] == "running a"
-            with sessions.session(other) as opened:
-                lock.verify(opened)
+            with sessions.open_session(other) as session:
+                lock.verify(session)
     for _ in range(6):
         with sessions.advisory_lock(pooled_engine, "experiment a", busy):
             pass
@@ -97,8 +97,8 @@ def test_experiments_are_run_and_compared(pooled_engine: Engine, starcast: Starc
     run_experiment(pooled_engine, "again", Grid.from_json(GRID), Silent(), jobs=1)
     result = starcast("compare", "pooled", "again", "--format", "json")
     assert (result.code, result.err.count("error")) == (0, 0)
-    with sessions.session(pooled_engine) as opened:
-        assert len(opened.scalars(select(models.Run)).all()) == 32
+    with sessions.open_session(pooled_engine) as session:
+        assert len(session.scalars(select(models.Run)).all()) == 32
 
 
 def test_both_stores_are_filled(
@@ -126,8 +126,8 @@ def test_a_backup_is_refused_and_no_session_is_changed(
     assert "STARCAST_POSTGRES_URI" in refused.value.hint
     assert not file.exists()
     for _ in range(6):
-        with sessions.session(pooled_engine) as opened:
-            assert opened.scalar(text("show search_path")) == '"$user", public'
+        with sessions.open_session(pooled_engine) as session:
+            assert session.scalar(text("show search_path")) == '"$user", public'
 
 
 def test_a_restore_is_refused_before_anything_changes(
@@ -160,8 +160,8 @@ def test_a_long_statement_is_waited_for(
     """The client cannot know which process serves it behind a pooler."""
     monkeypatch.setattr(watched, "SILENT_SECONDS", 0.5)
     monkeypatch.setattr(watched, "PROBE_SECONDS", 1)
-    with sessions.session(pooled_engine) as opened:
-        opened.execute(text("select pg_sleep(4)"))
+    with sessions.open_session(pooled_engine) as session:
+        session.execute(text("select pg_sleep(4)"))
 
 
 @pytest.mark.parametrize(

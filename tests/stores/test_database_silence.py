@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import URL, Engine, text
 
-from starcast.database import migrations, sessions, watched
-from starcast.errors import BusyError, UnavailableError
+from starcast.stores.database import migrations, sessions, watched
+from starcast.support.errors import BusyError, UnavailableError
 from starcast.support.progress import Silent
 from support.fix_cli import Starcast, name_store
 from support.silent_proxy import SilentProxy
@@ -20,9 +20,9 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def proxy(fresh_database: URL) -> Iterator[SilentProxy]:
     assert fresh_database.port is not None
-    opened = SilentProxy(("127.0.0.1", fresh_database.port))
-    yield opened
-    opened.close()
+    session = SilentProxy(("127.0.0.1", fresh_database.port))
+    yield session
+    session.close()
 
 
 @pytest.fixture
@@ -51,15 +51,15 @@ def test_the_deadline_is_thirty_seconds() -> None:
 def test_a_server_that_becomes_silent_ends_a_statement_in_one_sentence(
     through: Engine, proxy: SilentProxy
 ) -> None:
-    with sessions.session(through) as opened:
-        opened.execute(text("select 1"))
+    with sessions.open_session(through) as session:
+        session.execute(text("select 1"))
     proxy.frozen = True
     began = time.monotonic()
     with (
         pytest.raises(UnavailableError, match=r"reached: (it has not answered|connection timeout)"),
-        sessions.session(through) as opened,
+        sessions.open_session(through) as session,
     ):
-        opened.execute(text("select 1"))
+        session.execute(text("select 1"))
     assert time.monotonic() - began < 20
 
 
@@ -90,17 +90,17 @@ def work_with_a_lock(engine: Engine, proxy: SilentProxy) -> None:
     """Execute a statement, under a lock, that the proxy does not forward."""
     with (
         sessions.advisory_lock(engine, "experiment a", BusyError("busy")),
-        sessions.session(engine) as opened,
+        sessions.open_session(engine) as session,
     ):
-        opened.execute(text("select 1"))
+        session.execute(text("select 1"))
         proxy.frozen = True
-        opened.execute(text("select 2"))
+        session.execute(text("select 2"))
 
 
 def test_a_long_statement_is_not_taken_for_silence(through: Engine) -> None:
-    with sessions.session(through) as opened:
-        opened.execute(text("select pg_sleep(7)"))
-        assert opened.scalar(text("select 1")) == 1
+    with sessions.open_session(through) as session:
+        session.execute(text("select pg_sleep(7)"))
+        assert session.scalar(text("select 1")) == 1
 
 
 def test_a_wait_for_a_lock_is_not_taken_for_silence(through: Engine, bare: Engine) -> None:
@@ -108,8 +108,8 @@ def test_a_wait_for_a_lock_is_not_taken_for_silence(through: Engine, bare: Engin
         holder.execute(text("select pg_advisory_xact_lock(5)"))
         timer = threading.Timer(6, holder.rollback)
         timer.start()
-        with sessions.session(through) as opened:
-            opened.execute(text("select pg_advisory_xact_lock(5)"))
+        with sessions.open_session(through) as session:
+            session.execute(text("select pg_advisory_xact_lock(5)"))
         timer.join()
 
 

@@ -17,14 +17,20 @@ from sqlalchemy.orm import Session
 from starcast import costs
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
-from starcast.database import models, repository
-from starcast.database.sessions import advisory_lock, session
-from starcast.errors import BusyError, InputError, LimitError, NotFoundError, UnavailableError
 from starcast.experiments import execution, running
 from starcast.experiments.design import Design, describe_missing
 from starcast.experiments.grid import Grid, Point
 from starcast.experiments.running import ADHOC, drop_experiment, run_experiment, run_once
-from starcast.simulator import Fault, simulate
+from starcast.judges.simulator import Fault, simulate
+from starcast.stores.database import models, repository
+from starcast.stores.database.sessions import advisory_lock, open_session
+from starcast.support.errors import (
+    BusyError,
+    InputError,
+    LimitError,
+    NotFoundError,
+    UnavailableError,
+)
 from starcast.support.progress import Silent, Task
 from starcast.topologies import topology
 from support.experiments import FAULTY, runs, time
@@ -163,8 +169,8 @@ def test_an_interrupted_experiment_holds_complete_runs_and_continues(
     kept = runs(engine, "all")
     assert [Point.of(run) for run in kept] == GRID.points()[:after]
     assert all(len(run.costs) == 3 for run in kept)
-    with session(engine) as opened:
-        assert {len(repository.load_profile(opened, run.id)) > 0 for run in kept} == {True}
+    with open_session(engine) as session:
+        assert {len(repository.load_profile(session, run.id)) > 0 for run in kept} == {True}
     outcome = run_experiment(engine, "all", GRID, Silent())
     assert (outcome.kept, outcome.created) == (after, 32 - after)
     assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()
@@ -254,17 +260,17 @@ def test_a_failed_first_run_leaves_no_experiment(engine: Engine) -> None:
         run_experiment(engine, "bad", huge, Silent())
     with pytest.raises(LimitError):
         run_once(engine, huge.points()[0], "single")
-    with session(engine) as opened:
-        assert repository.list_experiments(opened) == []
+    with open_session(engine) as session:
+        assert repository.list_experiments(session) == []
     assert run_experiment(engine, "bad", GRID, Silent()).created == 32
 
 
 def test_an_experiment_without_runs_of_an_older_starcast_is_replaced(engine: Engine) -> None:
-    with session(engine) as opened:
-        repository.save_experiment(opened, "bad", replace(GRID, segments=(7,)).as_json())
+    with open_session(engine) as session:
+        repository.save_experiment(session, "bad", replace(GRID, segments=(7,)).as_json())
     assert run_experiment(engine, "bad", GRID, Silent()).created == 32
-    with session(engine) as opened:
-        assert repository.load_experiment(opened, "bad").grid == GRID.as_json()
+    with open_session(engine) as session:
+        assert repository.load_experiment(session, "bad").grid == GRID.as_json()
 
 
 def test_a_lost_lock_ends_an_experiment_before_it_writes_again(engine: Engine) -> None:
@@ -290,15 +296,15 @@ def test_a_concurrent_write_of_another_process_is_reported_as_busy(
             run_experiment(engine, "all", GRID, Interrupted(kept))
     opens = running._ensure_experiment
 
-    def meanwhile(opened: Session, name: str, design: Design) -> int:
+    def meanwhile(session: Session, name: str, design: Design) -> int:
         monkeypatch.setattr(running, "_ensure_experiment", opens)
         CutOff(1, engine).happens()
         run_experiment(engine, "all", GRID, Silent())
         # A new experiment is in both transactions: the later one finds its name taken.
         return (
-            opens(opened, name, design)
+            opens(session, name, design)
             if kept
-            else repository.save_experiment(opened, name, design.as_json()).id
+            else repository.save_experiment(session, name, design.as_json()).id
         )
 
     monkeypatch.setattr(running, "_ensure_experiment", meanwhile)
@@ -345,8 +351,8 @@ def test_a_single_run_waits_until_others_are_done(engine: Engine) -> None:
         with advisory_lock(engine, f"experiment {ADHOC}", BusyError("held by the test")):
             done = pool.submit(run_once, engine, GRID.points()[0])
             while not done.done():
-                with session(engine) as opened:
-                    if opened.scalar(waiting):
+                with open_session(engine) as session:
+                    if session.scalar(waiting):
                         break
             assert not done.done()
         assert done.result(timeout=30).status == "complete"
@@ -392,19 +398,19 @@ def test_a_remark_is_reported_once_with_its_runs(engine: Engine, jobs: int) -> N
 def test_an_incomplete_experiment_reports_its_missing_runs(engine: Engine) -> None:
     with pytest.raises(KeyboardInterrupt):
         run_experiment(engine, "all", GRID, Interrupted(31))
-    with session(engine) as opened:
-        stored = repository.load_experiment(opened, "all")
-        assert (stored.points, repository.count_runs(opened)) == (32, {stored.id: (31, 0)})
-        kept = repository.load_runs(opened, stored.id)
+    with open_session(engine) as session:
+        stored = repository.load_experiment(session, "all")
+        assert (stored.points, repository.count_runs(session)) == (32, {stored.id: (31, 0)})
+        kept = repository.load_runs(session, stored.id)
         assert (
             describe_missing(stored, kept)
             == "the experiment 'all' is incomplete: 1 run is missing of 32"
         )
     run_experiment(engine, "all", GRID, Silent())
     run_once(engine, GRID.points()[0])
-    with session(engine) as opened:
-        for stored in repository.list_experiments(opened):
-            assert describe_missing(stored, repository.load_runs(opened, stored.id)) is None
+    with open_session(engine) as session:
+        for stored in repository.list_experiments(session):
+            assert describe_missing(stored, repository.load_runs(session, stored.id)) is None
 
 
 def test_an_experiment_that_another_process_runs_is_busy(
@@ -425,8 +431,8 @@ def test_a_single_run_is_collected_and_its_repetition_replaces_it(engine: Engine
     first, second = GRID.points()[:2]
     numbers = [run_once(engine, point).id for point in (first, second, first)]
     assert [run.id for run in runs(engine, ADHOC)] == numbers[1:]
-    with session(engine) as opened:
-        assert len(opened.scalars(select(models.Run)).all()) == 2
+    with open_session(engine) as session:
+        assert len(session.scalars(select(models.Run)).all()) == 2
 
 
 def test_a_grid_accepts_no_single_runs_and_a_collection_no_grid(engine: Engine) -> None:

@@ -8,13 +8,13 @@ from sqlalchemy import Engine
 from starcast import costs
 from starcast.collectives import algorithms, schedule
 from starcast.collectives.algorithm import Algorithm
-from starcast.database import repository
-from starcast.database.sessions import session
 from starcast.experiments.design import examples, read_design
 from starcast.experiments.execution import execute, price_run
 from starcast.experiments.grid import Grid, Point, group_by_structure
 from starcast.experiments.running import run_experiment, run_once
-from starcast.simulator import Fault, simulate
+from starcast.judges.simulator import Fault, simulate
+from starcast.stores.database import repository
+from starcast.stores.database.sessions import open_session
 from starcast.support.progress import Silent
 from starcast.topologies import topology
 from support.experiments import FAULTY, make_point, runs, time
@@ -53,8 +53,8 @@ def test_every_algorithm_runs_and_is_priced(engine: Engine) -> None:
         assert (run.status, run.missing, run.base) == ("complete", 0, point.arguments.get("base"))
         assert time(run, "simulated") == costs.price_simulation(simulation, unit, machine).time
         assert time(run, "lower bound") <= time(run, "simulated")
-        with session(engine) as opened:
-            profile = repository.load_profile(opened, run.id)
+        with open_session(engine) as session:
+            profile = repository.load_profile(session, run.id)
         assert [step.links_used for step in profile] == simulation.links_used.tolist()
 
 

@@ -13,18 +13,18 @@ from typing import Any, Self
 import pytest
 from sqlalchemy import URL, Engine
 
-from starcast.blockwise import BlockVerification, Source, closed_form, combine, run_ranges
 from starcast.catalogue import plugins
 from starcast.catalogue.plugins import pack
 from starcast.claims import parallel, select_claims
-from starcast.errors import InputError, LimitError, RejectedError, UnavailableError
 from starcast.experiments.design import Design
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
+from starcast.judges.blockwise import BlockVerification, Source, closed_form, combine, run_ranges
 from starcast.search import Budget
 from starcast.search.sharding import SearchTask, plan_searches, run_searches
 from starcast.support import dask_cluster
 from starcast.support.dask_cluster import DaskExecutor, connect
+from starcast.support.errors import InputError, LimitError, RejectedError, UnavailableError
 from starcast.support.parallel import Workload, run_parallel
 from starcast.support.progress import Silent
 from support.dask_cluster import Cluster, cluster

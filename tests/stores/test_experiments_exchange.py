@@ -19,14 +19,14 @@ from starcast.comparison.page import describe
 from starcast.comparison.plots import plot_file
 from starcast.comparison.sides import load_side
 from starcast.comparison.stored import load_profiles
-from starcast.database import migrations, models, repository
-from starcast.database.sessions import session
-from starcast.errors import BusyError, InputError, NotFoundError, RejectedError
 from starcast.experiments.design import Design, as_toml
 from starcast.experiments.exchange import Imported, export_experiments, import_experiments
 from starcast.experiments.grid import Grid
 from starcast.experiments.reproduction import reproduce
 from starcast.experiments.running import exclusive, run_experiment, run_once
+from starcast.stores.database import migrations, models, repository
+from starcast.stores.database.sessions import open_session
+from starcast.support.errors import BusyError, InputError, NotFoundError, RejectedError
 from starcast.support.progress import Silent
 from support.experiments import make_point
 from support.fix_cli import Starcast, name_store
@@ -56,8 +56,8 @@ def stored(engine: Engine) -> Engine:
     run_experiment(engine, "a", GRID, Silent(), jobs=1)
     run_experiment(engine, "b", SMALL, Silent(), jobs=1)
     run_once(engine, GRID.points()[0], "single")
-    with session(engine) as opened:
-        for run in opened.query(models.Run):
+    with open_session(engine) as session:
+        for run in session.query(models.Run):
             run.provenance = {**PROVENANCE, "note": "ü"}
     return engine
 
@@ -92,8 +92,8 @@ def test_everything_comes_back_with_its_provenance(
     assert rows(colleague) == rows(stored)
     assert all(each.agrees for each in reproduce(colleague, "a", Silent(), jobs=1))
     assert run_experiment(colleague, "a", GRID, Silent()).kept == 8
-    with session(colleague) as opened:
-        assert compare([load_side(opened, "a")]).rows()
+    with open_session(colleague) as session:
+        assert compare([load_side(session, "a")]).rows()
 
 
 def test_asynchronous_runs_are_stored_compared_repeated_and_exchanged(
@@ -106,9 +106,9 @@ def test_asynchronous_runs_are_stored_compared_repeated_and_exchanged(
     run_experiment(engine, "models", models_grid, Silent())
     assert run_experiment(engine, "models", models_grid, Silent()).kept == 4
     assert all(each.agrees for each in reproduce(engine, "models", Silent(), jobs=1))
-    with session(engine) as opened:
-        comparison = compare([load_side(opened, "models")], across=["execution"])
-        listed = opened.execute(
+    with open_session(engine) as session:
+        comparison = compare([load_side(session, "models")], across=["execution"])
+        listed = session.execute(
             text("select execution, algorithm, time from run_summary order by execution, algorithm")
         ).all()
     assert {side.name for side in comparison.sides} == {
@@ -141,9 +141,9 @@ def test_a_second_import_keeps_what_is_stored(file: Path, colleague: Engine) -> 
 @pytest.mark.slow
 def test_an_incomplete_experiment_is_completed(file: Path, colleague: Engine) -> None:
     run_experiment(colleague, "a", GRID, Silent(), jobs=1)
-    with session(colleague) as opened:
-        for run in opened.query(models.Run).limit(3):
-            opened.delete(run)
+    with open_session(colleague) as session:
+        for run in session.query(models.Run).limit(3):
+            session.delete(run)
     assert import_experiments(colleague, file)[1] == Imported("a", 3, 5)
 
 
@@ -287,8 +287,8 @@ def test_a_damaged_or_foreign_file_is_refused(
     for other in (tmp_path, tmp_path / "missing"):
         with pytest.raises(InputError, match="cannot be read"):
             import_experiments(colleague, other)
-    with session(colleague) as opened:
-        assert repository.list_experiments(opened) == []
+    with open_session(colleague) as session:
+        assert repository.list_experiments(session) == []
 
 
 PLUGIN = """
@@ -335,17 +335,17 @@ def test_runs_of_plug_ins_are_read_without_them(
     assert import_experiments(colleague, file) == [Imported("own", 24, 0), Imported("single", 1, 0)]
     assert import_experiments(colleague, file) == [Imported("own", 0, 24), Imported("single", 0, 1)]
     assert rows(colleague) == rows(engine)
-    with session(colleague) as opened:
-        side = load_side(opened, "own")
+    with open_session(colleague) as session:
+        side = load_side(session, "own")
         assert (len(side.runs), side.incomplete) == (24, None)
         assert "--algorithm 'forest(base=mine)' --algorithm own" in side.commands[0]
-        assert '"forest(base=mine)"' in as_toml(repository.load_experiment(opened, "own").grid)
-        assert len(list_runs(opened).rows) == 25
+        assert '"forest(base=mine)"' in as_toml(repository.load_experiment(session, "own").grid)
+        assert len(list_runs(session).rows) == 25
         assert run_facts(side.runs[0], "own")["reproduce"].startswith("starcast run once")
-        comparison = compare([side, load_side(opened, "single")])
+        comparison = compare([side, load_side(session, "single")])
         assert comparison.rows(everything=True)
-        assert describe(comparison, load_profiles(opened, comparison))["panels"]
-        assert plot_file(comparison, load_profiles(opened, comparison), ".svg")
+        assert describe(comparison, load_profiles(session, comparison))["panels"]
+        assert plot_file(comparison, load_profiles(session, comparison), ".svg")
     export_experiments(colleague, ["own"], tmp_path / "again.json")
     missing = r"'own' of the plug-in mine \(version 1.5, SHA-256 [0-9a-f]{12}\)"
     with pytest.raises(PluginMissingError, match=missing):

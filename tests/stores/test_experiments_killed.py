@@ -12,11 +12,11 @@ import psutil
 import pytest
 from sqlalchemy import URL, Engine, func, select
 
-from starcast.database import models, repository
-from starcast.database.sessions import session
 from starcast.experiments.design import Design, read_design
 from starcast.experiments.point import Point
 from starcast.experiments.running import run_experiment
+from starcast.stores.database import models, repository
+from starcast.stores.database.sessions import open_session
 from starcast.support.progress import Silent
 from support.experiments import figures
 from support.fix_servers import without_password
@@ -49,8 +49,8 @@ class Started:
 
     def stored(self) -> int:
         """Return the number of stored runs."""
-        with session(self.engine) as opened:
-            return opened.scalar(select(func.count()).select_from(models.Run)) or 0
+        with open_session(self.engine) as session:
+            return session.scalar(select(func.count()).select_from(models.Run)) or 0
 
     def wait_for_a_run(self) -> None:
         """Wait for the first stored run, while others are being executed."""
@@ -109,13 +109,13 @@ def started(
 
 def all_whole(engine: Engine) -> list[models.Run]:
     """Return the stored runs, after checking that each has its costs and a complete profile."""
-    with session(engine) as opened:
-        runs = repository.load_runs(opened, repository.load_experiment(opened, "grid").id)
+    with open_session(engine) as session:
+        runs = repository.load_runs(session, repository.load_experiment(session, "grid").id)
         for run in runs:
             assert run.status == "complete"
             steps = {cost.kind: cost.steps for cost in run.costs}
             assert set(steps) == {"simulated", "closed form", "lower bound"}
-            profile = repository.load_profile(opened, run.id)
+            profile = repository.load_profile(session, run.id)
             assert [step.step for step in profile] == list(range(1, (steps["simulated"] or 0) + 1))
     return runs
 

@@ -12,10 +12,10 @@ import psutil
 import pytest
 from sqlalchemy import Engine
 
-from starcast.errors import InputError, LimitError
 from starcast.experiments.execution import count_processes, execute_all, required_memory
 from starcast.experiments.grid import Point
 from starcast.experiments.running import run_experiment
+from starcast.support.errors import InputError, LimitError
 from starcast.support.progress import Silent
 from support.experiments import FAULTY, figures, make_point, runs
 

@@ -5,10 +5,10 @@ from fractions import Fraction
 import pytest
 from sqlalchemy import Engine, text
 
-from starcast.database.sessions import session
-from starcast.errors import NotFoundError
 from starcast.experiments.reproduction import FIGURES, reproduce
 from starcast.experiments.running import run_experiment, run_once
+from starcast.stores.database.sessions import open_session
+from starcast.support.errors import NotFoundError
 from starcast.support.progress import Silent
 from support.experiments import FAULTY, make_point, runs
 
@@ -59,8 +59,8 @@ def test_a_different_figure_is_reported_with_both_values(
     engine: Engine, figure: str, statement: str, words: str
 ) -> None:
     run = run_once(engine, POINT)
-    with session(engine) as opened:
-        opened.execute(text(statement))
+    with open_session(engine) as session:
+        session.execute(text(statement))
     (repeated,) = reproduce(engine, str(run.id), Silent())
     assert not repeated.agrees
     assert repeated.figures[figure].startswith(words)

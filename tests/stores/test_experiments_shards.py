@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from starcast.database import repository
-from starcast.database.sessions import session
-from starcast.errors import InputError, NotFoundError
 from starcast.experiments.design import Design
 from starcast.experiments.running import run_experiment
 from starcast.experiments.sharding import merge_experiment, run_shard
+from starcast.stores.database import repository
+from starcast.stores.database.sessions import open_session
+from starcast.support.errors import InputError, NotFoundError
 from starcast.support.progress import Silent
 from starcast.support.shards import Shard
 from support.experiments import FAULTY, figures, runs
@@ -50,8 +50,8 @@ def test_merged_shards_of_an_experiment_are_the_experiment(
 def test_an_incomplete_experiment_stores_nothing(engine: Engine, parts: list[Path]) -> None:
     with pytest.raises(InputError, match="1 shard is missing: 2/3"):
         merge_experiment(engine, [parts[0], parts[2]])
-    with session(engine) as opened, pytest.raises(NotFoundError):
-        repository.load_experiment(opened, "divided")
+    with open_session(engine) as session, pytest.raises(NotFoundError):
+        repository.load_experiment(session, "divided")
 
 
 def test_the_command_writes_and_merges_shards(

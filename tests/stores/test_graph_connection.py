@@ -15,11 +15,17 @@ from neo4j import Result
 from neo4j.exceptions import Neo4jError
 
 from campaign.proxy import Fault, Proxy
-from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
-from starcast.graph import connection
-from starcast.graph.address import GraphAddress
-from starcast.graph.connection import Graph, QueryResult, fetch_result
-from starcast.graph.writer import BoltWriter
+from starcast.stores.graph import connection
+from starcast.stores.graph.address import GraphAddress
+from starcast.stores.graph.connection import Graph, QueryResult, fetch_result
+from starcast.stores.graph.writer import BoltWriter
+from starcast.support.errors import (
+    InputError,
+    LimitError,
+    RejectedError,
+    StarcastError,
+    UnavailableError,
+)
 from support.striking import ctrl_c
 
 

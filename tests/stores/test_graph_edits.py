@@ -6,12 +6,12 @@ import pytest
 from neo4j import Driver
 from sqlalchemy import URL
 
-from starcast.database import migrations, sessions
-from starcast.graph.address import GraphAddress
-from starcast.graph.connection import Graph
 from starcast.ingest import LoadMethod, Stores, ingest
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.verification import verify
+from starcast.stores.database import migrations, sessions
+from starcast.stores.graph.address import GraphAddress
+from starcast.stores.graph.connection import Graph
 from starcast.support.progress import Silent
 from support.checks import assert_stored, described
 from support.fix_servers import empty, new_database

@@ -4,11 +4,11 @@ import uuid
 
 import pytest
 
-from starcast.errors import UnavailableError
-from starcast.graph.connection import Graph
-from starcast.graph.ownership import OutdatedSchemaError, check_ownership, claim, read_owner
-from starcast.graph.schema import VERSION
-from starcast.graph.writer import BoltWriter
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.ownership import OutdatedSchemaError, check_ownership, claim, read_owner
+from starcast.stores.graph.schema import VERSION
+from starcast.stores.graph.writer import BoltWriter
+from starcast.support.errors import UnavailableError
 from support.checks import check_nodes, counts
 
 OURS, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)

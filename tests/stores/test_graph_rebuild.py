@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from starcast.database import models
-from starcast.database.sessions import session
-from starcast.errors import BusyError, InputError, NotFoundError, RejectedError
-from starcast.graph.ownership import OutdatedSchemaError, OwnershipError
 from starcast.ingest import LoadMethod, Plan, Stores, drop, ingest
 from starcast.ingest.ingestion import REBUILDING, RebuildRequest, rebuild
 from starcast.ingest.loading import LOST
 from starcast.ingest.stores import lock_stores
 from starcast.ingest.verification import check_artifact, verify
-from starcast.settings import Settings
+from starcast.stores.database import models
+from starcast.stores.database.sessions import open_session
+from starcast.stores.graph.ownership import OutdatedSchemaError, OwnershipError
+from starcast.support.errors import BusyError, InputError, NotFoundError, RejectedError
 from starcast.support.progress import Silent, Task
+from starcast.support.settings import Settings
 from support.checks import assert_stored, counts, only_verified_is_complete, states
 from support.plans import plan
 
@@ -89,8 +89,8 @@ def test_an_emptied_graph_is_rebuilt(stores: Stores, stored_plan: Plan) -> None:
 
 def error_of(stores: Stores, kind: str, artifact_id: str) -> str | None:
     """Return the error that PostgreSQL records."""
-    with session(stores.engine) as opened:
-        return opened.get_one(models.Materialization, (kind, artifact_id)).error
+    with open_session(stores.engine) as session:
+        return session.get_one(models.Materialization, (kind, artifact_id)).error
 
 
 class Gone(BaseException):

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from starcast.collectives import schedule
-from starcast.errors import RejectedError
-from starcast.graph import rows
-from starcast.graph.artifacts import graph_artifact
-from starcast.graph.rows import FACTOR, MODULUS, Rows
-from starcast.graph.schema import LINK, TREE_EDGE
+from starcast.stores.graph import rows
+from starcast.stores.graph.artifacts import graph_artifact
+from starcast.stores.graph.rows import FACTOR, MODULUS, Rows
+from starcast.stores.graph.schema import LINK, TREE_EDGE
+from starcast.support.errors import RejectedError
 from starcast.topologies import topology
 from starcast.topologies.star import Star
 from starcast.trees import forest

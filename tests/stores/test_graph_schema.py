@@ -4,10 +4,10 @@ import itertools
 
 import pytest
 
-from starcast.graph import schema
-from starcast.graph.connection import Graph
-from starcast.graph.schema import Label, Property, PropertyType, Relationship
-from starcast.graph.writer import BoltWriter, create_statement
+from starcast.stores.graph import schema
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.schema import Label, Property, PropertyType, Relationship
+from starcast.stores.graph.writer import BoltWriter, create_statement
 from starcast.topologies import topology
 from starcast.topologies.nk_star import largest_k
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from starcast.collectives import schedule
-from starcast.errors import NotFoundError, RejectedError
-from starcast.graph import reader, rows
-from starcast.graph.artifacts import graph_artifact
-from starcast.graph.connection import Graph
-from starcast.graph.deletion import delete_artifact
-from starcast.graph.schema import FOREST, TOPOLOGY, first_key
-from starcast.graph.writer import BoltWriter, refresh_plans
-from starcast.simulator import simulate
+from starcast.judges.simulator import simulate
+from starcast.stores.graph import reader, rows
+from starcast.stores.graph.artifacts import graph_artifact
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.deletion import delete_artifact
+from starcast.stores.graph.schema import FOREST, TOPOLOGY, first_key
+from starcast.stores.graph.writer import BoltWriter, refresh_plans
+from starcast.support.errors import NotFoundError, RejectedError
 from starcast.support.progress import Silent
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest, forest

@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from starcast.database import models
-from starcast.database.sessions import session
-from starcast.errors import NotFoundError
-from starcast.graph import audit, reader
-from starcast.graph.connection import Graph, QueryResult
-from starcast.graph.ownership import OwnershipError
-from starcast.graph.writer import create_indexes
 from starcast.ingest import Plan, Stores, drop, ingest
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.sample import Sample
 from starcast.ingest.verification import verify
 from starcast.queries.execution import operator_name, plan_operators
+from starcast.stores.database import models
+from starcast.stores.database.sessions import open_session
+from starcast.stores.graph import audit, reader
+from starcast.stores.graph.connection import Graph, QueryResult
+from starcast.stores.graph.ownership import OwnershipError
+from starcast.stores.graph.writer import create_indexes
+from starcast.support.errors import NotFoundError
 from starcast.support.vocabulary import LoadMethod
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
@@ -325,12 +325,12 @@ def test_wrong_indexes_are_described_and_recreated(
 def test_another_forest_in_postgresql_is_described(stores: Stores, stored_plan: Plan) -> None:
     """The generator decides, neither the stored trees nor the recorded checksum."""
     del stored_plan
-    with session(stores.engine) as opened:
-        opened.get_one(models.Materialization, ("forest", GREEDY)).expected_checksum = "0-1"
-        tree = opened.scalars(
+    with open_session(stores.engine) as session:
+        session.get_one(models.Materialization, ("forest", GREEDY)).expected_checksum = "0-1"
+        tree = session.scalars(
             select(models.Tree).where(models.Tree.forest == TREES, models.Tree.number == 0)
         ).one()
-        other = opened.scalars(
+        other = session.scalars(
             select(models.Tree).where(models.Tree.forest == TREES, models.Tree.number == 1)
         ).one()
         tree.parent_port, other.parent_port = other.parent_port, tree.parent_port
@@ -348,8 +348,8 @@ def test_an_incomplete_artifact_is_skipped(stores: Stores, stored_plan: Plan) ->
     del stored_plan
     stores.graph.write(LEVEL)
     stores.graph.write("MATCH (f:Forest {id: $key}) SET f.state = 'loading'", {"key": GREEDY})
-    with session(stores.engine) as opened:
-        opened.get_one(models.Materialization, ("forest", GREEDY)).state = "loading"
+    with open_session(stores.engine) as session:
+        session.get_one(models.Materialization, ("forest", GREEDY)).state = "loading"
     recorder = Recorder()
     assert verify(stores, reporter=recorder) == []
     assert f"skipped {GREEDY}: it is loading, not complete" in recorder.lines

@@ -12,11 +12,6 @@ from sqlalchemy import URL, text
 
 from starcast.collectives.catalogue import find
 from starcast.collectives.ids import ScheduleParameters
-from starcast.database import sessions
-from starcast.database.listing import columns, describe_artifact, list_artifacts
-from starcast.database.roles import Role
-from starcast.database.sessions import session
-from starcast.errors import BusyError, NotFoundError, RejectedError, UnavailableError
 from starcast.ingest import Plan, Stores, drop, ingest
 from starcast.ingest.artifacts import (
     Artifact,
@@ -27,6 +22,11 @@ from starcast.ingest.artifacts import (
 from starcast.ingest.loading import STAGES
 from starcast.ingest.stores import lock_stores
 from starcast.ingest.verification import check_artifact
+from starcast.stores.database import sessions
+from starcast.stores.database.listing import columns, describe_artifact, list_artifacts
+from starcast.stores.database.roles import Role
+from starcast.stores.database.sessions import open_session
+from starcast.support.errors import BusyError, NotFoundError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
@@ -215,8 +215,8 @@ def test_the_error_of_a_failed_artifact_is_kept(stores: Stores, stored_plan: Pla
 
     with pytest.raises(Break):
         ingest(stores, stored_plan, on_stage=broken)
-    with session(stores.engine) as opened:
-        assert [(row["state"], row["error"]) for row in list_artifacts(opened, "forest")] == [
+    with open_session(stores.engine) as session:
+        assert [(row["state"], row["error"]) for row in list_artifacts(session, "forest")] == [
             ("failed", "Break: out of cheese")
         ]
     assert check_nodes(stores.graph, "Forest", ("id",)) == set()
@@ -317,8 +317,8 @@ def test_an_emptied_graph_is_filled_again(stores: Stores, stored_plan: Plan) -> 
         "S3": "failed",
         "S3:greedy:123": "failed",
     }
-    with session(stores.engine) as opened:
-        assert {row["error"] for row in list_artifacts(opened, "topology", "S3")} == {
+    with open_session(stores.engine) as session:
+        assert {row["error"] for row in list_artifacts(session, "topology", "S3")} == {
             "it is no longer in the graph store"
         }
     drop(stores, "topology", "S3", cascade=True)
@@ -459,16 +459,16 @@ def test_an_unknown_id_is_not_found(
     with pytest.raises(NotFoundError) as caught:
         drop(stores, kind, artifact_id)
     assert near in caught.value.hint
-    with session(stores.engine) as opened, pytest.raises(NotFoundError):
-        describe_artifact(opened, kind, artifact_id)
+    with open_session(stores.engine) as session, pytest.raises(NotFoundError):
+        describe_artifact(session, kind, artifact_id)
 
 
 def test_stored_artifacts_are_listed_and_described(stores: Stores, stored_plan: Plan) -> None:
     """The description of a forest includes its figures."""
     ingest(stores, stored_plan)
     built_forest = forest("S4", "multiple")
-    with session(stores.engine) as opened:
-        row = list_artifacts(opened, "forest", "S4")[0]
+    with open_session(stores.engine) as session:
+        row = list_artifacts(session, "forest", "S4")[0]
         assert [row[name] for name in columns("forest")] == [
             "S4:multiple:1234",
             "S4",
@@ -480,14 +480,14 @@ def test_stored_artifacts_are_listed_and_described(stores: Stores, stored_plan: 
             "complete",
             None,
         ]
-        assert list_artifacts(opened, "forest", "S5") == []
-        shown = describe_artifact(opened, "forest", S4[1])
+        assert list_artifacts(session, "forest", "S5") == []
+        shown = describe_artifact(session, "forest", S4[1])
         assert (shown["heights"], shown["leaves"]) == (
             built_forest.heights.tolist(),
             built_forest.leaves.tolist(),
         )
         assert shown["expected_checksum"] == shown["found_checksum"]
-        assert {row["arguments"] for row in list_artifacts(opened, "schedule")} == {"segments=2"}
+        assert {row["arguments"] for row in list_artifacts(session, "schedule")} == {"segments=2"}
 
 
 def test_a_stored_artifact_can_be_checked(stores: Stores, stored_plan: Plan) -> None:

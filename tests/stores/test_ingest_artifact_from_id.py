@@ -3,11 +3,11 @@
 import pytest
 from sqlalchemy import Engine
 
-from starcast.database.sessions import session
-from starcast.errors import InputError
 from starcast.ingest.artifacts import artifact_from_id, forest_artifact, stored_artifacts
 from starcast.ingest.loading import build_and_save
 from starcast.ingest.stores import LoadState, Stores, set_state
+from starcast.stores.database.sessions import open_session
+from starcast.support.errors import InputError
 from starcast.support.vocabulary import LoadMethod
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
@@ -27,9 +27,9 @@ def test_an_id_leads_back_to_its_artifact(
     """The artifact has the same kind, id and size, without stored data."""
     spec, trees, schedules, root, ports = requested
     chosen = plan(spec, trees, schedules, root, ports).artifacts
-    with session(engine) as opened:
+    with open_session(engine) as session:
         for artifact in chosen:
-            actual = artifact_from_id(opened, artifact.kind, artifact.id)
+            actual = artifact_from_id(session, artifact.kind, artifact.id)
             assert (actual.kind, actual.id, actual.topology) == (
                 artifact.kind,
                 artifact.id,
@@ -57,8 +57,11 @@ def test_an_id_leads_back_to_its_artifact(
 )
 def test_other_ids_are_refused(engine: Engine, kind: str, artifact_id: str) -> None:
     """Also other spellings of valid ids: two spellings would be two artifacts."""
-    with session(engine) as opened, pytest.raises(InputError, match=f"is not the id of a {kind}"):
-        artifact_from_id(opened, kind, artifact_id)
+    with (
+        open_session(engine) as session,
+        pytest.raises(InputError, match=f"is not the id of a {kind}"),
+    ):
+        artifact_from_id(session, kind, artifact_id)
 
 
 def test_a_stored_forest_is_the_stored_array(engine: Engine, stores: Stores) -> None:
@@ -69,8 +72,8 @@ def test_a_stored_forest_is_the_stored_array(engine: Engine, stores: Stores) -> 
     )
     for artifact in (*plan("S4").artifacts, twin):
         build_and_save(stores, LoadMethod.BOLT, artifact, lambda _stage, _thing: None)
-    with session(engine) as opened:
-        actual = artifact_from_id(opened, "forest", built_forest.id)
+    with open_session(engine) as session:
+        actual = artifact_from_id(session, "forest", built_forest.id)
         structure = actual.structure()
         assert isinstance(structure, Forest)
         assert (structure.parent_port == other.parent_port).all()
@@ -82,9 +85,9 @@ def test_complete_artifacts_come_in_the_order_of_building(engine: Engine, stores
     for artifact in (*plan("S3").artifacts, *chosen):
         build_and_save(stores, LoadMethod.BOLT, artifact, lambda _stage, _thing: None)
     for artifact in chosen:
-        with session(engine) as opened:
-            set_state(opened, artifact.kind, artifact.id, LoadState.COMPLETE)
-    with session(engine) as opened:
-        assert [artifact.id for artifact in stored_artifacts(opened)] == [
+        with open_session(engine) as session:
+            set_state(session, artifact.kind, artifact.id, LoadState.COMPLETE)
+    with open_session(engine) as session:
+        assert [artifact.id for artifact in stored_artifacts(session)] == [
             artifact.id for artifact in chosen
         ]

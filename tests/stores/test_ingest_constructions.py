@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
-from starcast.database import artifact_rows, models
-from starcast.database.listing import describe_artifact, list_artifacts
-from starcast.database.sessions import session
-from starcast.errors import InputError
 from starcast.ingest import Stores, ingest
 from starcast.ingest.verification import check_artifact
+from starcast.stores.database import artifact_rows, models
+from starcast.stores.database.listing import describe_artifact, list_artifacts
+from starcast.stores.database.sessions import open_session
+from starcast.support.errors import InputError
 from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest, plain_constructions
@@ -59,8 +59,8 @@ def same(one: Forest, other: Forest) -> bool:
 
 def from_postgresql(stores: Stores, artifact_id: str) -> Forest:
     """Return the forest as the relational store has it."""
-    with session(stores.engine) as opened:
-        return artifact_rows.load_forest(opened, artifact_id)
+    with open_session(stores.engine) as session:
+        return artifact_rows.load_forest(session, artifact_id)
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -102,8 +102,8 @@ def test_the_rows_of_partial_trees_have_their_own_sizes(stores: Stores) -> None:
     """PostgreSQL has height, leaves and size per tree, Neo4j has a relationship per edge."""
     ingest(stores, plan("S4", "perfectly-balanced"))
     original = forest("S4", "perfectly-balanced")
-    with session(stores.engine) as opened:
-        rows = list(opened.scalars(select(models.Tree).order_by(models.Tree.number)))
+    with open_session(stores.engine) as session:
+        rows = list(session.scalars(select(models.Tree).order_by(models.Tree.number)))
         assert [(row.height, row.leaves, row.size) for row in rows] == list(
             zip(
                 original.heights.tolist(),
@@ -115,7 +115,7 @@ def test_the_rows_of_partial_trees_have_their_own_sizes(stores: Stores) -> None:
         assert [
             np.count_nonzero(np.frombuffer(row.parent_port, dtype=np.uint8)) for row in rows
         ] == [size - 1 for size in original.sizes.tolist()]
-        shown = describe_artifact(opened, "forest", original.id)
+        shown = describe_artifact(session, "forest", original.id)
         assert shown["sizes"] == original.sizes.tolist()
     edges = stores.graph.read(
         "MATCH ()-[r:TREE_EDGE]->() RETURN r.tree AS tree, count(*) AS edges ORDER BY tree"
@@ -181,8 +181,8 @@ def test_forests_of_the_same_construction_can_coexist(stores: Stores) -> None:
         ("dimension-change", "base=greedy,i=1"),
         ("dimension-change", "base=greedy,i=2"),
     }
-    with session(stores.engine) as opened:
-        assert [row["id"] for row in list_artifacts(opened, "forest", "S4")] == [
+    with open_session(stores.engine) as session:
+        assert [row["id"] for row in list_artifacts(session, "forest", "S4")] == [
             "S4:dimension-change(base=greedy,i=1):1234",
             "S4:dimension-change(base=greedy,i=2):1234",
             "S4:greedy:1234",

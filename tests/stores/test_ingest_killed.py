@@ -12,13 +12,13 @@ import pytest
 from sqlalchemy import URL
 
 from campaign.proxy import Proxy
-from starcast.database import sessions
-from starcast.errors import UnavailableError
-from starcast.graph.address import GraphAddress
-from starcast.graph.connection import Graph
 from starcast.ingest import Plan, Stores, ingest
 from starcast.ingest.artifacts import Artifact
 from starcast.ingest.loading import STAGES
+from starcast.stores.database import sessions
+from starcast.stores.graph.address import GraphAddress
+from starcast.stores.graph.connection import Graph
+from starcast.support.errors import UnavailableError
 from support import break_off
 from support.checks import assert_stored, counts, only_verified_is_complete, states
 from support.fix_graph import FEW
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 S4 = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234")
 #: Its children have imported starcast already.
 SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["pytest", "starcast.ingest", "starcast.settings"])
+SERVER.set_forkserver_preload(["pytest", "starcast.ingest", "starcast.support.settings"])
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import pytest
 from starcast.collectives import schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLLECTIVES
-from starcast.errors import InputError, LimitError, StarcastError
 from starcast.ingest.artifacts import Artifact, forest_artifact
 from starcast.ingest.load_methods import (
     BOLT_ROW_LIMIT,
@@ -14,6 +13,7 @@ from starcast.ingest.load_methods import (
     choose_deletion,
     choose_method,
 )
+from starcast.support.errors import InputError, LimitError, StarcastError
 from starcast.support.spec_syntax import parse_spec
 from starcast.support.text import format_duration
 from starcast.support.vocabulary import LoadMethod

@@ -5,10 +5,10 @@ import pytest
 
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.catalogue import algorithms_on
-from starcast.database import artifact_rows
-from starcast.database.sessions import session
 from starcast.ingest import Stores, ingest
-from starcast.simulator import simulate
+from starcast.judges.simulator import simulate
+from starcast.stores.database import artifact_rows
+from starcast.stores.database.sessions import open_session
 from starcast.topologies import topology
 from support import readback
 from support.checks import assert_stored
@@ -17,8 +17,8 @@ from support.plans import plan
 
 def stored_profile(stores: Stores, artifact_id: str) -> list[tuple[int, int, int, int]]:
     """Return the step profile of a schedule in PostgreSQL."""
-    with session(stores.engine) as opened:
-        rows = artifact_rows.load_schedule_profile(opened, artifact_id)
+    with open_session(stores.engine) as session:
+        rows = artifact_rows.load_schedule_profile(session, artifact_id)
         return [(row.step, row.links_used, row.packets, row.largest_packet) for row in rows]
 
 

@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from starcast.database import models
-from starcast.database.sessions import session
-from starcast.errors import BusyError
 from starcast.ingest.stores import TRANSITIONS, LoadState, delete_row, read_state, set_state
+from starcast.stores.database import models
+from starcast.stores.database.sessions import open_session
+from starcast.support.errors import BusyError
 
 EXPECTED = {"method": "bolt", "expected_nodes": 1, "expected_relationships": 2}
 #: A way to each state that begins where nothing is known.
@@ -22,11 +22,11 @@ PATHS: dict[LoadState | None, tuple[LoadState, ...]] = {
 }
 
 
-def traverse(opened: Session, states: tuple[LoadState, ...]) -> None:
+def traverse(session: Session, states: tuple[LoadState, ...]) -> None:
     """Take a forest through these states."""
     for state in states:
         set_state(
-            opened,
+            session,
             "forest",
             "S4:greedy:1234",
             state,
@@ -41,29 +41,29 @@ def test_only_declared_transitions_are_allowed(
     engine: Engine, start: LoadState | None, end: LoadState
 ) -> None:
     """Others are refused and leave the state unchanged."""
-    with session(engine) as opened:
-        traverse(opened, PATHS[start])
+    with open_session(engine) as session:
+        traverse(session, PATHS[start])
         if end in TRANSITIONS[start]:
-            traverse(opened, (end,))
-            assert read_state(opened, "forest", "S4:greedy:1234") is end
+            traverse(session, (end,))
+            assert read_state(session, "forest", "S4:greedy:1234") is end
         else:
             with pytest.raises(BusyError, match="another process has changed it"):
-                traverse(opened, (end,))
-            assert read_state(opened, "forest", "S4:greedy:1234") is start
+                traverse(session, (end,))
+            assert read_state(session, "forest", "S4:greedy:1234") is start
 
 
 @pytest.mark.parametrize("start", [None, *LoadState], ids=str)
 def test_a_complete_row_cannot_be_deleted(engine: Engine, start: LoadState | None) -> None:
     """It must be loading first, so that an interrupted drop is detected."""
-    with session(engine) as opened:
-        traverse(opened, PATHS[start])
+    with open_session(engine) as session:
+        traverse(session, PATHS[start])
         if start is LoadState.COMPLETE:
             with pytest.raises(BusyError):
-                delete_row(opened, "forest", "S4:greedy:1234")
-            assert read_state(opened, "forest", "S4:greedy:1234") is LoadState.COMPLETE
+                delete_row(session, "forest", "S4:greedy:1234")
+            assert read_state(session, "forest", "S4:greedy:1234") is LoadState.COMPLETE
         else:
-            delete_row(opened, "forest", "S4:greedy:1234")
-            assert read_state(opened, "forest", "S4:greedy:1234") is None
+            delete_row(session, "forest", "S4:greedy:1234")
+            assert read_state(session, "forest", "S4:greedy:1234") is None
 
 
 def test_complete_is_only_reached_from_loading() -> None:
@@ -75,10 +75,10 @@ def test_complete_is_only_reached_from_loading() -> None:
 
 def test_a_new_attempt_clears_the_old_error(engine: Engine) -> None:
     """Error, counts and times belong to one attempt."""
-    with session(engine) as opened:
-        traverse(opened, (LoadState.PLANNED, LoadState.LOADING))
-        set_state(opened, "forest", "S4:greedy:1234", LoadState.FAILED, error="no", found_nodes=1)
-        first = opened.scalars(select(models.Materialization)).one()
+    with open_session(engine) as session:
+        traverse(session, (LoadState.PLANNED, LoadState.LOADING))
+        set_state(session, "forest", "S4:greedy:1234", LoadState.FAILED, error="no", found_nodes=1)
+        first = session.scalars(select(models.Materialization)).one()
         assert (first.error, first.finished_at is None) == ("no", False)
-        traverse(opened, (LoadState.PLANNED,))
+        traverse(session, (LoadState.PLANNED,))
         assert (first.error, first.found_nodes, first.finished_at) == (None, None, None)

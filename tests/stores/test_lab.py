@@ -12,8 +12,9 @@ from sqlalchemy import URL
 
 import starcast as package
 from starcast import Forest, Lab, StarcastError, connect, forest, topology
-from starcast.database.sessions import advisory_lock
-from starcast.errors import (
+from starcast.ingest.stores import LOCK
+from starcast.stores.database.sessions import advisory_lock
+from starcast.support.errors import (
     BusyError,
     InputError,
     LimitError,
@@ -21,8 +22,7 @@ from starcast.errors import (
     RejectedError,
     UnavailableError,
 )
-from starcast.ingest.stores import LOCK
-from starcast.settings import Settings
+from starcast.support.settings import Settings
 from support.fix_cli import Starcast, name_store
 from support.fix_lab import GRID
 from support.fix_servers import without_password

@@ -17,16 +17,16 @@ from starcast.embedded import data_directories, files, stack
 from starcast.embedded.endpoints import graph_address
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
-from starcast.errors import BusyError, LimitError, RejectedError, UnavailableError
-from starcast.graph import reader
-from starcast.graph.connection import Graph
-from starcast.graph.schema import NODE
 from starcast.ingest import LoadMethod, Plan, Stores, drop, ingest, load_methods, open_stores
 from starcast.ingest.artifacts import Artifact
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.verification import check_artifact, verify
-from starcast.settings import Settings
+from starcast.stores.graph import reader
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.schema import NODE
+from starcast.support.errors import BusyError, LimitError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
+from starcast.support.settings import Settings
 from starcast.topologies import topology
 from starcast.trees import forest as grow
 from support import readback

@@ -9,14 +9,14 @@ from sqlalchemy import Engine, select
 
 from starcast.catalogue import plugins
 from starcast.catalogue.origin import ORIGINS, PluginMissingError
-from starcast.database import artifact_rows, models
-from starcast.database.sessions import session
-from starcast.errors import InputError, RejectedError, StarcastError
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import LoadMethod, Stores, drop, ingest, parse_request
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.verification import check_artifact, verify
+from starcast.stores.database import artifact_rows, models
+from starcast.stores.database.sessions import open_session
+from starcast.support.errors import InputError, RejectedError, StarcastError
 from starcast.support.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
@@ -38,10 +38,10 @@ def test_artifacts_of_plug_ins_are_stored_and_read_back(stores: Stores, spec: st
     ingest(stores, request)
     assert_stored(stores, request)
     built = forest(network, "highest-ports", root=3)
-    with session(stores.engine) as opened:
-        row = opened.scalars(select(models.Topology)).one()
+    with open_session(stores.engine) as session:
+        row = session.scalars(select(models.Topology)).one()
         assert (row.spec, row.family) == (spec, network.family)
-        kept = artifact_rows.load_forest(opened, built.id)
+        kept = artifact_rows.load_forest(session, built.id)
     in_graph = readback.read_forest(stores.graph, built.id)
     for stored in (kept, in_graph):
         assert np.array_equal(stored.parent_port, built.parent_port)
@@ -66,8 +66,8 @@ def test_what_its_checker_rejects_is_not_stored(stores: Stores) -> None:
 
     with pytest.raises(StarcastError):
         ingest(stores, plan("S4", ["cyclic"]))
-    with session(stores.engine) as opened:
-        assert opened.scalars(select(models.Forest)).all() == []
+    with open_session(stores.engine) as session:
+        assert session.scalars(select(models.Forest)).all() == []
 
 
 ROUND = """
@@ -99,8 +99,8 @@ def ring(tmp_path: Path) -> Path:
 
 def recorded(stores: Stores) -> dict[str, object]:
     """Return the recorded plug-ins of each artifact."""
-    with session(stores.engine) as opened:
-        return {row.id: row.plugins for row in opened.scalars(select(models.Materialization))}
+    with open_session(stores.engine) as session:
+        return {row.id: row.plugins for row in session.scalars(select(models.Materialization))}
 
 
 def test_artifacts_record_the_plug_ins_that_built_them(stores: Stores) -> None:
@@ -216,8 +216,8 @@ def test_a_forest_of_an_array_is_stored_verified_and_rebuilt(stores: Stores) -> 
     assert verify(stores, checksums=True) == []
     stored = readback.read_forest(stores.graph, own.id)
     assert np.array_equal(stored.parent_port, own.parent_port)
-    with session(stores.engine) as opened:
-        found = opened.get_one(models.Materialization, ("forest", own.id))
+    with open_session(stores.engine) as session:
+        found = session.get_one(models.Materialization, ("forest", own.id))
         assert found.plugins == {}
 
 

@@ -11,33 +11,33 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from starcast import Lab, connect
-from starcast.database.records import list_stored, load_stored, store_all
-from starcast.database.sessions import session
-from starcast.errors import InputError, RejectedError
 from starcast.records import Record, load_all, save_record, shipped_folder, shipped_record
+from starcast.stores.database.records import list_stored, load_stored, store_all
+from starcast.stores.database.sessions import open_session
+from starcast.support.errors import InputError, RejectedError
 from starcast.support.vocabulary import Verification
 from support.fix_cli import name_store
 
 
-def store(opened: Session, *records: Record, state: Verification = "verified") -> int:
+def store(session: Session, *records: Record, state: Verification = "verified") -> int:
     """Store records in the state that a verification has left them in."""
-    return store_all(opened, [(record, state) for record in records])
+    return store_all(session, [(record, state) for record in records])
 
 
 def states(engine: Engine) -> dict[str, str]:
     """The stored states of verification, by record."""
-    with session(engine) as opened:
-        rows = list_stored(opened)
+    with open_session(engine) as session:
+        rows = list_stored(session)
     return {f"{row['problem']}:{row['topology']}": row["verification"] for row in rows}
 
 
 def test_all_shipped_records_are_stored_and_read_again(engine: Engine) -> None:
     shipped = {record.id: record for record in load_all(shipped_folder())}
-    with session(engine) as opened:
-        assert store(opened, *shipped.values()) == len(shipped)
-    with session(engine) as opened:
-        stored = load_stored(opened)
-        assert len(list_stored(opened)) == len(shipped)
+    with open_session(engine) as session:
+        assert store(session, *shipped.values()) == len(shipped)
+    with open_session(engine) as session:
+        stored = load_stored(session)
+        assert len(list_stored(session)) == len(shipped)
     assert {record.id for record in stored} == shipped.keys()
     for record in stored:
         expected = shipped[record.id]
@@ -49,39 +49,42 @@ def test_all_shipped_records_are_stored_and_read_again(engine: Engine) -> None:
 def test_a_stored_record_is_only_replaced_by_a_better_one(engine: Engine) -> None:
     best = shipped_record("one-port-broadcast", "S4")
     worse = replace(best, bound=4)
-    with session(engine) as opened:
-        assert store(opened, worse) == 1
-        assert store(opened, worse) == 0
-        assert store(opened, best) == 1
-        assert store(opened, worse, best) == 0
-    with session(engine) as opened:
-        assert [record.bound for record in load_stored(opened)] == [best.bound]
+    with open_session(engine) as session:
+        assert store(session, worse) == 1
+        assert store(session, worse) == 0
+        assert store(session, best) == 1
+        assert store(session, worse, best) == 0
+    with open_session(engine) as session:
+        assert [record.bound for record in load_stored(session)] == [best.bound]
 
 
 def test_a_wrong_record_is_rejected_and_nothing_is_stored(engine: Engine) -> None:
     best = shipped_record("one-port-broadcast", "S4")
     other = shipped_record("bisection-width", "S4")
-    with pytest.raises(RejectedError, match="has the value 5, not 4"), session(engine) as opened:
-        store(opened, other, replace(best, value=4))
-    with session(engine) as opened:
-        assert load_stored(opened) == []
+    with (
+        pytest.raises(RejectedError, match="has the value 5, not 4"),
+        open_session(engine) as session,
+    ):
+        store(session, other, replace(best, value=4))
+    with open_session(engine) as session:
+        assert load_stored(session) == []
 
 
 def test_postgresql_refuses_an_optimal_record_whose_bound_differs(engine: Engine) -> None:
-    with session(engine) as opened:
-        store(opened, shipped_record("one-port-broadcast", "S4"))
+    with open_session(engine) as session:
+        store(session, shipped_record("one-port-broadcast", "S4"))
     with pytest.raises(IntegrityError, match="ck_record_optimal"), engine.begin() as connection:
         connection.execute(text("update record set bound = 4"))
 
 
 def test_a_stored_witness_that_is_damaged_is_an_error(engine: Engine) -> None:
-    with session(engine) as opened:
-        store(opened, shipped_record("one-port-broadcast", "S4"))
+    with open_session(engine) as session:
+        store(session, shipped_record("one-port-broadcast", "S4"))
     with engine.begin() as connection:
         connection.execute(text("update record set witness = substring(witness from 9)"))
     expected = "the witness of the stored one-port-broadcast:S4 cannot be read"
-    with pytest.raises(InputError, match=expected), session(engine) as opened:
-        load_stored(opened)
+    with pytest.raises(InputError, match=expected), open_session(engine) as session:
+        load_stored(session)
 
 
 def test_the_best_state_of_an_equal_record_is_kept(engine: Engine) -> None:
@@ -94,22 +97,22 @@ def test_the_best_state_of_an_equal_record_is_kept(engine: Engine) -> None:
         ("not made again", "verified"),
     ]
     for number, (state, kept) in enumerate(expected):
-        with session(engine) as opened:
-            assert store(opened, record, state=state) == (number == 0)
+        with open_session(engine) as session:
+            assert store(session, record, state=state) == (number == 0)
         assert states(engine) == {"fault-diameter:S4": kept}
 
 
 def test_a_better_record_has_its_own_state(engine: Engine) -> None:
     best = shipped_record("one-port-broadcast", "S4")
-    with session(engine) as opened:
-        store(opened, replace(best, bound=4))
-        store(opened, best, state="not checked")
+    with open_session(engine) as session:
+        store(session, replace(best, bound=4))
+        store(session, best, state="not checked")
     assert states(engine) == {"one-port-broadcast:S4": "not checked"}
 
 
 def test_postgresql_refuses_another_state(engine: Engine) -> None:
-    with session(engine) as opened:
-        store(opened, shipped_record("one-port-broadcast", "S4"))
+    with open_session(engine) as session:
+        store(session, shipped_record("one-port-broadcast", "S4"))
     with (
         pytest.raises(IntegrityError, match="ck_record_verification"),
         engine.begin() as connection,
@@ -120,14 +123,14 @@ def test_postgresql_refuses_another_state(engine: Engine) -> None:
 def test_a_forged_record_that_an_earlier_version_stored_is_replaced(engine: Engine) -> None:
     """A value of 5 that its witness does not have is better than the truth, but wrong."""
     best = shipped_record("edge-disjoint-trees", "S4")
-    with session(engine) as opened:
-        store(opened, best)
+    with open_session(engine) as session:
+        store(session, best)
     with engine.begin() as connection:
         connection.execute(text("update record set value = 5, bound = 5"))
-    with session(engine) as opened:
-        assert store(opened, best) == 1
-    with session(engine) as opened:
-        assert [record.value for record in load_stored(opened)] == [best.value]
+    with open_session(engine) as session:
+        assert store(session, best) == 1
+    with open_session(engine) as session:
+        assert [record.value for record in load_stored(session)] == [best.value]
 
 
 @pytest.fixture
@@ -139,8 +142,8 @@ def lab(clean_database: URL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for problem in ("one-port-broadcast", "fault-diameter", "bisection-width"):
         save_record(shipped, shipped_record(problem, "S4"))
     monkeypatch.setattr("starcast.records.shipped_folder", lambda: shipped)
-    with connect() as opened:
-        yield opened
+    with connect() as session:
+        yield session
 
 
 def test_a_lab_stores_the_shipped_records_and_better_ones_of_the_user(lab: Lab) -> None:

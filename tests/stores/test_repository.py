@@ -26,13 +26,13 @@ from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
 
 from starcast.collectives import schedule
-from starcast.database import artifact_rows, models, repository
-from starcast.database.bulk_copy import BLOCK, copy_columns
-from starcast.database.sessions import session
-from starcast.errors import NotFoundError, RejectedError
 from starcast.experiments.execution import execute, price_run
 from starcast.experiments.grid import Point
-from starcast.simulator import simulate
+from starcast.judges.simulator import simulate
+from starcast.stores.database import artifact_rows, models, repository
+from starcast.stores.database.bulk_copy import BLOCK, copy_columns
+from starcast.stores.database.sessions import open_session
+from starcast.support.errors import NotFoundError, RejectedError
 from starcast.topologies import topology
 from starcast.trees import forest, plain_constructions
 from support.experiments import make_point
@@ -41,18 +41,18 @@ from support.meeting import refused
 POINT = make_point("S4", "broadcast", "multiple", "all", 2, Fraction(10, 3), 7, Fraction(1, 2))
 
 
-def count(opened: Session, table: type[models.Base]) -> int:
-    return len(opened.scalars(select(table)).all())
+def count(session: Session, table: type[models.Base]) -> int:
+    return len(session.scalars(select(table)).all())
 
 
 @pytest.mark.parametrize("spec", ["S2", "S5"])
 def test_a_topology_reads_back_equal_and_can_be_saved_twice(engine: Engine, spec: str) -> None:
     network = topology(spec)
     for _ in range(2):
-        with session(engine) as opened:
-            artifact_rows.save_topology(opened, network)
-    with session(engine) as opened:
-        stored = opened.scalars(select(models.Topology)).one()
+        with open_session(engine) as session:
+            artifact_rows.save_topology(session, network)
+    with open_session(engine) as session:
+        stored = session.scalars(select(models.Topology)).one()
     for name in ("spec", "family", "n", "k", "nodes", "links", "degree", "diameter"):
         assert getattr(stored, name) == getattr(network, name)
 
@@ -63,11 +63,11 @@ def test_a_forest_reads_back_equal_and_verifies(
     engine: Engine, construction: str, root: int
 ) -> None:
     grown = forest("S4", construction, root)
-    with session(engine) as opened:
-        artifact_rows.save_topology(opened, grown.topology)
-        artifact_rows.save_forest(opened, grown)
-    with session(engine) as opened:
-        read = artifact_rows.load_forest(opened, grown.id)
+    with open_session(engine) as session:
+        artifact_rows.save_topology(session, grown.topology)
+        artifact_rows.save_forest(session, grown)
+    with open_session(engine) as session:
+        read = artifact_rows.load_forest(session, grown.id)
     assert_array_equal(read.parent_port, grown.parent_port)
     for name in (
         "id",
@@ -86,10 +86,10 @@ def test_a_forest_reads_back_equal_and_verifies(
 
 def test_the_trees_of_a_stored_forest_have_the_figures_of_the_array(engine: Engine) -> None:
     grown = forest("S5", "multiple")
-    with session(engine) as opened:
-        artifact_rows.save_topology(opened, grown.topology)
-        artifact_rows.save_forest(opened, grown)
-        rows = opened.scalars(select(models.Tree).order_by(models.Tree.number)).all()
+    with open_session(engine) as session:
+        artifact_rows.save_topology(session, grown.topology)
+        artifact_rows.save_forest(session, grown)
+        rows = session.scalars(select(models.Tree).order_by(models.Tree.number)).all()
     assert [row.number for row in rows] == [0, 1, 2, 3]
     assert [row.height for row in rows] == grown.heights.tolist()
     assert [row.leaves for row in rows] == grown.leaves.tolist()
@@ -103,43 +103,43 @@ def test_a_structure_that_its_checker_rejects_is_not_stored(engine: Engine) -> N
     array[1, 0] = 2
     planned = schedule("S4", "broadcast", "multiple")
     late = replace(planned, step=np.maximum(planned.step - 1, 1))
-    with session(engine) as opened:
-        artifact_rows.save_topology(opened, grown.topology)
-        artifact_rows.save_forest(opened, grown)
+    with open_session(engine) as session:
+        artifact_rows.save_topology(session, grown.topology)
+        artifact_rows.save_forest(session, grown)
     saves: tuple[Callable[[Session], None], ...] = (
-        lambda opened: artifact_rows.save_forest(
-            opened, replace(grown, parent_port=array, construction="greedy")
+        lambda session: artifact_rows.save_forest(
+            session, replace(grown, parent_port=array, construction="greedy")
         ),
-        lambda opened: artifact_rows.save_schedule(opened, late, simulate(late)),
+        lambda session: artifact_rows.save_schedule(session, late, simulate(late)),
     )
     for save in saves:
-        with pytest.raises(RejectedError), session(engine) as opened:
-            save(opened)
-    with session(engine) as opened:
-        assert (count(opened, models.Forest), count(opened, models.Schedule)) == (1, 0)
+        with pytest.raises(RejectedError), open_session(engine) as session:
+            save(session)
+    with open_session(engine) as session:
+        assert (count(session, models.Forest), count(session, models.Schedule)) == (1, 0)
 
 
 def test_a_forest_saved_again_replaces_its_trees(engine: Engine) -> None:
     grown = forest("S4", "greedy")
     for _ in range(2):
-        with session(engine) as opened:
-            artifact_rows.save_topology(opened, grown.topology)
-            artifact_rows.save_forest(opened, grown)
-    with session(engine) as opened:
-        assert (count(opened, models.Forest), count(opened, models.Tree)) == (1, 1)
+        with open_session(engine) as session:
+            artifact_rows.save_topology(session, grown.topology)
+            artifact_rows.save_forest(session, grown)
+    with open_session(engine) as session:
+        assert (count(session, models.Forest), count(session, models.Tree)) == (1, 1)
 
 
 def test_a_schedule_is_stored_with_the_figures_of_its_simulation(engine: Engine) -> None:
     built = schedule("S4", "broadcast", "multiple", segments=2)
     simulation = simulate(built)
     assert built.forest is not None
-    with session(engine) as opened:
-        artifact_rows.save_topology(opened, built.topology)
-        artifact_rows.save_forest(opened, built.forest)
+    with open_session(engine) as session:
+        artifact_rows.save_topology(session, built.topology)
+        artifact_rows.save_forest(session, built.forest)
         for _ in range(2):
-            artifact_rows.save_schedule(opened, built, simulation)
-    with session(engine) as opened:
-        stored = opened.scalars(select(models.Schedule)).one()
+            artifact_rows.save_schedule(session, built, simulation)
+    with open_session(engine) as session:
+        stored = session.scalars(select(models.Schedule)).one()
     assert (stored.id, stored.forest, stored.arguments) == (
         built.id,
         built.forest.id,
@@ -157,14 +157,14 @@ def test_the_step_profile_is_stored_and_dropped_with_its_schedule(engine: Engine
     """Storing the schedule again replaces the profile."""
     built = schedule("S4", "allgather", "necklace", messages=2)
     simulation = simulate(built)
-    with session(engine) as opened:
-        artifact_rows.save_topology(opened, built.topology)
+    with open_session(engine) as session:
+        artifact_rows.save_topology(session, built.topology)
         if built.forest is not None:
-            artifact_rows.save_forest(opened, built.forest)
+            artifact_rows.save_forest(session, built.forest)
         for _ in range(2):
-            artifact_rows.save_schedule(opened, built, simulation)
-    with session(engine) as opened:
-        profile = artifact_rows.load_schedule_profile(opened, built.id)
+            artifact_rows.save_schedule(session, built, simulation)
+    with open_session(engine) as session:
+        profile = artifact_rows.load_schedule_profile(session, built.id)
         assert [step.step for step in profile] == list(range(1, simulation.steps + 1))
         assert (
             [step.links_used for step in profile]
@@ -173,8 +173,8 @@ def test_the_step_profile_is_stored_and_dropped_with_its_schedule(engine: Engine
         )
         assert [step.largest_packet for step in profile] == simulation.packet_sizes.tolist()
         assert profile[0].links_used == 24 * 3  # every node sends over all ports
-        artifact_rows.drop_schedule(opened, built.id)
-        assert count(opened, models.ScheduleStep) == 0
+        artifact_rows.drop_schedule(session, built.id)
+        assert count(session, models.ScheduleStep) == 0
 
 
 def test_a_schedule_that_names_a_tree_that_does_not_exist_is_refused(engine: Engine) -> None:
@@ -182,41 +182,41 @@ def test_a_schedule_that_names_a_tree_that_does_not_exist_is_refused(engine: Eng
     built = schedule("S4", "broadcast", "greedy")
     trees = built.tree.copy()
     trees[-1] = 255
-    with session(engine) as opened:
-        artifact_rows.save_topology(opened, built.topology)
+    with open_session(engine) as session:
+        artifact_rows.save_topology(session, built.topology)
         with refused("names tree 255 of a forest of 1", exit_code=6):
-            artifact_rows.save_schedule(opened, replace(built, tree=trees), simulate(built))
+            artifact_rows.save_schedule(session, replace(built, tree=trees), simulate(built))
 
 
 def test_artifacts_that_others_depend_on_cannot_be_deleted(engine: Engine) -> None:
     built = schedule("S3", "broadcast", "greedy")
     assert built.forest is not None
-    with session(engine) as opened:
-        artifact_rows.save_topology(opened, built.topology)
-        artifact_rows.save_forest(opened, built.forest)
-        artifact_rows.save_schedule(opened, built, simulate(built))
-    with pytest.raises(IntegrityError), session(engine) as opened:
-        artifact_rows.drop_topology(opened, "S3")
-    with pytest.raises(IntegrityError), session(engine) as opened:
-        artifact_rows.drop_forest(opened, built.forest.id)
-    with session(engine) as opened:
-        artifact_rows.drop_schedule(opened, built.id)
-        artifact_rows.drop_forest(opened, built.forest.id)
-        artifact_rows.drop_topology(opened, "S3")
+    with open_session(engine) as session:
+        artifact_rows.save_topology(session, built.topology)
+        artifact_rows.save_forest(session, built.forest)
+        artifact_rows.save_schedule(session, built, simulate(built))
+    with pytest.raises(IntegrityError), open_session(engine) as session:
+        artifact_rows.drop_topology(session, "S3")
+    with pytest.raises(IntegrityError), open_session(engine) as session:
+        artifact_rows.drop_forest(session, built.forest.id)
+    with open_session(engine) as session:
+        artifact_rows.drop_schedule(session, built.id)
+        artifact_rows.drop_forest(session, built.forest.id)
+        artifact_rows.drop_topology(session, "S3")
         left = [
-            count(opened, table)
+            count(session, table)
             for table in (models.Topology, models.Forest, models.Tree, models.Schedule)
         ]
     assert left == [0, 0, 0, 0]
 
 
 def test_unknown_objects_are_not_found(engine: Engine) -> None:
-    with session(engine) as opened:
+    with open_session(engine) as session:
         for load in (
-            lambda: artifact_rows.load_forest(opened, "S5:greedy:12345"),
-            lambda: repository.load_experiment(opened, "none"),
-            lambda: repository.load_run(opened, 1),
-            lambda: repository.experiment_name(opened, 1),
+            lambda: artifact_rows.load_forest(session, "S5:greedy:12345"),
+            lambda: repository.load_experiment(session, "none"),
+            lambda: repository.load_run(session, 1),
+            lambda: repository.experiment_name(session, 1),
         ):
             with pytest.raises(NotFoundError, match=r"^no .* '?(S5:greedy:12345|none|1)"):
                 load()
@@ -225,14 +225,14 @@ def test_unknown_objects_are_not_found(engine: Engine) -> None:
 def test_a_run_reads_back_with_exact_figures_and_its_profile(engine: Engine) -> None:
     execution = execute(POINT)
     assert execution.simulation is not None
-    with session(engine) as opened:
+    with open_session(engine) as session:
         run = price_run(POINT, execution)
-        run.experiment = repository.save_experiment(opened, "one", {}).id
-        repository.save_run(opened, run, execution.profile)
+        run.experiment = repository.save_experiment(session, "one", {}).id
+        repository.save_run(session, run, execution.profile)
         number = run.id
-    with session(engine) as opened:
-        read = repository.load_run(opened, number)
-        profile = repository.load_profile(opened, number)
+    with open_session(engine) as session:
+        read = repository.load_run(session, number)
+        profile = repository.load_profile(session, number)
     assert Point.of(read) == POINT
     assert {cost.kind: cost.time for cost in read.costs} == {
         cost.kind: cost.time for cost in run.costs
@@ -244,11 +244,11 @@ def test_a_run_reads_back_with_exact_figures_and_its_profile(engine: Engine) -> 
 
 
 def test_postgresql_computes_decimals_of_exact_figures(engine: Engine) -> None:
-    with session(engine) as opened:
+    with open_session(engine) as session:
         run = price_run(POINT, execute(POINT))
-        run.experiment = repository.save_experiment(opened, "one", {}).id
-        repository.save_run(opened, run)
-        rows = opened.execute(
+        run.experiment = repository.save_experiment(session, "one", {}).id
+        repository.save_run(session, run)
+        rows = session.execute(
             text(
                 "select message_bytes, message_bytes_value, t_s_value, t_c_value, time, time_value"
                 " from run join cost on run = id"
@@ -260,25 +260,25 @@ def test_postgresql_computes_decimals_of_exact_figures(engine: Engine) -> None:
 
 
 def test_a_figure_that_is_not_rational_is_refused(engine: Engine) -> None:
-    with session(engine) as opened:
+    with open_session(engine) as session:
         run = price_run(POINT, execute(POINT))
-        run.experiment = repository.save_experiment(opened, "one", {}).id
-        repository.save_run(opened, run)
+        run.experiment = repository.save_experiment(session, "one", {}).id
+        repository.save_run(session, run)
     for words in ("1/0", "-1", "0.5", ""):
-        with pytest.raises((IntegrityError, DataError)), session(engine) as opened:
-            opened.execute(text("update run set message_bytes = :words"), {"words": words})
+        with pytest.raises((IntegrityError, DataError)), open_session(engine) as session:
+            session.execute(text("update run set message_bytes = :words"), {"words": words})
 
 
 def test_a_point_is_stored_once_in_an_experiment(engine: Engine) -> None:
     execution = execute(POINT)
-    with session(engine) as opened:
-        number = repository.save_experiment(opened, "one", {}).id
+    with open_session(engine) as session:
+        number = repository.save_experiment(session, "one", {}).id
 
     def save() -> None:
-        with session(engine) as opened:
+        with open_session(engine) as session:
             run = price_run(POINT, execution)
             run.experiment = number
-            repository.save_run(opened, run)
+            repository.save_run(session, run)
 
     save()
     with pytest.raises(IntegrityError, match="uq_run_point"):  # also though neither has a tree
@@ -287,15 +287,15 @@ def test_a_point_is_stored_once_in_an_experiment(engine: Engine) -> None:
 
 def test_dropping_an_experiment_deletes_its_runs_costs_and_profiles(engine: Engine) -> None:
     execution = execute(POINT)
-    with session(engine) as opened:
+    with open_session(engine) as session:
         run = price_run(POINT, execution)
-        run.experiment = repository.save_experiment(opened, "one", {}).id
-        repository.save_run(opened, run, execution.profile)
-    with session(engine) as opened:
-        repository.drop_experiment(opened, "one")
-    with session(engine) as opened:
+        run.experiment = repository.save_experiment(session, "one", {}).id
+        repository.save_run(session, run, execution.profile)
+    with open_session(engine) as session:
+        repository.drop_experiment(session, "one")
+    with open_session(engine) as session:
         tables = (models.Experiment, models.Run, models.Cost, models.StepProfile)
-        assert [count(opened, table) for table in tables] == [0, 0, 0, 0]
+        assert [count(session, table) for table in tables] == [0, 0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -313,10 +313,10 @@ def test_copied_columns_read_back_equal_at_every_length(bare: Engine, rows: int)
         "whole": rng.integers(-(2**31), 2**31, rows),
         "real": rng.normal(size=rows),
     }
-    with session(bare) as opened:
-        assert copy_columns(opened, table, columns) == rows
-    with session(bare) as opened:
-        found = opened.execute(select(*(table.c[name] for name in columns))).all()
+    with open_session(bare) as session:
+        assert copy_columns(session, table, columns) == rows
+    with open_session(bare) as session:
+        found = session.execute(select(*(table.c[name] for name in columns))).all()
     assert sorted(found) == sorted(
         zip(*(column.tolist() for column in columns.values()), strict=True)
     )
@@ -325,7 +325,7 @@ def test_copied_columns_read_back_equal_at_every_length(bare: Engine, rows: int)
 def test_a_column_without_numbers_cannot_be_copied_as_numbers(engine: Engine) -> None:
     table = Table("words", MetaData(), Column("word", Text))
     with (
-        session(engine) as opened,
+        open_session(engine) as session,
         pytest.raises(TypeError, match=r"words\.word is not a column of numbers"),
     ):
-        copy_columns(opened, table, {"word": np.zeros(1, dtype=np.int64)})
+        copy_columns(session, table, {"word": np.zeros(1, dtype=np.int64)})

@@ -25,10 +25,10 @@ from starcast.embedded.endpoints import graph_address, store_url
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
-from starcast.errors import UnavailableError
-from starcast.graph.address import GraphAddress
-from starcast.settings import Settings
+from starcast.stores.graph.address import GraphAddress
+from starcast.support.errors import UnavailableError
 from starcast.support.progress import Silent
+from starcast.support.settings import Settings
 
 STARCAST = [sys.executable, "-m", "starcast.cli.app"]
 

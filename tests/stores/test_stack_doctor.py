@@ -13,16 +13,16 @@ import pytest
 from neo4j import GraphDatabase
 from sqlalchemy import URL, text
 
-from starcast.database import migrations, sessions
 from starcast.embedded import doctor, processes
 from starcast.embedded.doctor import Finding, Verdict
 from starcast.embedded.home import Home
-from starcast.graph import ownership
-from starcast.graph.address import GraphAddress
-from starcast.graph.connection import OLDEST, Graph
-from starcast.graph.schema import VERSION
-from starcast.settings import Settings
+from starcast.stores.database import migrations, sessions
+from starcast.stores.graph import ownership
+from starcast.stores.graph.address import GraphAddress
+from starcast.stores.graph.connection import OLDEST, Graph
+from starcast.stores.graph.schema import VERSION
 from starcast.support.progress import Silent
+from starcast.support.settings import Settings
 
 
 def exit_code(findings: list[Finding]) -> int:

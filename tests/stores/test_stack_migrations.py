@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from starcast.database import backup, migrations, repository, sessions
-from starcast.database.roles import ROLE_NAMES
 from starcast.embedded import addresses, stack
 from starcast.embedded.home import Home
 from starcast.embedded.postgres import Postgres
 from starcast.embedded.stack import prepare_store
-from starcast.errors import InputError, RejectedError, UnavailableError
-from starcast.settings import Settings
+from starcast.stores.database import backup, migrations, repository, sessions
+from starcast.stores.database.roles import ROLE_NAMES
+from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
+from starcast.support.settings import Settings
 from support.fix_store import HEAD
 
 pytestmark = pytest.mark.slow
@@ -65,8 +65,8 @@ def reset(home: Home, *, with_tables: bool) -> None:
         Postgres(home).set_up(port(home))
         engine = sessions.connect(addresses.store_endpoint(home.root, "owner"))
         migrations.upgrade(engine, Silent())
-        with sessions.session(engine) as opened:
-            repository.save_experiment(opened, "e", {})
+        with sessions.open_session(engine) as session:
+            repository.save_experiment(session, "e", {})
         engine.dispose()
 
 

@@ -13,8 +13,8 @@ from sqlalchemy import URL
 from starlette.testclient import TestClient
 
 from starcast import Forest, Lab, forest, topology
-from starcast.database.roles import Role
-from starcast.settings import Settings
+from starcast.stores.database.roles import Role
+from starcast.support.settings import Settings
 from starcast.support.table import Table
 from starcast.web.app import create_app
 from starcast.web.service import LABS, Service
@@ -121,7 +121,7 @@ def test_experiments_with_too_many_runs_are_refused(
         "/compare?name=ours&name=theirs",
     )
     assert {client.get(path).status_code for path in paths} == {200}
-    monkeypatch.setattr("starcast.web.api.experiments.MOST_RUNS", 1)
+    monkeypatch.setattr("starcast.web.api.experiments.MAX_RUNS", 1)
     for path in paths:
         response = client.get(path)
         assert response.status_code == 422

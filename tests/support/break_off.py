@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from starcast.ingest import LoadMethod, drop, ingest, open_stores, parse_request
 from starcast.ingest.artifacts import Artifact
-from starcast.settings import Settings
 from starcast.support.progress import Silent, Task
+from starcast.support.settings import Settings
 
 
 def die() -> None:

@@ -8,16 +8,16 @@ import numpy as np
 from sqlalchemy import func, select
 
 from starcast.collectives import Schedule
-from starcast.database import artifact_rows, models
-from starcast.database.sessions import session
-from starcast.graph import reader
-from starcast.graph.artifacts import graph_artifact
-from starcast.graph.connection import Graph
-from starcast.graph.rows import Rows
-from starcast.graph.schema import TREE_EDGE
 from starcast.ingest import Plan, Stores
 from starcast.ingest.artifacts import Artifact
 from starcast.ingest.sample import Problem
+from starcast.stores.database import artifact_rows, models
+from starcast.stores.database.sessions import open_session
+from starcast.stores.graph import reader
+from starcast.stores.graph.artifacts import graph_artifact
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.rows import Rows
+from starcast.stores.graph.schema import TREE_EDGE
 from starcast.trees import Forest
 from support import readback
 
@@ -59,16 +59,16 @@ def same_rows(one: Rows, other: Rows) -> bool:
 
 def states(stores: Stores) -> dict[str, str]:
     """Return the state of every known artifact, by id."""
-    with session(stores.engine) as opened:
-        return {row.id: row.state for row in opened.scalars(select(models.Materialization))}
+    with open_session(stores.engine) as session:
+        return {row.id: row.state for row in session.scalars(select(models.Materialization))}
 
 
 def stored_counts(stores: Stores) -> dict[str, int]:
     """Return the number of rows of each relational table that ingestion fills."""
     tables = (models.Topology, models.Forest, models.Tree, models.Schedule, models.Materialization)
-    with session(stores.engine) as opened:
+    with open_session(stores.engine) as session:
         return {
-            table.__tablename__: opened.scalar(select(func.count()).select_from(table)) or 0
+            table.__tablename__: session.scalar(select(func.count()).select_from(table)) or 0
             for table in tables
         }
 
@@ -78,7 +78,7 @@ def only_verified_is_complete(stores: Stores) -> None:
     in_graph = {
         artifact_id: row["state"] for artifact_id, row in reader.read_states(stores.graph).items()
     }
-    with session(stores.engine) as opened:
+    with open_session(stores.engine) as session:
         expected = {
             (row.kind, row.id): (
                 row.state,
@@ -86,7 +86,7 @@ def only_verified_is_complete(stores: Stores) -> None:
                 row.expected_relationships,
                 row.expected_checksum,
             )
-            for row in opened.scalars(select(models.Materialization))
+            for row in session.scalars(select(models.Materialization))
         }
     for (kind, artifact_id), state in in_graph.items():
         if state == "complete" or expected.get((kind, artifact_id), ("",))[0] == "complete":
@@ -147,9 +147,9 @@ def _forest_stored(stores: Stores, artifact: Artifact, forest: Forest) -> None:
     assert actual.id == artifact.id
     rows_found = readback.read_rows(stores.graph, TREE_EDGE, artifact.id, artifact.topology)
     assert same_rows(rows_found, graph_artifact(forest).rows)
-    with session(stores.engine) as opened:
-        kept = artifact_rows.load_forest(opened, artifact.id)
-        figures = opened.execute(
+    with open_session(stores.engine) as session:
+        kept = artifact_rows.load_forest(session, artifact.id)
+        figures = session.execute(
             select(models.Tree.height, models.Tree.leaves, models.Tree.size)
             .where(models.Tree.forest == artifact.id)
             .order_by(models.Tree.number)
@@ -182,8 +182,8 @@ def _schedule_stored(stores: Stores, artifact: Artifact, fresh: Schedule) -> Non
     for name in plain - columns.keys():
         assert getattr(actual, name) == getattr(fresh, name)
     assert (actual.id, dict(actual.arguments)) == (artifact.id, dict(fresh.arguments))
-    with session(stores.engine) as opened:
-        row = opened.get_one(models.Schedule, artifact.id)
+    with open_session(stores.engine) as session:
+        row = session.get_one(models.Schedule, artifact.id)
         sources = artifact.topology.nodes if fresh.symmetric else 1
         assert (row.transmissions, row.steps, row.forest) == (
             len(fresh) * sources,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import Engine
 
 from starcast.claims import Verdict, parallel, select_claims, storage
-from starcast.database.sessions import session
+from starcast.stores.database.sessions import open_session
 
 
 def check_and_store(
@@ -13,6 +13,6 @@ def check_and_store(
 ) -> tuple[int, tuple[Verdict, ...]]:
     """Verify claims in this process; return the number of the stored run, and its verdicts."""
     verdicts = parallel.verify_claims(select_claims(names), sizes=sizes, jobs=1)
-    with session(engine) as opened:
+    with open_session(engine) as session:
         asked = storage.question_of(names, "quick", sizes)
-        return storage.save_claim_run(opened, asked, verdicts).id, verdicts
+        return storage.save_claim_run(session, asked, verdicts).id, verdicts

@@ -9,7 +9,7 @@ from starcast import costs
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms, algorithms_on
-from starcast.simulator import Simulation, simulate
+from starcast.judges.simulator import Simulation, simulate
 from starcast.topologies import as_topology
 
 #: A machine and a message whose times tell start-ups and bytes apart.

@@ -26,11 +26,11 @@ DECLARATION = """
 
 def add_axis() -> None:
     """Replace the module of the declaration by a module with a further axis."""
-    from starcast import axes
+    from starcast.support import axes
 
     file = Path(axes.__path__[0]) / "parameters.py"
     body, *rest = file.read_text(encoding="utf-8").partition("\n\ndef _read_declaration")
-    changed = ModuleType("starcast.axes.parameters")
+    changed = ModuleType("starcast.support.axes.parameters")
     sys.modules[changed.__name__] = changed
     exec(compile("".join([body, DECLARATION, *rest]), file, "exec"), changed.__dict__)  # noqa: S102
 
@@ -47,13 +47,13 @@ def check_without_a_server() -> None:
     from starcast.comparison.listing import run_row
     from starcast.comparison.matching import Side
     from starcast.comparison.sides import read_conditions, select_runs
-    from starcast.database.models import Run
-    from starcast.database.views import COMPARISON, RUN_SUMMARY
     from starcast.experiments.design import Design, as_toml
     from starcast.experiments.exchange import record_run
     from starcast.experiments.execution import execute, price_run
     from starcast.experiments.grid import Grid, grid_command
     from starcast.experiments.run_records import RunRecord
+    from starcast.stores.database.models import Run
+    from starcast.stores.database.views import COMPARISON, RUN_SUMMARY
     from starcast.web.models import RunResource
 
     # Grid, design, point
@@ -115,13 +115,13 @@ def check_in_a_store(address: str) -> None:
     from sqlalchemy import make_url, text
 
     from starcast.comparison.sides import load_side
-    from starcast.database import sessions
-    from starcast.database.migrations import declare
-    from starcast.database.models import Base
     from starcast.experiments.exchange import export_experiments, import_experiments
     from starcast.experiments.grid import Grid
     from starcast.experiments.reproduction import reproduce
     from starcast.experiments.running import run_experiment
+    from starcast.stores.database import sessions
+    from starcast.stores.database.migrations import declare
+    from starcast.stores.database.models import Base
     from starcast.support.progress import Silent
 
     engine = sessions.connect(make_url(address))
@@ -137,12 +137,12 @@ def check_in_a_store(address: str) -> None:
         export_experiments(engine, ["e"], file)
         assert import_experiments(engine, file, "copy")[0].created == 2
     assert all(each.agrees for each in reproduce(engine, "copy", Silent()))
-    with sessions.session(engine) as opened:
-        assert [getattr(run, AXIS) for run in load_side(opened, "copy").runs] == [0, 0.5]
+    with sessions.open_session(engine) as session:
+        assert [getattr(run, AXIS) for run in load_side(session, "copy").runs] == [0, 0.5]
         query = "select experiment, noise from {} order by experiment, noise"
-        rows = opened.execute(text(query.format("run_summary"))).all()
+        rows = session.execute(text(query.format("run_summary"))).all()
         assert rows == [("copy", 0), ("copy", 0.5), ("e", 0), ("e", 0.5)]
-        assert opened.execute(text(query.format("comparison"))).all() == rows
+        assert session.execute(text(query.format("comparison"))).all() == rows
     engine.dispose()
 
 

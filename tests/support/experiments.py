@@ -5,10 +5,10 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from starcast.database import models, repository
-from starcast.database.sessions import session
 from starcast.experiments.grid import Grid
 from starcast.experiments.point import Point
+from starcast.stores.database import models, repository
+from starcast.stores.database.sessions import open_session
 
 #: Collectives of one and of many sources, with copies, without faults and with every kind of them.
 FAULTY = Grid.from_json({
@@ -46,8 +46,8 @@ def make_point(
 
 def runs(engine: Engine, name: str) -> list[models.Run]:
     """Return the runs of an experiment in the order of storing."""
-    with session(engine) as opened:
-        return repository.load_runs(opened, repository.load_experiment(opened, name).id)
+    with open_session(engine) as session:
+        return repository.load_runs(session, repository.load_experiment(session, name).id)
 
 
 def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
@@ -55,10 +55,10 @@ def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
     found = {}
     for run in runs(engine, name):
         costs_of = [(cost.kind, cost.steps, cost.transmissions, cost.time) for cost in run.costs]
-        with session(engine) as opened:
+        with open_session(engine) as session:
             profile = [
                 (step.links_used, step.largest_packet)
-                for step in repository.load_profile(opened, run.id)
+                for step in repository.load_profile(session, run.id)
             ]
         found[Point.of(run)] = (run.status, run.missing, run.faults, costs_of, profile)
     return found

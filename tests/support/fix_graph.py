@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine
 
-from starcast.graph.address import GraphAddress
-from starcast.graph.connection import Graph
-from starcast.graph.writer import BoltWriter
 from starcast.ingest import Stores
+from starcast.stores.graph.address import GraphAddress
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.writer import BoltWriter
 
 BATCH = 1_000
 #: So that everything of S4 takes several batches.

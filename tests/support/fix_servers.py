@@ -21,7 +21,6 @@ import pytest
 from neo4j import Driver, GraphDatabase
 from sqlalchemy import URL
 
-from starcast.database.roles import Role
 from starcast.embedded import addresses, packages, stack
 from starcast.embedded.endpoints import graph_address as address_of
 from starcast.embedded.endpoints import store_url as url_of
@@ -29,11 +28,12 @@ from starcast.embedded.home import Home
 from starcast.embedded.jars import NEO4J_VERSION
 from starcast.embedded.neo4j import CONFIGURATION, Neo4j
 from starcast.embedded.postgres import Postgres
-from starcast.errors import StarcastError, UnavailableError
-from starcast.graph.address import GraphAddress
-from starcast.settings import Settings
+from starcast.stores.database.roles import Role
+from starcast.stores.graph.address import GraphAddress
 from starcast.support.config_file import PREFIX
+from starcast.support.errors import StarcastError, UnavailableError
 from starcast.support.progress import Silent
+from starcast.support.settings import Settings
 from support.quick_java import QUICK_OPTIONS
 
 #: The tests empty the graph store and fill it again all the time. By default the server would then

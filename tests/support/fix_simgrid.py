@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from starcast.collectives import schedule
-from starcast.errors import UnavailableError
-from starcast.simulator.simgrid import run_simgrid
+from starcast.judges.simulator.simgrid import run_simgrid
+from starcast.support.errors import UnavailableError
 
 #: `make` unpacks SimGrid here.
 FOLDER = Path(sys.prefix) / ".simgrid"

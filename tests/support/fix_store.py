@@ -9,9 +9,9 @@ import psycopg
 import pytest
 from sqlalchemy import URL, Engine
 
-from starcast.database import migrations, sessions
-from starcast.database.models import Base
-from starcast.database.roles import Role
+from starcast.stores.database import migrations, sessions
+from starcast.stores.database.models import Base
+from starcast.stores.database.roles import Role
 from starcast.support.progress import Silent
 from starcast.support.resources import folder
 from support.fix_cli import name_store

@@ -20,8 +20,8 @@ from oracles import (
 )
 from oracles.schedule_rows import Row
 from starcast.collectives import Schedule, schedule
-from starcast.errors import StarcastError
-from starcast.simulator import Simulation, simulate
+from starcast.judges.simulator import Simulation, simulate
+from starcast.support.errors import StarcastError
 from starcast.topologies import Topology
 from starcast.trees import Forest, forest
 

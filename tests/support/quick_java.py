@@ -13,8 +13,8 @@ from pathlib import Path
 from starcast.embedded import accounts, processes, stack
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
-from starcast.settings import Settings
 from starcast.support.progress import Silent
+from starcast.support.settings import Settings
 
 _DUMP_SECONDS = 300.0
 #: Options of every Neo4j of the tests: their servers run briefly, so that optimising compilation

@@ -6,12 +6,21 @@ import numpy as np
 
 from starcast.collectives import Schedule
 from starcast.collectives.model import REDUCTIONS
-from starcast.errors import NotFoundError
-from starcast.graph.artifacts import id_property
-from starcast.graph.connection import Graph
-from starcast.graph.reader import pages
-from starcast.graph.rows import Rows
-from starcast.graph.schema import FOREST, LINK, NODE, SCHEDULE, SEND, TREE_EDGE, Label, Relationship
+from starcast.stores.graph.artifacts import id_property
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.reader import pages
+from starcast.stores.graph.rows import Rows
+from starcast.stores.graph.schema import (
+    FOREST,
+    LINK,
+    NODE,
+    SCHEDULE,
+    SEND,
+    TREE_EDGE,
+    Label,
+    Relationship,
+)
+from starcast.support.errors import NotFoundError
 from starcast.support.spec_syntax import parse_arguments
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from starcast import timing
-from starcast.errors import StarcastError
-from starcast.simulator.simgrid import SimGridRequest, SimGridRun
+from starcast.judges.simulator.simgrid import SimGridRequest, SimGridRun
+from starcast.support.errors import StarcastError
 
 
 def assert_same_clocks(

@@ -23,7 +23,7 @@ from starcast.collectives.model import (
     build_schedule,
 )
 from starcast.collectives.rows import Columns
-from starcast.simulator import Fault, Simulation, simulate
+from starcast.judges.simulator import Fault, Simulation, simulate
 from starcast.topologies import Topology, as_topology
 
 #: The draw function of hypothesis, in a composite strategy and of its data.

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from starcast.comparison.matching import Side
-from starcast.database.models import Cost, Run
+from starcast.stores.database.models import Cost, Run
 
 NUMBERS = count(1)
 PROVENANCE = {

@@ -12,7 +12,7 @@ from starcast.collectives import Schedule, algorithms, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLLECTIVES, COLUMNS, MULTI_SOURCE
-from starcast.simulator import simulate
+from starcast.judges.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees.construction import CONSTRUCTIONS, single_trees
 from support.meeting import refused

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from oracles import allgather as page
 from oracles import rooted_trees, schedule_rows, star_graph
 from starcast.collectives import catalogue
-from starcast.simulator import simulate
+from starcast.judges.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import forest
 from starcast.trees.construction import single_trees

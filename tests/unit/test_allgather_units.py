@@ -11,7 +11,7 @@ from oracles import allgather as page
 from oracles import allgather_trees, rotation, star_graph
 from oracles.rotation import v
 from starcast.collectives import catalogue
-from starcast.simulator import simulate
+from starcast.judges.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import forest as build_forest
 from support.allgather_checks import all_sources, allgather, hops_of

@@ -12,7 +12,7 @@ from oracles import scatter as page
 from starcast.collectives import Schedule, algorithms
 from starcast.collectives import schedule as build
 from starcast.collectives.catalogue import find
-from starcast.simulator import simulate
+from starcast.judges.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import forest
 from support.meeting import plain_rows, refused, roots

@@ -48,7 +48,7 @@ def test_the_mathematics_knows_no_database_and_no_terminal() -> None:
         "from starcast import schedule, simulate\nsimulate(schedule('S4', 'broadcast', 'multiple'))"
     )
     assert not imported_by(f"{code}\nimport starcast.costs") & (
-        HEAVY | {"pydantic_settings", "starcast.settings"}
+        HEAVY | {"pydantic_settings", "starcast.support.settings"}
     )
 
 

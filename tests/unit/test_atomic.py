@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from starcast.errors import InputError
 from starcast.support import atomic
 from starcast.support.atomic import PREFIX, atomic_write, temporary_folder
+from starcast.support.errors import InputError
 
 HALVES = """
     import os, signal, sys

@@ -11,7 +11,7 @@ from benchmarks.measure import Figure, Growth, Table
 from benchmarks.simulation import list_rows
 
 from starcast import forest, schedule, topology
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 
 
 def test_numpy_builds_the_table_of_neighbours() -> None:

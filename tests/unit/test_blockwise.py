@@ -14,8 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from oracles import edge_disjoint, star_graph, tseng_sheu
-from starcast import checkers
-from starcast.blockwise import (
+from starcast.judges.blockwise import (
     BlockVerification,
     Source,
     closed_form,
@@ -25,10 +24,11 @@ from starcast.blockwise import (
     sources,
     verify_blocks,
 )
-from starcast.blockwise.tables import build_tables
-from starcast.blockwise.verification import RangeResult, examine_range
-from starcast.errors import InputError, LimitError, RejectedError
+from starcast.judges.blockwise.tables import build_tables
+from starcast.judges.blockwise.verification import RangeResult, examine_range
+from starcast.records import checkers
 from starcast.support import shards
+from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.processes import local_processes
 from starcast.topologies import permutations, topology
 from starcast.trees import forest

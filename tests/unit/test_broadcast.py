@@ -6,7 +6,7 @@ from math import factorial
 import pytest
 
 from oracles import star_graph, tseng_sheu
-from starcast.simulator import simulate
+from starcast.judges.simulator import simulate
 from support.meeting import BROADCASTS, broadcast, roots
 from support.simulator_cases import assert_same_verdict
 

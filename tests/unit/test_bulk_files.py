@@ -11,15 +11,15 @@ import pytest
 
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.ids import ScheduleParameters
-from starcast.graph import bulk_files, rows
-from starcast.graph.artifacts import GraphArtifact
-from starcast.graph.schema import LABELS, RELATIONSHIPS, VERSION, first_key
 from starcast.ingest.artifacts import (
     Artifact,
     forest_artifact,
     schedule_artifact,
     topology_artifact,
 )
+from starcast.stores.graph import bulk_files, rows
+from starcast.stores.graph.artifacts import GraphArtifact
+from starcast.stores.graph.schema import LABELS, RELATIONSHIPS, VERSION, first_key
 from starcast.support.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import forest

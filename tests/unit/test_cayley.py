@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from starcast import topology
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.topologies.cayley import CayleyGraph
 from support.meeting import refused
 

@@ -13,8 +13,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from starcast import checkers
-from starcast.checkers import Evidence
+from starcast.records import checkers
+from starcast.records.checkers import Evidence
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest, plain_constructions
 from support.examples import max_examples
@@ -239,7 +239,7 @@ def disjoint_paths_agree(trees: Forest) -> None:
 
 def test_paths_are_followed_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same evidence, however many nodes are processed together."""
-    from starcast.checkers import paths
+    from starcast.records.checkers import paths
 
     trees = [forest("S4", "multiple", root=5), forest("S4", "edge-disjoint", root=5)]
     complete = [checkers.disjoint_paths(*parts(item)) for item in trees]

@@ -11,7 +11,7 @@ from starcast.claims.evidence import Evidence
 from starcast.claims.model import family_sizes, only
 from starcast.claims.parallel import Task
 from starcast.claims.verify import applies_to, requested_sizes
-from starcast.errors import InputError, LimitError, StarcastError
+from starcast.support.errors import InputError, LimitError, StarcastError
 from starcast.support.progress import Silent
 from starcast.support.progress import Task as Bar
 from starcast.topologies import memory

@@ -9,8 +9,8 @@ import pytest
 
 from starcast.claims import Verdict, parallel, report, select_claims, serialization
 from starcast.claims.evidence import Aside, Evidence, Finding
-from starcast.errors import NotFoundError
 from starcast.queries.counterexample import quote_string, to_cypher
+from starcast.support.errors import NotFoundError
 from starcast.support.html import inline_html
 from starcast.support.vocabulary import VERDICT_WORDS
 

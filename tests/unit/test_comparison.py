@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from starcast.comparison import page
 from starcast.comparison.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, compare
-from starcast.comparison.layout import MOST_ABREAST, lay_out
+from starcast.comparison.layout import MAX_ABREAST, lay_out
 from starcast.comparison.matching import PARAMETERS, Side, gap
 from starcast.comparison.remarks import matched_by
 from starcast.comparison.sides import letter
-from starcast.database.models import Cost, Run
-from starcast.errors import InputError, NotFoundError
 from starcast.experiments.execution import execute, price_run
+from starcast.stores.database.models import Cost, Run
+from starcast.support.errors import InputError, NotFoundError
 from support.experiments import make_point
 
 
@@ -742,8 +742,8 @@ def test_few_sides_stand_abreast_and_many_are_stacked_with_the_same_figures() ->
         side(name, run(time, segments=1), run(time + 1, segments=2))
         for name, time in (("a", 10), ("b", 5), ("c", 20), ("d", 5))
     ]
-    few, many = lay_out(compare(sides[:MOST_ABREAST])), lay_out(compare(sides))
-    assert (few.together, few.columns) == (1, tuple(compare(sides[:MOST_ABREAST]).columns()))
+    few, many = lay_out(compare(sides[:MAX_ABREAST])), lay_out(compare(sides))
+    assert (few.together, few.columns) == (1, tuple(compare(sides[:MAX_ABREAST]).columns()))
     assert few.best == (frozenset({"time_b"}), frozenset({"time_b"}))
     assert many.together == 4
     lines = [(row["segments"], row["side"], row["time"], row["verdict"]) for row in many.rows[:4]]

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from starcast.axes.parameters import CHOICE, QUESTION
 from starcast.comparison import crossovers
 from starcast.comparison.compare import BETTER, NOT_COMPARABLE, WORSE, compare
 from starcast.comparison.curves import panels
@@ -14,8 +13,9 @@ from starcast.comparison.layout import lay_out
 from starcast.comparison.matching import Side
 from starcast.comparison.networks import CROSSABLE, network
 from starcast.comparison.sides import names_contain, read_conditions, select_runs, with_short_names
-from starcast.database.models import Run
-from starcast.errors import InputError, NotFoundError
+from starcast.stores.database.models import Run
+from starcast.support.axes.parameters import CHOICE, QUESTION
+from starcast.support.errors import InputError, NotFoundError
 from support.stored_runs import along, side
 
 SIZES = (16, 256, 4096)
@@ -250,7 +250,10 @@ def test_crossovers_are_between_networks_and_exact() -> None:
         "S5 edge-disjoint",
         Fraction(1000),
     )
-    assert str(crossing) == f"{crossing.change}; broadcast on S5 | Q7, all-port, synchronous, t_s = 100, t_c = 1"
+    assert (
+        str(crossing)
+        == f"{crossing.change}; broadcast on S5 | Q7, all-port, synchronous, t_s = 100, t_c = 1"
+    )
     assert {row["topology"] for row in crossovers.crossover_rows(found.values())} == {"S5 | Q7"}
 
 

@@ -13,9 +13,9 @@ import pytest
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from starcast import convert
-from starcast.convert import to_igraph, to_networkx, to_scipy
-from starcast.errors import InputError, RejectedError, UnavailableError
+from starcast.formats import convert
+from starcast.formats.convert import to_igraph, to_networkx, to_scipy
+from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions
 
@@ -247,7 +247,8 @@ class _Without:
 
 def test_libraries_are_imported_on_demand() -> None:
     script = (
-        "import sys, starcast.convert; print(*{'networkx', 'igraph', 'scipy'} & set(sys.modules))"
+        "import sys, starcast.formats.convert as _; "
+        "print(*{'networkx', 'igraph', 'scipy'} & set(sys.modules))"
     )
     assert (
         subprocess.run(

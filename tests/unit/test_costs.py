@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oracles import star_graph, tseng_sheu
 from oracles.simulator import execute_all
 from starcast import costs
-from starcast.simulator import simulate
+from starcast.judges.simulator import simulate
 from starcast.topologies import topology
 from support.meeting import BROADCASTS, broadcast, refused
 from support.simulator_cases import plan_of

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oracles import paper_costs
 from starcast import costs
 from starcast.collectives.model import MULTI_SOURCE
-from starcast.simulator import simulate
+from starcast.judges.simulator import simulate
 from starcast.topologies import as_topology
 from starcast.trees import forest as build_forest
 from support.cost_cases import (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from starcast import costs
 from starcast.costs.forms import find_optimum
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.topologies import Topology, as_topology
 from support.cost_cases import ALGORITHMS, MACHINE
 from support.examples import max_examples

@@ -17,7 +17,7 @@ from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLLECTIVES, PORT_MODELS
 from starcast.costs import tables
 from starcast.costs.tables import BOTTLENECK_CUT, CostRow, Problem, build_table, execute_row
-from starcast.simulator import simulate
+from starcast.judges.simulator import simulate
 from starcast.topologies import as_topology
 from support.cost_cases import MACHINE
 from support.examples import max_examples

@@ -22,8 +22,8 @@ from starcast.comparison.crossovers import (
 )
 from starcast.comparison.curves import Line, panels
 from starcast.costs import Machine, closed_form
-from starcast.database.models import Run
 from starcast.experiments.execution import execute, price_run
+from starcast.stores.database.models import Run
 from starcast.topologies import topology
 from support.experiments import make_point
 from support.stored_runs import along, priced_run, side

@@ -17,7 +17,7 @@ from starcast import (
 )
 from starcast.collectives.columns import rank_labels
 from starcast.collectives.model import COLUMNS, Schedule
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies.permutations import labels_from
 

@@ -5,8 +5,8 @@ from random import Random
 import networkx as nx
 import pytest
 
-from starcast.convert import to_networkx
-from starcast.errors import InputError
+from starcast.formats.convert import to_networkx
+from starcast.support.errors import InputError
 from starcast.topologies import topology
 from starcast.topologies.disjoint_paths import find_disjoint_paths
 from support.packs.oracle_tools import across, labels, ports

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from starcast.drawing import COLOURS, READABLE, draw_tree, style
-from starcast.errors import InputError, LimitError, RejectedError
+from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions
 from support.read_svg import SVG, boxes, parse, strokes, texts

@@ -13,7 +13,7 @@ from oracles import schedule_rows, star_graph
 from oracles.hypercube import nodes
 from starcast.collectives import Schedule, catalogue
 from starcast.collectives import schedule as build
-from starcast.simulator import simulate
+from starcast.judges.simulator import simulate
 from starcast.topologies import topology
 from support.examples import max_examples
 from support.meeting import plain_rows, refused

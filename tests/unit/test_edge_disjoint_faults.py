@@ -16,8 +16,8 @@ import pytest
 from oracles import schedule_rows, star_graph
 from oracles.schedule_rows import Row
 from oracles.star_graph import Node, identity, swap
-from starcast import simulator
-from starcast.simulator import simulate
+from starcast.judges import simulator
+from starcast.judges.simulator import simulate
 from support.edge_disjoint_cases import (
     COLLECTIVES,
     built,

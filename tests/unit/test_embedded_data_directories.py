@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from starcast.embedded import data_directories
-from starcast.errors import UnavailableError
+from starcast.support.errors import UnavailableError
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import pytest
 
 from starcast.embedded import files, packages
 from starcast.embedded.home import Home, ServerProcess
-from starcast.errors import LimitError, UnavailableError
 from starcast.support import atomic
+from starcast.support.errors import LimitError, UnavailableError
 from starcast.support.progress import Silent
 
 HOLDER = """

@@ -15,7 +15,7 @@ import pytest
 
 from starcast.embedded import files, jars, lockfile, processes
 from starcast.embedded.jars import JarSet
-from starcast.errors import LimitError, RejectedError, UnavailableError
+from starcast.support.errors import LimitError, RejectedError, UnavailableError
 from starcast.support.progress import Silent, Task
 
 CONTENT = {"alpha": b"a" * 40_000, "beta": b"b" * 30_000, "gamma": b"c" * 20_000}

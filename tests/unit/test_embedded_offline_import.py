@@ -12,9 +12,15 @@ import pytest
 from starcast.embedded import offline_import, packages, processes
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
-from starcast.errors import BusyError, LimitError, RejectedError, StarcastError, UnavailableError
-from starcast.settings import Settings
+from starcast.support.errors import (
+    BusyError,
+    LimitError,
+    RejectedError,
+    StarcastError,
+    UnavailableError,
+)
 from starcast.support.progress import Silent, Task
+from starcast.support.settings import Settings
 
 #: Output of the tool of Neo4j 2026.08.1, shortened.
 SUCCESS = """\

@@ -7,9 +7,9 @@ import pytest
 
 from starcast.embedded import packages, postgres, processes, stack
 from starcast.embedded.home import Home
-from starcast.errors import UnavailableError
-from starcast.settings import Settings
+from starcast.support.errors import UnavailableError
 from starcast.support.progress import Silent
+from starcast.support.settings import Settings
 
 
 def test_only_root_changes_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from starcast.embedded import processes
 from starcast.embedded.home import ServerProcess
-from starcast.errors import LimitError, UnavailableError
+from starcast.support.errors import LimitError, UnavailableError
 
 #: Prints its environment and folder, then sleeps; the last argument is its marker.
 SERVER = "import os, sys, time; print(sorted(os.environ), os.getcwd(), flush=True); time.sleep(600)"

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 from starcast.cli.app import app
 from starcast.embedded import accounts, uninstall
 from starcast.embedded.home import Home
-from starcast.errors import InputError
-from starcast.settings import Settings
+from starcast.support.errors import InputError
 from starcast.support.progress import Silent
+from starcast.support.settings import Settings
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from starcast import forest, topology
 from starcast.cli.app import _with_flags
-from starcast.errors import InputError, StarcastError, clean_message
-from starcast.simulator import Fault
+from starcast.judges.simulator import Fault
+from starcast.support.errors import InputError, StarcastError, clean_message
 from starcast.topologies import Topology
 
 NASTY = "\x1b[31mred\x1b[0m\nsecond line\r\x07\u202eright to left\udcff"

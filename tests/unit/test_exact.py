@@ -15,7 +15,7 @@ from oracles.scatter_trees import near_balanced
 from starcast.collectives import Schedule, catalogue
 from starcast.collectives import schedule as build
 from starcast.collectives.exact import full_necklaces
-from starcast.simulator import simulate
+from starcast.judges.simulator import simulate
 from starcast.topologies import as_topology
 from support.examples import max_examples
 from support.meeting import plain_rows, refused

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from starcast.collectives.algorithm import REGISTRIES
-from starcast.errors import InputError, RejectedError, StarcastError
 from starcast.experiments.design import Design
 from starcast.experiments.exchange import record_run
 from starcast.experiments.exchange_file import FORMAT, read_file
@@ -21,6 +20,7 @@ from starcast.experiments.figures import check_figures
 from starcast.experiments.grid import Grid
 from starcast.experiments.point import Point
 from starcast.experiments.run_records import RunRecord
+from starcast.support.errors import InputError, RejectedError, StarcastError
 from support.experiments import make_point
 
 GRID = Grid.from_json({

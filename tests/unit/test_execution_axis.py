@@ -14,9 +14,9 @@ from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms_on
 from starcast.comparison.compare import compare
 from starcast.costs.tables import Problem, build_table, execute_row
-from starcast.errors import InputError
 from starcast.experiments.execution import execute, price_run
 from starcast.experiments.grid import Grid, Point, grid_command, group_by_structure
+from starcast.support.errors import InputError
 from starcast.support.vocabulary import EXECUTION_MODELS, Ports
 from starcast.topologies import topology
 from support.examples import max_examples

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.collectives import algorithms
-from starcast.errors import InputError
 from starcast.experiments.design import Design, as_toml, commands, examples, read_design
 from starcast.experiments.execution import BYTES_PER_ROW, required_memory
 from starcast.experiments.grid import Grid
+from starcast.support.errors import InputError
 from starcast.topologies import topology
 from support.examples import max_examples
 from support.meeting import refused

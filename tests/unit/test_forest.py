@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from oracles import rooted_trees, star_graph, tseng_sheu
-from starcast.errors import StarcastError
+from starcast.support.errors import StarcastError
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest, model
 from support.meeting import PAGES, Pair, pair, ports_of, refused, roots, tree_of

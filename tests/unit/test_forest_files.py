@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest, plain_constructions
 from starcast.trees.construction import CONSTRUCTIONS

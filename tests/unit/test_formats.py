@@ -21,11 +21,11 @@ import starcast
 from oracles import atlahs
 from starcast import Schedule, StarcastError, export, forest, schedule, simulate, timing, topology
 from starcast.collectives.model import COLUMNS
-from starcast.convert import to_networkx
 from starcast.costs import Machine, price_simulation
-from starcast.errors import InputError, LimitError, RejectedError, UnavailableError
 from starcast.formats import msccl, render, schedule_from_goal
+from starcast.formats.convert import to_networkx
 from starcast.formats.writing import FORMATS
+from starcast.support.errors import InputError, LimitError, RejectedError, UnavailableError
 
 CASES: list[tuple[str, Any, str, Any, dict[str, Any]]] = [
     ("S4", "broadcast", "multiple", "all", {"segments": 3}),

@@ -95,8 +95,8 @@ def python_names() -> set[str]:
 
 def sql_names() -> set[str]:
     """Return the names of all tables and views and their columns."""
-    from starcast.database.models import Base
-    from starcast.database.views import VIEWS
+    from starcast.stores.database.models import Base
+    from starcast.stores.database.views import VIEWS
 
     tables = Base.metadata.tables
     names = {*tables, *(column.name for table in tables.values() for column in table.columns)}
@@ -105,7 +105,7 @@ def sql_names() -> set[str]:
 
 def graph_names() -> set[str]:
     """Return the labels, relationship types and properties of the graph."""
-    from starcast.graph import schema
+    from starcast.stores.graph import schema
 
     declared = [*schema.LABELS, *schema.RELATIONSHIPS]
     names = {declaration.name for declaration in declared}

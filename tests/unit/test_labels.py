@@ -6,8 +6,8 @@ import pytest
 
 from starcast import forest, schedule, simulate, topology
 from starcast.drawing import draw_topology, draw_tree
-from starcast.errors import InputError
-from starcast.simulator import Fault
+from starcast.judges.simulator import Fault
+from starcast.support.errors import InputError
 from starcast.topologies import permutations
 from starcast.topologies.permutations import labels_from
 

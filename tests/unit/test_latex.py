@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.support.latex import booktabs, escape_latex
 from support.latex_tables import compile_latex, read_table, read_text
 

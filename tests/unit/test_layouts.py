@@ -5,7 +5,7 @@ import pytest
 
 from starcast.drawing.layouts import layout, layouts, substar_groups
 from starcast.drawing.layouts.torus import PERIODS
-from starcast.errors import InputError, LimitError
+from starcast.support.errors import InputError, LimitError
 from starcast.topologies import topology
 from starcast.topologies.necklaces import rotation
 

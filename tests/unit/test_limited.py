@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.errors import LimitError
 from starcast.records import load_record, path_of, shipped_folder
+from starcast.support.errors import LimitError
 from starcast.support.limited import LimitedStream, read_bytes, read_text
 from starcast.support.limited_json import JsonCursor, parse_json
 from support import bombs
 
 #: The limits of a reader, with the interpreter and its libraries.
-MOST_MEMORY = 600 * bombs.MB
-MOST_SECONDS = 30
+MAX_MEMORY = 600 * bombs.MB
+MAX_SECONDS = 30
 
 #: Reads a file, and prints the error and the largest memory in kB. The limits protect the machine.
 READER = """
@@ -30,7 +30,7 @@ import resource, sys
 from pathlib import Path
 resource.setrlimit(resource.RLIMIT_DATA, (3 * 10**9, 3 * 10**9))
 resource.setrlimit(resource.RLIMIT_CPU, ({seconds}, {seconds}))
-from starcast.errors import StarcastError
+from starcast.support.errors import StarcastError
 file = Path(sys.argv[1])
 try:
     {statement}
@@ -47,7 +47,7 @@ EXPERIMENTS = (
 SHARDS = (
     "from starcast.experiments.sharding import merge_experiment; merge_experiment(None, [file])"
 )
-BACKUP = "from starcast.database.backup import read_manifest; read_manifest(file)"
+BACKUP = "from starcast.stores.database.backup import read_manifest; read_manifest(file)"
 RECORD = "from starcast.records import load_record; load_record(file)"
 VERIFY = "from starcast.records import load_record, verify; verify(load_record(file))"
 FOREST = "from starcast.trees import Forest; Forest.open(file)"
@@ -66,10 +66,10 @@ class Outcome:
 def read_in_child(statement: str, file: Path) -> Outcome:
     """Read a file in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-c", READER.format(statement=statement, seconds=MOST_SECONDS), str(file)],
+        [sys.executable, "-c", READER.format(statement=statement, seconds=MAX_SECONDS), str(file)],
         capture_output=True,
         text=True,
-        timeout=10 * MOST_SECONDS,  # the limit is one of processor time
+        timeout=10 * MAX_SECONDS,  # the limit is one of processor time
         env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
         check=False,
     )
@@ -226,7 +226,7 @@ def test_a_bomb_is_refused_within_limits(name: str, tmp_path: Path) -> None:
     write, statement, code, words = BOMBS[name]
     file = write(tmp_path)
     outcome = read_in_child(statement, file)
-    assert outcome.memory < MOST_MEMORY
+    assert outcome.memory < MAX_MEMORY
     assert (outcome.code, words in outcome.message) == (code, True), outcome.message
 
 

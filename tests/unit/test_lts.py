@@ -11,8 +11,8 @@ from starcast.embedded.home import Home
 from starcast.embedded.jars import LOCK as PINNED
 from starcast.embedded.jars import JarSet
 from starcast.embedded.neo4j import Neo4j
-from starcast.errors import UnavailableError
-from starcast.graph.connection import OLDEST, new_enough
+from starcast.stores.graph.connection import OLDEST, new_enough
+from starcast.support.errors import UnavailableError
 
 
 @pytest.fixture

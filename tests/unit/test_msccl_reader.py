@@ -12,8 +12,8 @@ import pytest
 from starcast import Schedule, schedule, schedule_from_msccl, simulate, timing
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLUMNS, REDUCTIONS
-from starcast.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.formats import msccl_elements, render
+from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.topologies import topology
 
 #: Of each topology, all algorithms in their port models that can be written: not reductions.

@@ -10,7 +10,7 @@ from starcast import forest, schedule, simulate
 from starcast.drawing import animate_schedule, convert, draw_load, draw_steps, draw_trees
 from starcast.drawing.layouts import layout
 from starcast.drawing.scene import ACCENT
-from starcast.errors import InputError, LimitError
+from starcast.support.errors import InputError, LimitError
 from support.read_svg import SVG, boxes, parse, strokes
 
 

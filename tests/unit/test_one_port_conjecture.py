@@ -10,7 +10,7 @@ import pytest
 
 from starcast import schedule, simulate
 from starcast.lab import Lab
-from starcast.settings import Settings
+from starcast.support.settings import Settings
 
 LEAN = Path(__file__).parents[2] / "docs" / "one-port-broadcast.lean"
 

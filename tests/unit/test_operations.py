@@ -10,9 +10,9 @@ import typer
 from typer.testing import CliRunner
 
 from starcast.cli.operations import command
-from starcast.errors import RejectedError
 from starcast.lab import Facts, Lab, Table
 from starcast.lab.signature import Documentation, Shell
+from starcast.support.errors import RejectedError
 from starcast.support.vocabulary import LoadMethod
 
 

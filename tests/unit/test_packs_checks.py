@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.errors import InputError
 from starcast.queries import Query
 from starcast.queries.checks import check_reads_only, find_parameters
+from starcast.support.errors import InputError
 
 FILE = Path("/packs/mine/question.cypher")
 

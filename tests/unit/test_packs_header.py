@@ -2,9 +2,9 @@
 
 import pytest
 
-from starcast.errors import InputError
 from starcast.queries.header import Column, parse_header
 from starcast.queries.parameters import Parameter, Type
+from starcast.support.errors import InputError
 
 VALID = """\
 // title: A title

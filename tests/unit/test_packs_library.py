@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import query_packs
 
-from starcast.errors import InputError, NotFoundError
 from starcast.queries import Query, find, load_library, load_queries
 from starcast.queries.execution import ingest_command
 from starcast.queries.header import Column
 from starcast.queries.pack import load_folder, write_template
 from starcast.queries.parameters import Parameter
+from starcast.support.errors import InputError, NotFoundError
 from starcast.support.resources import folder
 
 VALID = """\

@@ -7,7 +7,6 @@ import pytest
 import query_packs
 from query_packs import FASTER, SLOW, faster_library
 
-from starcast.errors import RejectedError
 from starcast.queries import find, load_queries
 from starcast.queries.measured import (
     LARGEST,
@@ -17,6 +16,7 @@ from starcast.queries.measured import (
     measurements,
     read_measurements,
 )
+from starcast.support.errors import RejectedError
 
 DOCUMENT = {
     "machine": "2 cores",

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.errors import InputError
 from starcast.queries.parameters import EXPECTED, Parameter, Type, bind
+from starcast.support.errors import InputError
 
 
 def declared(name: str, written: str, *default: object) -> Parameter:

@@ -15,10 +15,10 @@ import pytest
 
 from starcast.comparison.paper_rows import find_table, paper_rows, table_of
 from starcast.costs.paper_tables import CITED, PAPER_TABLES, TimesTable
-from starcast.database.models import Experiment, Run
-from starcast.errors import InputError, NotFoundError
 from starcast.experiments.design import examples, read_design
 from starcast.experiments.execution import execute, price_run
+from starcast.stores.database.models import Experiment, Run
+from starcast.support.errors import InputError, NotFoundError
 from starcast.topologies import as_topology
 from support.experiments import make_point
 

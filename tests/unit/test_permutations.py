@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import rotation, star_graph
-from starcast.errors import StarcastError
+from starcast.support.errors import StarcastError
 from starcast.topologies import permutations
 
 SIZES = range(2, 8)

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from starcast.drawing import Link
-from starcast.errors import InputError
 from starcast.queries import Query
 from starcast.queries.parameters import bind
 from starcast.queries.picture import build_subgraph, check_drawable
+from starcast.support.errors import InputError
 from starcast.topologies import topology
 
 S4 = topology("S4")

@@ -21,7 +21,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from starcast.errors import InputError, LimitError
+from starcast.support.errors import InputError, LimitError
 from starcast.support.parallel import Workload, run_parallel
 from starcast.support.processes import (
     RERUNS,
@@ -41,7 +41,7 @@ INTERRUPTED_START = re.compile(r"\ATraceback .*in spawn_main\n.*\nEOFError: [^\n
 SCRIPT = """
     import os, sys, time
     import psutil
-    from starcast.errors import StarcastError
+    from starcast.support.errors import StarcastError
     from starcast.support.parallel import Workload, run_parallel
     from starcast.support.processes import local_processes
     from starcast.support.signals import sigterm_as_interrupt

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from starcast.errors import InputError
 from starcast.records import find_record, load_record, save_record, shipped_record
 from starcast.records.files import unpack_witness
 from starcast.records.model import ARGUMENTS, FIELDS
 from starcast.search import PROBLEMS
+from starcast.support.errors import InputError
 
 PROOF = shipped_record("edge-disjoint-trees", "S5").fields()["proof"]
 SECOND = {**PROOF, "format": "second solver", "proof_sha256": "", "proof_bytes": 0}

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from starcast.errors import RejectedError
 from starcast.records import Record, shipped_record, verify, witness_value
 from starcast.records.cut_bounds import quadratic_form
+from starcast.support.errors import RejectedError
 
 #: The square of this number has the value -9223372036709301616 in 64 bits.
 WRAPPED = 3_037_000_500

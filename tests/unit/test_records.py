@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from starcast import forest, schedule, simulate
 from starcast.collectives.catalogue import algorithms_on
-from starcast.errors import InputError, NotFoundError, RejectedError
 from starcast.records import (
     PROBLEM_NAMES,
     Record,
@@ -32,6 +31,7 @@ from starcast.records.listing import load_files
 from starcast.records.lrat import CHECKER
 from starcast.records.model import PROBLEMS
 from starcast.search import Budget, check_record, verify_bound
+from starcast.support.errors import InputError, NotFoundError, RejectedError
 from starcast.topologies import topology
 
 SHIPPED = list(load_all(shipped_folder()))
@@ -107,8 +107,8 @@ def test_a_shipped_record_is_verified(record: Record) -> None:
 
 #: Longest LRAT proof that is made again here. The longer proofs, of S6, take up to half a minute:
 #: ``starcast records verify`` makes them (docs/records.md).
-MOST_BYTES = 500_000
-PROVEN = [record for record in SHIPPED if record.proof and record.proof.proof_bytes < MOST_BYTES]
+MAX_BYTES = 500_000
+PROVEN = [record for record in SHIPPED if record.proof and record.proof.proof_bytes < MAX_BYTES]
 
 
 @pytest.mark.parametrize("record", PROVEN, ids=[record.id for record in PROVEN])

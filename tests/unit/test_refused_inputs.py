@@ -17,15 +17,15 @@ import numpy as np
 import pytest
 
 import starcast
-from starcast.blockwise import merge_blocks
 from starcast.collectives import schedule
-from starcast.database.backup import read_manifest
-from starcast.errors import InputError, RejectedError, StarcastError
 from starcast.experiments.design import Design
 from starcast.experiments.grid import Grid
 from starcast.experiments.sharding import read_shards, run_shard
+from starcast.judges.blockwise import merge_blocks
 from starcast.records import load_record, path_of, shipped_folder, verify
 from starcast.search.sharding import merge_searches
+from starcast.stores.database.backup import read_manifest
+from starcast.support.errors import InputError, RejectedError, StarcastError
 from starcast.support.identity import source_digest
 from starcast.support.progress import Silent
 from starcast.support.shards import Job, Kind, Shard, write_shard

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from starcast.errors import InputError, LimitError, RejectedError, UncheckedError
 from starcast.records import Proof, Record, is_better, shipped_record, verify
 from starcast.records.listing import describe_evidence
 from starcast.records.lrat import CHECKER, check_lrat
@@ -17,6 +16,7 @@ from starcast.search.formula import Formula
 from starcast.search.proofs import check_record_proof, formula_of
 from starcast.search.refutation import refute
 from starcast.search.verification import find_unsettled
+from starcast.support.errors import InputError, LimitError, RejectedError, UncheckedError
 from support.formulas import pigeons
 
 LIMITS = Budget(seconds=60)

@@ -6,7 +6,7 @@ import pytest
 
 from starcast.catalogue.entries import Argument, Registry
 from starcast.collectives.algorithm import REGISTRIES
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.topologies import topology
 from starcast.trees.construction import CONSTRUCTIONS, Construction
 

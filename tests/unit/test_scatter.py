@@ -14,7 +14,7 @@ from starcast.collectives import Schedule, algorithms
 from starcast.collectives import schedule as build
 from starcast.collectives.catalogue import find
 from starcast.collectives.scatter import assign_trees, balanced_forest, build_scatter, root_ports
-from starcast.simulator import simulate
+from starcast.judges.simulator import simulate
 from starcast.support.vocabulary import Ports
 from starcast.topologies import as_topology
 from starcast.trees import Forest

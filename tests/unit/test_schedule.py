@@ -13,8 +13,8 @@ from oracles import star_graph
 from starcast import trees
 from starcast.collectives import Schedule, algorithms
 from starcast.collectives import schedule as build
-from starcast.errors import LimitError, StarcastError
-from starcast.simulator import simulate
+from starcast.judges.simulator import simulate
+from starcast.support.errors import LimitError, StarcastError
 from support.meeting import (
     BROADCASTS,
     broadcast,

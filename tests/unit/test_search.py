@@ -11,7 +11,6 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from starcast.errors import InputError, LimitError, RejectedError, UnavailableError
 from starcast.records import Record, verify, witness_value
 from starcast.records.cut_bounds import certified_cut, round_cut
 from starcast.records.model import CERTIFICATE
@@ -36,6 +35,7 @@ from starcast.search.formula import Formula
 from starcast.search.hamiltonian import HamiltonianDecomposition, two_factors
 from starcast.search.proofs import check_record_proof, formula_of
 from starcast.search.symmetry import check_automorphism, fixing_root, link_list, orbits, rotation
+from starcast.support.errors import InputError, LimitError, RejectedError, UnavailableError
 from starcast.support.vocabulary import Engine
 from starcast.topologies import topology
 from support.formulas import pigeons

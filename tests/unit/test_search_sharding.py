@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from starcast.errors import InputError, LimitError, RejectedError
 from starcast.records import Attempt, Proof, Record, shipped_record
 from starcast.records.combination import combine_records
 from starcast.search import Budget, sharding
@@ -20,6 +19,7 @@ from starcast.search.sharding import (
     search_shard,
 )
 from starcast.support import shards
+from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.processes import local_processes
 from starcast.support.shards import Shard
 

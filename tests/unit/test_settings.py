@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from starcast.cli import context
 from starcast.cli.app import app
 from starcast.embedded.endpoints import graph_address, store_url
-from starcast.errors import InputError, UnavailableError
-from starcast.settings import Settings
+from starcast.support.errors import InputError, UnavailableError
+from starcast.support.settings import Settings
 
 
 @pytest.fixture(autouse=True)

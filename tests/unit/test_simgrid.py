@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from starcast import schedule
-from starcast.errors import InputError, LimitError, RejectedError, UnavailableError
-from starcast.simulator.simgrid import (
+from starcast.judges.simulator.simgrid import (
     SimGridRequest,
     SimGridRun,
     run_simgrid,
     run_simgrid_batch,
     runs,
 )
+from starcast.support.errors import InputError, LimitError, RejectedError, UnavailableError
 from starcast.support.vocabulary import EXECUTION_MODELS
 from support.simgrid_cases import assert_same_clocks, find_differences
 from support.simulator_cases import changed

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from starcast import Schedule, schedule, timing
-from starcast.errors import RejectedError, StarcastError, UnavailableError
-from starcast.simulator import Fault
-from starcast.simulator.execution_models import make_ticks
-from starcast.simulator.simgrid import SimGridRequest, SimGridRun, run_simgrid_batch, runs
-from starcast.simulator.simgrid.runs import SimGridProblem, execute_rows
-from starcast.simulator.simulation import execute
-from starcast.simulator.ticks import Number
+from starcast.judges.simulator import Fault
+from starcast.judges.simulator.execution_models import make_ticks
+from starcast.judges.simulator.simgrid import SimGridRequest, SimGridRun, run_simgrid_batch, runs
+from starcast.judges.simulator.simgrid.runs import SimGridProblem, execute_rows
+from starcast.judges.simulator.simulation import execute
+from starcast.judges.simulator.ticks import Number
+from starcast.support.errors import RejectedError, StarcastError, UnavailableError
 from starcast.support.vocabulary import EXECUTION_MODELS, Collective, ExecutionModel
 from support.simgrid_cases import assert_same_clocks
 from support.simulator_cases import bases, built, changed, kept

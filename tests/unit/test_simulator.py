@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
-from starcast.errors import StarcastError
-from starcast.simulator import Fault, FaultLike, simulate
+from starcast.judges.simulator import Fault, FaultLike, simulate
+from starcast.support.errors import StarcastError
 from support.meeting import BROADCASTS, broadcast, refused
 from support.simulator_cases import assert_same_verdict, changed, kept, same
 

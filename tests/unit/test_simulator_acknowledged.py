@@ -15,7 +15,7 @@ from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
 from starcast.collectives.model import build_schedule
 from starcast.collectives.rows import Columns
-from starcast.simulator import Fault, Simulation, simulate, simulate_acknowledged
+from starcast.judges.simulator import Fault, Simulation, simulate, simulate_acknowledged
 from starcast.trees import forest as build_forest
 from support.meeting import refused
 from support.simulator_cases import agrees, changed, down, fault_sets, kept, plan_of, same

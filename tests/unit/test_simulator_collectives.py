@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
 from starcast.collectives.model import COLLECTIVES, MULTI_SOURCE, REDUCTIONS
-from starcast.simulator import Fault, fault_execution, rows, simulate, simulation
-from starcast.simulator.ownership import ArrivalTimes, Journeys, Pairs, Table
-from starcast.simulator.postconditions import Postcondition, derive_postcondition
-from starcast.simulator.rows import Rows
+from starcast.judges.simulator import Fault, fault_execution, rows, simulate, simulation
+from starcast.judges.simulator.ownership import ArrivalTimes, Journeys, Pairs, Table
+from starcast.judges.simulator.postconditions import Postcondition, derive_postcondition
+from starcast.judges.simulator.rows import Rows
 from starcast.topologies import topology
 from support.examples import max_examples
 from support.meeting import refused

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from starcast import Fault, simulate
 from starcast import schedule as build
-from starcast.errors import StarcastError
-from starcast.simulator import FaultLike
+from starcast.judges.simulator import FaultLike
+from starcast.support.errors import StarcastError
 from starcast.topologies import as_topology
 from support.meeting import refused
 from support.simulator_cases import Base, assert_same_verdict, bases, built, fault_sets, kept

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
-from starcast.simulator import simulate
+from starcast.judges.simulator import simulate
 from support.examples import max_examples
 from support.meeting import refused
 from support.simulator_cases import (

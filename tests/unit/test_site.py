@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from starcast.errors import InputError, StarcastError, UnavailableError
-from starcast.settings import Settings
+from starcast.support.errors import InputError, StarcastError, UnavailableError
+from starcast.support.settings import Settings
 from starcast.web.publishing import Publishing
 from starcast.web.site import MANIFEST, file_name, file_of, read_manifest, write_site
 

@@ -6,7 +6,7 @@ from math import factorial
 import numpy as np
 import pytest
 
-from starcast.errors import LimitError
+from starcast.support.errors import LimitError
 from starcast.topologies import memory, topology
 from starcast.trees import forest
 from support.meeting import refused

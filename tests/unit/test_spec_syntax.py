@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.support.spec_syntax import (
     format_arguments,
     format_spec,

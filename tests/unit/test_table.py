@@ -11,8 +11,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from starcast.errors import InputError, UnavailableError
-from starcast.support.table import MOST_SHOWN, Table, properties
+from starcast.support.errors import InputError, UnavailableError
+from starcast.support.table import MAX_SHOWN, Table, properties
 from starcast.support.vocabulary import LoadMethod
 
 COLUMNS = ("name", "time", "levels")
@@ -93,10 +93,10 @@ def test_html_escapes_text_and_shows_the_note(table: Table) -> None:
 def test_notebooks_show_the_first_rows_and_how_many_there_are() -> None:
     long = Table.of(({"n": n} for n in range(1_000)), ["n"])
     page = long._repr_html_()
-    assert page.count("<tr>") == MOST_SHOWN + 1
-    assert f"{MOST_SHOWN} of 1,000 rows" in page
+    assert page.count("<tr>") == MAX_SHOWN + 1
+    assert f"{MAX_SHOWN} of 1,000 rows" in page
     assert long.html().count("<tr>") == 1_001
-    assert str(long).count("\n") == MOST_SHOWN + 1
+    assert str(long).count("\n") == MAX_SHOWN + 1
 
 
 def test_text_is_aligned() -> None:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from oracles import event_times
 from starcast import Schedule, Timing, schedule, simulate, timing
 from starcast.costs import Machine, price_simulation
-from starcast.errors import InputError, RejectedError
-from starcast.simulator import Fault, packets
+from starcast.judges.simulator import Fault, packets
+from starcast.support.errors import InputError, RejectedError
 from starcast.support.vocabulary import EXECUTION_MODELS, ExecutionModel
 from starcast.topologies import as_topology, topology
 from support.examples import max_examples

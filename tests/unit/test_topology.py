@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import rotation, star_graph
-from starcast.errors import StarcastError
+from starcast.support.errors import StarcastError
 from starcast.topologies import topology
 from support.meeting import refused
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from starcast.drawing import READABLE, draw_topology, style
-from starcast.errors import LimitError
+from starcast.support.errors import LimitError
 from starcast.topologies import topology
 from starcast.topologies.permutations import unrank
 from support.read_svg import boxes, parse, strokes

@@ -21,10 +21,10 @@ from starlette.testclient import TestClient
 from starcast import Fault, forest, schedule, simulate, topology
 from starcast.collectives.model import COLUMNS
 from starcast.drawing.layouts import layout, layouts
-from starcast.errors import EXIT_CODES, StarcastError
 from starcast.records import Proof, save_record, shipped_folder, shipped_record
 from starcast.records.listing import load_files
-from starcast.settings import Settings
+from starcast.support.errors import EXIT_CODES, StarcastError
+from starcast.support.settings import Settings
 from starcast.web import computations, problems
 from starcast.web.app import create_app
 from starcast.web.service import Service
@@ -487,7 +487,7 @@ def test_health_says_what_is_missing(client: TestClient) -> None:
     state = get(client, "/health")
     assert not state["postgres"]["available"]
     assert "starcast up" in state["postgres"]["hint"]
-    assert state["limits"]["nodes"] == computations.MOST_NODES
+    assert state["limits"]["nodes"] == computations.MAX_NODES
 
 
 # The document of the API

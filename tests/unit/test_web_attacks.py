@@ -20,8 +20,8 @@ from starlette.responses import Response
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from starcast.errors import BusyError, LimitError
-from starcast.settings import Settings
+from starcast.support.errors import BusyError, LimitError
+from starcast.support.settings import Settings
 from starcast.web import connections, guard
 from starcast.web.app import create_app
 from starcast.web.guard import Guard
@@ -171,7 +171,7 @@ def test_a_page_answers_while_500_connections_hang(address: str) -> None:
 def test_the_connection_that_waited_longest_makes_room(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 10)
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 10)
     with ExitStack() as stack:
         hanging = [stack.enter_context(connect(address, b"GET")) for _ in range(30)]
         for _ in range(3):
@@ -184,7 +184,7 @@ def test_the_connection_that_waited_longest_makes_room(
 def test_the_address_with_the_most_connections_makes_room(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 10)
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 10)
     with ExitStack() as stack:
         other = stack.enter_context(connect(address, b"GET", source="127.0.0.2"))
         for _ in range(30):
@@ -233,7 +233,7 @@ def test_a_client_that_reads_slowly_receives_everything(
 def test_unread_responses_have_a_limit_together(
     large: str, lost: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "MOST_UNREAD_BYTES", 2 * len(LARGE))
+    monkeypatch.setattr(connections, "MAX_UNREAD_BYTES", 2 * len(LARGE))
     with ExitStack() as stack:
         lazy = []
         for _ in range(3):
@@ -294,7 +294,7 @@ async def ask(app: ASGIApp, address: str) -> int:
     ("address", "allowed"), [("127.0.0.1", 64), ("::1", 64), ("192.0.2.1", 32)]
 )
 def test_running_requests_are_limited_by_address(address: str, allowed: int) -> None:
-    assert (guard.MOST_REQUESTS, guard.MOST_REQUESTS_OF_ADDRESS) == (64, 32)
+    assert (guard.MAX_REQUESTS, guard.MAX_REQUESTS_OF_ADDRESS) == (64, 32)
 
     async def attack() -> tuple[list[int], int, list[int]]:
         blocking = Blocking()
@@ -303,7 +303,7 @@ def test_running_requests_are_limited_by_address(address: str, allowed: int) -> 
         await asyncio.sleep(0)
         refused = [await ask(app, address) for _ in range(3)]
         blocking.released.set()
-        other = await ask(app, "192.0.2.2") if allowed < guard.MOST_REQUESTS else 200
+        other = await ask(app, "192.0.2.2") if allowed < guard.MAX_REQUESTS else 200
         return refused, other, await asyncio.gather(*running)
 
     refused, other, running = asyncio.run(attack())

@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, R
 from oracles.reductions import Sums
 from starcast.collectives import Schedule
 from starcast.drawing.explorer import build_page, build_schedule
-from starcast.simulator import simulate
+from starcast.judges.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import forest as build_forest
 from support.fix_browser import PATIENCE
@@ -426,7 +426,7 @@ FAULTS = [
 def test_faults_cost_what_the_simulator_counts(
     open_page: Open, name: str, source: str, faults: list[str]
 ) -> None:
-    from starcast.simulator import Fault
+    from starcast.judges.simulator import Fault
 
     built = build_schedule(topology("S4"), name)
     if built.symmetric:

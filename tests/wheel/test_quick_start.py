@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import sessions
 
-from starcast.settings import Settings
+from starcast.support.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from starcast.catalogue.entries import FAMILIES, Argument
 from starcast.catalogue.origin import Located, Origin
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, TypeVar
 import numpy as np
 
 from starcast.catalogue.origin import ORIGINS, Origin
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.support.integers import check_count
 from starcast.support.text import did_you_mean
 

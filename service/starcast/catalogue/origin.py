@@ -9,7 +9,7 @@ from pathlib import Path
 from types import CodeType, MappingProxyType
 from typing import Any
 
-from starcast.errors import InputError, StarcastError
+from starcast.support.errors import InputError, StarcastError
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import CodeType
 
 from starcast.catalogue.origin import ORIGINS, describe
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 
 #: Installed packages declare their plug-ins in this group of entry points.
 ENTRY_POINTS = "starcast.plugins"

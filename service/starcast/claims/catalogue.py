@@ -10,7 +10,7 @@ from pkgutil import iter_modules
 from starcast.claims.claim_files import PAPER_PACKAGES, ClaimEntry, claim_entries, part_ids
 from starcast.claims.model import Claim, union
 from starcast.claims.registry import registered_checks
-from starcast.errors import InputError, StarcastError
+from starcast.support.errors import InputError, StarcastError
 
 
 @cache

@@ -8,12 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast import checkers
 from starcast.claims import growth
 from starcast.claims.evidence import BOUNDED, Aside, Evidence, Finding, Plain, Relation
 from starcast.claims.object_cache import CachedTopology, ObjectCache
 from starcast.collectives.model import Schedule
-from starcast.simulator import Simulation
+from starcast.judges.simulator import Simulation
+from starcast.records import checkers
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
@@ -84,7 +84,7 @@ class ClaimCheck(CachedTopology):
         """Record the result of a checker.
 
         Args:
-            result: the result of a function of `starcast.checkers`.
+            result: the result of a function of `starcast.records.checkers`.
             relation: ``<=`` if the checker was called with a bound that the paper states.
             of: the forest or schedule that was checked.
         """

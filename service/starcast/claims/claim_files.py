@@ -8,8 +8,8 @@ from importlib.resources import files
 from typing import Any
 
 from starcast.claims.model import FAMILIES, Paper, Sizes, family_sizes, only
-from starcast.errors import StarcastError
 from starcast.records import PROBLEM_NAMES
+from starcast.support.errors import StarcastError
 from starcast.support.text import as_sentence
 from starcast.support.vocabulary import LEVELS
 from starcast.topologies import topology

@@ -10,8 +10,8 @@ from starcast.claims.model import Claim, is_degenerate
 from starcast.support.text import as_sentence, pluralize
 from starcast.support.vocabulary import VerdictWord
 
-_MOST_SIZES = 8
-_MOST_DESCRIPTIONS = 4
+_MAX_SIZES = 8
+_MAX_DESCRIPTIONS = 4
 _OF_A_SIZE = re.compile(r" of [SQ]\d+(,\d+)?\b")
 #: Order of the names of a place: the size first, other names last. It does not depend on the order
 #: of the mapping, because PostgreSQL does not keep the order of object keys.
@@ -87,8 +87,8 @@ def _compared_values(evidence: Evidence) -> str:
     words = [finding.what for finding in evidence.findings if finding.relation != "O"]
     # The words of the first size stand for all sizes, so they must not name it.
     distinct = list(dict.fromkeys(_OF_A_SIZE.sub("", what) for what in words))
-    if len(distinct) > _MOST_DESCRIPTIONS:
-        half = _MOST_DESCRIPTIONS // 2
+    if len(distinct) > _MAX_DESCRIPTIONS:
+        half = _MAX_DESCRIPTIONS // 2
         distinct = [*distinct[:half], "..", *distinct[-half:]]
     return "; ".join(distinct)
 
@@ -113,8 +113,8 @@ def _describe_failures(evidence: Sequence[Evidence]) -> Iterator[str]:
     differences = [(size, describe_difference(place)) for size, place in _first_places(failures)]
     if len({words for _, words in differences}) > 1:
         listed = [f"{size}: {words}" for size, words in differences]
-        more = "; .." if len(listed) > _MOST_SIZES else ""
-        yield f"First differences: {'; '.join(listed[:_MOST_SIZES])}{more}."
+        more = "; .." if len(listed) > _MAX_SIZES else ""
+        yield f"First differences: {'; '.join(listed[:_MAX_SIZES])}{more}."
 
 
 def _first_places(failures: Sequence[tuple[str, Finding]]) -> Iterator[tuple[str, Place]]:
@@ -208,6 +208,6 @@ def _is_failed_comparison(finding: Finding) -> bool:
 
 
 def _listed(sizes: Sequence[str]) -> str:
-    if len(sizes) <= _MOST_SIZES:
+    if len(sizes) <= _MAX_SIZES:
         return ", ".join(sizes)
     return f"{len(sizes)} sizes from {sizes[0]} to {sizes[-1]}"

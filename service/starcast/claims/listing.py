@@ -10,8 +10,8 @@ from starcast.claims.catalogue import claims, covers
 from starcast.claims.describe import describe_place, describe_span
 from starcast.claims.model import Claim
 from starcast.claims.verdict import Verdict
-from starcast.database import models
-from starcast.errors import StarcastError
+from starcast.stores.database import models
+from starcast.support.errors import StarcastError
 from starcast.support.table import Row, Table
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import LEVELS, VERDICT_WORDS

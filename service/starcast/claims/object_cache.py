@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from starcast.collectives import catalogue as collectives
 from starcast.collectives.model import Schedule
-from starcast.simulator import FaultLike, Simulation, simulate
+from starcast.judges.simulator import FaultLike, Simulation, simulate
 from starcast.topologies import Topology, topology
 from starcast.topologies.permutations import Ranks
 from starcast.trees import catalogue as trees

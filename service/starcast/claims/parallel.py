@@ -21,8 +21,8 @@ from starcast.claims.verify import (
     run_check,
     verdicts,
 )
-from starcast.errors import LimitError, StarcastError
 from starcast.support import parallel, processes
+from starcast.support.errors import LimitError, StarcastError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.vocabulary import Level
 from starcast.topologies import memory

@@ -14,7 +14,7 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.reference import bfs
 from starcast.claims.registry import Provider
 from starcast.collectives.model import Schedule
-from starcast.simulator import Simulation
+from starcast.judges.simulator import Simulation
 from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.model import BytesPerNode, CheckFunction
-from starcast.errors import StarcastError
+from starcast.support.errors import StarcastError
 from starcast.topologies import Topology
 
 Object = TypeVar("Object")

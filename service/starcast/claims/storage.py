@@ -1,6 +1,7 @@
 """Storage of verification runs: evidence and verdicts as rows of PostgreSQL.
 
-As in `starcast.database.repository`, every function works in the given session and never commits.
+Every function works in the given session and never commits, as in
+`starcast.stores.database.repository`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,13 +14,13 @@ from starcast.claims import serialization
 from starcast.claims.evidence import Evidence
 from starcast.claims.model import size_order, sort_sizes
 from starcast.claims.verdict import Verdict
-from starcast.database import models
-from starcast.database.models import ClaimEvidence, ClaimRun, ClaimVerdict
-from starcast.errors import NotFoundError
+from starcast.stores.database import models
+from starcast.stores.database.models import ClaimEvidence, ClaimRun, ClaimVerdict
+from starcast.support.errors import NotFoundError
 from starcast.support.provenance import provenance
 
 #: The largest value of PostgreSQL's type integer.
-_LARGEST_ID = 2**31 - 1
+_MAX_ID = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def load_claim_run(session: Session, number: int | None = None) -> ClaimRun:
     if number is None:
         return load_newest(session)
     # PostgreSQL refuses numbers beyond its type with an error of the driver, not as "not found".
-    run = session.get(ClaimRun, number) if 0 <= number <= _LARGEST_ID else None
+    run = session.get(ClaimRun, number) if 0 <= number <= _MAX_ID else None
     if run is None:
         raise NotFoundError(
             f"no verification run {number} is stored", hint="see 'starcast claims runs'"

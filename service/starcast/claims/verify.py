@@ -10,7 +10,7 @@ from starcast.claims.evidence import Evidence
 from starcast.claims.model import Claim, size_order, sort_sizes
 from starcast.claims.object_cache import ObjectCache
 from starcast.claims.verdict import Verdict, claim_verdict, conjunction_verdict
-from starcast.errors import InputError, StarcastError
+from starcast.support.errors import InputError, StarcastError
 from starcast.support.vocabulary import LEVELS, Level
 from starcast.topologies import memory, topology
 

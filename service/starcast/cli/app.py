@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from starcast.cli import commands, completion, context, flags
-from starcast.errors import LimitError, StarcastError
+from starcast.support.errors import LimitError, StarcastError
 
 INTERRUPTED = 130
 #: Error numbers of a full disk or an exhausted quota.

@@ -228,7 +228,7 @@ def _topology(ctx: typer.Context) -> str | None:
 
 
 def _settings(ctx: typer.Context) -> Any:
-    from starcast.settings import Settings
+    from starcast.support.settings import Settings
 
     flags = ctx.find_root().params
     return Settings.load(

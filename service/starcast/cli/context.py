@@ -14,8 +14,8 @@ from starcast.cli.output import warn
 
 if TYPE_CHECKING:
     from starcast.lab.connection import Connection
-    from starcast.settings import Settings
     from starcast.support.progress import Reporter
+    from starcast.support.settings import Settings
 
 #: Folder of the embedded stack: a global flag that the commands of the stack accept as well.
 HomeOption = Annotated[Path | None, typer.Option("--home", help="Folder of the embedded stack.")]
@@ -54,7 +54,7 @@ def load_settings(ctx: typer.Context | None, **flags: Any) -> "Settings":
     Raises:
         InputError: a setting is invalid.
     """
-    from starcast.settings import Settings
+    from starcast.support.settings import Settings
 
     own_flags = {name: value for name, value in flags.items() if value is not None}
     global_flags = (ctx.find_root().obj or {}) if ctx else {}
@@ -108,7 +108,7 @@ def warn_of_unknown_variables() -> None:
 
     They are not an error: docker compose and other tools use such variables.
     """
-    from starcast.settings import unknown_variables
+    from starcast.support.settings import unknown_variables
 
     for name, similar in unknown_variables(os.environ).items():
         suggestion = f"; did you mean {similar}?" if similar else ""

@@ -9,10 +9,10 @@ import typer
 
 from starcast.cli import context
 from starcast.cli.output import say
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 
 if TYPE_CHECKING:
-    from starcast.settings import Settings
+    from starcast.support.settings import Settings
 
 
 class Step(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.support.signals import sigterm_as_interrupt
 
 _DASK = "dask:"

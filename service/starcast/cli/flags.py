@@ -15,8 +15,8 @@ import typer
 from typer.core import TyperGroup
 
 from starcast.cli import context, output
-from starcast.errors import InputError, StarcastError, clean_message
 from starcast.support import log
+from starcast.support.errors import InputError, StarcastError, clean_message
 from starcast.support.progress import close_all
 
 _start = perf_counter()

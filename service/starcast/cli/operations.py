@@ -19,8 +19,8 @@ import typer
 from starcast.cli import completion, context, distribution, results
 from starcast.cli.labels import LabelsOption
 from starcast.cli.output import confirm, reporter
-from starcast.errors import InputError
 from starcast.lab.signature import Documentation, Shell
+from starcast.support.errors import InputError
 
 if TYPE_CHECKING:
     from starcast.lab.connection import Connection

@@ -16,8 +16,8 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from starcast.errors import InputError, escape
 from starcast.support import log
+from starcast.support.errors import InputError, escape
 from starcast.support.progress import ProgressLines, Reporter, Silent, Task
 from starcast.support.text import format_value, to_json
 from starcast.support.vocabulary import Format, ListingFormat
@@ -37,7 +37,7 @@ Row = Mapping[str, Any]
 PAGE = 120
 
 #: Columns of a table in a paper, unless more are asked for.
-MOST_IN_LATEX = 8
+MAX_IN_LATEX = 8
 
 #: The flags of the running command.
 quiet = False
@@ -170,10 +170,10 @@ def narrowed(rows: Sequence[Row], columns: Sequence[str], optional: Sequence[str
 
 
 def limited(columns: Sequence[str], optional: Sequence[str]) -> list[str]:
-    """Return at most `MOST_IN_LATEX` columns, without optional ones, the first one first."""
+    """Return at most `MAX_IN_LATEX` columns, without optional ones, the first one first."""
     kept = list(columns)
     for name in optional:
-        if len(kept) > MOST_IN_LATEX and name in kept:
+        if len(kept) > MAX_IN_LATEX and name in kept:
             kept.remove(name)
     return kept
 

@@ -25,8 +25,8 @@ from starcast.cli.output import (
     say,
     write_text,
 )
-from starcast.errors import InputError
 from starcast.lab.files import ExchangeFile, Picture, check_suffix
+from starcast.support.errors import InputError
 from starcast.support.vocabulary import Format, Layout, ListingFormat
 
 if TYPE_CHECKING:

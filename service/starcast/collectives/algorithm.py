@@ -20,7 +20,7 @@ from starcast.collectives.model import (
     check_collective,
     schedule_id,
 )
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 from starcast.trees.construction import CONSTRUCTIONS

@@ -24,7 +24,7 @@ from starcast.collectives import (  # noqa: F401
 # isort: on
 from starcast.collectives.algorithm import REGISTRIES, Algorithm, Arguments
 from starcast.collectives.model import BYTES_PER_ROW, MAX_ROWS, Schedule, check_collective
-from starcast.errors import InputError, LimitError
+from starcast.support.errors import InputError, LimitError
 from starcast.support.spec_syntax import parse_spec
 from starcast.topologies import Topology, as_topology
 

@@ -16,7 +16,7 @@ from starcast.collectives.model import (
     check_combine,
 )
 from starcast.collectives.rows import DTYPES, Columns, Integers
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from starcast.collectives.columns import REQUIRED, rank_labels, schedule_from_columns
 from starcast.collectives.model import MAX_ROWS, Schedule, check_collective, check_ports
 from starcast.collectives.rows import DTYPES
-from starcast.errors import InputError, LimitError, StarcastError
+from starcast.support.errors import InputError, LimitError, StarcastError
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
 
@@ -28,7 +28,7 @@ COLUMNS = (*REQUIRED, *OPTIONAL)
 
 _NODES = ("sender", "receiver")
 #: Bytes of a line; the longest line of valid rows is much shorter.
-_LONGEST_LINE = 4096
+_MAX_LINE = 4096
 _NUMBER = re.compile(r"\d{1,10}", re.ASCII)
 _HINT = f"begin the file with a line of column names: {','.join(REQUIRED)}"
 
@@ -121,10 +121,10 @@ class _Reader:
         return columns | self._ranks(nodes, lines)
 
     def _lines(self) -> Iterator[str]:
-        while line := self._file.readline(_LONGEST_LINE + 1):
+        while line := self._file.readline(_MAX_LINE + 1):
             self._line += 1
-            if len(line) > _LONGEST_LINE:
-                raise self._fail(f"has more than {_LONGEST_LINE} bytes", _HINT)
+            if len(line) > _MAX_LINE:
+                raise self._fail(f"has more than {_MAX_LINE} bytes", _HINT)
             try:
                 yield line.decode("utf-8-sig" if self._line == 1 else "utf-8")
             except UnicodeDecodeError:

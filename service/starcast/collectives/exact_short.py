@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.errors import StarcastError
+from starcast.support.errors import StarcastError
 from starcast.support.integers import ceil_div
 from starcast.topologies import permutations
 from starcast.topologies.necklaces import short_necklaces

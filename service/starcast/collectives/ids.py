@@ -6,7 +6,7 @@ from typing import NamedTuple
 from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import EXPANDED, Schedule
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.support.spec_syntax import normalize_id, parse_arguments, parse_spec
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology

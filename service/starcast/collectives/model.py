@@ -16,9 +16,9 @@ from starcast.collectives.translation import (
     translate_forest,
     translate_rows,
 )
-from starcast.errors import InputError, LimitError
 from starcast.support.arrays import frozen_copy
 from starcast.support.display import Displayable
+from starcast.support.errors import InputError, LimitError
 from starcast.support.spec_syntax import format_arguments
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology

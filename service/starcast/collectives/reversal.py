@@ -12,7 +12,7 @@ import numpy as np
 from starcast.collectives.algorithm import REGISTRIES, Algorithm
 from starcast.collectives.model import REDUCTIONS, Schedule
 from starcast.collectives.rows import Columns
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 

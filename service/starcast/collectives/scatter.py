@@ -16,7 +16,7 @@ from starcast.collectives.algorithm import Arguments, Messages, Refusal, algorit
 from starcast.collectives.injection_order import Units, order_furthest_first
 from starcast.collectives.model import Schedule, build_schedule
 from starcast.collectives.rows import route_units
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 from starcast.trees import Forest

@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
-from starcast.axes.parameters import AXES
 from starcast.comparison import sides as side_names
 from starcast.comparison.matching import (
     FIGURES,
@@ -30,8 +29,9 @@ from starcast.comparison.networks import (
     networks,
     split_side,
 )
-from starcast.database import models
-from starcast.errors import InputError
+from starcast.stores.database import models
+from starcast.support.axes.parameters import AXES
+from starcast.support.errors import InputError
 
 #: The figures that a comparison shows by default.
 USUAL = ("steps", "time", MISSING)

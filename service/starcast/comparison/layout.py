@@ -10,7 +10,7 @@ from starcast.comparison.matching import Match, figure, gap
 from starcast.support.table import Row, Table, with_numbers
 
 #: The largest number of sides shown next to each other; more sides have one line each.
-MOST_ABREAST = 3
+MAX_ABREAST = 3
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ def lay_out(
         comparison: the comparison.
         everything: show all parameters, figures and rows.
         stacked: show each match as a block with one line per side; by default if there are more
-            than `MOST_ABREAST` sides.
+            than `MAX_ABREAST` sides.
         brief: omit the absolute change in time, unless everything is shown.
     """
     if stacked is None:
-        stacked = len(comparison.sides) > MOST_ABREAST
+        stacked = len(comparison.sides) > MAX_ABREAST
     make = _stack if stacked else _set_abreast
     layout = make(comparison, everything=everything)
     if not brief or everything:
@@ -70,7 +70,7 @@ def layouts(
     """Yield layouts with the comparison under the names that they use, the widest first."""
     short = comparison.with_short_names()
     candidates = [(short, True)]
-    if len(comparison.sides) <= MOST_ABREAST:
+    if len(comparison.sides) <= MAX_ABREAST:
         candidates.insert(0, (comparison.with_letters(), False))
     for shown, stacked in candidates:
         for brief in (False, True):

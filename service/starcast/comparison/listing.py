@@ -5,14 +5,14 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from starcast.axes.parameters import AXES, POINT_AXES
 from starcast.comparison.matching import Side, figure, gap
-from starcast.database import models, repository
-from starcast.errors import RejectedError
 from starcast.experiments.design import examples, read_design, stored_axes
 from starcast.experiments.grid import Point
 from starcast.experiments.reproduction import FIGURES, SAME, Repetition
-from starcast.simulator.step_profile import COLUMNS as PROFILE_COLUMNS
+from starcast.judges.simulator.step_profile import COLUMNS as PROFILE_COLUMNS
+from starcast.stores.database import models, repository
+from starcast.support.axes.parameters import AXES, POINT_AXES
+from starcast.support.errors import RejectedError
 from starcast.support.table import Table, rounded, with_numbers
 from starcast.support.text import format_value, pluralize
 

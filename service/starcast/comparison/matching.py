@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.axes.parameters import CHOICE, QUESTION
-from starcast.database import models
+from starcast.stores.database import models
+from starcast.support.axes.parameters import CHOICE, QUESTION
 from starcast.topologies import count_nodes
 
 #: The pieces into which a message is cut. Segments are pieces of each tree's share.

@@ -6,7 +6,7 @@ change between networks, and nothing is normalised. The output therefore states 
 network, and each gap refers to the lower bound of the side's own network.
 
 Other axes can be crossed as well, such as the port model and t_s. Those that cannot, because times
-for different values have no common meaning, are declared in `starcast.axes.parameters`.
+for different values have no common meaning, are declared in `starcast.support.axes.parameters`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,10 +14,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
-from starcast.axes.parameters import AXES, CHOICE, QUESTION
 from starcast.comparison.matching import Side, as_text, value
-from starcast.database import models
-from starcast.errors import InputError
+from starcast.stores.database import models
+from starcast.support.axes.parameters import AXES, CHOICE, QUESTION
+from starcast.support.errors import InputError
 from starcast.topologies import as_topology, count_nodes
 
 #: The axes of the question that can be crossed.

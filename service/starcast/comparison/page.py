@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from starcast.axes.parameters import QUESTION
 from starcast.comparison.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, Comparison
 from starcast.comparison.crossovers import (
     Crossing,
@@ -16,12 +15,13 @@ from starcast.comparison.crossovers import (
     table_columns,
 )
 from starcast.comparison.curves import Curve, Panel, Path, panels, panels_with_steps
-from starcast.comparison.layout import MOST_ABREAST, tabulate, tabulate_layout
+from starcast.comparison.layout import MAX_ABREAST, tabulate, tabulate_layout
 from starcast.comparison.matching import figure
 from starcast.comparison.networks import networks
 from starcast.comparison.remarks import matched_by
 from starcast.comparison.sides import parent
-from starcast.database import models
+from starcast.stores.database import models
+from starcast.support.axes.parameters import QUESTION
 from starcast.support.html import inline_files, render_page
 from starcast.support.table import as_number, with_numbers
 
@@ -108,7 +108,7 @@ def render_file(comparison: Comparison, profiles: Profiles, *, everything: bool 
 def title_of(comparison: Comparison) -> str:
     """Return the names of the sides, or their number; parts follow the name of their experiment."""
     names = [side.name for side in comparison.with_short_names().sides]
-    few = len(names) <= MOST_ABREAST
+    few = len(names) <= MAX_ABREAST
     title = " against ".join(names) if few else f"{len(names)} sides compared"
     experiment = parent(comparison.sides)
     return title if experiment is None else f"{experiment}: {title}"

@@ -20,9 +20,9 @@ from starcast.costs.paper_tables import (
     RowExecution,
     RowFigures,
 )
-from starcast.database import models, repository
-from starcast.errors import InputError, NotFoundError
 from starcast.experiments.design import examples, read_design
+from starcast.stores.database import models, repository
+from starcast.support.errors import InputError, NotFoundError
 from starcast.support.progress import Reporter
 from starcast.support.table import Table, with_numbers
 from starcast.support.text import did_you_mean

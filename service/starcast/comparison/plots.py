@@ -20,8 +20,8 @@ from starcast.comparison.compare import Comparison
 from starcast.comparison.crossovers import AT, Crossing, best_crossovers, find_crossovers
 from starcast.comparison.curves import Curve, Panel, panels, panels_with_steps
 from starcast.comparison.page import Profiles
-from starcast.database import models
-from starcast.errors import InputError, UnavailableError
+from starcast.stores.database import models
+from starcast.support.errors import InputError, UnavailableError
 from starcast.support.html import PALETTE
 
 try:

@@ -5,7 +5,7 @@ from starcast.comparison.crossovers import all_crossovers, best_crossovers
 from starcast.comparison.matching import MESSAGE_UNITS
 
 #: The most crossovers that are told; a listing has all.
-_MOST_CROSSOVERS = 12
+_MAX_CROSSOVERS = 12
 
 
 def explain(comparison: Comparison, *, everything: bool = False) -> list[str]:
@@ -51,10 +51,10 @@ def tell_crossovers(comparison: Comparison) -> list[str]:
     single = len({crossing.question for crossing in crossings}) == 1
     lines = [
         f"crossover {crossing.change if single else crossing}"
-        for crossing in crossings[:_MOST_CROSSOVERS]
+        for crossing in crossings[:_MAX_CROSSOVERS]
     ]
-    if len(crossings) > _MOST_CROSSOVERS:
-        more = len(crossings) - _MOST_CROSSOVERS
+    if len(crossings) > _MAX_CROSSOVERS:
+        more = len(crossings) - _MAX_CROSSOVERS
         lines.append(f"and {more} more crossovers; --crossovers lists all")
     return lines
 

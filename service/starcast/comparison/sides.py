@@ -7,14 +7,14 @@ from string import ascii_uppercase
 
 from sqlalchemy.orm import Session
 
-from starcast.axes.parameters import AXES, POINT_AXES
-from starcast.axes.values import read_count, read_number
 from starcast.comparison.matching import Side, as_text, value
-from starcast.database import models, repository
-from starcast.errors import InputError, NotFoundError
 from starcast.experiments.design import commands as design_commands
 from starcast.experiments.design import describe_missing, sort_runs
 from starcast.experiments.grid import Point
+from starcast.stores.database import models, repository
+from starcast.support.axes.parameters import AXES, POINT_AXES
+from starcast.support.axes.values import read_count, read_number
+from starcast.support.errors import InputError, NotFoundError
 from starcast.topologies import as_topology
 
 #: Separates the name of an experiment from the name of a part, if a side is only that part.

@@ -9,7 +9,7 @@ from starcast.comparison.compare import Comparison, compare
 from starcast.comparison.curves import profiled_runs
 from starcast.comparison.networks import check_crossed
 from starcast.comparison.sides import load_side, read_conditions, select_runs
-from starcast.database import repository
+from starcast.stores.database import repository
 from starcast.support.progress import Reporter
 
 

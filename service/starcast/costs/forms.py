@@ -18,7 +18,7 @@ from starcast.costs import (
     tseng_sheu,
 )
 from starcast.costs.machine import Cost, Form, Machine, check_message
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.topologies import Topology, as_topology
 
 #: The cost for a number of pieces.

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from starcast.collectives.model import Schedule
-from starcast.errors import InputError
-from starcast.simulator import Simulation, simulate, timing
-from starcast.simulator.faults import FaultLike
+from starcast.judges.simulator import Simulation, simulate, timing
+from starcast.judges.simulator.faults import FaultLike
+from starcast.support.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-from starcast.axes.values import check_execution
 from starcast.collectives import catalogue, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import check_collective, check_ports
@@ -20,12 +19,13 @@ from starcast.costs.machine import (
     price_simulation,
 )
 from starcast.costs.printed import PrintedRow, bound_name, printed_rows
-from starcast.errors import InputError, LimitError, RejectedError
+from starcast.support.axes.values import check_execution
+from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.integers import check_count
 from starcast.topologies import Topology, as_topology
 
 #: Dimension of the largest hypercube to compare with; no array is built for it.
-LARGEST_HYPERCUBE = 64
+MAX_HYPERCUBE = 64
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Problem:
         check_ports(self.ports)
         check_execution(self.execution)
         check_count("copies", self.copies, self.topology.degree, f"on {self.topology.spec}")
-        maxima = {"segments": None, "messages": None, "hypercube": LARGEST_HYPERCUBE}
+        maxima = {"segments": None, "messages": None, "hypercube": MAX_HYPERCUBE}
         for name, maximum in maxima.items():
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name), maximum)

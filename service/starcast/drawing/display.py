@@ -8,8 +8,8 @@ from starcast.collectives import Schedule
 from starcast.drawing.forests import draw_forest
 from starcast.drawing.networks import draw_topology
 from starcast.drawing.schedules import draw_schedule
-from starcast.errors import RejectedError, StarcastError
 from starcast.support.display import Form
+from starcast.support.errors import RejectedError, StarcastError
 from starcast.support.table import Table, properties
 from starcast.topologies import Topology
 from starcast.trees import Forest

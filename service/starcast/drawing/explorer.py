@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.catalogue import find
 from starcast.drawing.layouts import DESCRIPTIONS, layout, layouts
-from starcast.errors import InputError, LimitError
+from starcast.support.errors import InputError, LimitError
 from starcast.support.html import STATIC, inline_files
 from starcast.support.spec_syntax import format_spec
 from starcast.topologies import Topology
@@ -26,9 +26,9 @@ from starcast.trees import Forest
 Facts = dict[str, Any]
 
 #: The largest number of nodes of a topology that a page shows: S8 has 40 320.
-MOST_NODES = 50_000
+MAX_NODES = 50_000
 #: The largest number of rows of a schedule in a page.
-MOST_ROWS = 4_000_000
+MAX_ROWS = 4_000_000
 
 #: The page of the explorer as a server sends it.
 EXPLORER = STATIC / "explorer" / "explorer.html"
@@ -78,10 +78,9 @@ def build_page(
 
 
 def _check(topology: Topology, forests: Sequence[Forest], schedules: Sequence[Schedule]) -> None:
-    if topology.nodes > MOST_NODES:
+    if topology.nodes > MAX_NODES:
         raise LimitError(
-            f"{topology.spec} has {topology.nodes:,} nodes, and a page shows at most "
-            f"{MOST_NODES:,}",
+            f"{topology.spec} has {topology.nodes:,} nodes, and a page shows at most {MAX_NODES:,}",
             hint="choose a smaller topology, such as S8",
         )
     artifacts: list[Forest | Schedule] = [*forests, *schedules]
@@ -92,9 +91,9 @@ def _check(topology: Topology, forests: Sequence[Forest], schedules: Sequence[Sc
                 hint="a page shows one topology",
             )
     for built in schedules:
-        if len(built) > MOST_ROWS:
+        if len(built) > MAX_ROWS:
             raise LimitError(
-                f"{built.id} has {len(built):,} rows, and a page shows at most {MOST_ROWS:,}",
+                f"{built.id} has {len(built):,} rows, and a page shows at most {MAX_ROWS:,}",
                 hint="use a smaller topology, or fewer segments or messages",
             )
 

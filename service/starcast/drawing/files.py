@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 from typing import Literal, get_args
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 
 #: The formats of pictures.
 PictureFormat = Literal["svg", "png", "pdf"]

@@ -27,18 +27,18 @@ from starcast.drawing.scene import (
     style,
 )
 from starcast.drawing.svg import render
-from starcast.errors import LimitError
+from starcast.support.errors import LimitError
 from starcast.support.text import pluralize
 from starcast.trees import Forest
 from starcast.trees.edges import edges_of
 
 #: The largest number of nodes of all trees together; S5 with its n-1 trees has 480.
-MOST_NODES = 2_048
+MAX_NODES = 2_048
 
 _ROW, _DOT = 22.0, 2.6  # distance of two levels; radius of a node
 _NEAR, _FAR = 7.0, 16.0  # distance of two nodes of a level, in large and in small trees
 _WIDE = 225.0  # trees are as wide if their nodes can be near enough
-_MOST_WIDE = 5.0  # width of the links with the largest load
+_MAX_WIDE = 5.0  # width of the links with the largest load
 
 
 class _Arc(NamedTuple):
@@ -121,17 +121,17 @@ def draw_forest(forest: Forest, layout: str | None = None) -> str:
     Raises:
         InputError: the topology has no such layout.
         RejectedError: the array is not a forest.
-        LimitError: the trees have more than `MOST_NODES` nodes together.
+        LimitError: the trees have more than `MAX_NODES` nodes together.
 
     Example:
         >>> draw_forest(forest("S4", "multiple")).startswith("<svg")
         True
     """
     nodes = forest.trees * forest.topology.nodes
-    if nodes > MOST_NODES:
+    if nodes > MAX_NODES:
         raise LimitError(
             f"the trees of {forest.id} have {nodes:,} nodes, and a drawing of all trees is readable"
-            f" up to {MOST_NODES:,}",
+            f" up to {MAX_NODES:,}",
             hint="draw a single tree: starcast forest draw --tree 0",
         )
     forest.verify()
@@ -190,7 +190,7 @@ def draw_load(forest: Forest, layout: str | None = None) -> str:
         neighbours = topology.neighbours(port)
         for sender in np.flatnonzero(load[:, column]).tolist():
             receiver, count = int(neighbours[sender]), int(load[sender, column])
-            width = max(1.0, _MOST_WIDE * count / forest.congestion)
+            width = max(1.0, _MAX_WIDE * count / forest.congestion)
             title = f"{frame.labels[sender]} -{port}-> {frame.labels[receiver]}: load {count}"
             # The two directions lie side by side.
             curves = frame.curves(sender, receiver, shift=1 + width / 2)

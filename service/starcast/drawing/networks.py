@@ -32,19 +32,19 @@ from starcast.drawing.scene import (
     style,
 )
 from starcast.drawing.svg import render
-from starcast.errors import LimitError
+from starcast.support.errors import LimitError
 from starcast.support.text import pluralize
 from starcast.topologies import Topology
 
 #: The largest number of nodes in a panel, and in all panels together.
-MOST_NODES, MOST_DRAWN = 5_040, 20_000
+MAX_NODES, MAX_DRAWN = 5_040, 20_000
 #: The largest number of panels.
-MOST_PANELS = 64
+MAX_PANELS = 64
 
 _LINK = 36.0  # the visible part of the shortest link between boxes
 _PANEL, _WIDEST = 224.0, 1_000.0  # width of one of several panels, and of one alone
 _NEAR, _BEND, _SLACK = 0.25, 0.5, 0.12
-_MOST_BENT = 200  # links of larger topologies are straight
+_MAX_BENT = 200  # links of larger topologies are straight
 _CUT = 0.6  # the part of a link over the border of the torus that is drawn at each of its ends
 
 
@@ -156,7 +156,7 @@ class Frame:
 
     def _bend(self, sender: int, receiver: int) -> float:
         """Return how far a link bends to its left to pass no other node."""
-        if self._periods is not None or self.topology.nodes > _MOST_BENT:
+        if self._periods is not None or self.topology.nodes > _MAX_BENT:
             return 0.0
         start, end = self._points[sender], self._points[receiver]
         length = float(abs(end - start)) or 1.0
@@ -207,11 +207,11 @@ def check_size(topology: Topology, panels: int) -> None:
         LimitError: they have too many nodes.
     """
     nodes = topology.nodes * panels
-    if topology.nodes <= MOST_NODES and nodes <= MOST_DRAWN and panels <= MOST_PANELS:
+    if topology.nodes <= MAX_NODES and nodes <= MAX_DRAWN and panels <= MAX_PANELS:
         return
     raise LimitError(
         f"{nodes:,} nodes in {pluralize(panels, 'panel')} are too many for a picture, which has "
-        f"up to {MOST_PANELS} panels, {MOST_NODES:,} nodes in each, and {MOST_DRAWN:,} in all",
+        f"up to {MAX_PANELS} panels, {MAX_NODES:,} nodes in each, and {MAX_DRAWN:,} in all",
         hint=(
             "draw fewer trees or steps, or open the explorer: starcast explore "
             f"{topology.spec} --out page.html"

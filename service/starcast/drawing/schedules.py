@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives import Schedule
-from starcast.drawing.networks import MOST_PANELS, Frame, check_size
+from starcast.drawing.networks import MAX_PANELS, Frame, check_size
 from starcast.drawing.scene import (
     BOX_HEIGHT,
     COLOURS,
@@ -19,10 +19,10 @@ from starcast.drawing.scene import (
     style,
 )
 from starcast.drawing.svg import render
-from starcast.errors import InputError, LimitError
-from starcast.simulator.postconditions import derive_postcondition
-from starcast.simulator.rows import Rows
-from starcast.simulator.sums import Sums
+from starcast.judges.simulator.postconditions import derive_postcondition
+from starcast.judges.simulator.rows import Rows
+from starcast.judges.simulator.sums import Sums
+from starcast.support.errors import InputError, LimitError
 from starcast.support.text import pluralize
 
 _ROW, _LEAST_CELL = BOX_HEIGHT + 2, 24.0  # distance of two rows; least width of a cell
@@ -37,17 +37,17 @@ def draw_schedule(schedule: Schedule) -> str:
 
     Raises:
         InputError: the schedule has no steps.
-        LimitError: the schedule has more than `MOST_PANELS` steps.
+        LimitError: the schedule has more than `MAX_PANELS` steps.
 
     Example:
         >>> draw_schedule(schedule("S4", "broadcast", "greedy")).startswith("<svg")
         True
     """
     _check_steps(schedule, range(1, schedule.steps + 1))
-    if schedule.steps > MOST_PANELS:
+    if schedule.steps > MAX_PANELS:
         raise LimitError(
             f"{schedule.id} has {schedule.steps:,} steps, and a drawing is readable up to "
-            f"{MOST_PANELS}",
+            f"{MAX_PANELS}",
             hint="draw a schedule with fewer segments or messages, or list its rows",
         )
     sizes = (

@@ -24,7 +24,7 @@ from starcast.drawing.scene import (
     style,
 )
 from starcast.drawing.svg import render
-from starcast.errors import InputError, LimitError
+from starcast.support.errors import InputError, LimitError
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import Layout
 from starcast.topologies import Topology

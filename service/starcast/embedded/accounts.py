@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from starcast.embedded import processes
-from starcast.errors import UnavailableError
+from starcast.support.errors import UnavailableError
 
 #: The system user that runs the servers if starcast is run by root.
 SYSTEM_USER = "starcast"

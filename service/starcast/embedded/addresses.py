@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from starcast.database.roles import ROLE_NAMES, Role
 from starcast.embedded import processes
 from starcast.embedded.home import Home, ServerProcess
 from starcast.embedded.processes import LOOPBACK
-from starcast.errors import UnavailableError
+from starcast.stores.database.roles import ROLE_NAMES, Role
+from starcast.support.errors import UnavailableError
 
 if TYPE_CHECKING:
     from sqlalchemy import URL

@@ -10,8 +10,8 @@ import re
 import shutil
 from pathlib import Path
 
-from starcast.errors import UnavailableError
 from starcast.support.atomic import write_text
+from starcast.support.errors import UnavailableError
 
 _FIRST = "data"
 _POINTER = "store"

@@ -13,18 +13,18 @@ from pathlib import Path
 import psutil
 from sqlalchemy import Engine, text
 
-from starcast.database import sessions
-from starcast.database.watched import WatchedConnection, is_pooled
 from starcast.embedded import files, stack
 from starcast.embedded.endpoints import graph_address, store_url
 from starcast.embedded.home import Home
 from starcast.embedded.jars import JarSet
 from starcast.embedded.neo4j import Neo4j
-from starcast.errors import RejectedError, StarcastError, UnavailableError
-from starcast.graph import ownership
-from starcast.graph.connection import OLDEST, Graph
-from starcast.graph.schema import VERSION
-from starcast.settings import Settings
+from starcast.stores.database import sessions
+from starcast.stores.database.watched import WatchedConnection, is_pooled
+from starcast.stores.graph import ownership
+from starcast.stores.graph.connection import OLDEST, Graph
+from starcast.stores.graph.schema import VERSION
+from starcast.support.errors import RejectedError, StarcastError, UnavailableError
+from starcast.support.settings import Settings
 
 #: The oldest PostgreSQL whose SQL is sufficient.
 OLDEST_POSTGRES = (14, 0)

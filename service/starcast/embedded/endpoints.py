@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starcast.embedded import addresses
-from starcast.errors import InputError, UnavailableError
-from starcast.graph.address import GraphAddress
+from starcast.stores.graph.address import GraphAddress
+from starcast.support.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
     from sqlalchemy import URL
 
-    from starcast.settings import Settings
+    from starcast.support.settings import Settings
 
 #: Accepted schemes of a PostgreSQL URI; the driver is always psycopg.
 _POSTGRES_SCHEMES = {"postgresql", "postgresql+psycopg", "postgres"}

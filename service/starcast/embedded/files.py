@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from starcast.errors import LimitError, UnavailableError
+from starcast.support.errors import LimitError, UnavailableError
 
 MB = 1_000_000
 

@@ -20,10 +20,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from starcast.database.roles import Role
 from starcast.embedded import files
-from starcast.errors import UnavailableError
+from starcast.stores.database.roles import Role
 from starcast.support.atomic import write_text
+from starcast.support.errors import UnavailableError
 from starcast.support.progress import Reporter
 from starcast.support.text import describe_activity
 

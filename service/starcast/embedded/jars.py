@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from starcast.embedded import accounts, files, packages
-from starcast.errors import RejectedError, StarcastError, UnavailableError
+from starcast.support.errors import RejectedError, StarcastError, UnavailableError
 from starcast.support.progress import Reporter
 from starcast.support.text import pluralize
 

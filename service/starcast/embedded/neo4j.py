@@ -21,11 +21,11 @@ from starcast.embedded.addresses import GRAPH_USER, TITLES
 from starcast.embedded.home import Home
 from starcast.embedded.jars import BROWSER_LOCK, BROWSER_VERSION, JarSet
 from starcast.embedded.processes import LOOPBACK, Server, UnreadableDataError
-from starcast.settings import Settings
 from starcast.support.atomic import write_text
+from starcast.support.settings import Settings
 
 if TYPE_CHECKING:
-    from starcast.graph.driver import Driver
+    from starcast.stores.graph.driver import Driver
 
 #: Folders of its home; it writes only to the first two. The import folder stays empty.
 _WRITABLE = ("logs", "run")
@@ -273,7 +273,7 @@ class Neo4j(Server):
 
     def is_ready(self, port: int) -> bool:
         """Return whether it answers on a port; give a new store the password of the home."""
-        from starcast.graph.driver import AuthError, DriverError, Neo4jError  # noqa: PLC0415
+        from starcast.stores.graph.driver import AuthError, DriverError, Neo4jError  # noqa: PLC0415
 
         try:
             with suppress(AuthError), self._connect(port, self.password) as driver:
@@ -294,7 +294,7 @@ class Neo4j(Server):
 
     def _connect(self, port: int, password: str) -> "Driver":
         # Imported only here: commands that only need the address do not load the driver.
-        from starcast.graph.driver import GraphDatabase  # noqa: PLC0415
+        from starcast.stores.graph.driver import GraphDatabase  # noqa: PLC0415
 
         return GraphDatabase.driver(
             f"bolt://{LOOPBACK}:{port}",

@@ -14,10 +14,16 @@ from pathlib import Path
 
 from starcast.embedded import files, packages, processes
 from starcast.embedded.neo4j import JAVA_OPTIONS, Neo4j
-from starcast.errors import BusyError, LimitError, RejectedError, StarcastError, UnavailableError
-from starcast.settings import Settings
 from starcast.support.atomic import write_text
+from starcast.support.errors import (
+    BusyError,
+    LimitError,
+    RejectedError,
+    StarcastError,
+    UnavailableError,
+)
 from starcast.support.progress import Reporter
+from starcast.support.settings import Settings
 
 #: Bounds of the tool's memory; by default it takes 90 % of the machine. S10 needs 0.3 GB off heap.
 HEAP = "1g"

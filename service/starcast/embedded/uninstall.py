@@ -17,9 +17,9 @@ from typing import Literal
 
 from starcast.embedded import accounts, files, processes, stack
 from starcast.embedded.home import Home
-from starcast.errors import BusyError, UnavailableError
-from starcast.settings import Settings
+from starcast.support.errors import BusyError, UnavailableError
 from starcast.support.progress import Reporter
+from starcast.support.settings import Settings
 
 #: What a home contains; see `home`.
 _HOME_ENTRIES = (

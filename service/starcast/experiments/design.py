@@ -12,10 +12,10 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Self
 
-from starcast.axes.parameters import AXES
-from starcast.database import models
-from starcast.errors import InputError, LimitError, StarcastError
-from starcast.experiments.grid import MOST_POINTS, Grid, Point, grid_command, group_by_structure
+from starcast.experiments.grid import MAX_POINTS, Grid, Point, grid_command, group_by_structure
+from starcast.stores.database import models
+from starcast.support.axes.parameters import AXES
+from starcast.support.errors import InputError, LimitError, StarcastError
 from starcast.support.limited import read_text
 from starcast.support.resources import folder
 from starcast.support.text import did_you_mean, pluralize
@@ -23,7 +23,7 @@ from starcast.support.text import did_you_mean, pluralize
 _TEXTS = ("title", "description")
 _GRID = "grid"
 #: Maximum number of points of all grids together.
-_MOST_POINTS = 2 * MOST_POINTS
+_MAX_POINTS = 2 * MAX_POINTS
 _NAME = re.compile(r"(?!\d+$)[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -208,9 +208,9 @@ def _read_grids(tables: Any, options: Mapping[str, Any]) -> list[Grid]:
         except StarcastError as error:
             raise type(error)(f"grid {number}: {error.message}", hint=error.hint) from None
         total += len(grids[-1].points())
-        if total > _MOST_POINTS:
+        if total > _MAX_POINTS:
             raise LimitError(
-                f"the grids have more than {_MOST_POINTS:,} points together",
+                f"the grids have more than {_MAX_POINTS:,} points together",
                 hint="divide them into several experiments",
             )
     return grids

@@ -19,9 +19,6 @@ from sqlalchemy import Engine, select, tuple_
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
 
-from starcast.database import models, repository
-from starcast.database.sessions import session
-from starcast.errors import InputError, RejectedError
 from starcast.experiments.design import Design, check_name
 from starcast.experiments.exchange_file import (
     FORMAT,
@@ -36,8 +33,11 @@ from starcast.experiments.point import Point
 from starcast.experiments.reproduction import SAME, compare_figures, load_steps
 from starcast.experiments.run_records import COST_COLUMNS, RUN_COLUMNS, RunRecord
 from starcast.experiments.running import check_design, exclusive
-from starcast.simulator.step_profile import Profile
+from starcast.judges.simulator.step_profile import Profile
+from starcast.stores.database import models, repository
+from starcast.stores.database.sessions import open_session
 from starcast.support.atomic import atomic_write
+from starcast.support.errors import InputError, RejectedError
 from starcast.support.text import pluralize
 
 
@@ -66,8 +66,8 @@ def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:
         NotFoundError: an experiment is not stored.
         InputError: the file cannot be written.
     """
-    with session(engine) as opened:
-        experiments = [_read_stored(opened, name) for name in dict.fromkeys(names)]
+    with open_session(engine) as session:
+        experiments = [_read_stored(session, name) for name in dict.fromkeys(names)]
     content = FileRecord(
         format=FORMAT,
         created_at=datetime.now(UTC),
@@ -141,18 +141,18 @@ def _import(engine: Engine, experiments: Sequence[IncomingExperiment]) -> list[I
             stack.enter_context(exclusive(engine, each.name))
             for each in sorted(experiments, key=lambda each: each.name)
         ]
-        with session(engine) as opened:
+        with open_session(engine) as session:
             for lock in locks:
-                lock.verify(opened)
-            _refuse_contradictions(opened, experiments)
-            return [_store(opened, each) for each in experiments]
+                lock.verify(session)
+            _refuse_contradictions(session, experiments)
+            return [_store(session, each) for each in experiments]
 
 
-def _read_stored(opened: Session, name: str) -> ExperimentRecord:
-    experiment = repository.load_experiment(opened, name)
+def _read_stored(session: Session, name: str) -> ExperimentRecord:
+    experiment = repository.load_experiment(session, name)
     runs = [
-        _record(run, list(load_steps(opened, run.id).values()))
-        for run in repository.load_runs(opened, experiment.id)
+        _record(run, list(load_steps(session, run.id).values()))
+        for run in repository.load_runs(session, experiment.id)
     ]
     return ExperimentRecord(
         name=experiment.name,
@@ -176,15 +176,15 @@ def _values(row: models.Run | models.Cost, columns: Sequence[str]) -> dict[str, 
     }
 
 
-def _refuse_contradictions(opened: Session, experiments: Sequence[IncomingExperiment]) -> None:
+def _refuse_contradictions(session: Session, experiments: Sequence[IncomingExperiment]) -> None:
     """Check that stored runs of the same points have the same figures, in any experiment."""
-    stored = _stored_runs(opened, (run for _, run in iterate(experiments)))
+    stored = _stored_runs(session, (run for _, run in iterate(experiments)))
     differences = []
     for name, run in iterate(experiments):
         known = stored.get(run.point, ()) if stored else ()
         for old in known:
             new = run.as_model()
-            figures = compare_figures(old, new, load_steps(opened, old.id), run.steps)
+            figures = compare_figures(old, new, load_steps(session, old.id), run.steps)
             different = [f"{figure}: {text}" for figure, text in figures.items() if text != SAME]
             if different:
                 differences.append(
@@ -199,7 +199,7 @@ def _refuse_contradictions(opened: Session, experiments: Sequence[IncomingExperi
         )
 
 
-def _stored_runs(opened: Session, runs: Iterable[RunRecord]) -> dict[Point, list[models.Run]]:
+def _stored_runs(session: Session, runs: Iterable[RunRecord]) -> dict[Point, list[models.Run]]:
     """Return the stored runs that may have the points of these runs, by point."""
     points = (each.point for each in runs)
     kinds = {(point.topology, point.collective, point.algorithm) for point in points}
@@ -208,29 +208,29 @@ def _stored_runs(opened: Session, runs: Iterable[RunRecord]) -> dict[Point, list
         tuple_(column.topology, column.collective, column.algorithm).in_(kinds)
     )
     stored: dict[Point, list[models.Run]] = {}
-    for each in opened.scalars(query):
+    for each in session.scalars(query):
         stored.setdefault(Point.of(each), []).append(each)
     return stored
 
 
-def _store(opened: Session, experiment: IncomingExperiment) -> Imported:
-    stored = repository.find_experiment(opened, experiment.name)
+def _store(session: Session, experiment: IncomingExperiment) -> Imported:
+    stored = repository.find_experiment(session, experiment.name)
     known: set[Point] = set()
     if stored is None:
         stored = repository.save_experiment(
-            opened, experiment.name, experiment.grid, experiment.points
+            session, experiment.name, experiment.grid, experiment.points
         )
         stored.created_at = experiment.created_at
     else:
         if stored.grid != experiment.grid:
             check_design(stored, Design.from_json(experiment.grid) if experiment.grid else None)
-        known = {Point.of(run) for run in repository.load_runs(opened, stored.id)}
+        known = {Point.of(run) for run in repository.load_runs(session, stored.id)}
     created = 0
     for each in experiment.runs:
         if each.point not in known:
             run = each.as_model()
             run.experiment = stored.id
-            repository.save_run(opened, run, _profile(each))
+            repository.save_run(session, run, _profile(each))
             created += 1
     return Imported(experiment.name, created, len(experiment.runs) - created)
 

@@ -15,19 +15,19 @@ from typing import Annotated, Any, Literal, Self, overload
 import pydantic
 
 from starcast.catalogue.origin import find_changed
-from starcast.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.experiments.design import Design, check_name
 from starcast.experiments.figures import check_figures
 from starcast.experiments.point import Point
-from starcast.experiments.run_records import MOST_KEYS, Moment, RunRecord, StrictRecord
+from starcast.experiments.run_records import MAX_KEYS, Moment, RunRecord, StrictRecord
+from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.support.limited import MB, read_bytes
 from starcast.support.limited_json import JsonCursor
 
 FORMAT: Literal["starcast experiments 1"] = "starcast experiments 1"
 #: Bytes that a file may have after decompression: more than 100 000 runs.
-_LARGEST = 160 * MB
-_MOST_RUNS = 500_000
-_MOST_EXPERIMENTS = 10_000
+_MAX_BYTES = 160 * MB
+_MAX_RUNS = 500_000
+_MAX_EXPERIMENTS = 10_000
 
 
 class _Header(StrictRecord):
@@ -127,9 +127,9 @@ class _Runs(Sequence[RunRecord]):
 
     def add(self, start: int, end: int) -> None:
         """Add the run in a range of the text."""
-        if len(self) == _MOST_RUNS:
+        if len(self) == _MAX_RUNS:
             raise LimitError(
-                f"it holds more than {_MOST_RUNS:,} runs", hint="export fewer experiments"
+                f"it holds more than {_MAX_RUNS:,} runs", hint="export fewer experiments"
             )
         self._places.extend((start, end))
 
@@ -158,7 +158,7 @@ def read_file(file: Path) -> list[IncomingExperiment]:
         LimitError: the file is larger than a file of experiments can be.
     """
     try:
-        data = read_bytes(file, _LARGEST)
+        data = read_bytes(file, _MAX_BYTES)
     except ValueError as error:
         raise invalid(file, str(error)) from None
     except OSError as error:
@@ -222,9 +222,9 @@ def _read_experiments(file: Path, cursor: JsonCursor) -> list[IncomingExperiment
             continue
         fields[key] = None
         for _ in cursor.items():
-            if len(experiments) == _MOST_EXPERIMENTS:
+            if len(experiments) == _MAX_EXPERIMENTS:
                 raise LimitError(
-                    f"it holds more than {_MOST_EXPERIMENTS:,} experiments",
+                    f"it holds more than {_MAX_EXPERIMENTS:,} experiments",
                     hint="export fewer experiments",
                 )
             experiments.append(_checked(file, _read_experiment(cursor)))
@@ -262,8 +262,8 @@ def _read_experiment(cursor: JsonCursor) -> IncomingExperiment:
 
 def _few_fields(fields: dict[str, Any], value: Any) -> Any:
     """Return a value after checking that another field can be added."""
-    if len(fields) >= MOST_KEYS:
-        raise ValueError(f"more than {MOST_KEYS} keys")
+    if len(fields) >= MAX_KEYS:
+        raise ValueError(f"more than {MAX_KEYS} keys")
     return value
 
 

@@ -16,17 +16,17 @@ from typing import Any
 import psutil
 
 from starcast import costs
-from starcast.axes.parameters import AXES
 from starcast.catalogue import plugins
 from starcast.catalogue.origin import describe_used
 from starcast.collectives import schedule as build_schedule
 from starcast.collectives.model import MULTI_SOURCE
-from starcast.database import models
-from starcast.errors import LimitError, RejectedError
 from starcast.experiments.point import Point
-from starcast.simulator import Fault, Simulation
-from starcast.simulator.step_profile import Profile, profile
+from starcast.judges.simulator import Fault, Simulation
+from starcast.judges.simulator.step_profile import Profile, profile
+from starcast.stores.database import models
 from starcast.support import parallel, processes
+from starcast.support.axes.parameters import AXES
+from starcast.support.errors import LimitError, RejectedError
 from starcast.support.provenance import provenance
 from starcast.support.text import pluralize
 from starcast.topologies import as_topology

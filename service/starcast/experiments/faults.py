@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from starcast.axes.values import FAULTS_HINT, NONE, drawn_faults, split_fault
-from starcast.errors import InputError
+from starcast.support.axes.values import FAULTS_HINT, NONE, drawn_faults, split_fault
+from starcast.support.errors import InputError
 from starcast.topologies import Topology
 
 
@@ -41,7 +41,7 @@ def resolve_faults(topology: Topology, text: str, seed: int) -> tuple[str, ...]:
 
 
 def canonical_faults(topology: Topology, named: Iterable[str]) -> tuple[str, ...]:
-    """Return faults as `starcast.simulator.Fault` writes them, without repetition.
+    """Return faults as `starcast.judges.simulator.Fault` writes them, without repetition.
 
     They are sorted by rank, nodes before links; a link begins with its lower rank.
 

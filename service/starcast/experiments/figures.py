@@ -10,10 +10,10 @@ from fractions import Fraction
 from typing import NoReturn
 
 from starcast import costs
-from starcast.errors import InputError, RejectedError
 from starcast.experiments.execution import bound_cost, formula_costs
 from starcast.experiments.point import Point
 from starcast.experiments.run_records import CostRecord, RunRecord
+from starcast.support.errors import InputError, RejectedError
 from starcast.topologies import as_topology, count_nodes
 
 _FIGURES = ("steps", "start_ups", "transmissions", "bytes", "time")

@@ -9,13 +9,13 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from starcast.axes.parameters import AXES, POINT_AXES
-from starcast.axes.values import BEST, DEGREE, NONE, drawn_faults, read_axis
 from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
-from starcast.errors import InputError, LimitError
 from starcast.experiments.faults import resolve_faults
 from starcast.experiments.point import ARGUMENT_AXES, Point, Structure
+from starcast.support.axes.parameters import AXES, POINT_AXES
+from starcast.support.axes.values import BEST, DEGREE, NONE, drawn_faults, read_axis
+from starcast.support.errors import InputError, LimitError
 from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.support.text import did_you_mean
 from starcast.topologies import Topology, as_topology
@@ -23,7 +23,7 @@ from starcast.topologies import Topology, as_topology
 __all__ = ["Grid", "Point", "group_by_structure"]
 
 #: The largest number of points in a grid.
-MOST_POINTS = 100_000
+MAX_POINTS = 100_000
 
 _REQUIRED = tuple(name for name, axis in AXES.items() if axis.is_required)
 #: The axes that vary within one algorithm on one topology. Those that only price a schedule vary
@@ -84,9 +84,9 @@ class Grid(_Axes):
             object.__setattr__(self, axis, tuple(sorted(set(values), key=order)))
         # Counted before any point is made: a few long axes would take all memory.
         most = prod(max(len(getattr(self, axis)), 1) for axis in AXES)
-        if most > MOST_POINTS:
+        if most > MAX_POINTS:
             raise LimitError(
-                f"the grid has {most:,} points, more than {MOST_POINTS:,}",
+                f"the grid has {most:,} points, more than {MAX_POINTS:,}",
                 hint="give fewer values per axis",
             )
         self._check_use()

@@ -7,12 +7,12 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
 
-from starcast.axes.parameters import AXES, POINT_AXES, Parameters
-from starcast.axes.values import LARGEST, check_execution, read_seed
 from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
-from starcast.errors import InputError
 from starcast.experiments.faults import canonical_faults
+from starcast.support.axes.parameters import AXES, POINT_AXES, Parameters
+from starcast.support.axes.values import LARGEST, check_execution, read_seed
+from starcast.support.errors import InputError
 from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.topologies import Topology, as_topology
 

@@ -9,13 +9,13 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from starcast.catalogue.origin import require_plugins
-from starcast.database import models, repository
-from starcast.database.sessions import session
 from starcast.experiments.design import describe_missing
 from starcast.experiments.execution import count_processes, execute_all, price_run
 from starcast.experiments.grid import group_by_structure
 from starcast.experiments.point import Point
-from starcast.simulator.step_profile import COLUMNS
+from starcast.judges.simulator.step_profile import COLUMNS
+from starcast.stores.database import models, repository
+from starcast.stores.database.sessions import open_session
 from starcast.support.progress import Reporter
 
 #: The figures compared, in the order of a listing.
@@ -74,12 +74,12 @@ def reproduce(
         PluginMissingError: the plug-in that defines a run's algorithm is not loaded.
         LimitError: a point does not fit into memory.
     """
-    with session(engine) as opened:
+    with open_session(engine) as session:
         if name.isdecimal():
-            runs = [repository.load_run(opened, int(name))]
+            runs = [repository.load_run(session, int(name))]
         else:
-            experiment = repository.load_experiment(opened, name)
-            runs = repository.load_runs(opened, experiment.id)
+            experiment = repository.load_experiment(session, name)
+            runs = repository.load_runs(session, experiment.id)
             missing = describe_missing(experiment, runs)
             if missing:
                 reporter.say(missing)
@@ -108,17 +108,17 @@ def _repeat(
             for point in groups[first]:
                 run = stored[point]
                 new = price_run(point, execution)
-                with session(engine) as opened:
-                    old_steps = load_steps(opened, run.id)
+                with open_session(engine) as session:
+                    old_steps = load_steps(session, run.id)
                 yield Repetition(run, compare_figures(run, new, old_steps, new_steps))
 
 
-def load_steps(opened: Session, run: int) -> Steps:
+def load_steps(session: Session, run: int) -> Steps:
     """Return the stored profile of the run with this number."""
     table = models.StepProfile
     columns = (table.step, *(getattr(table, name) for name in COLUMNS))
     query = select(*columns).where(table.run == run).order_by(table.step)
-    return {step: tuple(row) for step, *row in opened.execute(query)}
+    return {step: tuple(row) for step, *row in session.execute(query)}
 
 
 def compare_figures(

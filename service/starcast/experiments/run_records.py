@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pydantic
 
-from starcast.axes.parameters import AXES, POINT_AXES, Axis
 from starcast.catalogue.origin import find_missing
 from starcast.collectives.algorithm import REGISTRIES
-from starcast.database import models
-from starcast.errors import InputError
 from starcast.experiments.point import Point
 from starcast.experiments.reproduction import Steps
+from starcast.stores.database import models
+from starcast.support.axes.parameters import AXES, POINT_AXES, Axis
+from starcast.support.errors import InputError
 from starcast.support.spec_syntax import parse_spec
 from starcast.topologies import count_nodes
 from starcast.trees.construction import CONSTRUCTIONS
 
 #: Maximum number of keys of a part of a run: pydantic describes every unknown key in an error.
-MOST_KEYS = 64
+MAX_KEYS = 64
 _BIGINT = 2**63 - 1
 _RATIONAL = re.compile(r"\d{1,200}(/[1-9]\d{0,200})?", re.ASCII)
 
@@ -32,8 +32,8 @@ def _read_rational(text: object) -> Fraction:
 
 
 def _check_keys(value: object) -> object:
-    if isinstance(value, dict) and len(value) > MOST_KEYS:
-        raise ValueError(f"more than {MOST_KEYS} keys")
+    if isinstance(value, dict) and len(value) > MAX_KEYS:
+        raise ValueError(f"more than {MAX_KEYS} keys")
     return value
 
 

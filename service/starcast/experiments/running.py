@@ -16,9 +16,6 @@ from sqlalchemy import Engine, select, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from starcast.database import models, repository
-from starcast.database.sessions import Lock, advisory_lock, session, wait_for_lock
-from starcast.errors import BusyError, InputError, RejectedError
 from starcast.experiments.design import Design, check_name, stored_design
 from starcast.experiments.execution import (
     Execution,
@@ -29,6 +26,9 @@ from starcast.experiments.execution import (
 )
 from starcast.experiments.grid import Grid, group_by_structure
 from starcast.experiments.point import Point
+from starcast.stores.database import models, repository
+from starcast.stores.database.sessions import Lock, advisory_lock, open_session, wait_for_lock
+from starcast.support.errors import BusyError, InputError, RejectedError
 from starcast.support.parallel import count_slots
 from starcast.support.processes import check_jobs
 from starcast.support.progress import Reporter
@@ -103,10 +103,10 @@ def run_experiment(
     check_jobs(jobs)
     design = wanted if isinstance(wanted, Design) else Design((wanted,))
     with exclusive(engine, check_name(name)) as lock:
-        with session(engine) as opened:
+        with open_session(engine) as session:
             if replace:
-                repository.drop_experiment(opened, name)
-            stored = _stored_points(opened, name, design)
+                repository.drop_experiment(session, name)
+            stored = _stored_points(session, name, design)
         missing = [point for point in design.points() if point not in stored]
         # Every run is saved in a session of its own: those before an interruption stay stored.
         writer = _Writer(engine, lock, name, design)
@@ -128,19 +128,19 @@ def run_once(
         LimitError: the point does not fit into memory.
     """
     # Checked before the execution, which may take long, and again when its result is stored.
-    with session(engine) as opened:
-        _check_collection(opened, check_name(name))
+    with open_session(engine) as session:
+        _check_collection(session, check_name(name))
     execution = execute(point)
-    with session(engine) as opened:
-        wait_for_lock(opened, _lock_name(name), SAVE_SECONDS, _busy(name))
-        _check_collection(opened, name)
-        experiment = _ensure_experiment(opened, name)
-        for earlier in repository.load_runs(opened, experiment):
+    with open_session(engine) as session:
+        wait_for_lock(session, _lock_name(name), SAVE_SECONDS, _busy(name))
+        _check_collection(session, name)
+        experiment = _ensure_experiment(session, name)
+        for earlier in repository.load_runs(session, experiment):
             if Point.of(earlier) == point:
-                opened.delete(earlier)
+                session.delete(earlier)
         # The earlier run has to be deleted first, since the points of a collection are unique.
-        opened.flush()
-        run = _save(opened, experiment, point, execution, jobs=1)
+        session.flush()
+        run = _save(session, experiment, point, execution, jobs=1)
     if reporter is not None:
         for remark in execution.remarks:
             reporter.say(remark)
@@ -154,10 +154,10 @@ def drop_experiment(engine: Engine, name: str) -> int:
         NotFoundError: no such experiment is stored.
         BusyError: another process is running it.
     """
-    with exclusive(engine, name), session(engine) as opened:
-        experiment = repository.load_experiment(opened, name)
-        runs, _failed = repository.count_runs(opened).get(experiment.id, (0, 0))
-        repository.drop_experiment(opened, name)
+    with exclusive(engine, name), open_session(engine) as session:
+        experiment = repository.load_experiment(session, name)
+        runs, _failed = repository.count_runs(session).get(experiment.id, (0, 0))
+        repository.drop_experiment(session, name)
         return runs
 
 
@@ -181,15 +181,15 @@ def _busy(name: str) -> BusyError:
     )
 
 
-def _stored_points(opened: Session, name: str, design: Design) -> set[Point]:
+def _stored_points(session: Session, name: str, design: Design) -> set[Point]:
     """Return the stored points of an experiment after checking that its design is the same."""
-    experiment = repository.find_experiment(opened, name)
+    experiment = repository.find_experiment(session, name)
     if experiment is None:
         return set()
-    points = {Point.of(run) for run in repository.load_runs(opened, experiment.id)}
+    points = {Point.of(run) for run in repository.load_runs(session, experiment.id)}
     if not points:
         # Earlier versions stored an empty experiment when the first run failed.
-        repository.drop_experiment(opened, name)
+        repository.drop_experiment(session, name)
         return set()
     check_design(experiment, design)
     return points
@@ -213,8 +213,8 @@ def check_design(experiment: models.Experiment, design: Design | None) -> None:
     )
 
 
-def _check_collection(opened: Session, name: str) -> None:
-    experiment = repository.find_experiment(opened, name)
+def _check_collection(session: Session, name: str) -> None:
+    experiment = repository.find_experiment(session, name)
     if experiment is not None and experiment.grid:
         raise InputError(
             f"the experiment '{name}' is defined by a grid: no single run can be added to it",
@@ -222,14 +222,14 @@ def _check_collection(opened: Session, name: str) -> None:
         )
 
 
-def _ensure_experiment(opened: Session, name: str, design: Design | None = None) -> int:
+def _ensure_experiment(session: Session, name: str, design: Design | None = None) -> int:
     """Return the experiment's number; create it in the transaction of its first run."""
-    experiment = repository.find_experiment(opened, name)
+    experiment = repository.find_experiment(session, name)
     if experiment is None and design is not None:
         points = len(design.points())
-        experiment = repository.save_experiment(opened, name, design.as_json(), points)
+        experiment = repository.save_experiment(session, name, design.as_json(), points)
     elif experiment is None:
-        experiment = repository.save_experiment(opened, name, {})
+        experiment = repository.save_experiment(session, name, {})
     return experiment.id
 
 
@@ -251,9 +251,9 @@ class _Writer:
             BusyError: the lock was lost before, and another process has written since.
         """
         try:
-            with session(self.engine) as opened:
-                self.lock.verify(opened)
-                yield opened
+            with open_session(self.engine) as session:
+                self.lock.verify(session)
+                yield session
         except IntegrityError as error:
             diagnosis = getattr(error.orig, "diag", None)
             if getattr(diagnosis, "constraint_name", None) not in _CONCURRENT_WRITES:
@@ -261,9 +261,9 @@ class _Writer:
             raise _busy(self.name) from None
 
     def save(self, point: Point, execution: Execution, jobs: int) -> models.Run:
-        with self.session() as opened:
-            experiment = _ensure_experiment(opened, self.name, self.design)
-            return _save(opened, experiment, point, execution, jobs)
+        with self.session() as session:
+            experiment = _ensure_experiment(session, self.name, self.design)
+            return _save(session, experiment, point, execution, jobs)
 
 
 def _run_points(
@@ -293,13 +293,13 @@ def _run_points(
 
 
 def _save(
-    opened: Session, experiment: int, point: Point, execution: Execution, jobs: int
+    session: Session, experiment: int, point: Point, execution: Execution, jobs: int
 ) -> models.Run:
     run = price_run(point, execution)
     run.experiment = experiment
-    server = opened.scalar(select(text("current_setting('server_version')")))
+    server = session.scalar(select(text("current_setting('server_version')")))
     run.provenance = {**run.provenance, "postgres": server, "jobs": jobs}
-    repository.save_run(opened, run, execution.profile)
+    repository.save_run(session, run, execution.profile)
     return run
 
 

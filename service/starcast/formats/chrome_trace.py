@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from starcast.collectives import Schedule
-from starcast.simulator import Timing
-from starcast.simulator.rows import Rows
+from starcast.judges.simulator import Timing
+from starcast.judges.simulator.rows import Rows
 
 
 def write_chrome_trace(

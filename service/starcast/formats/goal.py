@@ -13,10 +13,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from starcast.errors import LimitError
-from starcast.simulator.dependencies import find_awaited
-from starcast.simulator.packets import PacketColumns, Packets, find_previous
-from starcast.simulator.simulation import Executed
+from starcast.judges.simulator.dependencies import find_awaited
+from starcast.judges.simulator.packets import PacketColumns, Packets, find_previous
+from starcast.judges.simulator.simulation import Executed
+from starcast.support.errors import LimitError
 from starcast.support.vocabulary import GoalDialect
 
 #: LogGOPSim keeps the numbers of network interfaces and of CPUs in one byte each.

@@ -15,12 +15,12 @@ import numpy as np
 
 from starcast.collectives.columns import schedule_from_columns
 from starcast.collectives.model import MAX_ROWS, Schedule, check_collective, check_ports
-from starcast.errors import InputError, LimitError, StarcastError
-from starcast.simulator.rows import Indices
+from starcast.judges.simulator.rows import Indices
+from starcast.support.errors import InputError, LimitError, StarcastError
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
 
-_LONGEST_LINE = 4096
+_MAX_LINE = 4096
 _NUMBER = r"(\d{1,10})"
 _NAME = r"([A-Za-z][A-Za-z0-9_]*)"
 _RANKS = re.compile(rf"num_ranks\s+{_NUMBER}")
@@ -156,10 +156,10 @@ class _Reader:
     def _lines(self, file: BinaryIO) -> Iterator[str]:
         """Yield the lines without blanks, empty lines and comments over several lines."""
         inside = False
-        while line := file.readline(_LONGEST_LINE + 1):
+        while line := file.readline(_MAX_LINE + 1):
             self._line += 1
-            if len(line) > _LONGEST_LINE:
-                self.fail(f"has more than {_LONGEST_LINE} bytes", "give a GOAL file as text")
+            if len(line) > _MAX_LINE:
+                self.fail(f"has more than {_MAX_LINE} bytes", "give a GOAL file as text")
             try:
                 text = line.decode("ascii").strip()
             except UnicodeDecodeError:

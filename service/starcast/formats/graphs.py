@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.convert import import_library, to_networkx
+from starcast.formats.convert import import_library, to_networkx
 from starcast.topologies import Topology, memory
 from starcast.trees import Forest
 from starcast.trees.edges import edges_of

@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from starcast.collectives.model import MULTI_SOURCE
-from starcast.errors import InputError, LimitError
-from starcast.simulator.dependencies import find_deliveries
-from starcast.simulator.rows import Indices, Rows
+from starcast.judges.simulator.dependencies import find_deliveries
+from starcast.judges.simulator.rows import Indices, Rows
+from starcast.support.errors import InputError, LimitError
 from starcast.support.vocabulary import Collective
 
 #: Limits of MSCCL. A file is parsed by every rank, which keeps the elements of its own GPU.
@@ -35,7 +35,7 @@ MAX_DEPENDED_BLOCKS = 2**7
 MAX_OFFSET = 2**15 - 1
 #: One step of a further channel is kept for a dependency on the channel before.
 _SENDS_PER_CHANNEL = MAX_STEPS - 1
-_LONGEST_NAME = 63
+_MAX_NAME = 63
 #: Any message may use the algorithm.
 _MAX_BYTES = 2**62
 
@@ -138,7 +138,7 @@ def write_msccl(rows: Rows) -> Iterator[str]:
     program = _Program(rows)
     blocks = [program.write_gpu(rank) for rank in range(nodes)]
     yield (
-        f'<algo name="{escape(schedule.id[:_LONGEST_NAME])}" proto="Simple" '
+        f'<algo name="{escape(schedule.id[:_MAX_NAME])}" proto="Simple" '
         f'nchannels="{program.channels}" '
         f'nchunksperloop="{program.loop}" ngpus="{nodes}" coll="{schedule.collective}" '
         f'inplace="0" outofplace="1" minBytes="0" maxBytes="{_MAX_BYTES}">\n'

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 from xml.parsers import expat
 
-from starcast.errors import InputError
 from starcast.formats.msccl import (
     MAX_BLOCKS,
     MAX_CHANNELS,
@@ -21,6 +20,7 @@ from starcast.formats.msccl import (
     MAX_OFFSET,
     MAX_STEPS,
 )
+from starcast.support.errors import InputError
 from starcast.support.limited import MB, LimitedStream
 from starcast.support.vocabulary import Collective
 from starcast.topologies import Topology

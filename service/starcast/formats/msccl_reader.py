@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from starcast.collectives.columns import schedule_from_columns
 from starcast.collectives.model import MAX_ROWS, Schedule, check_collective, check_ports
-from starcast.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.formats.msccl import lay_out
 from starcast.formats.msccl_elements import HINT, RECEIVES, SENDS, Block, ElementReader, Instruction
-from starcast.simulator.simulation import execute
+from starcast.judges.simulator.simulation import execute
+from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
 

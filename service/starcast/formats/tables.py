@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives import Schedule
-from starcast.convert import import_library
+from starcast.formats.convert import import_library
 
 _CHUNK = 2**16
 

@@ -7,11 +7,11 @@ from os import PathLike
 from typing import Any
 
 from starcast.collectives import Schedule
-from starcast.errors import InputError, RejectedError
 from starcast.formats import chrome_trace, goal, graphs, msccl, tables
-from starcast.simulator.execution_models import make_ticks, time_executed
-from starcast.simulator.simulation import Executed, execute
+from starcast.judges.simulator.execution_models import make_ticks, time_executed
+from starcast.judges.simulator.simulation import Executed, execute
 from starcast.support.atomic import atomic_write
+from starcast.support.errors import InputError, RejectedError
 from starcast.support.text import did_you_mean
 from starcast.support.vocabulary import (
     GOAL_DIALECTS,

@@ -16,11 +16,11 @@ from sqlalchemy.orm import Session
 from starcast.catalogue.origin import Provenance, describe_used, require_plugins
 from starcast.collectives import Schedule
 from starcast.collectives.ids import ScheduleParameters, parse_schedule_id
-from starcast.database import artifact_rows, models
-from starcast.errors import InputError, NotFoundError, RejectedError, StarcastError
-from starcast.graph.artifacts import GraphArtifact, graph_artifact
 from starcast.ingest.stores import LoadState
-from starcast.simulator import Simulation, simulate
+from starcast.judges.simulator import Simulation, simulate
+from starcast.stores.database import artifact_rows, models
+from starcast.stores.graph.artifacts import GraphArtifact, graph_artifact
+from starcast.support.errors import InputError, NotFoundError, RejectedError, StarcastError
 from starcast.support.spec_syntax import format_spec
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology

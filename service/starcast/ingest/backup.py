@@ -7,18 +7,18 @@ from pathlib import Path
 from sqlalchemy import URL, Engine
 
 from starcast.catalogue.origin import PluginMissingError
-from starcast.database import backup, sessions
-from starcast.database.backup import Manifest
 from starcast.embedded.endpoints import graph_address, migration_url, store_url
 from starcast.embedded.packages import find_client_programs
-from starcast.errors import RejectedError
-from starcast.graph import ownership
-from starcast.graph.connection import Graph
-from starcast.graph.reader import read_artifact_nodes
 from starcast.ingest.ingestion import RebuildRequest, empty_graph, rebuild
 from starcast.ingest.stores import open_stores
-from starcast.settings import Settings
+from starcast.stores.database import backup, sessions
+from starcast.stores.database.backup import Manifest
+from starcast.stores.graph import ownership
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.reader import read_artifact_nodes
+from starcast.support.errors import RejectedError
 from starcast.support.progress import Reporter
+from starcast.support.settings import Settings
 
 
 def back_up(settings: Settings, file: Path) -> Manifest:

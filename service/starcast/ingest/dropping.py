@@ -6,14 +6,14 @@ Neo4j can be filled again with all other artifacts in less time, they are import
 
 from collections.abc import Callable, Sequence
 
-from starcast.database.listing import find
-from starcast.errors import LimitError, RejectedError
-from starcast.graph import audit, ownership
 from starcast.ingest.artifacts import Artifact, recorded_artifact, recorded_artifacts
 from starcast.ingest.load_methods import ChosenMethod, choose_deletion
 from starcast.ingest.loading import discard, find_dependents, recover
 from starcast.ingest.offline import check_space, import_remaining
 from starcast.ingest.stores import Stores, delete_row, lock_stores
+from starcast.stores.database.listing import find
+from starcast.stores.graph import audit, ownership
+from starcast.support.errors import LimitError, RejectedError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import LoadMethod

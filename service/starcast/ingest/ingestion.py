@@ -18,14 +18,7 @@ import numpy as np
 from sqlalchemy import select
 
 from starcast.catalogue.origin import find_changed
-from starcast.database import artifact_rows, models
 from starcast.embedded import rebuild as embedded_rebuild
-from starcast.errors import RejectedError
-from starcast.graph import audit, ownership
-from starcast.graph.deletion import clear, delete_orphans, delete_outdated_nodes
-from starcast.graph.reader import read_artifact_nodes
-from starcast.graph.schema import VERSION
-from starcast.graph.writer import BoltWriter, refresh_plans
 from starcast.ingest.artifacts import Artifact, artifact_from_id, recorded_artifacts
 from starcast.ingest.dropping import refuse_import_losses
 from starcast.ingest.load_methods import choose_method
@@ -41,6 +34,13 @@ from starcast.ingest.loading import (
 from starcast.ingest.offline import import_all, share_seconds
 from starcast.ingest.planning import Plan
 from starcast.ingest.stores import LoadState, Stores, lock_stores, read_state, set_columns
+from starcast.stores.database import artifact_rows, models
+from starcast.stores.graph import audit, ownership
+from starcast.stores.graph.deletion import clear, delete_orphans, delete_outdated_nodes
+from starcast.stores.graph.reader import read_artifact_nodes
+from starcast.stores.graph.schema import VERSION
+from starcast.stores.graph.writer import BoltWriter, refresh_plans
+from starcast.support.errors import RejectedError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import LoadMethod

@@ -11,9 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-from starcast.errors import InputError, LimitError
-from starcast.graph.bulk_files import node_bytes, row_bytes
 from starcast.ingest.artifacts import Artifact
+from starcast.stores.graph.bulk_files import node_bytes, row_bytes
+from starcast.support.errors import InputError, LimitError
 from starcast.support.table import Table
 from starcast.support.text import format_duration
 from starcast.support.vocabulary import LoadMethod

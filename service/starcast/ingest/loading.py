@@ -16,20 +16,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from starcast.catalogue.origin import require_plugins
-from starcast.database import artifact_rows, models
-from starcast.errors import (
-    InputError,
-    NotFoundError,
-    RejectedError,
-    StarcastError,
-    UnavailableError,
-)
-from starcast.graph import reader
-from starcast.graph.artifacts import GraphArtifact
-from starcast.graph.deletion import delete_artifact
-from starcast.graph.rows import Content
-from starcast.graph.schema import GraphState
-from starcast.graph.writer import BoltWriter
 from starcast.ingest.artifacts import (
     Artifact,
     recorded_artifact,
@@ -42,6 +28,20 @@ from starcast.ingest.stores import (
     read_state,
     set_columns,
     set_state,
+)
+from starcast.stores.database import artifact_rows, models
+from starcast.stores.graph import reader
+from starcast.stores.graph.artifacts import GraphArtifact
+from starcast.stores.graph.deletion import delete_artifact
+from starcast.stores.graph.rows import Content
+from starcast.stores.graph.schema import GraphState
+from starcast.stores.graph.writer import BoltWriter
+from starcast.support.errors import (
+    InputError,
+    NotFoundError,
+    RejectedError,
+    StarcastError,
+    UnavailableError,
 )
 from starcast.support.progress import Reporter, Task
 from starcast.support.text import did_you_mean

@@ -11,20 +11,20 @@ records, `starcast.ingest.loading.recover` cleans up.
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from starcast.database import models
 from starcast.embedded import files
 from starcast.embedded.rebuild import rebuild_store
-from starcast.errors import InputError, RejectedError
-from starcast.graph import bulk_files, writer
-from starcast.graph.artifacts import GraphArtifact
-from starcast.graph.connection import Graph
 from starcast.ingest.artifacts import Artifact, Built, stored_artifacts
 from starcast.ingest.load_methods import Estimate
 from starcast.ingest.loading import Loaded, OnStage, build_and_save, cleanup_on_error, forget
 from starcast.ingest.sample import Sample, compare_counts
 from starcast.ingest.stores import LoadState, Stores, read_state, set_columns, set_state
-from starcast.settings import Settings
+from starcast.stores.database import models
+from starcast.stores.graph import bulk_files, writer
+from starcast.stores.graph.artifacts import GraphArtifact
+from starcast.stores.graph.connection import Graph
+from starcast.support.errors import InputError, RejectedError
 from starcast.support.progress import Reporter
+from starcast.support.settings import Settings
 from starcast.support.vocabulary import LoadMethod
 
 #: The stages of an import, in order: the first three once per new artifact, the others once.

@@ -15,7 +15,6 @@ from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.ids import ScheduleParameters
 from starcast.collectives.model import PORT_MODELS, check_collective, check_ports
-from starcast.errors import InputError, RejectedError
 from starcast.ingest.artifacts import (
     Artifact,
     forest_artifact,
@@ -23,6 +22,7 @@ from starcast.ingest.artifacts import (
     schedule_artifact,
     topology_artifact,
 )
+from starcast.support.errors import InputError, RejectedError
 from starcast.support.integers import check_count
 from starcast.support.spec_syntax import parse_spec, split_specs
 from starcast.topologies import Topology

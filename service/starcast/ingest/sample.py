@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.graph import audit, reader
-from starcast.graph.artifacts import LABEL_OF, RELATIONSHIP_OF, GraphArtifact
-from starcast.graph.connection import Graph
-from starcast.graph.rows import Rows
-from starcast.graph.schema import LINK, NODE, STORE, TOPOLOGY, Label, Relationship, first_key
 from starcast.ingest.artifacts import Artifact
+from starcast.stores.graph import audit, reader
+from starcast.stores.graph.artifacts import LABEL_OF, RELATIONSHIP_OF, GraphArtifact
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.rows import Rows
+from starcast.stores.graph.schema import LINK, NODE, STORE, TOPOLOGY, Label, Relationship, first_key
 from starcast.support.integers import check_count
 from starcast.support.text import pluralize
 from starcast.topologies import Topology

@@ -12,12 +12,12 @@ from typing import Any
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from starcast.database import models, sessions
 from starcast.embedded.endpoints import graph_address, store_url
-from starcast.errors import BusyError
-from starcast.graph.connection import Graph
-from starcast.settings import Settings
+from starcast.stores.database import models, sessions
+from starcast.stores.graph.connection import Graph
+from starcast.support.errors import BusyError
 from starcast.support.progress import Reporter
+from starcast.support.settings import Settings
 from starcast.support.text import describe_activity
 
 LOCK = "starcast ingest"
@@ -51,10 +51,10 @@ class Stores:
             UnavailableError: the connection was lost, or the one that held the lock: another
                 process may be changing the stores.
         """
-        with sessions.session(self.engine) as opened:
+        with sessions.open_session(self.engine) as session:
             if self.lock is not None:
-                self.lock.verify(opened)
-            yield opened
+                self.lock.verify(session)
+            yield session
 
     @property
     def id(self) -> uuid.UUID:

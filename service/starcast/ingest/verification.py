@@ -16,19 +16,6 @@ import numpy as np
 from sqlalchemy import select
 
 from starcast.catalogue.origin import PluginMissingError, find_changed
-from starcast.database import models
-from starcast.database.listing import find
-from starcast.errors import InputError, RejectedError, StarcastError
-from starcast.graph import audit, reader
-from starcast.graph.artifacts import GraphArtifact
-from starcast.graph.ownership import (
-    OutdatedSchemaError,
-    OwnershipError,
-    check_ownership,
-    usable_owner,
-)
-from starcast.graph.rows import Content
-from starcast.graph.schema import STORE, VERSION
 from starcast.ingest.artifacts import (
     Artifact,
     artifact_from_id,
@@ -38,6 +25,19 @@ from starcast.ingest.artifacts import (
 from starcast.ingest.loading import find_artifacts, is_well_formed
 from starcast.ingest.sample import WHOLE_STORE, Problem, Sample, compare_counts
 from starcast.ingest.stores import LoadState, Stores
+from starcast.stores.database import models
+from starcast.stores.database.listing import find
+from starcast.stores.graph import audit, reader
+from starcast.stores.graph.artifacts import GraphArtifact
+from starcast.stores.graph.ownership import (
+    OutdatedSchemaError,
+    OwnershipError,
+    check_ownership,
+    usable_owner,
+)
+from starcast.stores.graph.rows import Content
+from starcast.stores.graph.schema import STORE, VERSION
+from starcast.support.errors import InputError, RejectedError, StarcastError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.table import Table
 from starcast.trees import Forest, constructions, forest

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from starcast.errors import RejectedError, UnavailableError
 from starcast.lab.connection import Connection
 from starcast.lab.signature import Shell
+from starcast.support.errors import RejectedError, UnavailableError
 from starcast.support.table import Facts, Table
 
 if TYPE_CHECKING:
-    from starcast.database.backup import Manifest
+    from starcast.stores.database.backup import Manifest
 
 BackupFile = Annotated[Path, Shell(metavar="FILE")]
 
@@ -84,7 +84,7 @@ class Administration(Connection):
         Raises:
             UnavailableError: the server cannot be reached.
         """
-        from starcast.database import migrations, sessions
+        from starcast.stores.database import migrations, sessions
 
         current, newest = sessions.current(self.database), sessions.head()
         values: dict[str, Any] = {"revision": current, "newest": newest, "differences": []}
@@ -121,8 +121,8 @@ class Administration(Connection):
                 starcast's.
             UnavailableError: the server cannot be reached, or refuses the owner of the tables.
         """
-        from starcast.database import migrations, sessions
         from starcast.embedded.endpoints import migration_url
+        from starcast.stores.database import migrations, sessions
 
         self._check_open()
         # The role of the other operations may have no right to change tables.

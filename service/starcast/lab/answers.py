@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starcast.errors import InputError
 from starcast.lab.choices import choose
+from starcast.support.errors import InputError
 from starcast.support.table import Row, Table
 from starcast.support.vocabulary import Layout
 
 if TYPE_CHECKING:
     from starcast.comparison.compare import Comparison
     from starcast.comparison.page import Profiles
-    from starcast.database.models import Run
     from starcast.queries import Query
+    from starcast.stores.database.models import Run
 
 
 @dataclass(frozen=True, repr=False)

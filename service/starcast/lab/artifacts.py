@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack, cast
 
-from starcast.errors import InputError, LimitError
 from starcast.lab.choices import choose
 from starcast.lab.connection import Connection
 from starcast.lab.signature import (
@@ -15,6 +14,7 @@ from starcast.lab.signature import (
     StoredTopology,
     TopologyName,
 )
+from starcast.support.errors import InputError, LimitError
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import LoadMethod
@@ -217,7 +217,7 @@ class Artifacts(Connection):
 
     def _named(self, artifact_id: str, kind: str | None) -> tuple[str, str]:
         """Return the id of an artifact in its normal form, and its kind."""
-        from starcast.database.listing import find_kind
+        from starcast.stores.database.listing import find_kind
         from starcast.support.spec_syntax import normalize_id
 
         name = normalize_id(artifact_id)
@@ -253,7 +253,7 @@ class Artifacts(Connection):
         return self._list("schedule", topology)
 
     def _list(self, kind: str, topology: StoredTopology) -> Table:
-        from starcast.database.listing import columns, list_artifacts
+        from starcast.stores.database.listing import columns, list_artifacts
 
         spec = None
         if topology is not None:
@@ -280,7 +280,7 @@ class Artifacts(Connection):
             NotFoundError: no such artifact is stored.
             RejectedError: ``verify`` is given, and the graph holds something else.
         """
-        from starcast.database.listing import describe_artifact
+        from starcast.stores.database.listing import describe_artifact
 
         name, kind = self._named(artifact_id, kind)
         with self._session() as session:
@@ -299,8 +299,8 @@ class Artifacts(Connection):
         Raises:
             NotFoundError: no such forest is stored.
         """
-        from starcast.database import artifact_rows
-        from starcast.database.listing import find
+        from starcast.stores.database import artifact_rows
+        from starcast.stores.database.listing import find
 
         name, kind = self._named(forest_id, "forest")
         with self._session() as session:
@@ -317,8 +317,8 @@ class Artifacts(Connection):
             NotFoundError: no such schedule is stored.
         """
         from starcast.comparison.listing import list_profile
-        from starcast.database import artifact_rows
-        from starcast.database.listing import find
+        from starcast.stores.database import artifact_rows
+        from starcast.stores.database.listing import find
 
         name, kind = self._named(schedule_id, "schedule")
         with self._session() as session:

@@ -5,7 +5,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
 

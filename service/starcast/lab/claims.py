@@ -5,16 +5,16 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from starcast.errors import (
+from starcast.lab.choices import as_specs
+from starcast.lab.connection import Connection
+from starcast.lab.signature import Jobs, Shell
+from starcast.support.errors import (
     InputError,
     NotFoundError,
     RejectedError,
     StarcastError,
     UnavailableError,
 )
-from starcast.lab.choices import as_specs
-from starcast.lab.connection import Connection
-from starcast.lab.signature import Jobs, Shell
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import Level, VerdictWord

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starcast.errors import InputError, UnavailableError
 from starcast.lab.administration import Administration
 from starcast.lab.claims import Claims
 from starcast.lab.connection import Progress, as_reporter
@@ -17,10 +16,11 @@ from starcast.lab.queries import Queries
 from starcast.lab.records import Records
 from starcast.lab.schedules import Schedules
 from starcast.lab.simulations import Simulations
+from starcast.support.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
-    from starcast.settings import Settings
     from starcast.support.progress import Reporter
+    from starcast.support.settings import Settings
 
 
 class Lab(
@@ -82,7 +82,7 @@ def connect(
         >>> lab.close()
     """
     from starcast.catalogue import plugins as plug_ins
-    from starcast.settings import Settings
+    from starcast.support.settings import Settings
 
     if home is not None:
         settings["home"] = Path(home)

@@ -1,11 +1,11 @@
-"""The connections of a lab: opened by the first operation that needs them, closed with the lab."""
+"""The connections of a lab: session by the first operation that needs them, closed with the lab."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from starcast.errors import UnavailableError
+from starcast.support.errors import UnavailableError
 from starcast.support.progress import ProgressLines, Reporter, Silent
 from starcast.support.table import Table
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
     from sqlalchemy.orm import Session
 
-    from starcast.graph.address import GraphAddress
-    from starcast.graph.connection import Graph
     from starcast.ingest import Stores
-    from starcast.settings import Settings
+    from starcast.stores.graph.address import GraphAddress
+    from starcast.stores.graph.connection import Graph
+    from starcast.support.settings import Settings
 
 #: A reporter, or a function that receives messages and the state of long work, line by line.
 Progress = Reporter | Callable[[str], None]
@@ -112,8 +112,8 @@ class Connection:
         Raises:
             UnavailableError: the lab is closed, or the server is not running.
         """
-        from starcast.database.sessions import connect
         from starcast.embedded.endpoints import store_url
+        from starcast.stores.database.sessions import connect
 
         self._check_open()
         if self._engine is None:
@@ -128,7 +128,7 @@ class Connection:
             UnavailableError: the lab is closed, or the server is not running.
             RejectedError: the schema has another revision than this version needs.
         """
-        from starcast.database.sessions import check
+        from starcast.stores.database.sessions import check
 
         engine = self.database
         # Once for each lab: the check asks the server, and only an upgrade changes its result.
@@ -145,7 +145,7 @@ class Connection:
             UnavailableError: the lab is closed, or the server cannot be reached.
         """
         from starcast.embedded.endpoints import graph_address
-        from starcast.graph.connection import Graph
+        from starcast.stores.graph.connection import Graph
 
         self._check_open()
         # The embedded Neo4j may have been restarted on another port since the last query.
@@ -158,10 +158,10 @@ class Connection:
 
     @contextmanager
     def _session(self) -> "Iterator[Session]":
-        from starcast.database.sessions import session
+        from starcast.stores.database.sessions import open_session
 
-        with session(self.engine) as opened:
-            yield opened
+        with open_session(self.engine) as session:
+            yield session
 
     @contextmanager
     def _stores(self) -> "Iterator[Stores]":

@@ -8,7 +8,6 @@ from itertools import count, product
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from starcast.errors import InputError
 from starcast.lab.choices import as_conditions
 from starcast.lab.connection import Connection
 from starcast.lab.signature import (
@@ -20,6 +19,7 @@ from starcast.lab.signature import (
     Shell,
     TopologyName,
 )
+from starcast.support.errors import InputError
 from starcast.support.table import Row, Table, rounded, with_numbers
 from starcast.support.vocabulary import Collective, ExecutionModel, Ports
 
@@ -175,9 +175,9 @@ class Costs(Connection):
                 "--table and --where are for stored runs",
                 hint="add --experiment NAME, or omit them",
             )
-        from starcast.axes.values import BEST, read_count, read_number
         from starcast.collectives.model import COLLECTIVES, PORT_MODELS
         from starcast.costs.tables import Problem
+        from starcast.support.axes.values import BEST, read_count, read_number
         from starcast.topologies import as_topology
 
         network = as_topology(topology)
@@ -257,7 +257,7 @@ class Costs(Connection):
     def _simulated(self, problem: "Problem", row: "CostRow", max_rows: int) -> Row:
         """Return the simulated figures of a row; if there are none, report the reason."""
         from starcast.costs import tables
-        from starcast.errors import LimitError
+        from starcast.support.errors import LimitError
 
         if not max_rows:
             return {}
@@ -312,9 +312,9 @@ class Costs(Connection):
             $ starcast cost optimum S7 broadcast multiple -m 1e6
             $ starcast cost optimum S6 broadcast edge-disjoint --copies 2
         """
-        from starcast.axes.values import read_number
         from starcast.collectives.catalogue import find
         from starcast.costs import closed_form, optimal_pieces
+        from starcast.support.axes.values import read_number
 
         machine = _machine(t_s, t_c)
         size = read_number(message_bytes, "message_bytes")
@@ -336,8 +336,8 @@ class Costs(Connection):
 
 
 def _machine(t_s: Number, t_c: Number) -> "Machine":
-    from starcast.axes.values import read_number
     from starcast.costs import Machine
+    from starcast.support.axes.values import read_number
 
     return Machine(read_number(t_s, "t_s"), read_number(t_c, "t_c"))
 

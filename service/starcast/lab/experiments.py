@@ -5,7 +5,6 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from starcast.errors import InputError
 from starcast.lab.answers import ComparisonTable, RunTable
 from starcast.lab.choices import as_conditions, plain_values
 from starcast.lab.connection import Connection
@@ -26,6 +25,7 @@ from starcast.lab.signature import (
     SomeExperiment,
     TopologyName,
 )
+from starcast.support.errors import InputError
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
 
@@ -128,7 +128,7 @@ class Experiments(Connection):
             NotFoundError: no such run is stored.
         """
         from starcast.comparison import listing
-        from starcast.database import repository
+        from starcast.stores.database import repository
 
         with self._session() as session:
             run = repository.load_run(session, number)
@@ -145,7 +145,7 @@ class Experiments(Connection):
             NotFoundError: no such run is stored.
         """
         from starcast.comparison import listing
-        from starcast.database import repository
+        from starcast.stores.database import repository
 
         with self._session() as session:
             repository.load_run(session, number)
@@ -339,8 +339,8 @@ class Experiments(Connection):
         Example:
             $ starcast experiment grid crossovers > crossovers.toml
         """
-        from starcast.database import repository
         from starcast.experiments.design import as_toml
+        from starcast.stores.database import repository
 
         with self._session() as session:
             stored = repository.load_experiment(session, name)
@@ -474,8 +474,8 @@ class Experiments(Connection):
 
         # Only pages and plots show profiles, so they are read when one of these is made.
         def profiles() -> "Profiles":
-            with self._session() as opened:
-                return load_profiles(opened, comparison)
+            with self._session() as session:
+                return load_profiles(session, comparison)
 
         return ComparisonTable(
             table.columns,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 
 if TYPE_CHECKING:
     from starcast.drawing.files import PictureFormat

@@ -7,7 +7,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
-from starcast.errors import InputError, RejectedError
 from starcast.lab.artifacts import Artifacts
 from starcast.lab.files import ExchangeFile, Picture, check_suffix
 from starcast.lab.signature import (
@@ -23,11 +22,12 @@ from starcast.lab.signature import (
     Shell,
     TopologyName,
 )
+from starcast.support.errors import InputError, RejectedError
 from starcast.support.table import Facts, Table
 from starcast.support.vocabulary import ForestFormat
 
 if TYPE_CHECKING:
-    from starcast.blockwise import BlockVerification
+    from starcast.judges.blockwise import BlockVerification
     from starcast.topologies import Topology
     from starcast.trees import Forest
 
@@ -201,7 +201,7 @@ class Forests(Artifacts):
         shard: str | None,
         out: str | Path | None,
     ) -> Table:
-        from starcast import blockwise
+        from starcast.judges import blockwise
         from starcast.support.shards import parse_shard
 
         part = parse_shard(shard, out)
@@ -242,7 +242,7 @@ class Forests(Artifacts):
         Example:
             $ starcast forest merge part-*.json
         """
-        from starcast.blockwise import merge_blocks
+        from starcast.judges.blockwise import merge_blocks
 
         start = perf_counter()
         return _one(_figures(merge_blocks([Path(file) for file in files]), start))

@@ -2,10 +2,10 @@
 
 from typing import Annotated
 
-from starcast.errors import RejectedError
 from starcast.lab.artifacts import Artifacts, list_loaded
 from starcast.lab.choices import choose
 from starcast.lab.signature import All, ArtifactId, Method, Shell
+from starcast.support.errors import RejectedError
 from starcast.support.table import Table
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import LoadMethod

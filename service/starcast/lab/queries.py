@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from starcast.errors import InputError, RejectedError, UnavailableError
 from starcast.lab.answers import Answer
 from starcast.lab.connection import Connection
 from starcast.lab.signature import Shell
+from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.support.table import Table
 
 if TYPE_CHECKING:
-    from starcast.graph.connection import QueryResult
     from starcast.queries import Query
+    from starcast.stores.graph.connection import QueryResult
 
 #: Greatest time limit in seconds.
 _DAY = 86_400

@@ -5,10 +5,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from starcast.errors import InputError, LimitError, NotFoundError, RejectedError
 from starcast.lab.connection import Connection
 from starcast.lab.files import check_suffix
 from starcast.lab.signature import ShardFiles, ShardName, Shell, TopologyName
+from starcast.support.errors import InputError, LimitError, NotFoundError, RejectedError
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import Engine
@@ -168,9 +168,9 @@ class Records(Connection):
             $ starcast records list
             $ starcast records list one-port-broadcast --format json
         """
-        from starcast.database.records import list_stored
         from starcast.records.listing import as_table, load_files
         from starcast.search import find_problem
+        from starcast.stores.database.records import list_stored
 
         if problem is not None:
             find_problem(problem)
@@ -408,10 +408,10 @@ class Records(Connection):
         Raises:
             RejectedError: a record is wrong; nothing is stored.
         """
-        from starcast.database.records import store_all
         from starcast.records.listing import load_files
         from starcast.search import Budget
         from starcast.search.verification import check_records, tabulate_checks
+        from starcast.stores.database.records import store_all
 
         records = load_files(self._folders(folder))
         budget = Budget(proof_timeout) if proofs else None

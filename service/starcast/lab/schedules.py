@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
-from starcast.errors import InputError
 from starcast.lab.connection import Connection
 from starcast.lab.files import ExchangeFile, Picture
 from starcast.lab.signature import (
@@ -15,6 +14,7 @@ from starcast.lab.signature import (
     Shell,
     TopologyName,
 )
+from starcast.support.errors import InputError
 from starcast.support.table import Table
 from starcast.support.vocabulary import (
     Collective,

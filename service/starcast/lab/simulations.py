@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
-from starcast.errors import RejectedError, StarcastError
 from starcast.lab.connection import Connection
 from starcast.lab.schedules import AlgorithmName, ScheduleOptions, build_schedule, is_file
 from starcast.lab.signature import CollectiveName, Number, Root, Shell, TopologyName
+from starcast.support.errors import RejectedError, StarcastError
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import ExecutionModel, ExternalSimulator, Ports
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from starcast.collectives import Schedule
-    from starcast.simulator import CriticalSend, Fault, FaultLike, Simulation, Timing
+    from starcast.judges.simulator import CriticalSend, Fault, FaultLike, Simulation, Timing
 
 Faults = Annotated["Sequence[FaultLike]", Shell(Sequence[str])]
 #: Packets of a critical path that are listed: the last ones.
-_MOST_SENDS = 30
+_MAX_SENDS = 30
 
 
 class Simulations(Connection):
@@ -137,7 +137,7 @@ class Simulations(Connection):
     def _simulate(
         self, schedule: "Schedule", faults: "list[Fault]", *, acknowledged: bool
     ) -> "Simulation":
-        from starcast.simulator import simulate, simulate_acknowledged
+        from starcast.judges.simulator import simulate, simulate_acknowledged
 
         if acknowledged:
             run = simulate_acknowledged(schedule, faults)
@@ -199,9 +199,9 @@ class Simulations(Connection):
             $ starcast schedule time S4 broadcast multiple --segments 4 --execution asynchronous
             $ starcast schedule time S4 alltoall exact --with simgrid
         """
-        from starcast.axes.values import read_number
-        from starcast.simulator import simgrid as external
-        from starcast.simulator import timing
+        from starcast.judges.simulator import simgrid as external
+        from starcast.judges.simulator import timing
+        from starcast.support.axes.values import read_number
 
         machine = {"unit_bytes": unit_bytes, "t_s": t_s, "t_c": t_c}
         values = {name: read_number(value, name) for name, value in machine.items()}
@@ -277,7 +277,7 @@ class Simulations(Connection):
 
 
 def _faults(faults: "Sequence[FaultLike]") -> "list[Fault]":
-    from starcast.simulator import Fault
+    from starcast.judges.simulator import Fault
 
     parsed = (Fault.parse(each) if isinstance(each, str) else each for each in faults)
     return [each if isinstance(each, Fault) else Fault(each) for each in parsed]
@@ -306,7 +306,7 @@ def _times(timing: "Timing") -> dict[str, Any]:
         "last_arrival": _exact(max(known.tolist(), default=0)),
         "greatest_link_busy": _exact(max(timing.link_busy.ravel().tolist(), default=0)),
         "critical_packets": len(timing.critical_path),
-        "critical_path": [_describe_send(send) for send in timing.critical_path[-_MOST_SENDS:]],
+        "critical_path": [_describe_send(send) for send in timing.critical_path[-_MAX_SENDS:]],
     }
 
 

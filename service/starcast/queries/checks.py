@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.support.text import did_you_mean
 
 #: Text that contains no keywords: comments, strings, parameters and names in backticks. Possessive

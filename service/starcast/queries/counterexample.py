@@ -12,9 +12,9 @@ from starcast.claims.describe import describe_place
 from starcast.claims.evidence import Place
 from starcast.claims.verdict import Verdict
 from starcast.collectives.model import COLLECTIVES
-from starcast.errors import NotFoundError, StarcastError
-from starcast.graph.schema import FOREST, LINK, NODE, ON, SCHEDULE, SEND, TOPOLOGY, TREE_EDGE
 from starcast.ingest.planning import parse_request
+from starcast.stores.graph.schema import FOREST, LINK, NODE, ON, SCHEDULE, SEND, TOPOLOGY, TREE_EDGE
+from starcast.support.errors import NotFoundError, StarcastError
 from starcast.topologies import Topology, topology
 
 _ARROW = " -> "

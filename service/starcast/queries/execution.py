@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from shlex import quote
 from typing import Any
 
-from starcast.errors import InputError, LimitError, NotFoundError
-from starcast.graph.connection import Graph, QueryResult
-from starcast.graph.schema import LABELS, RELATIONSHIPS, GraphState
 from starcast.queries.pack import Query
 from starcast.queries.parameters import STORED, Parameter, bind, values_of_type
+from starcast.stores.graph.connection import Graph, QueryResult
+from starcast.stores.graph.schema import LABELS, RELATIONSHIPS, GraphState
+from starcast.support.errors import InputError, LimitError, NotFoundError
 from starcast.support.text import did_you_mean
 
 _STATES = {

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, NamedTuple, TypeVar
 
-from starcast.errors import InputError
 from starcast.queries.parameters import Parameter, Type
+from starcast.support.errors import InputError
 from starcast.support.text import did_you_mean
 
 #: All fields in their order, those that have items, and those that may be omitted.

@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from starcast.errors import RejectedError
 from starcast.queries.pack import Query
+from starcast.support.errors import RejectedError
 from starcast.support.resources import folder
 from starcast.support.table import Table
 

@@ -9,11 +9,11 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from starcast.errors import InputError, NotFoundError
 from starcast.queries.checks import check_reads_only, find_parameters
 from starcast.queries.header import Column, Header, parse_header
 from starcast.queries.parameters import COMPUTED, Parameter
 from starcast.support.atomic import atomic_write
+from starcast.support.errors import InputError, NotFoundError
 from starcast.support.limited import read_text
 from starcast.support.resources import folder
 from starcast.support.text import did_you_mean

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.support.spec_syntax import normalize_id
 from starcast.support.text import did_you_mean
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from starcast.collectives.model import EXPANDED
 from starcast.drawing import Link, Subgraph
-from starcast.errors import InputError
 from starcast.queries.header import Column
 from starcast.queries.pack import Query
 from starcast.queries.parameters import STORED, Parameter, named_topologies
+from starcast.support.errors import InputError
 from starcast.topologies import Topology
 
 #: The column that contains a path.

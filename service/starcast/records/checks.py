@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import checkers
-from starcast.errors import RejectedError
+from starcast.records import checkers
 from starcast.records.cut_bounds import certified_cut
 from starcast.records.model import CERTIFICATE, PROBLEMS, Record, Witness
+from starcast.support.errors import RejectedError
 from starcast.topologies import Topology, topology
 
 #: The names of all problems.

@@ -21,7 +21,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.errors import RejectedError
+from starcast.support.errors import RejectedError
 from starcast.topologies import Topology
 
 #: Nodes up to which certificates are checked; the matrices over all pairs need 30 bytes per pair.

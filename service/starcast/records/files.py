@@ -10,21 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from starcast.errors import InputError, NotFoundError
 from starcast.records.combination import is_better
 from starcast.records.model import PROBLEMS, Record, Witness
 from starcast.records.schema import as_record, not_a_record, witness_file
 from starcast.support import resources
 from starcast.support.atomic import atomic_write
+from starcast.support.errors import InputError, NotFoundError
 from starcast.support.limited import DAMAGE, MB, read_bytes
 from starcast.support.limited_arrays import read_arrays
 from starcast.support.limited_json import parse_json
 
 _SUFFIX = ".json"
 #: Bytes of the JSON file of a record.
-_LARGEST_RECORD = MB
+_MAX_RECORD = MB
 #: Bytes of a witness, compressed or not; checks take eight times as much memory.
-_LARGEST_WITNESS = 40 * MB
+_MAX_WITNESS = 40 * MB
 
 
 def shipped_folder() -> Path:
@@ -90,9 +90,9 @@ def load_record(path: Path) -> Record:
         LimitError: one of them is larger than a record can be.
     """
     try:
-        fields = parse_json(read_bytes(path, _LARGEST_RECORD), path)
+        fields = parse_json(read_bytes(path, _MAX_RECORD), path)
         entry = witness_file(fields, str(path))
-        content = read_bytes(path.with_name(entry.file), _LARGEST_WITNESS)
+        content = read_bytes(path.with_name(entry.file), _MAX_WITNESS)
     except OSError as error:
         raise InputError(
             f"{error.filename} cannot be read: {error.strerror}",
@@ -190,7 +190,7 @@ def unpack_witness(content: bytes, source: str) -> Witness:
         LimitError: its arrays are larger than those of a witness can be.
     """
     try:
-        return read_arrays(content, _LARGEST_WITNESS, f"the witness {source}")
+        return read_arrays(content, _MAX_WITNESS, f"the witness {source}")
     except DAMAGE as error:
         raise InputError(
             f"the witness {source} cannot be read: {error}",

@@ -12,7 +12,7 @@ negative, are rejected.
 
 from collections.abc import Iterable, Sequence
 
-from starcast.errors import RejectedError
+from starcast.support.errors import RejectedError
 
 #: The name of this checker in records.
 CHECKER = "starcast.records.lrat"

@@ -10,7 +10,6 @@ from typing import Annotated, Literal, Self
 import numpy as np
 import pydantic
 
-from starcast.errors import InputError
 from starcast.records.model import (
     ARGUMENTS,
     FIELDS,
@@ -22,11 +21,12 @@ from starcast.records.model import (
     Record,
     Witness,
 )
+from starcast.support.errors import InputError
 
 #: Largest number that PostgreSQL's integers hold.
-_LARGEST = 2**31 - 1
+_MAX_INTEGER = 2**31 - 1
 #: Longest text: a reason, a command.
-_LONGEST = 2_000
+_MAX_LENGTH = 2_000
 
 
 def _require_printable(text: str) -> str:
@@ -36,9 +36,9 @@ def _require_printable(text: str) -> str:
 
 
 _Text = Annotated[
-    str, pydantic.Field(max_length=_LONGEST), pydantic.AfterValidator(_require_printable)
+    str, pydantic.Field(max_length=_MAX_LENGTH), pydantic.AfterValidator(_require_printable)
 ]
-_Count = Annotated[int, pydantic.Field(strict=True, ge=0, le=_LARGEST)]
+_Count = Annotated[int, pydantic.Field(strict=True, ge=0, le=_MAX_INTEGER)]
 _Seconds = Annotated[float, pydantic.Field(strict=True, ge=0, le=1e12, allow_inf_nan=False)]
 _Digest = Annotated[str, pydantic.Field(pattern="^[0-9a-f]{64}$")]
 
@@ -89,7 +89,7 @@ class _Fields(_Part):
     value: _Count
     bound: _Count
     reason: _Text
-    arguments: dict[str, Annotated[int, pydantic.Field(strict=True, ge=1, le=_LARGEST)]]
+    arguments: dict[str, Annotated[int, pydantic.Field(strict=True, ge=1, le=_MAX_INTEGER)]]
     proof: _Proof | None
     solver: _Text
     version: _Text

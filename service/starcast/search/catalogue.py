@@ -1,8 +1,8 @@
 """The problems by name."""
 
-from starcast.errors import InputError
 from starcast.search import bisection, broadcast, faults, forests, hamiltonian, independent
 from starcast.search.problem import SearchProblem
+from starcast.support.errors import InputError
 from starcast.support.text import did_you_mean
 
 _ALL: tuple[type[SearchProblem], ...] = (

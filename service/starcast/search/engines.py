@@ -23,8 +23,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.errors import InputError, LimitError, UnavailableError
 from starcast.search.formula import Formula, true_variables
+from starcast.support.errors import InputError, LimitError, UnavailableError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.signals import start_blocked
 from starcast.support.vocabulary import ENGINES, Engine

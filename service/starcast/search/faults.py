@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.errors import RejectedError
 from starcast.records import Witness
 from starcast.search.engines import Budget, race, require
 from starcast.search.formula import Formula, require_fit
@@ -24,6 +23,7 @@ from starcast.search.problem import (
     TheoryBound,
 )
 from starcast.search.symmetry import fixing_root, orbits
+from starcast.support.errors import RejectedError
 from starcast.topologies import Topology
 
 Table = list[list[int]]

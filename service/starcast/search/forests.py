@@ -12,7 +12,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.errors import LimitError
 from starcast.records import Witness
 from starcast.search.engines import Budget, solve
 from starcast.search.formula import Formula, require_fit
@@ -24,6 +23,7 @@ from starcast.search.problem import (
     TheoryBound,
 )
 from starcast.search.symmetry import rotation
+from starcast.support.errors import LimitError
 from starcast.topologies import Topology
 from starcast.trees import constructions, forest
 from starcast.trees.construction import CONSTRUCTIONS

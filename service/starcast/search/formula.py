@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.errors import LimitError
+from starcast.support.errors import LimitError
 
 #: Bytes per literal while a solver works, measured with CaDiCaL 1.9.5 on formulas of this package.
 BYTES_PER_LITERAL = 60

@@ -32,7 +32,7 @@ _NOISE = 0.002
 #: They are needed for variety, but all nodes of the cycles are numbered again.
 _CHEAP = 800
 #: Nodes up to which a quotient is tried, and the translations that are tried for it.
-_MOST_NODES = 50_000
+_MAX_NODES = 50_000
 _SAMPLES = 200
 
 Walk = list[int]
@@ -187,7 +187,7 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
     Returns:
         int64 ``[nodes]``, or None if there is no such translation.
     """
-    if not graph.translation_keeps_ports or graph.nodes > _MOST_NODES:
+    if not graph.translation_keeps_ports or graph.nodes > _MAX_NODES:
         return None
     best, best_order = None, 1
     for node in chance.sample(range(graph.nodes), min(graph.nodes, _SAMPLES)):

@@ -32,7 +32,7 @@ Table = list[list[int]]
 #: Generators of a group: images of the nodes, and the number of classes that it moves a class on.
 Symmetry = list[tuple[NDArray[np.int64], int]]
 #: Nodes up to which translations are tried.
-_MOST_NODES = 10_000
+_MAX_NODES = 10_000
 
 
 def _search(exact: bool, symmetric: bool, graph: Topology, target: int, budget: Budget) -> Decision:
@@ -59,7 +59,7 @@ def symmetries(graph: Topology, classes: int) -> list[Symmetry]:
     and for prime n, S_n and a divisor of n - 1 as the number of classes, the maps x -> a x + b of
     the symbols modulo n: those with a = 1 keep the classes.
     """
-    if graph.nodes > _MOST_NODES:
+    if graph.nodes > _MAX_NODES:
         return []
     by_order: dict[int, Symmetry] = {}
     for node in range(1, graph.nodes):

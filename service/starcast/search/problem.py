@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Literal, NamedTuple
 
-from starcast.errors import InputError
 from starcast.records import Witness
 from starcast.records.model import PROBLEMS, Sense
 from starcast.search.engines import Budget
 from starcast.search.formula import Formula
+from starcast.support.errors import InputError
 from starcast.support.text import did_you_mean
 from starcast.topologies import Topology
 

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from starcast.errors import RejectedError
 from starcast.records import Proof, Record
 from starcast.records.lrat import CHECKER, check_lrat
 from starcast.search.catalogue import find_problem
@@ -10,6 +9,7 @@ from starcast.search.engines import Budget, solve, solver_name
 from starcast.search.formula import Formula, require_fit
 from starcast.search.problem import SearchProblem
 from starcast.search.refutation import Refutation, check_drat, refute
+from starcast.support.errors import RejectedError
 from starcast.topologies import topology
 
 #: A proof may take this many times the time limit of its search, and at least this many seconds.

@@ -15,14 +15,14 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import NamedTuple
 
-from starcast.errors import RejectedError
 from starcast.records.lrat import CHECKER, check_lrat, rejected_proof
 from starcast.search.engines import Budget, race, require
 from starcast.search.formula import Formula
 from starcast.support.atomic import atomic_write
+from starcast.support.errors import RejectedError
 
 #: Largest LRAT proof that is checked, in bytes.
-MOST_BYTES = 10**9
+MAX_BYTES = 10**9
 #: The verified checker, and what it prints about a proof that it accepts.
 VERIFIED_CHECKER = "cake_lpr"
 _ACCEPTED = "s VERIFIED UNSAT"
@@ -60,7 +60,7 @@ def refute(
         out: a file for the proof.
 
     Returns:
-        The refutation; None at the time limit, or if the proof has more than `MOST_BYTES`.
+        The refutation; None at the time limit, or if the proof has more than `MAX_BYTES`.
 
     Raises:
         UnavailableError: python-sat is not installed.
@@ -122,7 +122,7 @@ def _prove(work: tuple[list[list[int]], str], _seed: int) -> int | str:
     proof = Path(path)
     raw = proof.with_suffix(".raw")
     _write_lrat(clauses, raw)
-    if raw.stat().st_size > MOST_BYTES:
+    if raw.stat().st_size > MAX_BYTES:
         return _TOO_LONG
     _renumber(raw, len(clauses), proof)
     with proof.open(encoding="ascii") as lines:

@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from starcast.errors import InputError, LimitError
 from starcast.records import Record
 from starcast.records.combination import combine_records, improve_record
 from starcast.records.files import pack_witness, unpack_witness
@@ -24,6 +23,7 @@ from starcast.search.engines import Budget
 from starcast.search.running import search
 from starcast.search.verification import check_record
 from starcast.support import parallel
+from starcast.support.errors import InputError, LimitError
 from starcast.support.progress import Silent
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import Topology, as_topology, memory

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.errors import RejectedError
+from starcast.support.errors import RejectedError
 from starcast.topologies import Topology, permutations
 
 Images = NDArray[np.int64]

@@ -3,17 +3,17 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from starcast.errors import (
+from starcast.records import Proof, Record, verify
+from starcast.search.engines import Budget
+from starcast.search.proofs import compare_proof, prove_again, verify_bound
+from starcast.search.refutation import Refutation
+from starcast.support.errors import (
     LimitError,
     RejectedError,
     StarcastError,
     UnavailableError,
     UncheckedError,
 )
-from starcast.records import Proof, Record, verify
-from starcast.search.engines import Budget
-from starcast.search.proofs import compare_proof, prove_again, verify_bound
-from starcast.search.refutation import Refutation
 from starcast.support.progress import Reporter
 from starcast.support.table import Table
 from starcast.support.text import pluralize

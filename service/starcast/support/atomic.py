@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 
 #: Beginning of all temporary names; independent of the target, whose name may be of full length.
 PREFIX = ".starcast-"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 
 try:
     import numba

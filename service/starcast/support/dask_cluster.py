@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from starcast.errors import InputError, RejectedError, UnavailableError
+from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.support.identity import source_digest
 from starcast.support.processes import WorkerKilledError
 
@@ -36,7 +36,7 @@ _COUNT_INTERVAL = 2.0
 _ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[\w.-]+):(\d{1,5})", re.ASCII)
 #: The first bytes of a Dask server are the length of its message; no greeting is this long.
 _LENGTH = struct.Struct("Q")
-_LONGEST_GREETING = 2**20
+_MAX_GREETING = 2**20
 #: Name and value of everything that decides results.
 Identity = dict[str, str]
 
@@ -201,7 +201,7 @@ def _check_listener(address: str, host: str, port: int, *, is_tls: bool) -> None
     except OSError:
         raise _no_scheduler(address) from None
     if not is_tls and (
-        len(greeting) < _LENGTH.size or not 0 < _LENGTH.unpack(greeting)[0] < _LONGEST_GREETING
+        len(greeting) < _LENGTH.size or not 0 < _LENGTH.unpack(greeting)[0] < _MAX_GREETING
     ):
         raise _no_scheduler(address)
 

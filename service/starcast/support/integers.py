@@ -2,7 +2,7 @@
 
 from numbers import Integral
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 
 
 def ceil_div(numerator: int, denominator: int) -> int:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.support.text import format_value
 
 if TYPE_CHECKING:

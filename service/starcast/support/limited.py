@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from tokenize import TokenError
 from typing import IO, Any, NoReturn, cast
 
-from starcast.errors import LimitError
+from starcast.support.errors import LimitError
 
 MB = 10**6
 #: Bytes of a text that people write, such as a grid or settings.

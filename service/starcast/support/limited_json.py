@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from starcast.errors import LimitError
+from starcast.support.errors import LimitError
 from starcast.support.limited import MB
 
 #: Memory that the objects of a JSON text may take.

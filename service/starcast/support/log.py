@@ -17,7 +17,7 @@ from logging.handlers import WatchedFileHandler
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from starcast.errors import shorten
+from starcast.support.errors import shorten
 
 LOGGER = logging.getLogger("starcast")
 LOGGER.addHandler(logging.NullHandler())
@@ -26,7 +26,7 @@ LOGGER.addHandler(logging.NullHandler())
 ROTATED_BYTES = 5_000_000
 KEPT_FILES = 4
 
-_LONGEST_TEXT = 4_000
+_MAX_TEXT = 4_000
 _PLAIN = (int, float, list, type(None))
 #: Passwords in URIs and in connection parameters.
 _SECRETS = (
@@ -121,7 +121,7 @@ class _JsonLines(logging.Formatter):
         if record.exc_info:
             entry["traceback"] = self.formatException(record.exc_info)
         plain = {
-            name: value if isinstance(value, _PLAIN) else shorten(str(value), _LONGEST_TEXT)
+            name: value if isinstance(value, _PLAIN) else shorten(str(value), _MAX_TEXT)
             for name, value in entry.items()
         }
         return redact(json.dumps(plain))

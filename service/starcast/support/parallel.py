@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
-from starcast.errors import LimitError
 from starcast.support import log
+from starcast.support.errors import LimitError
 from starcast.support.processes import WorkerKilledError
 from starcast.support.text import pluralize
 

@@ -22,8 +22,8 @@ from multiprocessing.context import SpawnProcess
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from starcast.errors import InputError, LimitError
 from starcast.support import log
+from starcast.support.errors import InputError, LimitError
 from starcast.support.signals import block_signals, start_blocked
 
 #: How often a task runs again after its worker was killed.

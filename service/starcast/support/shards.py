@@ -16,8 +16,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from starcast.errors import InputError, RejectedError
 from starcast.support.atomic import atomic_write
+from starcast.support.errors import InputError, RejectedError
 from starcast.support.identity import source_digest
 from starcast.support.limited import MB, read_bytes
 from starcast.support.limited_json import parse_json
@@ -31,7 +31,7 @@ Kind = Literal["forest", "experiment", "search"]
 _FORMAT = "starcast shard 1"
 _SHARD = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})", re.ASCII)
 #: Maximum size of a file after decompression, in bytes.
-_LARGEST = 100 * MB
+_MAX_BYTES = 100 * MB
 #: Digits of a number that is too large for a task.
 _DIGITS = 20
 #: Maximum number of missing shards named in a message.
@@ -233,7 +233,7 @@ def _check_complete(shards: Sequence[tuple[Path, Shard]]) -> None:
 
 def _read(file: Path, kind: Kind) -> dict[str, Any]:
     try:
-        content = parse_json(read_bytes(file, _LARGEST), file)
+        content = parse_json(read_bytes(file, _MAX_BYTES), file)
         stated = content.pop("sha256", None) if isinstance(content, dict) else None
         checksum = _checksum(content)
     except (ValueError, RecursionError):

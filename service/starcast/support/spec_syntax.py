@@ -6,7 +6,7 @@ Ids of forests, the command line and both stores use it, for algorithms too.
 import re
 from collections.abc import Iterable, Mapping
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 
 Arguments = dict[str, str | int]
 

@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TextIO, overload
 
-from starcast.errors import InputError, StarcastError, UnavailableError
+from starcast.support.errors import InputError, StarcastError, UnavailableError
 from starcast.support.text import did_you_mean, format_value, pluralize, to_json
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 #: Maximum number of rows shown in a notebook or an interpreter.
-MOST_SHOWN = 60
+MAX_SHOWN = 60
 
 _STYLE = "border-collapse:collapse;font-size:90%;font-variant-numeric:tabular-nums;margin:0.3em 0"
 _CELL = "padding:0.15em 0.7em;white-space:nowrap;text-align:"
@@ -197,7 +197,7 @@ class Table:
             lines.append(f'<p style="font-size:90%">{escape(self.note)}</p>')
         return "\n".join(lines)
 
-    def head(self, rows: int = MOST_SHOWN) -> "Table":
+    def head(self, rows: int = MAX_SHOWN) -> "Table":
         """Return the first rows; the note then says how many there are."""
         if len(self.rows) <= rows:
             return self

@@ -8,16 +8,16 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast.errors import InputError
 from starcast.support.arrays import freeze
 from starcast.support.display import Displayable
+from starcast.support.errors import InputError
 from starcast.topologies import memory
 from starcast.topologies.permutations import Ranks, labels_from
 
 _CHUNK = 2**15
 #: The tables of topologies with up to this many directed links are kept: reading neighbours from
 #: them is much faster than computing the neighbours of a few nodes.
-_MOST_KEPT = 2**15
+_MAX_KEPT = 2**15
 
 #: Reads an array at the neighbours of a chunk of nodes; see `Topology.neighbour_values`.
 ValueReader = Callable[[NDArray[np.uint8], slice], NDArray[np.uint8]]
@@ -78,7 +78,7 @@ class Topology(Displayable, ABC):
     @property
     def _has_kept_table(self) -> bool:
         """Whether neighbours are read from `kept_table`: in small topologies of some families."""
-        return self._keeps_tables and self.nodes * self.degree <= _MOST_KEPT
+        return self._keeps_tables and self.nodes * self.degree <= _MAX_KEPT
 
     @property
     def links(self) -> int:

@@ -12,14 +12,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast.errors import InputError
 from starcast.support.arrays import freeze
+from starcast.support.errors import InputError
 from starcast.topologies.base import Topology
 from starcast.topologies.groups import Permutations, Residues
 from starcast.topologies.permutations import Ranks
 
 #: Port numbers, which start at 2, are uint8.
-MOST_GENERATORS = 254
+MAX_GENERATORS = 254
 
 Group = Permutations | Residues
 Generators = tuple[tuple[int, ...], ...]
@@ -153,9 +153,9 @@ def check_generators(
         raise InputError(
             f"{generators!r} are not generators", hint="give a list of lists of positions"
         ) from None
-    if not 1 <= len(given) <= MOST_GENERATORS:
+    if not 1 <= len(given) <= MAX_GENERATORS:
         raise InputError(
-            f"there are {len(given)} generators", hint=f"give 1 to {MOST_GENERATORS} of them"
+            f"there are {len(given)} generators", hint=f"give 1 to {MAX_GENERATORS} of them"
         )
     elements = group(_check_size(group, given[0])) if isinstance(group, type) else group
     rows = []

@@ -9,7 +9,7 @@ back a part of an earlier one (suurballe1974).
 from heapq import heappop, heappush
 from itertools import pairwise
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.topologies.base import Topology
 
 #: A node's entry or exit.

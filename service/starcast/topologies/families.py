@@ -9,7 +9,7 @@ from typing import Literal
 from starcast.catalogue.declarations import Function, check_declaration
 from starcast.catalogue.entries import FAMILIES, Family
 from starcast.catalogue.origin import Located, Origin, run_guarded
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.topologies.base import Topology
 from starcast.topologies.cayley import CayleyGraph
 from starcast.topologies.groups import (

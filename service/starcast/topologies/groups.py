@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.topologies import permutations
 from starcast.topologies.permutations import Ranks
 
@@ -18,7 +18,7 @@ from starcast.topologies.permutations import Ranks
 Elements = NDArray[np.integer[Any]]
 #: The digits of residues.
 _DIGITS = f"0{permutations.SYMBOLS}"
-_MOST_NODES = factorial(12)  # as many as the largest star graph: ranks are int32
+_MAX_NODES = factorial(12)  # as many as the largest star graph: ranks are int32
 
 
 def _is_odd(perms: Elements) -> NDArray[np.bool_]:
@@ -210,10 +210,10 @@ class Residues:
     generator = "{n} steps, one of them not 0"
 
     def __post_init__(self) -> None:
-        if min(self.sides) < 2 or max(self.sides) > len(_DIGITS) or self.nodes > _MOST_NODES:
+        if min(self.sides) < 2 or max(self.sides) > len(_DIGITS) or self.nodes > _MAX_NODES:
             raise InputError(
                 f"the sides {', '.join(map(str, self.sides))} are out of range",
-                hint=f"sides go from 2 to {len(_DIGITS)}, their product to {_MOST_NODES:,}",
+                hint=f"sides go from 2 to {len(_DIGITS)}, their product to {_MAX_NODES:,}",
             )
 
     @property

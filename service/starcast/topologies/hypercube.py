@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.topologies.base import Topology
 from starcast.topologies.families import family
 from starcast.topologies.permutations import Ranks

@@ -4,7 +4,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from starcast.errors import LimitError
+from starcast.support.errors import LimitError
 
 #: While trees are built or verified, an array of ranks (int32) and one of distances (uint8) exist.
 _WORKING_BYTES = 5

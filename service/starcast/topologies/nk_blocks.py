@@ -17,7 +17,9 @@ from starcast.topologies import permutations
 from starcast.topologies.blocks import NodeArray, chunk_slices, missing_symbols, through_prefix
 from starcast.topologies.permutations import Perms, Ranks
 
-_MOST = 1000  # patterns per block: the temporaries of a chunk fit into the second-level cache
+_MAX_PATTERNS = (
+    1000  # patterns per block: the temporaries of a chunk fit into the second-level cache
+)
 
 Places = NDArray[np.intp]
 
@@ -37,7 +39,7 @@ class _Blocks(NamedTuple):
 
 @lru_cache(maxsize=4)
 def _blocks(n: int, k: int) -> _Blocks:
-    m = max(m for m in range(k) if perm(n - k + m, m) <= _MOST)
+    m = max(m for m in range(k) if perm(n - k + m, m) <= _MAX_PATTERNS)
     patterns = permutations.arrangements(n - k + m, m).astype(np.intp) - 1
     prefix = permutations.arrangements(n, k - m)
     return _Blocks(m, len(patterns), patterns, prefix, missing_symbols(prefix, n))

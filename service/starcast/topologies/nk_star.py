@@ -12,7 +12,7 @@ from math import perm
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.topologies import nk_blocks, permutations
 from starcast.topologies.base import Topology, kept_table
 from starcast.topologies.families import family
@@ -20,14 +20,14 @@ from starcast.topologies.permutations import Perms, Ranks
 from starcast.topologies.profiles import nk_star_profile
 
 SMALLEST, LARGEST = 2, len(permutations.SYMBOLS)
-MOST_NODES = perm(12, 12)  # as many as the largest star graph: ranks are int32
+MAX_NODES = perm(12, 12)  # as many as the largest star graph: ranks are int32
 
 _ROWS = 2**15  # labels at a time: they and their cliques stay in the cache
 
 
 def largest_k(n: int) -> int:
-    """Return the largest k for which S_{n,k} has at most `MOST_NODES` nodes."""
-    return max(k for k in range(1, n) if perm(n, k) <= MOST_NODES)
+    """Return the largest k for which S_{n,k} has at most `MAX_NODES` nodes."""
+    return max(k for k in range(1, n) if perm(n, k) <= MAX_NODES)
 
 
 class NkStar(Topology):
@@ -178,7 +178,7 @@ def _nk_star(n: int, k: int) -> NkStar:
         )
     if k > largest_k(n):
         raise InputError(
-            f"the (n,k)-star S{n},{k} has more than {MOST_NODES:,} nodes",
+            f"the (n,k)-star S{n},{k} has more than {MAX_NODES:,} nodes",
             hint=f"with n = {n}, k goes from 1 to {largest_k(n)}",
         )
     return NkStar(n, k)

@@ -16,8 +16,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast.errors import InputError
 from starcast.support.arrays import freeze
+from starcast.support.errors import InputError
 
 #: The character of each symbol: SYMBOLS[0] is the character of symbol 1.
 SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyz"
@@ -29,7 +29,7 @@ _first: ContextVar[int] = ContextVar("first symbol of labels", default=1)
 
 #: All arrangements of one length are kept if there are up to this many: looking a few of them up
 #: is faster than computing them.
-_MOST_KEPT = 2**13
+_MAX_KEPT = 2**13
 
 Perms = NDArray[np.uint8]
 Ranks = NDArray[np.int32]
@@ -48,7 +48,7 @@ def unrank(n: int, ranks: ArrayLike) -> Perms:
 def arrangement_unrank(n: int, length: int, ranks: ArrayLike) -> Perms:
     """Return the arrangements of ``length`` symbols with given ranks, uint8 ``[count, length]``."""
     rest = np.array(ranks, dtype=np.int64, ndmin=1)
-    if math.perm(n, length) <= _MOST_KEPT:
+    if math.perm(n, length) <= _MAX_KEPT:
         return _kept_arrangements(n, length)[rest]
     rows = np.empty((len(rest), length), dtype=np.uint8)
     for place in range(length):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.support.spec_syntax import parse_construction
 from starcast.topologies import Topology, as_topology, memory
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from starcast.catalogue.declarations import Function, check_declaration, read_arguments
 from starcast.catalogue.entries import Entry, Registry
 from starcast.catalogue.origin import Origin, run_guarded
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.topologies import Topology, as_topology
 from starcast.trees.model import Forest
 

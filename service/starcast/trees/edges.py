@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.trees.model import Forest
 
 Column = NDArray[np.int64]

@@ -16,8 +16,8 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.errors import InputError, LimitError, StarcastError
 from starcast.support.atomic import atomic_write
+from starcast.support.errors import InputError, LimitError, StarcastError
 from starcast.support.limited import DAMAGE, open_archive
 from starcast.support.limited_arrays import ArrayArchive
 from starcast.topologies import Topology, memory, topology

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from starcast.errors import InputError
+from starcast.support.errors import InputError
 from starcast.support.spec_syntax import format_spec, parse_spec
 
 #: Schedules number the trees of a forest with uint8.

@@ -15,10 +15,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast.errors import InputError, RejectedError
 from starcast.support import spec_syntax
 from starcast.support.arrays import freeze, frozen_copy
 from starcast.support.display import Displayable
+from starcast.support.errors import InputError, RejectedError
 from starcast.topologies import Topology, as_topology
 from starcast.topologies.base import ValueReader
 from starcast.topologies.permutations import Ranks

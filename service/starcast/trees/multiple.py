@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.errors import InputError
 from starcast.support.arrays import freeze
+from starcast.support.errors import InputError
 from starcast.topologies import Topology, permutations
 from starcast.topologies.permutations import Perms
 from starcast.trees.common import greedy_path, write_greedy_ports

@@ -5,7 +5,7 @@ it. Its endpoints call the functions that `starcast.lab` and the command line ca
 describes the API, and docs/decisions/0017-http-api.md the reasons for its security.
 """
 
-from starcast.errors import UnavailableError
+from starcast.support.errors import UnavailableError
 
 #: The packages of the extra; any of them may be missing.
 _PACKAGES = {"fastapi", "starlette", "uvicorn"}

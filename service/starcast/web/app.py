@@ -11,8 +11,8 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from starcast.errors import StarcastError
 from starcast.support import log
+from starcast.support.errors import StarcastError
 from starcast.support.html import STATIC
 from starcast.web import pages, problems
 from starcast.web.api import artifacts, claims, experiments, health, queries, records, topologies

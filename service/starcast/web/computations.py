@@ -16,8 +16,8 @@ from starcast.collectives import Schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.ids import parse_schedule_id
 from starcast.drawing import explorer, layouts
-from starcast.errors import InputError, LimitError
-from starcast.simulator import Fault, Simulation, find_executed, simulate
+from starcast.judges.simulator import Fault, Simulation, find_executed, simulate
+from starcast.support.errors import InputError, LimitError
 from starcast.support.table import Table
 from starcast.support.vocabulary import Format
 from starcast.topologies import Topology
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from starcast.claims import Verdict
 
 #: Largest number of nodes of a topology whose arrays are computed for a request: S8 and Q15.
-MOST_NODES = 50_000
+MAX_NODES = 50_000
 #: Largest number of rows of a schedule that is built for a request.
-MOST_ROWS = 1_000_000
+MAX_ROWS = 1_000_000
 #: Largest number of rows or steps that are listed as JSON or CSV.
-MOST_LISTED = 100_000
+MAX_LISTED = 100_000
 #: Largest number of faults of a simulation.
-MOST_FAULTS = 200
+MAX_FAULTS = 200
 
 Facts = dict[str, Any]
 
@@ -156,9 +156,9 @@ def list_schedule_rows(
 ) -> str:
     """Return the rows of a schedule with the labels of their nodes, as text."""
     built = _expanded(schedule_id) if expand else _schedule(schedule_id)
-    if len(built) > MOST_LISTED:
+    if len(built) > MAX_LISTED:
         raise LimitError(
-            f"{built.id} has {len(built):,} rows; at most {MOST_LISTED:,} are listed",
+            f"{built.id} has {len(built):,} rows; at most {MAX_LISTED:,} are listed",
             hint="ask for the rows in binary, without a format",
         )
     labels = built.topology.labels()
@@ -188,9 +188,9 @@ def list_steps(schedule_id: str, output: Format = Format.JSON) -> str:
 
 def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> Facts:
     """Return the results of a simulation, with the units that each node received."""
-    if len(faults) > MOST_FAULTS:
+    if len(faults) > MAX_FAULTS:
         raise LimitError(
-            f"{len(faults)} faults are given; at most {MOST_FAULTS} are simulated",
+            f"{len(faults)} faults are given; at most {MAX_FAULTS} are simulated",
             hint="use 'starcast schedule simulate' for more",
         )
     built = _expanded(schedule_id) if faults else _schedule(schedule_id)
@@ -235,11 +235,11 @@ def require_drawable(topology: Topology) -> Topology:
     """Return a topology after checking that its arrays are served.
 
     Raises:
-        LimitError: it has more than `MOST_NODES` nodes.
+        LimitError: it has more than `MAX_NODES` nodes.
     """
-    if topology.nodes > MOST_NODES:
+    if topology.nodes > MAX_NODES:
         raise LimitError(
-            f"{topology.spec} has {topology.nodes:,} nodes; arrays of at most {MOST_NODES:,} are "
+            f"{topology.spec} has {topology.nodes:,} nodes; arrays of at most {MAX_NODES:,} are "
             "served",
             hint="use Python or the command line for larger topologies",
         )
@@ -293,17 +293,17 @@ def _expanded(schedule_id: str) -> Schedule:
 
 
 def _check_rows(noun: str, rows: int) -> None:
-    if rows > MOST_ROWS:
+    if rows > MAX_ROWS:
         raise LimitError(
-            f"{noun} has {rows:,} rows; at most {MOST_ROWS:,} are served",
+            f"{noun} has {rows:,} rows; at most {MAX_ROWS:,} are served",
             hint="use a smaller topology, fewer segments or messages, or the command line",
         )
 
 
 def _check_steps(schedule: Schedule) -> None:
-    if schedule.steps > MOST_LISTED:
+    if schedule.steps > MAX_LISTED:
         raise LimitError(
-            f"{schedule.id} has {schedule.steps:,} steps; at most {MOST_LISTED:,} are listed",
+            f"{schedule.id} has {schedule.steps:,} steps; at most {MAX_LISTED:,} are listed",
             hint="use fewer segments or messages, or 'starcast schedule simulate'",
         )
 

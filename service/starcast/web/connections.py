@@ -23,9 +23,9 @@ REQUEST_SECONDS = 10.0
 LEAST_READ_BYTES = 64 * 1024
 READ_SECONDS = 10.0
 #: Largest number of open connections, if the system allows as many files.
-MOST_CONNECTIONS = 600
+MAX_CONNECTIONS = 600
 #: Largest number of bytes in memory that clients have not read yet.
-MOST_UNREAD_BYTES = 120_000_000
+MAX_UNREAD_BYTES = 120_000_000
 #: Connections that may be accepted before any of them is handled.
 BACKLOG = 128
 
@@ -139,7 +139,7 @@ class ClientConnection(H11Protocol):
 def most_connections() -> int:
     """Return the largest number of open connections: half of the files that may be open."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return MOST_CONNECTIONS if files < 0 else min(MOST_CONNECTIONS, files // 2)
+    return MAX_CONNECTIONS if files < 0 else min(MAX_CONNECTIONS, files // 2)
 
 
 def close_longest_waiting(connections: Iterable[ClientConnection]) -> None:
@@ -162,7 +162,7 @@ def _limit_unread_bytes(connections: Iterable[ClientConnection]) -> None:
     unread = sorted((each for each in connections if each.unread), key=lambda each: each.since)
     total = sum(each.unread for each in unread)
     for each in unread:
-        if total <= MOST_UNREAD_BYTES:
+        if total <= MAX_UNREAD_BYTES:
             return
         total -= each.unread
         each.transport.abort()

@@ -16,19 +16,19 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from starcast.errors import BusyError
 from starcast.support import log
+from starcast.support.errors import BusyError
 from starcast.support.vocabulary import Format
 from starcast.web import problems
 
 #: Longest path with its query string.
-LONGEST_URL = 8_000
+MAX_URL = 8_000
 #: Number of requests that are handled at the same time.
-MOST_REQUESTS = 64
+MAX_REQUESTS = 64
 #: The same for the requests of another machine.
-MOST_REQUESTS_OF_ADDRESS = 32
+MAX_REQUESTS_OF_ADDRESS = 32
 _LOCAL_NAMES = frozenset({"localhost"})
-_LARGEST_PORT = 65_535
+_MAX_PORT = 65_535
 #: A value of ``Host``: a name or IPv4 address, or an IPv6 address in brackets, and a port.
 _HOST = re.compile(
     r"(?P<name>[a-z0-9._-]+|\[[0-9a-f.]*:[0-9a-f:.]*\])(:(?P<port>[0-9]{0,5}))?", re.IGNORECASE
@@ -123,17 +123,17 @@ class Guard:
                 "open the URL as a page of its own",
                 path,
             )
-        if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > LONGEST_URL:
+        if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > MAX_URL:
             return problems.refuse(
-                414, f"the URL is longer than {LONGEST_URL:,} characters", "shorten it", path
+                414, f"the URL is longer than {MAX_URL:,} characters", "shorten it", path
             )
         return None
 
     def _refusal_of_busy(self, client: str, path: str) -> ASGIApp | None:
         """Return a refusal if too many requests are running, of all clients or of this address."""
         is_local = is_loopback(client)
-        if self._running.total() >= MOST_REQUESTS or (
-            self._running[client] >= MOST_REQUESTS_OF_ADDRESS and not is_local
+        if self._running.total() >= MAX_REQUESTS or (
+            self._running[client] >= MAX_REQUESTS_OF_ADDRESS and not is_local
         ):
             return problems.respond(problems.describe(_too_many_requests(), path))
         return None
@@ -141,7 +141,7 @@ class Guard:
     def _is_served(self, host: str) -> bool:
         """Return whether a request may name this host: a name of others could be rebound to us."""
         match = _HOST.fullmatch(host)
-        if match is None or int(match["port"] or 0) > _LARGEST_PORT:
+        if match is None or int(match["port"] or 0) > _MAX_PORT:
             return False
         name = match["name"].strip("[]").casefold()
         if name in _LOCAL_NAMES or name == self.host:

@@ -18,9 +18,9 @@ from starcast.claims import listing, report, select_claims
 from starcast.comparison import page
 from starcast.comparison.networks import CROSSABLE
 from starcast.drawing.explorer import EXPLORER
-from starcast.errors import NotFoundError, StarcastError, UnavailableError
 from starcast.queries.parameters import STORED
 from starcast.records import PROBLEM_NAMES
+from starcast.support.errors import NotFoundError, StarcastError, UnavailableError
 from starcast.support.html import STATIC, render_page
 from starcast.support.table import Row, Table
 from starcast.support.text import format_value
@@ -52,7 +52,7 @@ _EXAMPLES = (
 #: The parameters of a comparison besides the names of its sides.
 _COMPARED = ("across", "condition", "baseline")
 #: Runs listed on the page of an experiment.
-_MOST_RUNS = 200
+_MAX_RUNS = 200
 
 
 @router.get("/")
@@ -159,7 +159,7 @@ def show_experiment(request: Request, name: str, service: ServiceParameter) -> R
     """Show an experiment: its curves, and its runs."""
     detail = experiments.show_experiment(name, service, Paging(request))
     panels = experiments.describe_experiment(service, name)
-    rows = [run.model_dump() for run in detail.runs[:_MOST_RUNS]]
+    rows = [run.model_dump() for run in detail.runs[:_MAX_RUNS]]
     columns = [
         column for column in models.RunResource.model_fields if any(row[column] for row in rows)
     ]

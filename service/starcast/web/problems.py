@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from starcast.errors import (
+from starcast.support.errors import (
     BusyError,
     InputError,
     LimitError,

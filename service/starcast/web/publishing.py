@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from starcast.errors import UnavailableError
 from starcast.lab.connection import Connection
 from starcast.lab.signature import ArtifactId, Jobs, Shell
+from starcast.support.errors import UnavailableError
 from starcast.support.table import Facts
 from starcast.support.text import pluralize
 from starcast.web import explain_missing_package

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from starcast.errors import InputError, NotFoundError
+from starcast.support.errors import InputError, NotFoundError
 from starcast.support.table import Row, Table
 from starcast.support.text import to_json
 from starcast.support.vocabulary import Format
@@ -26,7 +26,7 @@ FormatParameter = Annotated[
     Query(alias="format", description="also as a suffix of the path: .json, .csv, .svg"),
 ]
 #: Largest number of items of a page, and how many it has unless fewer are asked for.
-MOST_ITEMS = 1_000
+MAX_ITEMS = 1_000
 SpecParameter = Annotated[
     str, Path(max_length=50, description="spec: S5, S6,3, Q4", examples=["S4"])
 ]
@@ -99,9 +99,7 @@ class Paging:
             str | None,
             Query(max_length=500, description="key of the last item of the page before"),
         ] = None,
-        limit: Annotated[
-            int, Query(ge=1, le=MOST_ITEMS, description="items of a page")
-        ] = MOST_ITEMS,
+        limit: Annotated[int, Query(ge=1, le=MAX_ITEMS, description="items of a page")] = MAX_ITEMS,
         output: FormatParameter = Format.JSON,
     ) -> None:
         self._request = request

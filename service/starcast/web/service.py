@@ -10,10 +10,10 @@ from typing import Annotated, TypeVar, cast
 from fastapi import Depends, Request
 
 from starcast.claims.listing import Stored
-from starcast.errors import BusyError, StarcastError, UnavailableError
 from starcast.lab import Lab
 from starcast.queries import Library, load_library
-from starcast.settings import Settings
+from starcast.support.errors import BusyError, StarcastError, UnavailableError
+from starcast.support.settings import Settings
 from starcast.support.spec_syntax import normalize_id
 from starcast.trees import Forest
 from starcast.trees.construction import CONSTRUCTIONS
@@ -28,7 +28,7 @@ LABS = 4
 WAIT_SECONDS = 4.0
 #: Number of requests that use the stores or wait for them. The others fail at once, so that pages
 #: without stored data keep threads of the server for themselves.
-MOST_STORE_REQUESTS = 12
+MAX_STORE_REQUESTS = 12
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Service:
     # Last in, first out: while few requests run at a time, few connections are opened.
     _labs: LifoQueue[Lab | None] = field(default_factory=LifoQueue)
     _places: threading.Semaphore = field(
-        default_factory=lambda: threading.BoundedSemaphore(MOST_STORE_REQUESTS)
+        default_factory=lambda: threading.BoundedSemaphore(MAX_STORE_REQUESTS)
     )
 
     def __post_init__(self) -> None:

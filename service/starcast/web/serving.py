@@ -10,8 +10,8 @@ from contextlib import closing
 import uvicorn
 from starlette.types import ASGIApp
 
-from starcast.errors import InputError, UnavailableError
-from starcast.settings import Settings
+from starcast.support.errors import InputError, UnavailableError
+from starcast.support.settings import Settings
 from starcast.support.signals import sigterm_as_interrupt
 from starcast.web.app import create_app
 from starcast.web.connections import BACKLOG, ClientConnection

@@ -29,11 +29,11 @@ from starcast.claims.parallel import verify_claims
 from starcast.collectives.ids import ScheduleParameters, parse_schedule_id
 from starcast.collectives.model import COLLECTIVES
 from starcast.drawing import explorer
-from starcast.errors import InputError, LimitError, StarcastError
-from starcast.settings import Settings
 from starcast.support.atomic import temporary_folder
+from starcast.support.errors import InputError, LimitError, StarcastError
 from starcast.support.html import inline_files, render_page
 from starcast.support.progress import Reporter
+from starcast.support.settings import Settings
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest
 from starcast.web import computations, pages
@@ -199,9 +199,9 @@ class Site:
             state["forest"] = forest.id.partition(":")[2]
         if name := state.get("schedule"):
             schedule = parse_schedule_id(f"{spec}:{name}")
-            if (rows := schedule.count_rows()) > computations.MOST_ROWS:
+            if (rows := schedule.count_rows()) > computations.MAX_ROWS:
                 raise LimitError(
-                    f"{schedule.id} has {rows:,} rows, more than {computations.MOST_ROWS:,}"
+                    f"{schedule.id} has {rows:,} rows, more than {computations.MAX_ROWS:,}"
                 )
             shown.schedules[schedule.id] = schedule
             state["schedule"] = schedule.id.partition(":")[2]

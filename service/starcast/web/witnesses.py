@@ -5,10 +5,10 @@ from urllib.parse import quote, urlencode
 
 import numpy as np
 
-from starcast.errors import NotFoundError, StarcastError
 from starcast.records import Record, known_folders, verify
 from starcast.records.files import missing_reason
 from starcast.records.listing import load_files
+from starcast.support.errors import NotFoundError, StarcastError
 from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.topologies import topology
 from starcast.trees import Forest

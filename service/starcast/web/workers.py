@@ -20,16 +20,16 @@ from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
 from starcast.catalogue import plugins
-from starcast.errors import BusyError, LimitError, StarcastError, UnavailableError
+from starcast.support.errors import BusyError, LimitError, StarcastError, UnavailableError
 from starcast.support.processes import ProcessExecutor, WorkerKilledError
 
 #: Seconds that a new process has for its imports, on a machine under load.
 START_SECONDS = 60.0
 #: Number of computations that may run or wait. The others fail at once, so that pages which compute
 #: nothing keep threads of the server for themselves.
-MOST_COMPUTATIONS = 16
+MAX_COMPUTATIONS = 16
 #: Bytes that a worker may use for computations, besides those of its imports.
-MOST_BYTES = 400_000_000
+MAX_BYTES = 400_000_000
 _KIBIBYTE = 1024
 
 P = ParamSpec("P")
@@ -92,7 +92,7 @@ class Workers:
     _idle: LifoQueue[_Slot] = field(default_factory=LifoQueue)
     _closed: threading.Event = field(default_factory=threading.Event)
     _places: threading.Semaphore = field(
-        default_factory=lambda: threading.BoundedSemaphore(MOST_COMPUTATIONS)
+        default_factory=lambda: threading.BoundedSemaphore(MAX_COMPUTATIONS)
     )
     _was_ready: threading.Event = field(default_factory=threading.Event)
 
@@ -210,10 +210,10 @@ def _prepare(plugin_names: tuple[str, ...]) -> ModuleType:
 
 
 def _limit_memory() -> None:
-    """Let allocations fail that go beyond what this process uses now and `MOST_BYTES`."""
+    """Let allocations fail that go beyond what this process uses now and `MAX_BYTES`."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     used = next(line for line in status.splitlines() if line.startswith("VmData:"))
-    most = int(used.split()[1]) * _KIBIBYTE + MOST_BYTES
+    most = int(used.split()[1]) * _KIBIBYTE + MAX_BYTES
     # Not RLIMIT_AS, which would also count address space that is reserved and never used.
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if hard == resource.RLIM_INFINITY or hard > most:

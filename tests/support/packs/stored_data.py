@@ -6,9 +6,9 @@ from functools import cache
 from typing import Any
 
 from starcast.collectives import Schedule, schedule
-from starcast.graph.artifacts import GraphArtifact, graph_artifact
-from starcast.graph.connection import Graph
-from starcast.graph.writer import BoltWriter, refresh_plans
+from starcast.stores.graph.artifacts import GraphArtifact, graph_artifact
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.writer import BoltWriter, refresh_plans
 from starcast.support.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions

@@ -18,7 +18,7 @@ Cuts = NDArray[np.bool_]
 #: A faulty node, or the two ends of a faulty link.
 FaultyPart = int | tuple[int, int]
 _SEED = 1996
-_MOST_SETS = 3_000  # of more sets, half as many are drawn
+_MAX_SETS = 3_000  # of more sets, half as many are drawn
 
 
 def describe_fault(network: CachedTopology, fault: FaultyPart) -> str:
@@ -81,11 +81,11 @@ class PossibleFaults:
         """
         if size == 0:
             return np.empty((1, 0), dtype=np.int64)
-        if size == 1 or (size == 2 and len(self) ** 2 // 2 <= _MOST_SETS):
+        if size == 1 or (size == 2 and len(self) ** 2 // 2 <= _MAX_SETS):
             return np.array(list(combinations(range(len(self)), size)), dtype=np.int64)
         rng = np.random.default_rng([_SEED, self.network.n, size])
-        drawn = [rng.choice(len(self), size, replace=False) for _ in range(_MOST_SETS // 4)]
-        drawn += [self._draw_near_node(rng, size) for _ in range(_MOST_SETS // 4)]
+        drawn = [rng.choice(len(self), size, replace=False) for _ in range(_MAX_SETS // 4)]
+        drawn += [self._draw_near_node(rng, size) for _ in range(_MAX_SETS // 4)]
         return np.sort(np.array(drawn), axis=1)
 
     def _draw_near_node(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.reference import bfs
 from starcast.claims.reference.pipelines import Parameters, parameters
 from starcast.claims.reference.surds import floor_sqrt
 from starcast.collectives.model import Schedule
+from starcast.records import checkers
 from starcast.topologies import Topology
 
 ONE_TREE = "nk-greedy"

@@ -22,7 +22,7 @@ from starcast.claims.growth import Number
 from starcast.claims.reference.surds import Surd, add_sqrt, floor_sqrt
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
-from starcast.simulator import Simulation
+from starcast.judges.simulator import Simulation
 from starcast.trees.model import Forest
 
 #: A time as a function of n, T_s and b = m T_c.

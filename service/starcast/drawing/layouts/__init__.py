@@ -16,14 +16,14 @@ from starcast.drawing.layouts.necklaces import place_necklaces
 from starcast.drawing.layouts.order import nearest_distance
 from starcast.drawing.layouts.substars import place_by_substars
 from starcast.drawing.layouts.torus import place_on_torus
-from starcast.errors import InputError, LimitError
+from starcast.support.errors import InputError, LimitError
 from starcast.support.vocabulary import LayoutName
 from starcast.topologies import Topology, as_topology
 
 Positions = NDArray[np.float32]
 
 #: The largest number of nodes in a layout; S9 has 362 880.
-MOST_NODES = 400_000
+MAX_NODES = 400_000
 #: From this number of nodes on, the quotient by substars is shown unless another layout is named.
 QUOTIENT_FROM = 40_320
 _SMALLEST_QUOTIENT = 120
@@ -91,7 +91,7 @@ def layout(topology: str | Topology, name: str | None = None) -> Positions:
 
     Raises:
         InputError: the topology has no such layout.
-        LimitError: the topology has more than `MOST_NODES` nodes.
+        LimitError: the topology has more than `MAX_NODES` nodes.
 
     Example:
         >>> layout("S5", "levels").shape
@@ -99,9 +99,9 @@ def layout(topology: str | Topology, name: str | None = None) -> Positions:
     """
     network = as_topology(topology)
     chosen = choose_layout(network, name)
-    if network.nodes > MOST_NODES:
+    if network.nodes > MAX_NODES:
         raise LimitError(
-            f"{network.spec} has {network.nodes:,} nodes, and layouts have at most {MOST_NODES:,}",
+            f"{network.spec} has {network.nodes:,} nodes, and layouts have at most {MAX_NODES:,}",
             hint="choose a smaller topology, such as S9",
         )
     positions = np.ascontiguousarray(_LAYOUTS[chosen](network), dtype=np.float32)

@@ -7,9 +7,9 @@ from fastapi import APIRouter, Path, Query
 
 from starcast.claims import Claim, Verdict, find_claim, listing, select_claims, storage
 from starcast.claims.listing import Stored
-from starcast.database.sessions import session
-from starcast.errors import InputError, NotFoundError, UnavailableError
 from starcast.queries.counterexample import locate, to_cypher
+from starcast.stores.database.sessions import open_session
+from starcast.support.errors import InputError, NotFoundError, UnavailableError
 from starcast.support.table import Row
 from starcast.support.vocabulary import Format, VerdictWord
 from starcast.web import computations, models
@@ -81,8 +81,8 @@ def find(claim_id: str) -> Claim:
 def stored_verdicts(service: Service) -> Stored:
     """Return the newest stored verdicts; none if PostgreSQL is not running."""
     try:
-        with service.lab() as lab, session(lab.engine) as opened:
-            return {**service.verdicts, **storage.newest_verdicts(opened)}
+        with service.lab() as lab, open_session(lab.engine) as session:
+            return {**service.verdicts, **storage.newest_verdicts(session)}
     except UnavailableError:
         return service.verdicts
 

@@ -12,10 +12,10 @@ from starcast.comparison.networks import CROSSABLE
 from starcast.comparison.page import Profiles, describe, describe_panels
 from starcast.comparison.sides import load_side
 from starcast.comparison.stored import load_profiles
-from starcast.database.models import Experiment, Run
-from starcast.database.sessions import session
-from starcast.errors import LimitError
 from starcast.lab import ComparisonTable, Lab
+from starcast.stores.database.models import Experiment, Run
+from starcast.stores.database.sessions import open_session
+from starcast.support.errors import LimitError
 from starcast.support.table import Row, Table
 from starcast.support.text import format_value
 from starcast.support.vocabulary import Format
@@ -43,7 +43,7 @@ ConditionsParameter = Annotated[
     list[str], Query(alias="condition", description="only runs with this value: topology=S5")
 ]
 #: Greatest number of runs that are read for a response; they take about 0.4 ms each.
-MOST_RUNS = 10_000
+MAX_RUNS = 10_000
 _HIDDEN = ("experiment", "runs", "points", "failed", "created")
 
 
@@ -82,10 +82,10 @@ def get_curves(name: NameParameter, service: ServiceParameter) -> models.Curves:
 
 def describe_experiment(service: Service, name: str) -> list[dict[str, Any]]:
     """Return the panels of an experiment, as a comparison has them."""
-    with service.lab() as lab, session(lab.engine) as opened:
+    with service.lab() as lab, open_session(lab.engine) as session:
         _check_size(lab, [name])
-        alone = Comparison((load_side(opened, name),), ())
-        return describe_panels(alone, load_profiles(opened, alone))
+        alone = Comparison((load_side(session, name),), ())
+        return describe_panels(alone, load_profiles(session, alone))
 
 
 @router.get("/compare", responses=with_formats(Format.CSV))
@@ -127,7 +127,7 @@ def _check_size(lab: Lab, names: Sequence[str]) -> None:
     """Check that experiments are small enough to be read for a response.
 
     Raises:
-        LimitError: they have more than `MOST_RUNS` runs together.
+        LimitError: they have more than `MAX_RUNS` runs together.
     """
     count = (
         select(func.count())
@@ -135,12 +135,12 @@ def _check_size(lab: Lab, names: Sequence[str]) -> None:
         .join(Experiment, Run.experiment == Experiment.id)
         .where(Experiment.name.in_(names))
     )
-    with session(lab.engine) as opened:
-        runs = opened.scalar(count) or 0
-    if runs > MOST_RUNS:
+    with open_session(lab.engine) as session:
+        runs = session.scalar(count) or 0
+    if runs > MAX_RUNS:
         quoted = " and ".join(f"'{name}'" for name in names)
         raise LimitError(
-            f"{runs:,} runs of {quoted} were asked for; at most {MOST_RUNS:,} are shown",
+            f"{runs:,} runs of {quoted} were asked for; at most {MAX_RUNS:,} are shown",
             hint="use 'starcast experiment show', 'starcast compare', or SQL",
         )
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from sqlalchemy import text
 
 from starcast.catalogue.origin import ORIGINS
-from starcast.errors import StarcastError
+from starcast.support.errors import StarcastError
 from starcast.web import computations, models
 from starcast.web.service import Service, ServiceParameter
 
@@ -23,9 +23,9 @@ def show_health(service: ServiceParameter) -> models.Health:
         neo4j=_check_neo4j(service),
         plugins=sorted({origin.module for origin in ORIGINS.values()}),
         limits=models.Limits(
-            nodes=computations.MOST_NODES,
-            rows=computations.MOST_ROWS,
-            listed_rows=computations.MOST_LISTED,
+            nodes=computations.MAX_NODES,
+            rows=computations.MAX_ROWS,
+            listed_rows=computations.MAX_LISTED,
             answer_rows=settings.row_limit,
             computation_seconds=service.workers.seconds,
             query_seconds=settings.timeout,

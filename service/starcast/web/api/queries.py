@@ -6,11 +6,11 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Request
 
-from starcast.errors import InputError, StarcastError
 from starcast.lab import Answer
 from starcast.queries import Query as PackQuery
 from starcast.queries.parameters import Parameter
 from starcast.queries.picture import check_drawable
+from starcast.support.errors import InputError, StarcastError
 from starcast.support.vocabulary import Format, Layout
 from starcast.web import models
 from starcast.web.responses import (

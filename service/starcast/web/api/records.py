@@ -6,9 +6,9 @@ from urllib.parse import quote
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
-from starcast.errors import InputError, NotFoundError
 from starcast.records import PROBLEM_NAMES, Record, known_folders
 from starcast.records.listing import load_files, record_row
+from starcast.support.errors import InputError, NotFoundError
 from starcast.support.table import Row
 from starcast.support.vocabulary import Format
 from starcast.web import models, witnesses

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Path
 from starlette.responses import Response
 
-from starcast.errors import StarcastError
+from starcast.support.errors import StarcastError
 from starcast.support.vocabulary import Format
 from starcast.web import computations, models
 from starcast.web.responses import (

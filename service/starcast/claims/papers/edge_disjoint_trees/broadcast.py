@@ -17,7 +17,7 @@ from starcast.claims.reference.place_labels import outgoing_links
 from starcast.claims.registry import checks
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
-from starcast.simulator import Simulation
+from starcast.judges.simulator import Simulation
 from starcast.support.integers import ceil_div
 from starcast.trees.model import Forest
 

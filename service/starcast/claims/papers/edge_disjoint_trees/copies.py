@@ -23,7 +23,7 @@ from starcast.claims.reference.fault_cuts import FaultyPart, PossibleFaults, des
 from starcast.claims.reference.place_labels import node_labels, outgoing_links
 from starcast.claims.registry import Provider, checks
 from starcast.collectives.model import Schedule
-from starcast.simulator import Simulation, simulate_acknowledged
+from starcast.judges.simulator import Simulation, simulate_acknowledged
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 

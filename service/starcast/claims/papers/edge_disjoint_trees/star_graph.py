@@ -5,7 +5,6 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.providers import forests
 from starcast.claims.reference import bfs
@@ -13,6 +12,7 @@ from starcast.claims.reference import star_labels as labels
 from starcast.claims.reference import tree_rules as rules
 from starcast.claims.reference.place_labels import links_by_port, node_labels
 from starcast.claims.registry import checks
+from starcast.records import checkers
 from starcast.topologies.permutations import Perms, Ranks
 from starcast.trees.model import Forest
 

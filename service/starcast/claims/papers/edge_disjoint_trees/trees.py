@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.reference import bfs, low_depth_trees
@@ -13,6 +12,7 @@ from starcast.claims.reference import star_labels as labels
 from starcast.claims.reference import tree_rules as rules
 from starcast.claims.reference.place_labels import column_labels, links_by_port, outgoing_links
 from starcast.claims.registry import checks
+from starcast.records import checkers
 from starcast.topologies import Topology
 from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest

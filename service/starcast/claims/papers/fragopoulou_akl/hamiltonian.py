@@ -15,13 +15,13 @@ from starcast.claims.reference import star_labels
 from starcast.claims.reference.bfs import levels, parents
 from starcast.claims.registry import checks
 from starcast.collectives.model import BYTES_PER_ROW, COLUMNS, Schedule
-from starcast.simulator import Simulation
+from starcast.judges.simulator import Simulation
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 from starcast.topologies.permutations import Perms, Ranks
 from starcast.trees.model import Forest
 
-_LARGEST_DRAWN = 6  # up to S_6 paths T_2 are drawn at random as well
+_MAX_DRAWN = 6  # up to S_6 paths T_2 are drawn at random as well
 _RANDOM_PATHS = 4
 _TRIES = 400
 
@@ -37,7 +37,7 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     rotations = star_labels.rotations(check)
     label_symbols = star_labels.symbols(check)
     paths = [path_of_forest(check, forest, 2)]
-    if check.n <= _LARGEST_DRAWN:
+    if check.n <= _MAX_DRAWN:
         paths.extend(random_paths(check))
     for j in range(2, check.n + 1):
         members = np.flatnonzero(label_symbols[:, j - 1] == 1)

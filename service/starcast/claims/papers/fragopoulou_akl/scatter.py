@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import distance_sum, even_share
 from starcast.claims.growth import factorial
@@ -21,6 +20,7 @@ from starcast.claims.registry import checks
 from starcast.collectives.model import BYTES_PER_ROW, Schedule, build_schedule
 from starcast.collectives.rows import route_units
 from starcast.collectives.scatter import build_scatter, root_ports
+from starcast.records import checkers
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 from starcast.trees.model import Forest

@@ -5,7 +5,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import checkers
 from starcast.claims.check import ClaimCheck, PlaceValue
 from starcast.claims.formulas import even_share
 from starcast.claims.growth import divided, factorial
@@ -16,6 +15,7 @@ from starcast.claims.reference.place_labels import column_labels, node_labels, o
 from starcast.claims.reference.star_labels import positions, rotation, rotation_function, symbols
 from starcast.claims.reference.tree_rules import branches
 from starcast.claims.registry import check_rows, checks
+from starcast.records import checkers
 from starcast.trees.model import Forest
 
 RANDOM_TREES = 3  # trees of section 5.1 with random choices

@@ -19,7 +19,7 @@ from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
 
 #: Largest number of rows, for all sources, with which MT is also executed.
-_MOST_ROWS = 100_000
+_MAX_ROWS = 100_000
 
 # The algorithms of the catalogue relabel (LC) with the missing symbols in ascending order.
 all_port = executions("allgather", ONE_TREE)
@@ -175,7 +175,7 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
     It needs a start-up per level, at most ``steps`` in all, and at least ``share`` of m.
     """
     sources = 1 if check.topology.translation_keeps_ports else check.nodes
-    if check.degree * (check.nodes - 1) * sources > _MOST_ROWS:
+    if check.degree * (check.nodes - 1) * sources > _MAX_ROWS:
         return
     for allgather in executions("allgather", MANY_TREES, ports=ports)(check):
         schedule = allgather.schedule

@@ -15,11 +15,11 @@ from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
 
 #: Largest number of rows, of all sources if they are written out, of a compared schedule.
-_MOST_ROWS = 80_000
+_MAX_ROWS = 80_000
 #: Broadcasts with up to this many nodes are executed from two roots.
 _TWO_ROOTS = 130
 #: Up to this n, S_{n,n-1} is also compared with the algorithms of S_n.
-_MOST_N_ON_STAR = 4
+_MAX_N_ON_STAR = 4
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
     n, k = check.n_and_k
     is_broadcast = bound.collective == "broadcast"
     # S_{n,n-1} is S_n, for which the catalogue has more algorithms.
-    for network in (check, check.at(f"S{n}")) if k == n - 1 and n <= _MOST_N_ON_STAR else (check,):
+    for network in (check, check.at(f"S{n}")) if k == n - 1 and n <= _MAX_N_ON_STAR else (check,):
         one_source = is_broadcast or network.topology.translation_keeps_ports
         # Expanded to all sources, a schedule has as many times its rows as there are nodes.
-        most_rows = _MOST_ROWS if one_source else _MOST_ROWS // network.nodes
+        most_rows = _MAX_ROWS if one_source else _MAX_ROWS // network.nodes
         has_two_roots = is_broadcast and network.nodes <= _TWO_ROOTS
         roots = (0, network.nodes - 1) if has_two_roots else (0,)
         yield from lower_bound_counts.catalogue_schedules(

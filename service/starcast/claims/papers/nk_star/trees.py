@@ -3,7 +3,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.providers import RootDistances, distances, forests
@@ -11,6 +10,7 @@ from starcast.claims.reference import bfs, nk_labels
 from starcast.claims.reference.nk_pipelines import MANY_TREES, ONE_TREE, heights
 from starcast.claims.reference.place_labels import node_labels, outgoing_links
 from starcast.claims.registry import checks
+from starcast.records import checkers
 from starcast.topologies import permutations
 from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import Number, divided, factorial, greatest, log2, rounded_up
@@ -24,6 +23,7 @@ from starcast.claims.reference.star_labels import symbols
 from starcast.claims.registry import check_rows, checks
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
+from starcast.records import checkers
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology, permutations
 

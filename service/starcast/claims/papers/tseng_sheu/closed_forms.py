@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from starcast import checkers
 from starcast.claims import growth
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter, even_share, multiple_height
@@ -20,19 +19,20 @@ from starcast.claims.reference import pipelines
 from starcast.claims.reference.surds import rational_sqrt
 from starcast.claims.registry import Provider
 from starcast.collectives.model import Schedule
+from starcast.records import checkers
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
 #: Largest number of segments per tree in executions; all smaller numbers are executed too.
-MOST_SEGMENTS = 4
-SEGMENTS = tuple(range(1, MOST_SEGMENTS + 1))
+MAX_SEGMENTS = 4
+SEGMENTS = tuple(range(1, MAX_SEGMENTS + 1))
 SMALL = pipelines.parameters()
 
 
 def multiple_bytes(topology: Topology) -> int:
     """Estimate the memory, in bytes per node, of Algorithm 1 with all SEGMENTS, in both models."""
-    return 80 * topology.degree * MOST_SEGMENTS * (MOST_SEGMENTS + 1)
+    return 80 * topology.degree * MAX_SEGMENTS * (MAX_SEGMENTS + 1)
 
 
 # Closed forms of section 6.1 and of Theorems 1 and 2

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import factorial
@@ -19,7 +18,8 @@ from starcast.claims.reference.place_labels import column_labels, outgoing_links
 from starcast.claims.reference.tree_transforms import Row, Tree
 from starcast.claims.registry import checks
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
-from starcast.simulator import Simulation
+from starcast.judges.simulator import Simulation
+from starcast.records import checkers
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
 

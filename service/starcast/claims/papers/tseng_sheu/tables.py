@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter, even_share
 from starcast.claims.growth import Number, divided, factorial, log2, sqrt
@@ -20,6 +19,7 @@ from starcast.claims.providers import executions
 from starcast.claims.reference.pipelines import Time, exact_time
 from starcast.claims.reference.surds import add_sqrt
 from starcast.claims.registry import check_rows, checks
+from starcast.records import checkers
 
 PARTS = ("startup", "transmission", "overall")
 

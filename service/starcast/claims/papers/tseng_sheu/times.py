@@ -37,7 +37,7 @@ def catalogue_bytes(topology: Topology) -> int:
 
 def other_broadcasts_bytes(topology: Topology) -> int:
     """Estimate the memory, in bytes per node, of Algorithm 1 and of the other broadcasts."""
-    others = 80 * topology.degree * forms.MOST_SEGMENTS * (2 * forms.MOST_SEGMENTS + 1)
+    others = 80 * topology.degree * forms.MAX_SEGMENTS * (2 * forms.MAX_SEGMENTS + 1)
     return forms.multiple_bytes(topology) + others
 
 
@@ -161,14 +161,14 @@ def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None
         steps = steps_per_slot * ceil_div(simulation.steps, steps_per_slot)
         fixed.append(WIDE.time(steps, steps * Fraction(pipeline.share) / p))
         shorter.append(pipelines.exact_time(simulation, p * (check.n - 1), WIDE))
-    # Beyond q the time rises with p: where q <= MOST_SEGMENTS, the best p is among the executed.
-    known = np.array([pipeline.square(*load) <= forms.MOST_SEGMENTS**2 for load in WIDE.each()])
+    # Beyond q the time rises with p: where q <= MAX_SEGMENTS, the best p is among the executed.
+    known = np.array([pipeline.square(*load) <= forms.MAX_SEGMENTS**2 for load in WIDE.each()])
     check.true("for some machines no larger p can help", bool(known.any()))
     check_least(check, runs[0], np.array(fixed, dtype=object), stated, known)
     packets = check.reading(f"the same with slots as long as their largest packet, {ON_WIDE}")
     times = np.array(shorter, dtype=object)
-    # More segments need one slot more than MOST_SEGMENTS do, and at least one step of that slot.
-    longer = WIDE.T_s * (pipeline.slot * (pipeline.height + forms.MOST_SEGMENTS - 1) + 1)
+    # More segments need one slot more than MAX_SEGMENTS do, and at least one step of that slot.
+    longer = WIDE.T_s * (pipeline.slot * (pipeline.height + forms.MAX_SEGMENTS - 1) + 1)
     known = (times.min(axis=0) <= stated) | (longer > stated)
     check_least(packets, runs[0], times, stated, known)
     correct_theorem(check, pipeline, stated)
@@ -234,7 +234,7 @@ def read_with_other_broadcasts(
     # Algorithm 1 is executed by the check itself, so the reading does not record it again.
     runs = list(forms.algorithm1(ports)(ClaimCheck(check.topology, check.objects)))
     for name, split, parts in others:
-        numbers = tuple(p * parts for p in range(1, 2 * forms.MOST_SEGMENTS + 1))
+        numbers = tuple(p * parts for p in range(1, 2 * forms.MAX_SEGMENTS + 1))
         split_argument: dict[str, Any] = {split: numbers}
         runs += executions("broadcast", name, ports=ports, **split_argument)(reading)
     times = [pipelines.exact_time(run.simulation, run.schedule.units, WIDE) for run in runs]

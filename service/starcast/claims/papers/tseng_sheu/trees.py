@@ -7,7 +7,6 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import factorial
@@ -22,6 +21,7 @@ from starcast.claims.reference.place_labels import (
     outgoing_links,
 )
 from starcast.claims.registry import checks
+from starcast.records import checkers
 from starcast.topologies import permutations
 from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest

@@ -1,0 +1,184 @@
+"""Conversion of topologies and forests to objects of networkx, igraph and scipy.sparse.
+
+Each library is an optional extra of the same name, and is imported on demand. Nodes are ranks, with
+labels as attributes. For work on large topologies the arrays are faster: networkx creates Python
+objects for every edge.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.support.errors import InputError, UnavailableError
+from starcast.topologies import Topology
+from starcast.trees import Forest
+from starcast.trees.edges import edges_of
+
+if TYPE_CHECKING:
+    import igraph
+    import networkx as nx
+    from scipy import sparse
+
+
+class _Edges(NamedTuple):
+    """Edges as columns of equal length, with their attributes by name."""
+
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    attributes: dict[str, NDArray[np.int64]]
+
+
+def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Graph":
+    """Convert a topology to a `networkx.Graph`, a forest to a `networkx.DiGraph`.
+
+    Nodes have a ``label``. A link has the ``port`` of its lower node. An edge of a forest, from
+    parent to child, has its ``tree``, its ``level`` (the child's distance from the root in the
+    tree, from 1) and the parent's ``port``. Since trees may share links, a forest becomes a
+    `networkx.MultiDiGraph`, a subclass of DiGraph, with the tree as the edge's key; a single tree
+    becomes a plain `networkx.DiGraph`. Nodes that are in none of the trees are omitted.
+
+    Args:
+        artifact: a topology or a forest.
+        tree: the number of one tree, from 0; None for all trees.
+
+    Raises:
+        UnavailableError: networkx is not installed.
+        InputError: there is no such tree.
+        RejectedError: the array is not a forest.
+
+    Example:
+        >>> to_networkx(forest("S4", "multiple"), tree=1).number_of_edges()
+        23
+    """
+    nx = import_library("networkx")
+    topology, edges = _topology_of(artifact), _edges(artifact, tree)
+    if isinstance(artifact, Topology):
+        graph, ranks = nx.Graph(), np.arange(topology.nodes)
+    else:
+        graph = nx.MultiDiGraph() if tree is None else nx.DiGraph()
+        ranks = np.union1d(edges.end, [artifact.root])
+    graph.graph.update(_graph_attributes(artifact))
+    labels = topology.labels(ranks).tolist()
+    graph.add_nodes_from(
+        (rank, {"label": label}) for rank, label in zip(ranks.tolist(), labels, strict=True)
+    )
+    ends = edges.start.tolist(), edges.end.tolist()
+    keys = [edges.attributes["tree"].tolist()] if graph.is_multigraph() else []
+    attributes = _records(edges.attributes)
+    graph.add_edges_from(zip(*ends, *keys, attributes, strict=True))
+    return graph
+
+
+def to_igraph(artifact: Topology | Forest, tree: int | None = None) -> "igraph.Graph":
+    """Convert a topology to an undirected `igraph.Graph`, a forest to a directed one.
+
+    Vertex v is the node of rank v, with its ``label``; there is a vertex for every node. Edges have
+    the attributes of `to_networkx`. Trees that share a link give parallel edges.
+
+    Args:
+        artifact: a topology or a forest.
+        tree: the number of one tree, from 0; None for all trees.
+
+    Raises:
+        UnavailableError: igraph is not installed.
+        InputError: there is no such tree.
+        RejectedError: the array is not a forest.
+    """
+    igraph = import_library("igraph")
+    topology, edges = _topology_of(artifact), _edges(artifact, tree)
+    return igraph.Graph(
+        n=topology.nodes,
+        edges=np.column_stack([edges.start, edges.end]).tolist(),
+        directed=isinstance(artifact, Forest),
+        graph_attrs=_graph_attributes(artifact),
+        vertex_attrs={"label": topology.labels().tolist()},
+        edge_attrs={name: column.tolist() for name, column in edges.attributes.items()},
+    )
+
+
+def to_scipy(artifact: Topology | Forest, tree: int | None = None) -> "sparse.csr_array":
+    """Convert a topology to its adjacency matrix, a forest to its load matrix.
+
+    Args:
+        artifact: a topology or a forest.
+        tree: the number of one tree, from 0; None for all trees.
+
+    Returns:
+        `scipy.sparse.csr_array`, int16 ``[nodes, nodes]``. Entry (u, v) of the adjacency matrix is
+        1 if there is a link; of the load matrix, it is the number of trees that use the directed
+        link from parent u to child v.
+
+    Raises:
+        UnavailableError: scipy is not installed.
+        InputError: there is no such tree.
+        RejectedError: the array is not a forest.
+    """
+    sparse = import_library("scipy.sparse")
+    topology, edges = _topology_of(artifact), _edges(artifact, tree)
+    ones = np.ones(len(edges.start), dtype=np.int16)
+    shape = (topology.nodes, topology.nodes)
+    matrix = sparse.csr_array((ones, (edges.start, edges.end)), shape=shape)  # sums repeated places
+    return matrix + matrix.T if isinstance(artifact, Topology) else matrix
+
+
+def import_library(module: str, extra: str = "") -> Any:
+    """Import a module of an optional library.
+
+    Args:
+        module: the module.
+        extra: the extra of starcast that installs it; by default that of the library's name.
+
+    Raises:
+        UnavailableError: the library is not installed.
+    """
+    package = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != package:
+            raise
+        raise UnavailableError(
+            f"{package} is not installed",
+            hint=f"install it: pip install 'starcast[{extra or package}]'",
+        ) from None
+
+
+def _topology_of(artifact: Topology | Forest) -> Topology:
+    return artifact.topology if isinstance(artifact, Forest) else artifact
+
+
+def _graph_attributes(artifact: Topology | Forest) -> dict[str, str | int]:
+    if isinstance(artifact, Topology):
+        return {"topology": artifact.spec}
+    return {"forest": artifact.id, "topology": artifact.topology.spec, "root": artifact.root}
+
+
+def _records(columns: dict[str, NDArray[np.int64]]) -> list[dict[str, int]]:
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def _edges(artifact: Topology | Forest, tree: int | None) -> _Edges:
+    if isinstance(artifact, Forest):
+        edges = edges_of(artifact, tree)
+        attributes = {"tree": edges.tree, "level": edges.level, "port": edges.port}
+        return _Edges(edges.parent, edges.child, attributes)
+    if tree is not None:
+        raise InputError(
+            f"{artifact.spec} is a topology and has no tree {tree}",
+            hint="give a forest, or omit the tree",
+        )
+    return _links(artifact)
+
+
+def _links(topology: Topology) -> _Edges:
+    """Return each undirected link once, from its lower rank."""
+    parts = []
+    for port in topology.ports:
+        neighbours = topology.neighbours(port).astype(np.int64)
+        lower = np.flatnonzero(np.arange(topology.nodes) < neighbours)
+        parts.append((lower, neighbours[lower], np.full(len(lower), port, dtype=np.int64)))
+    start, end, ports = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return _Edges(start, end, {"port": ports})

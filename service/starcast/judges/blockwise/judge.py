@@ -1,0 +1,376 @@
+"""The compiled check of every tree edge of a range of blocks.
+
+For every node and tree it looks up the parent across the node's port and compares the potentials of
+both. Nothing about the ports is assumed; only tables of neighbours inside a block, and the fact
+that port p exchanges the symbols in the positions 1 and p, are used. A node whose parent's
+potential is not smaller by 1, or whose port does not exist, is an *exception*; `verification`
+decides about these. The load of a directed link is the number of trees in which its end, the child,
+has the link's port, so that loads are counted node by node.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from starcast.judges.blockwise.ports import (
+    GREEDY,
+    Blocks,
+    fill_ports,
+    read_row,
+    read_tail,
+    write_order,
+)
+from starcast.judges.blockwise.potentials import fill_distances, fill_potentials, potential_of
+from starcast.judges.blockwise.tables import Array, Tables
+from starcast.support.compiled import jit
+
+#: Maximum number of exceptions recorded per call; more prove that something is wrong.
+MAX_EXCEPTIONS = 1_000
+#: Number of nodes with the largest potential recorded per tree and call.
+WITNESSES = 16
+#: Bits of the counter of one port in an integer that counts the trees of all ports of a node.
+_COUNTER = 4
+
+
+class Found(NamedTuple):
+    """Results of the check for a range of blocks.
+
+    Attributes:
+        exceptions: int64 ``[count, 3]``: block, tree, index in the block.
+        load: the number of directed links by load, int64 ``[trees + 1]``.
+        largest: the largest potential of each tree, int64 ``[trees]``.
+        witnesses: nodes of this potential, int64 ``[count, 3]``: block, tree, index in the block.
+    """
+
+    exceptions: Array
+    load: Array
+    greatest: Array
+    witnesses: Array
+
+
+class _Findings(NamedTuple):
+    """`Found` as the kernel collects it, in arrays of fixed size.
+
+    Attributes:
+        exceptions, load, largest: as in `Found`.
+        exception_count: the number of recorded exceptions, int64 ``[1]``.
+        witnesses: block and index of each witness, int64 ``[trees, WITNESSES, 2]``.
+        counts: the number of recorded witnesses, int64 ``[trees]``.
+    """
+
+    exceptions: Array
+    exception_count: Array
+    load: Array
+    greatest: Array
+    witnesses: Array
+    counts: Array
+
+
+def examine(blocks: Blocks, tables: Tables, start: int, stop: int) -> Found:
+    """Examine every tree edge of the nodes of the blocks start, .., stop-1.
+
+    At most `MAX_EXCEPTIONS` exceptions are returned; the work ends early if there are more.
+    """
+    trees = len(blocks.homes)
+    found = _Findings(
+        exceptions=np.zeros((MAX_EXCEPTIONS, 3), dtype=np.int64),
+        exception_count=np.zeros(1, dtype=np.int64),
+        load=np.zeros(trees + 1, dtype=np.int64),
+        greatest=np.zeros(trees, dtype=np.int64),
+        witnesses=np.zeros((trees, WITNESSES, 2), dtype=np.int64),
+        counts=np.zeros(trees, dtype=np.int64),
+    )
+    _examine(blocks, tables, found, start, stop)
+    listed = [
+        (block, tree, index)
+        for tree in range(trees)
+        for block, index in found.witnesses[tree, : found.counts[tree]].tolist()
+    ]
+    witnesses = np.array(listed, dtype=np.int64).reshape(-1, 3)
+    exceptions = found.exceptions[: found.exception_count[0]]
+    return Found(exceptions, found.load, found.greatest, witnesses)
+
+
+def read_block(blocks: Blocks, tables: Tables, block: int) -> tuple[Array, Array, Array]:
+    """Return a block's symbols, ports and potentials.
+
+    Returns:
+        The nodes, uint8 ``[m!, n]``; and the ports and the potentials, uint8 ``[trees, m!]``.
+    """
+    n, m = blocks.n, blocks.m
+    x, rest = np.zeros(n + 1, dtype=np.uint8), np.zeros(m, dtype=np.uint8)
+    shape = len(blocks.homes), m * len(tables.orders)
+    ports, potentials = np.zeros(shape, dtype=np.uint8), np.zeros(shape, dtype=np.uint8)
+    read_tail(block, n, m, x, rest)
+    fill_ports(blocks, tables, x, rest, ports)
+    fill_potentials(blocks, tables, x, rest, potentials)
+    for _, tree, index, port in blocks.changes[blocks.changes[:, 0] == block].tolist():
+        ports[tree, index] = port
+    nodes = np.empty((shape[1], n), dtype=np.uint8)
+    nodes[:, m:] = x[m + 1 :]
+    size = len(tables.orders)
+    for first in range(m):
+        row = nodes[first * size : (first + 1) * size]
+        row[:, 0] = rest[first]
+        row[:, 1:m] = np.delete(rest, first)[tables.orders]
+    return nodes, ports, potentials
+
+
+@jit
+def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop: int) -> None:
+    """Examine blocks row by row, and the nodes of a row one by one only if that is needed."""
+    n, m = blocks.n, blocks.m
+    trees = len(blocks.homes)
+    size = len(tables.orders)
+    # Passed on as arrays, not in a tuple, which would count a reference to each at every call.
+    x = np.zeros(n + 1, dtype=np.uint8)
+    rest = np.zeros(m, dtype=np.uint8)
+    others = np.zeros(m - 1, dtype=np.uint8)
+    ports = np.zeros((trees, m * size), dtype=np.uint8)
+    potentials = np.zeros((trees, m * size), dtype=np.uint8)
+    is_varying = np.zeros(trees, dtype=np.bool_)
+    # Padded to multiples of 8 bytes, so that `_any_flag` tests 8 nodes at a time.
+    flags = np.zeros((size + 7) // 8 * 8, dtype=np.uint8)
+    neighbours = tables.neighbours
+    greatest, counts = found.greatest, found.counts
+    # Changes are sorted by block, so one index moves along with the blocks.
+    next_change = int(np.searchsorted(blocks.changes[:, 0], start))
+    for block in range(start, stop):
+        read_tail(block, n, m, x, rest)
+        fill_ports(blocks, tables, x, rest, ports)
+        fill_potentials(blocks, tables, x, rest, potentials)
+        next_change = _change_ports(blocks.changes, next_change, block, ports)
+        for first in range(m):
+            read_row(first, m, rest, others)
+            x[1] = rest[first]
+            begin = first * size
+            for tree in range(trees):
+                row = ports[tree, begin : begin + size]
+                level = potentials[tree]
+                port = row[0]
+                is_varying[tree] = _has_several_ports(row, flags)
+                has_parents = True
+                if is_varying[tree]:
+                    has_parents = _read_parents_of_ports(row, begin, m, neighbours, level, flags)
+                # All nodes of the row have the same port inside the block: one row of the table
+                # has the parents.
+                elif 2 <= port <= m:
+                    _read_parents(neighbours[port, begin : begin + size], level, flags)
+                elif m < port <= n and blocks.kind == GREEDY:
+                    # The parents are the same orders of the same symbols, with another first
+                    # symbol and tail.
+                    x[1], x[port] = x[port], x[1]
+                    fill_distances(n, m, x, others, tables, blocks.homes[tree], flags[:size])
+                    x[1], x[port] = x[port], x[1]
+                else:
+                    has_parents = False
+                # Equal potentials are recorded until there are enough witnesses.
+                recorded = greatest[tree] + (counts[tree] == WITNESSES)
+                if has_parents and _is_plain(level[begin : begin + size], flags, recorded):
+                    continue
+                if not _examine_nodes(
+                    blocks, tables, x, others, block, tree, begin, row, level, found
+                ):
+                    return
+            _count_loads(n, ports, begin, size, is_varying, found.load)
+
+
+@jit
+def _change_ports(changes: Array, next_change: int, block: int, ports: Array) -> int:
+    """Apply the changes of a block; return the index of the first change after them."""
+    while next_change < len(changes) and changes[next_change, 0] == block:
+        ports[changes[next_change, 1], changes[next_change, 2]] = changes[next_change, 3]
+        next_change += 1
+    return next_change
+
+
+@jit
+def _any_flag(flags: Array) -> bool:
+    bits = np.uint64(0)
+    for word in flags.view(np.uint64):
+        bits |= word
+    return bool(bits != 0)
+
+
+@jit
+def _has_several_ports(row: Array, flags: Array) -> bool:
+    """Return whether the nodes of a row have different ports in a tree."""
+    port = row[0]
+    # No early exit: a loop without branches is compiled to vector instructions.
+    for order in range(len(row)):
+        flags[order] = row[order] ^ port
+    return _any_flag(flags)
+
+
+@jit
+def _read_parents(neighbours: Array, level: Array, parents: Array) -> None:
+    """Write the potentials of the parents of a row, all across one port."""
+    for order in range(len(neighbours)):
+        parents[order] = level[neighbours[order]]
+
+
+@jit
+def _read_parents_of_ports(
+    row: Array, begin: int, m: int, neighbours: Array, level: Array, parents: Array
+) -> bool:
+    """Write the potentials of the parents of a row; return False if one is in another block."""
+    for order in range(len(row)):
+        # In uint8, so that the ports 0 and 1 become large numbers, too.
+        parents[order] = np.uint8(row[order] - np.uint8(2)) > np.uint8(m - 2)
+    if _any_flag(parents):
+        return False
+    # 0 if the potential of the parent is smaller by 1; uint8 wraps around for all other values.
+    for order in range(len(row)):
+        parents[order] = level[neighbours[row[order], begin + order]]
+    return True
+
+
+@jit
+def _is_plain(own: Array, flags: Array, recorded: int) -> bool:
+    """Return whether a row has neither an exception nor a potential that has to be recorded.
+
+    Without branches, so that it is compiled to vector instructions; almost all rows pass.
+    """
+    limit = np.uint8(recorded)
+    for order in range(len(own)):
+        value = own[order]
+        flags[order] = (
+            np.uint8(value - flags[order] - np.uint8(1))
+            | np.uint8(value == 0)
+            | np.uint8(value >= limit)
+        )
+    return not _any_flag(flags)
+
+
+@jit
+def _examine_nodes(
+    blocks: Blocks,
+    tables: Tables,
+    x: Array,
+    others: Array,
+    block: int,
+    tree: int,
+    begin: int,
+    row: Array,
+    level: Array,
+    found: _Findings,
+) -> bool:
+    """Record the exceptions and largest potentials of a row; return False if memory is full."""
+    neighbours = tables.neighbours
+    greatest = found.greatest
+    for order in range(len(row)):
+        index = begin + order
+        port = row[order]
+        value = level[index]
+        is_closer = False
+        if value > 0 and 2 <= port <= blocks.m:
+            is_closer = level[neighbours[port, index]] == value - 1
+        elif value > 0 and blocks.m < port <= blocks.n:
+            write_order(blocks.m, tables.orders[order], others, x)
+            is_closer = _potential_across(blocks, tree, x, port) == value - 1
+        if not is_closer and not _record_exception(found, block, tree, index):
+            return False
+        if value >= greatest[tree]:
+            _record_potential(found, block, tree, index, value)
+    return True
+
+
+@jit
+def _potential_across(blocks: Blocks, tree: int, x: Array, port: int) -> int:
+    """Return the potential of the neighbour of x across a port."""
+    x[1], x[port] = x[port], x[1]
+    potential = potential_of(blocks, tree, x)
+    x[1], x[port] = x[port], x[1]
+    return potential
+
+
+@jit
+def _record_exception(found: _Findings, block: int, tree: int, index: int) -> bool:
+    """Record an exception; return False if memory is full."""
+    count = found.exception_count[0]
+    if count == len(found.exceptions):
+        return False
+    found.exceptions[count, 0] = block
+    found.exceptions[count, 1] = tree
+    found.exceptions[count, 2] = index
+    found.exception_count[0] += 1
+    return True
+
+
+@jit
+def _record_potential(found: _Findings, block: int, tree: int, index: int, value: int) -> None:
+    """Record a potential that no other exceeds, and its node as a witness."""
+    if value > found.greatest[tree]:
+        found.greatest[tree] = value
+        found.counts[tree] = 0
+    count = found.counts[tree]
+    if count < WITNESSES:
+        found.witnesses[tree, count, 0] = block
+        found.witnesses[tree, count, 1] = index
+        found.counts[tree] += 1
+
+
+@jit
+def _count_loads(
+    n: int, ports: Array, begin: int, size: int, is_varying: Array, load: Array
+) -> None:
+    """Add the loads of the links that lead to the nodes of a row.
+
+    The load of a link is the number of trees in which its node has the link's port. Trees with one
+    port in the whole row are counted once for all nodes.
+    """
+    same = np.uint64(0)
+    varying = 0
+    last = 0
+    for tree in range(len(is_varying)):
+        if is_varying[tree]:
+            varying += 1
+            last = tree
+        else:
+            same += _counter_of(n, ports[tree, begin])
+    # The usual case. Counting all nodes at once and correcting one tree avoids the loop over
+    # nodes.
+    if varying <= 1:
+        _add_loads(n, same, size, load)
+        if varying == 1:
+            _move_loads(n, same, ports[last, begin : begin + size], load)
+        return
+    for order in range(size):
+        users = same
+        for tree in range(len(is_varying)):
+            if is_varying[tree]:
+                users += _counter_of(n, ports[tree, begin + order])
+        _add_loads(n, users, 1, load)
+
+
+@jit
+def _counter_of(n: int, port: int) -> np.uint64:
+    """Return 1 in the counter of a port; 0 if the port does not exist."""
+    if 2 <= port <= n:
+        return np.uint64(1) << np.uint64(_COUNTER * (port - 2))
+    return np.uint64(0)
+
+
+@jit
+def _trees_of(users: np.uint64, port: int) -> np.uint64:
+    """Return the number of trees that use a node's link at a port, from its 4-bit counter."""
+    return users >> np.uint64(_COUNTER * (port - 2)) & np.uint64(15)
+
+
+@jit
+def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
+    """Add the links to nodes whose ports are used by the same numbers of trees."""
+    for port in range(2, n + 1):
+        load[_trees_of(users, port)] += nodes
+
+
+@jit
+def _move_loads(n: int, users: np.uint64, row: Array, load: Array) -> None:
+    """Increase the loads of a row's links by those of one more tree, whose ports are ``row``."""
+    nodes = np.zeros(256, dtype=np.int64)
+    for order in range(len(row)):
+        nodes[row[order]] += 1
+    for port in range(2, n + 1):
+        trees = _trees_of(users, port)
+        load[trees] -= nodes[port]
+        load[trees + np.uint64(1)] += nodes[port]

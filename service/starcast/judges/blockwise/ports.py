@@ -1,0 +1,266 @@
+"""The ports towards the parents in closed form, for the nodes of a block.
+
+These are the definitions of the papers at the identity, evaluated for one block of nodes at a time;
+`sources` moves them to other roots. A block consists of the nodes that share their last n-m
+symbols, the *tail*. Its nodes are in the lexicographic order of their first m symbols: first by the
+first symbol, and then by the order of the w = m-1 others. The nodes with one first symbol are a
+*row* of w! nodes.
+
+In all functions ``x`` is a node, uint8 ``[n+1]``, with the symbol of position p at index p; the
+symbols 1..m of a block are those of ``rest``, ascending.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from starcast.judges.blockwise.tables import Array, Tables
+from starcast.support.compiled import jit
+
+#: The kinds of closed forms.
+GREEDY, SUBSTAR, EDGE_DISJOINT = 0, 1, 2
+
+
+class Blocks(NamedTuple):
+    """The closed forms of a forest, as the kernels read them.
+
+    Attributes:
+        kind: `GREEDY`, `SUBSTAR` or `EDGE_DISJOINT`.
+        n, m: the size of S_n, and the symbols of a block that are not in its tail.
+        homes: the position of each symbol in each tree's hub, uint8 ``[trees, n+1]``.
+        changes: nodes whose port is not that of the kind's closed form, int64 ``[changes, 4]``:
+            block, tree, index in the block, port; ascending.
+    """
+
+    kind: int
+    n: int
+    m: int
+    homes: Array
+    changes: Array
+
+
+@jit
+def read_tail(block: int, n: int, m: int, x: Array, rest: Array) -> None:
+    """Write the tail of a block into positions m+1.. of x, and the other symbols into ``rest``."""
+    # (n-1)!/m! tails begin with the same symbol in position m+1.
+    weight = 1
+    for size in range(m + 1, n):
+        weight *= size
+    used = np.zeros(n + 1, dtype=np.uint8)
+    remainder = block
+    for position in range(m + 1, n + 1):
+        left = n - (position - m)
+        # The number of unused symbols that are smaller than the symbol here.
+        digit = remainder // weight
+        remainder %= weight
+        if left > m:
+            weight //= left
+        symbol = 0
+        while digit >= 0:
+            symbol += 1
+            if not used[symbol]:
+                digit -= 1
+        used[symbol] = 1
+        x[position] = symbol
+    index = 0
+    for symbol in range(1, n + 1):
+        if not used[symbol]:
+            rest[index] = symbol
+            index += 1
+
+
+@jit
+def read_row(first: int, m: int, rest: Array, others: Array) -> None:
+    """Write the symbols of a block without that of an index, ascending."""
+    for index in range(m - 1):
+        others[index] = rest[index + (index >= first)]
+
+
+@jit
+def rank_orders(symbols: Array) -> int:
+    """Return the lexicographic rank of the order of distinct numbers."""
+    rank = 0
+    for index in range(len(symbols)):
+        smaller = 0
+        for later in range(index + 1, len(symbols)):
+            smaller += symbols[later] < symbols[index]
+        rank = rank * (len(symbols) - index) + smaller
+    return rank
+
+
+@jit
+def write_order(m: int, order: Array, others: Array, x: Array) -> None:
+    """Write the symbols of a row into the positions 2..m of x, in an order of 0..m-2."""
+    for index in range(m - 1):
+        x[index + 2] = others[order[index]]
+
+
+@jit
+def fill_ports(blocks: Blocks, tables: Tables, x: Array, rest: Array, out: Array) -> None:
+    """Write the ports of all trees for the nodes of a block.
+
+    Args:
+        blocks: the closed forms.
+        tables: the tables of m.
+        x: a node with the tail of the block; its other positions are overwritten.
+        rest: the other symbols, ascending, uint8 ``[m]``.
+        out: the result, uint8 ``[trees, m!]``.
+    """
+    n, m = blocks.n, blocks.m
+    if blocks.kind == SUBSTAR:
+        fill_substar(n, m, x, rest, tables, out[0])
+        return
+    size = len(tables.orders)
+    others = np.empty(m - 1, dtype=np.uint8)
+    column = np.empty(n + 1, dtype=np.uint8)
+    for first in range(m):
+        read_row(first, m, rest, others)
+        x[1] = rest[first]
+        start = first * size
+        if blocks.kind == GREEDY:
+            for tree in range(len(blocks.homes)):
+                row = out[tree, start : start + size]
+                fill_greedy(n, m, x, others, blocks.homes[tree], row)
+            continue
+        for order in range(size):
+            write_order(m, tables.orders[order], others, x)
+            edge_disjoint_ports(n, x, column)
+            for tree in range(n - 1):
+                out[tree, start + order] = column[tree + 2]
+
+
+@jit
+def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array) -> None:
+    """Write alpha_r(v) for a row, 0 at the root r (Tseng & Sheu 1997, Def. 1).
+
+    The position of the first symbol in r, if that is not 1; else the first position from 2 on where
+    the node differs from r. The nodes that agree with r in the positions 2, .., d are successive.
+    """
+    port = home[x[1]]
+    out[:] = port
+    if port != 1:
+        return
+    start = 0
+    size = len(out)
+    used = 0
+    for position in range(2, m + 1):
+        # Overwritten below for the nodes that agree with r in this position, too.
+        out[start : start + size] = position
+        digit = 0
+        index = -1
+        for other in range(m - 1):
+            if home[others[other]] == position:
+                index = other
+                break
+            digit += 1 - (used >> other & 1)
+        # The symbol that r has here is in the tail, so that no node of the row agrees any further.
+        if index < 0:
+            return
+        used |= 1 << index
+        size //= m + 1 - position
+        start += digit * size
+    out[start] = 0
+    # Descending, so that the first differing position is written last.
+    for position in range(n, m, -1):
+        if home[x[position]] != position:
+            out[start] = position
+
+
+@jit
+def fill_substar(n: int, m: int, x: Array, rest: Array, tables: Tables, out: Array) -> None:
+    """Write the port towards the parent in the broadcast tree of 2n-3 steps (see `relabel`)."""
+    size = len(tables.orders)
+    y = np.zeros(n + 1, dtype=np.uint8)
+    for index in range(m):
+        x[index + 1] = rest[index]
+    port, _ = relabel(n, m, x, y)
+    others = np.empty(m - 1, dtype=np.uint8)
+    for first in range(m):
+        read_row(first, m, y[1:], others)
+        start = (y[first + 1] - 1) * size
+        order = tables.compositions[rank_orders(others)]
+        for index in range(size):
+            inner = tables.substar[0, start + order[index]]
+            # The root of the substar has no parent inside; its parent is across the port of the
+            # tail.
+            out[first * size + index] = inner or port
+
+
+@jit
+def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
+    """Relabel a node so that the roots of the substars with its tail become the identity.
+
+    The substar of the nodes with symbol c in position k, k = n, n-1, .., receives the message at
+    one node, its root, across port k; it has k in position 1, 1 in position c and c in position k.
+    So the parent of a node is across the smallest k for which the node, relabelled for all larger
+    k, does not have k in position k (Sheu, Liaw & Chen 1993, section 2).
+
+    Args:
+        n: the size of S_n.
+        m: the positions m+1.. are the tail; 1 to relabel completely.
+        x: the node.
+        y: the result.
+
+    Returns:
+        The port towards the parent of the root of the substar with this tail, and the step in
+        which that root is informed: each level takes 1 step if c = 1, and 2 steps if c is neither
+        1 nor k.
+    """
+    for position in range(n + 1):
+        y[position] = x[position]
+    port = 0
+    step = 0
+    for k in range(n, m, -1):
+        symbol = y[k]
+        if symbol == k:
+            continue
+        port = k
+        step += 1 if symbol == 1 else 2
+        for position in range(1, k):
+            if y[position] == k:
+                y[position] = 1
+            elif y[position] == 1:
+                y[position] = symbol
+    return port, step
+
+
+@jit
+def first_displaced(n: int, x: Array, k: int) -> int:
+    """Return the first displaced position of k+1, .., n, 2, .., k-1; k if there is none."""
+    for position in range(k + 1, n + 1):
+        if x[position] != position:
+            return position
+    for position in range(2, k):
+        if x[position] != position:
+            return position
+    return k
+
+
+@jit
+def edge_disjoint_ports(n: int, x: Array, out: Array) -> None:
+    """Write the port towards the parent in tree l of EDT into ``out[l]``, l = 2..n.
+
+    Reference: Fragopoulou & Akl 1996, Def. 8.
+    """
+    position = np.empty(n + 1, dtype=np.uint8)
+    is_root = True
+    for p in range(1, n + 1):
+        position[x[p]] = p
+        is_root = is_root and x[p] == p
+    k, a = position[1], x[1]
+    # The node is in S^1: in tree l its parent is across dimension l.
+    if k == 1:
+        for tree in range(2, n + 1):
+            out[tree] = 0 if is_root else tree
+        return
+    # The first symbol of the parent in SPT.
+    q = x[a] if a != k else x[first_displaced(n, x, k)]
+    for tree in range(2, n + 1):
+        symbol = tree
+        if tree == k:
+            symbol = q
+        elif (a == k and tree == q) or (a != k and tree == a):
+            symbol = 1
+        elif k not in (a, q) and tree == q:
+            symbol = k
+        out[tree] = position[symbol]

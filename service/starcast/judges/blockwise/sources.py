@@ -1,0 +1,216 @@
+"""Closed forms of the constructions that can be verified by blocks.
+
+A closed form is evaluated at the identity. At another root, the trees are the images under the
+translation of S_n that maps the identity to the root, an automorphism that keeps ports; and
+DC(i, T) is the image of T under the rotation R^i, an automorphism that maps port d to R^i(d)
+(docs/definitions/tseng-sheu.md, A4). An automorphism maps every edge of one forest to an edge of
+the other, so that levels and loads are the same. The results at the identity are therefore
+reported for the images, with the labels of the images.
+"""
+
+from dataclasses import dataclass
+from math import factorial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.judges.blockwise.ports import EDGE_DISJOINT, GREEDY, SUBSTAR, Blocks
+from starcast.support.errors import InputError, LimitError
+from starcast.support.spec_syntax import format_spec, parse_construction
+from starcast.topologies import permutations
+from starcast.topologies.necklaces import rotate, rotated_dimension
+from starcast.topologies.permutations import Perms
+from starcast.trees.common import greedy_path
+from starcast.trees.construction import find
+
+#: Symbols of a block that are not in its tail: tables of 6! entries fit into the cache.
+MAX_BLOCK = 7
+#: 4 bits count the trees of each of at most 15 ports, and ranks have 64 bits.
+LARGEST = 16
+_KINDS = {
+    "greedy": GREEDY,
+    "multiple": GREEDY,
+    "recursive-substar": SUBSTAR,
+    "edge-disjoint": EDGE_DISJOINT,
+}
+_CHANGES = ("label-change", "dimension-change")
+
+#: Block, tree and index in the block.
+Place = tuple[int, int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A forest in closed form.
+
+    Attributes:
+        id: the id of the forest, such as ``S13:multiple:123456789abcd``.
+        blocks: the closed form at the identity.
+        exceptions: the nodes whose parent need not have a smaller potential, at the identity.
+        root: the root.
+        rotations: i of ``dimension-change``; 0 for other constructions.
+    """
+
+    id: str
+    blocks: Blocks
+    exceptions: frozenset[Place]
+    root: Perms
+    rotations: int
+
+    @property
+    def n(self) -> int:
+        """The size of S_n."""
+        return self.blocks.n
+
+    @property
+    def trees(self) -> int:
+        """The number of trees."""
+        return len(self.blocks.homes)
+
+    @property
+    def count(self) -> int:
+        """The number of blocks."""
+        return factorial(self.n) // factorial(self.blocks.m)
+
+    def image(self, nodes: Perms) -> Perms:
+        """Return the images of nodes under the automorphism, uint8 ``[count, n]``."""
+        return permutations.compose(self.root, rotate(nodes, self.rotations))
+
+    def image_port(self, port: int) -> int:
+        """Return the image of a port; 0, and numbers that are not ports, remain."""
+        return rotated_dimension(port, self.rotations, self.n) if 2 <= port <= self.n else port
+
+
+def closed_form(
+    spec: str,
+    construction: str,
+    root: str | None = None,
+    *,
+    m: int = MAX_BLOCK,
+    **arguments: int | str,
+) -> Source:
+    """Return the closed form of a construction.
+
+    Args:
+        spec: a star graph, such as ``S13``; up to S16.
+        construction: ``greedy``, ``multiple``, ``recursive-substar``, ``edge-disjoint``, or
+            ``label-change`` or ``dimension-change`` of one of these; also with arguments in
+            parentheses.
+        root: the label of the root; the identity by default.
+        m: the symbols of a block that are not in its tail.
+        **arguments: the arguments of the construction, as in `starcast.forest`.
+
+    Raises:
+        InputError: the topology is not a star graph, the construction has no closed form, or the
+            root or an argument is invalid.
+        LimitError: the star graph is larger than S16.
+    """
+    n = _read_size(spec)
+    name, given = parse_construction(construction, arguments)
+    entry = find(name)
+    base, rotations = entry.name, 0
+    if entry.name in _CHANGES:
+        base = find(str(given["base"])).name if given.get("base") else ""
+        rotations = _check_arguments(n, entry.name, given)
+    elif given:
+        raise InputError(
+            f"the construction '{entry.name}' has no argument '{next(iter(given))}'",
+            hint="omit it",
+        )
+    if base not in _KINDS:
+        raise InputError(
+            f"'{base or entry.name}' cannot be verified by blocks"
+            + ("" if base else ": it has no base"),
+            hint=f"closed forms: {', '.join(_KINDS)}, and {' and '.join(_CHANGES)} of these",
+        )
+    identity = np.arange(1, n + 1, dtype=np.uint8)
+    parsed = identity if root is None else permutations.parse(root, n)
+    with permutations.labels_from(1):
+        label = permutations.labels(parsed[None, :])[0]
+    blocks, exceptions = _blocks(n, min(m, n), base)
+    return Source(
+        f"S{n}:{format_spec(entry.name, given)}:{label}", blocks, exceptions, parsed, rotations
+    )
+
+
+def _read_size(spec: str) -> int:
+    if not (spec[:1] == "S" and spec[1:].isdecimal() and spec.isascii() and len(spec) <= 6):
+        raise InputError(
+            f"'{spec}' cannot be verified by blocks: it is not a star graph",
+            hint=f"name a star graph, S3 to S{LARGEST}",
+        )
+    n = int(spec[1:])
+    if n > LARGEST:
+        raise LimitError(
+            f"{spec} is larger than S{LARGEST}", hint=f"name a star graph, S3 to S{LARGEST}"
+        )
+    if n < 3:
+        raise InputError(
+            f"{spec} is too small for blocks", hint="omit --blocks: it fits into memory"
+        )
+    return n
+
+
+def _check_arguments(n: int, name: str, arguments: dict[str, int | str]) -> int:
+    """Check the arguments of a change of trees; return the number of rotations."""
+    expected = {"base", "i"} if name == "dimension-change" else {"base"}
+    if set(arguments) != expected:
+        raise InputError(
+            f"'{name}' takes the arguments {', '.join(sorted(expected))}",
+            hint=f"such as '{name}(base=multiple{',i=2' if 'i' in expected else ''})'",
+        )
+    places = arguments.get("i", 0)
+    if not isinstance(places, int) or not 0 <= places <= n - 2:
+        raise InputError(
+            f"i = {places} is out of range on S{n}", hint=f"give an integer from 0 to {n - 2}"
+        )
+    return places
+
+
+def _blocks(n: int, m: int, base: str) -> tuple[Blocks, frozenset[Place]]:
+    """Return the closed form of a base at the identity, and its exceptions."""
+    identity = np.arange(1, n + 1, dtype=np.uint8)
+    hubs = [identity]
+    if base == "multiple":
+        hubs = [permutations.shift(identity, i) for i in range(1, n)]
+    trees = n - 1 if base == "edge-disjoint" else len(hubs)
+    homes = np.zeros((trees, n + 1), dtype=np.uint8)
+    for row, hub in zip(homes, hubs, strict=False):
+        row[1:] = permutations.inverse(hub)
+    changes: list[tuple[int, int, int, int]] = []
+    if base == "multiple":
+        # On the path between root and hub, the ports differ from the closed form (Def. 2).
+        for tree, hub in enumerate(hubs):
+            path, ports = greedy_path(identity, hub)
+            changes += [
+                (*_place(node, tree, m), port) for node, port in zip(path, [0, *ports], strict=True)
+            ]
+    kind = _KINDS[base]
+    root = [(*_place(identity, tree, m), 0) for tree in range(trees)]
+    exceptions = frozenset((block, tree, index) for block, tree, index, _ in [*changes, *root])
+    array = np.array(sorted(changes), dtype=np.int64).reshape(-1, 4)
+    return Blocks(kind, n, m, homes, array), exceptions
+
+
+def _place(node: Perms, tree: int, m: int) -> Place:
+    """Return the place of a node: its block, counted by tails, and its index in the block."""
+    n = len(node)
+    block = index = 0
+    free = list(range(1, n + 1))
+    for symbol in node[m:].tolist():
+        block = block * len(free) + free.index(symbol)
+        free.remove(symbol)
+    for symbol in node[:m].tolist():
+        index = index * len(free) + free.index(symbol)
+        free.remove(symbol)
+    return block, tree, index
+
+
+def label(source: Source, node: NDArray[np.uint8]) -> str:
+    """Return the label of the image of a node."""
+    return str(permutations.labels(source.image(node[None, :]))[0])
+
+
+def locate(source: Source, node: Perms, tree: int) -> Place:
+    """Return the place of a node at the identity."""
+    return _place(node, tree, source.blocks.m)

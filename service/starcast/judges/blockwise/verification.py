@@ -1,0 +1,397 @@
+"""Verification of a forest in closed form: ranges of blocks, their results, and the conclusion.
+
+*Spanning.* The judge shows for every node and tree that the parent's potential is smaller by 1,
+except at the nodes that the closed form declares as exceptions. Each of these is followed, parent
+by parent, to the root. A node that is not an exception has an ancestor that is one, or the root,
+since potentials are not negative. So every node reaches the root.
+
+*Heights.* A node whose first such ancestor is e has the level
+
+    level(e) + potential(node) - potential(e).
+
+The height is thus at most the largest potential plus the largest level(e) - potential(e). A node
+of largest potential that is followed to the root and has this level proves that it is the height.
+
+*Loads* are counted by the judge.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields
+from functools import lru_cache, partial
+from math import factorial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.judges.blockwise import judge, sources
+from starcast.judges.blockwise.ports import GREEDY
+from starcast.judges.blockwise.sources import Place, Source
+from starcast.judges.blockwise.tables import build_tables
+from starcast.support import parallel, processes
+from starcast.support.errors import LimitError, RejectedError
+from starcast.support.progress import Reporter, Silent
+from starcast.support.shapes import Shape, is_count
+from starcast.topologies import memory
+
+#: Tree edges per task, which take seconds: of the kind that is computed row by row, and of others.
+_EDGES, _SLOW_EDGES = 3_000_000_000, 60_000_000
+#: Below this number of tree edges starting processes takes longer than the work.
+_MANY_EDGES = 500_000_000
+#: The memory of a task: interpreter, numba, tables.
+_TASK_BYTES = 300_000_000
+#: S_n up to this n has few nodes: all are followed if no recorded node proves the height.
+_FEW = 6
+
+#: First block, and the block after the last one.
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class RangeResult:
+    """Results for a range of blocks.
+
+    Attributes:
+        blocks: the range.
+        load: the number of directed links by load.
+        largest: the largest potential of each tree.
+        witnesses: nodes of the largest potential.
+        exceptions: nodes whose parent's potential is not smaller by 1, all of them declared.
+    """
+
+    blocks: Range
+    load: tuple[int, ...]
+    greatest: tuple[int, ...]
+    witnesses: tuple[Place, ...]
+    exceptions: tuple[Place, ...]
+
+    #: The shape of the values that `as_json` returns.
+    SHAPE: ClassVar[Shape] = {
+        "blocks": [is_count],
+        "load": [is_count],
+        "greatest": [is_count],
+        "witnesses": [[is_count]],
+        "exceptions": [[is_count]],
+    }
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the result as JSON values."""
+        return {field.name: list(map(_plain, getattr(self, field.name))) for field in fields(self)}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "RangeResult":
+        """Return the result that `as_json` converted.
+
+        Args:
+            values: a mapping of the shape `SHAPE`.
+
+        Raises:
+            ValueError: a place or range has another number of values.
+        """
+        first, stop = map(int, values["blocks"])
+        return cls(
+            (first, stop),
+            tuple(map(int, values["load"])),
+            tuple(map(int, values["greatest"])),
+            tuple(_place(row) for row in values["witnesses"]),
+            tuple(_place(row) for row in values["exceptions"]),
+        )
+
+
+@dataclass(frozen=True)
+class BlockVerification:
+    """A verified forest.
+
+    Attributes:
+        id: the id of the forest.
+        nodes: the number of nodes of each tree.
+        trees: the number of trees.
+        edges: the number of tree edges, all of which were examined.
+        heights: the height of each tree.
+        load_histogram: the number of directed links by load.
+    """
+
+    id: str
+    nodes: int
+    trees: int
+    edges: int
+    heights: tuple[int, ...]
+    load_histogram: dict[int, int]
+
+    @property
+    def congestion(self) -> int:
+        """The maximum load of a directed link."""
+        return max(self.load_histogram)
+
+
+def plan_ranges(source: Source) -> list[Range]:
+    """Return ranges of blocks that take seconds each and together cover all blocks."""
+    per_block = factorial(source.blocks.m) * source.trees
+    edges = _EDGES if source.blocks.kind == GREEDY else _SLOW_EDGES
+    step = max(1, edges // per_block)
+    return [(start, min(start + step, source.count)) for start in range(0, source.count, step)]
+
+
+def verify_blocks(
+    source: Source,
+    jobs: int | None = None,
+    reporter: Reporter | None = None,
+    executor: Executor | None = None,
+) -> BlockVerification:
+    """Prove that every tree of a forest in closed form spans, and measure heights and loads.
+
+    Args:
+        source: the forest.
+        jobs: the number of processes; by default one per core if the work is large enough.
+        reporter: receives the progress.
+        executor: runs the ranges of blocks instead of processes on this machine.
+
+    Raises:
+        RejectedError: a tree is not a spanning tree, with the first offending node.
+        LimitError: the heights are not proved, or a worker was killed repeatedly.
+
+    Example:
+        >>> verify_blocks(closed_form("S7", "multiple")).congestion
+        2
+    """
+    with run_ranges(source, plan_ranges(source), jobs, reporter or Silent(), executor) as results:
+        return combine(source, results)
+
+
+@contextmanager
+def run_ranges(
+    source: Source,
+    ranges: Sequence[Range],
+    jobs: int | None,
+    reporter: Reporter,
+    executor: Executor | None = None,
+) -> Iterator[Iterator[RangeResult]]:
+    """Yield the result of each range in the order in which they finish.
+
+    Raises:
+        RejectedError: a node's parent is not closer to the root, with tree, node and port.
+    """
+    nodes = factorial(source.blocks.m) * sum(stop - start for start, stop in ranges)
+    is_large = nodes * source.trees > _MANY_EDGES
+    count = processes.choose_jobs(len(ranges), jobs, worth_it=is_large)
+    perform = partial(examine_range, source)
+    with (
+        reporter.task(f"verifying {source.id}", nodes * source.trees, "tree edges") as progress,
+        ExitStack() as stack,
+    ):
+
+        def report(results: Iterable[RangeResult]) -> Iterator[RangeResult]:
+            per_block = factorial(source.blocks.m) * source.trees
+            for result in results:
+                progress.advance(per_block * (result.blocks[1] - result.blocks[0]))
+                yield result
+
+        if executor is None and count == 1:
+            yield report(map(perform, ranges))
+            return
+        if executor is None:
+            executor = stack.enter_context(processes.local_processes(count))
+        work = parallel.Workload(
+            perform, _needed, memory.available, _require_free_memory, partial(_name, source.id)
+        )
+        results = stack.enter_context(parallel.run_parallel(ranges, work, executor))
+        yield report(result for _, result in results)
+
+
+def examine_range(source: Source, blocks: Range) -> RangeResult:
+    """Examine every tree edge of the nodes of a range of blocks.
+
+    Raises:
+        RejectedError: a node's parent is not closer to the root, with tree, node and port.
+    """
+    tables = build_tables(source.blocks.m)
+    found = judge.examine(source.blocks, tables, *blocks)
+    exceptions = [_place(row) for row in found.exceptions.tolist()]
+    for place in exceptions:
+        if place not in source.exceptions:
+            raise _rejection(source, place)
+    return RangeResult(
+        blocks,
+        tuple(found.load.tolist()),
+        tuple(found.greatest.tolist()),
+        tuple(_place(row) for row in found.witnesses.tolist()),
+        tuple(exceptions),
+    )
+
+
+def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification:
+    """Combine the results of all ranges into the verification of the forest.
+
+    Raises:
+        RejectedError: a result is not of this forest, the ranges do not cover every block once, or
+            an exception does not reach the root.
+        LimitError: the heights are not proved.
+    """
+    found = sorted(results, key=lambda result: result.blocks)
+    for result in found:
+        _check_places(source, result)
+    # Each range has to begin where the one before it ends.
+    ends = [0, *(result.blocks[1] for result in found)]
+    starts = [*(result.blocks[0] for result in found), source.count]
+    if ends != starts:
+        raise RejectedError(
+            f"the results do not cover the {source.count} blocks of {source.id} once",
+            hint="merge the results of all ranges of one job",
+        )
+    follower = _Follower(source)
+    heights = [follower.prove_height(tree, found) for tree in range(source.trees)]
+    load = np.sum([result.load for result in found], axis=0).tolist()
+    nodes = factorial(source.n)
+    return BlockVerification(
+        source.id,
+        nodes,
+        source.trees,
+        source.trees * (nodes - 1),
+        tuple(heights),
+        {trees: links for trees, links in enumerate(load) if links},
+    )
+
+
+def _check_places(source: Source, result: RangeResult) -> None:
+    """Check that a result, which may come from a file, is about blocks and trees of a forest.
+
+    Raises:
+        RejectedError: the result belongs to another forest.
+    """
+    first, stop = result.blocks
+    size = factorial(source.blocks.m)
+    is_valid = (
+        0 <= first <= stop <= source.count
+        and len(result.load) == source.trees + 1
+        and len(result.greatest) == source.trees
+        and source.exceptions.issuperset(result.exceptions)
+        and all(
+            first <= block < stop and 0 <= tree < source.trees and 0 <= index < size
+            for block, tree, index in (*result.witnesses, *result.exceptions)
+        )
+    )
+    if not is_valid:
+        raise RejectedError(
+            f"the result of the blocks {first} to {stop - 1} is not one of {source.id}",
+            hint="run the shards again",
+        )
+
+
+class _Follower:
+    """Follows nodes to the root, parent by parent."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        # Consecutive nodes of a path are often in the same block.
+        self._read = lru_cache(maxsize=64)(
+            partial(judge.read_block, source.blocks, build_tables(source.blocks.m))
+        )
+
+    def prove_height(self, tree: int, results: Sequence[RangeResult]) -> int:
+        greatest = max(result.greatest[tree] for result in results)
+        exceptions = [place for result in results for place in result.exceptions]
+        above = [
+            self.level(place, greatest) - self._potential(place)
+            for place in exceptions
+            if place[1] == tree
+        ]
+        if not above:  # the root is an exception: its port is 0
+            raise RejectedError(
+                f"{self._source.id} is not a forest: tree {tree} has no root",
+                hint="the port of the root is 0",
+            )
+        bound = greatest + max(above)
+        attained = 0
+        for node in self._candidates(tree, greatest, results):
+            attained = max(attained, self.level(node, greatest))
+            if attained == bound:
+                return bound
+        if self._source.n <= _FEW:
+            return attained  # every node was followed
+        raise LimitError(
+            f"the height of tree {tree} of {self._source.id} is between {attained} and {bound}: no"
+            " recorded node attains the bound",
+            hint="please report it",
+        )
+
+    def _candidates(
+        self, tree: int, greatest: int, results: Sequence[RangeResult]
+    ) -> Iterator[Place]:
+        for result in results:
+            if result.greatest[tree] == greatest:
+                yield from (place for place in result.witnesses if place[1] == tree)
+        if self._source.n <= _FEW:
+            size = factorial(self._source.blocks.m)
+            for block in range(self._source.count):
+                yield from ((block, tree, index) for index in range(size))
+
+    def level(self, place: Place, greatest: int) -> int:
+        """Return the number of links from a node to the root.
+
+        Raises:
+            RejectedError: a port does not exist, or the parents lead into a cycle.
+        """
+        node, port = self._node(place)
+        # Between two exceptions the potential decreases at every hop, so no path to the root is
+        # longer.
+        most = (len(self._source.exceptions) + 1) * (greatest + 1)
+        for level in range(most):
+            if port == 0 and (np.diff(node.astype(np.int64)) == 1).all():  # the identity
+                return level
+            if not 2 <= port <= self._source.n:
+                raise _rejection(self._source, sources.locate(self._source, node, place[1]))
+            node[[0, port - 1]] = node[[port - 1, 0]]
+            node, port = self._node(sources.locate(self._source, node, place[1]))
+        raise _rejection(self._source, place, "leads into a cycle and never to the root")
+
+    def _node(self, place: Place) -> tuple[NDArray[np.uint8], int]:
+        block, tree, index = place
+        nodes, ports, _ = self._read(block)
+        return nodes[index].copy(), int(ports[tree, index])
+
+    def _potential(self, place: Place) -> int:
+        block, tree, index = place
+        return int(self._read(block)[2][tree, index])
+
+
+def _rejection(source: Source, place: Place, reason: str = "") -> RejectedError:
+    block, tree, index = place
+    nodes, ports, _ = judge.read_block(source.blocks, build_tables(source.blocks.m), block)
+    port = int(ports[tree, index])
+    if not reason and not 2 <= port <= source.n:
+        reason = f"has the parent port {port}, which does not exist"
+    if not reason:
+        reason = f"has the port {source.image_port(port)}, which does not lead closer to the root"
+    return RejectedError(
+        f"{source.id} is not a forest: tree {tree}, node {sources.label(source, nodes[index])}"
+        f" {reason}",
+        hint="each entry must be the port from the node towards its parent, 0 at the root",
+    )
+
+
+def _needed(_: Range) -> int:
+    return _TASK_BYTES
+
+
+def _require_free_memory(_: Range, free: int) -> None:
+    if free < _TASK_BYTES:
+        raise LimitError(
+            f"a range of blocks needs about {_TASK_BYTES / 1e9:.1f} GB of memory, "
+            f"{free / 1e9:.1f} GB are free",
+            hint="use fewer --jobs",
+        )
+
+
+def _name(forest_id: str, blocks: Range) -> str:
+    return f"blocks {blocks[0]} to {blocks[1] - 1} of {forest_id}"
+
+
+def _place(row: Sequence[int]) -> Place:
+    block, tree, index = map(int, row)
+    return block, tree, index
+
+
+def _plain(value: int | Sequence[int]) -> int | list[int]:
+    return value if isinstance(value, int) else list(value)

@@ -1,0 +1,37 @@
+"""The simulator: executes a schedule under its port model and reports the first violation.
+
+The simulator is independent of how schedules are built. Its model is store and forward: a unit that
+arrives in step t can leave in step t+1 at the earliest. Without faults all rows are checked
+together: assume that every row delivers, and record when each node first receives each unit. If
+every sender has its unit before the step of its row, then, by induction on the steps, every row
+really delivers. Otherwise the rows of the earliest step that fail are real violations, because all
+earlier rows deliver. With faults rows can be dropped, so steps are executed one after the other.
+
+A symmetric schedule has the rows of one source. Translation preserves which units a node holds, so
+deliveries are checked on these rows alone. Translation takes links to links, and all sources send
+at the same time. If it keeps ports, the translated links of a row are all directed links of that
+port, each exactly once, which determines the traffic of every link (the *dimension rule*;
+Fragopoulou & Akl 1996, Lemma 7). Otherwise the schedule is expanded to all sources and the links
+are counted.
+"""
+
+from starcast.judges.simulator.acknowledgements import AcknowledgedRun, simulate_acknowledged
+from starcast.judges.simulator.critical_path import CriticalSend
+from starcast.judges.simulator.execution_models import PacketTimes, Timing, timing
+from starcast.judges.simulator.fault_execution import find_executed
+from starcast.judges.simulator.faults import Fault, FaultLike
+from starcast.judges.simulator.simulation import Simulation, simulate
+
+__all__ = [
+    "AcknowledgedRun",
+    "CriticalSend",
+    "Fault",
+    "FaultLike",
+    "PacketTimes",
+    "Simulation",
+    "Timing",
+    "find_executed",
+    "simulate",
+    "simulate_acknowledged",
+    "timing",
+]

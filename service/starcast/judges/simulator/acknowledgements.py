@@ -1,0 +1,190 @@
+"""The allgather that waits for acknowledgements: Fragopoulou & Akl 1996, section 4.4, as printed.
+
+In each tree of each source the messages travel depth first: a node passes them to its next child
+when the previous child has acknowledged them, and acknowledges them itself when it has no more
+children. An acknowledgement takes no step of its own. Without faults this equals the schedule
+driven by steps: the rows of one source and tree, in the order of time, are that traversal. But a
+blocked hop is never acknowledged, and the nodes that wait for the acknowledgement wait forever.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from starcast.collectives.model import Schedule
+from starcast.judges.simulator.faults import FaultLike, Outages
+from starcast.judges.simulator.links import Links
+from starcast.judges.simulator.postconditions import derive_postcondition
+from starcast.judges.simulator.rows import Indices, Mask, Rows, repeats_previous
+from starcast.judges.simulator.simulation import Simulation, execute_outages, simulate
+from starcast.support.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class AcknowledgedRun:
+    """The results of an execution in which nodes wait for acknowledgements.
+
+    Attributes:
+        simulation: the simulation; no rows of a traversal are executed after it has stalled.
+        source: int64 ``[stalled]``, rank of the source of each traversal that stalled.
+        tree: int64 ``[stalled]``, its tree.
+        hops: int64 ``[stalled]``, the hops before it stalled; 0 if the first hop was blocked. If
+            it completed all hops, only the source waits, for the last acknowledgement.
+    """
+
+    simulation: Simulation
+    source: Indices
+    tree: Indices
+    hops: Indices
+
+    @property
+    def stalled(self) -> tuple[tuple[int, int, int], ...]:
+        """The stalled traversals, as (source, tree, hops)."""
+        return tuple(zip(self.source.tolist(), self.tree.tolist(), self.hops.tolist(), strict=True))
+
+
+def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> AcknowledgedRun:
+    """Execute an allgather whose nodes wait for acknowledgements instead of steps.
+
+    Args:
+        schedule: an allgather that traverses each tree depth first, such as ``edge-disjoint``. All
+            rows of a source, tree and link are one hop, which ends when its last unit arrives.
+        faults: as in `simulate`. A hop is blocked if its link, sender or receiver fails before the
+            hop ends; an acknowledgement is blocked if one of them has failed by the step in which
+            all hops beyond the link are done.
+
+    Raises:
+        InputError: the schedule is not such an allgather, or a fault is invalid.
+        LimitError: the rows of all sources do not fit into memory.
+
+    Reference:
+        Fragopoulou & Akl 1996, section 4.4.
+    """
+    outages = Outages(schedule.topology, faults)
+    if schedule.collective != "allgather":
+        raise InputError(
+            f"{schedule.id} is not an allgather", hint="use the allgather of edge-disjoint trees"
+        )
+    by_steps = simulate(schedule)
+    if by_steps.violation is not None:
+        raise InputError(
+            f"{schedule.id} violates a rule: {by_steps.violation}",
+            hint="give a schedule that keeps its port model",
+        )
+    rows = Rows(schedule.expand() if outages else schedule)
+    traversals = _Traversals(rows)
+    if not outages:
+        none = np.empty(0, dtype=np.int64)
+        return AcknowledgedRun(by_steps, none, none, none)
+    attempted, stalled, hops = traversals.find_stalled(outages)
+    simulation = execute_outages(rows.schedule, outages, attempted=attempted).simulation
+    return AcknowledgedRun(simulation, traversals.source[stalled], traversals.tree[stalled], hops)
+
+
+class _Traversals:
+    """The hops of all traversals, traversal by traversal, in the order of time.
+
+    Attributes:
+        source: int64 ``[traversals]``, the source of each traversal.
+        tree: int64 ``[traversals]``, its tree.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        source = derive_postcondition(rows.schedule).source(rows.unit.astype(np.int64))
+        self._order = np.lexsort((rows.step, rows.tree, source))
+        source = source[self._order]
+        tree = rows.tree[self._order]
+        sender = rows.sender[self._order]
+        receiver = rows.receiver[self._order]
+        starts_traversal = ~repeats_previous(source, tree)
+        starts_hop = ~repeats_previous(source, tree, sender, receiver)
+        begins = np.flatnonzero(starts_hop)
+        self._hop_of_row = np.cumsum(starts_hop) - 1
+        self._traversal_of_hop = (np.cumsum(starts_traversal) - 1)[begins]
+        self._first_hop = np.flatnonzero(starts_traversal[begins])
+        self.source = source[begins][self._first_hop]
+        self.tree = tree[begins][self._first_hop].astype(np.int64)
+        self._sender = sender[begins]
+        self._receiver = receiver[begins]
+        self._port = rows.port[self._order][begins]
+        last_row = np.append(begins[1:], len(rows)) - 1
+        self._end_step = rows.step[self._order][last_row].astype(np.int64)
+        self._last_beyond = self._find_last_hops_beyond(source[begins])
+
+    def find_stalled(self, outages: Outages) -> tuple[Mask, Indices, Indices]:
+        """Find the traversals that stall.
+
+        Returns:
+            The rows that are attempted, bool ``[rows]``; the stalled traversals; and the number of
+            hops that each of them completed.
+        """
+        links = Links(outages.topology)
+        hop = np.arange(len(self._traversal_of_hop))
+        down_from = outages.down_from(links)[links.number(self._sender, self._port)]
+        never = len(hop)
+        # A blocked hop is the last attempted one. Without the acknowledgement of a hop, the last
+        # hop beyond it is.
+        is_blocked = down_from <= self._end_step
+        blocked = self._least_per_traversal(np.where(is_blocked, hop, never))
+        is_unheard = down_from <= self._end_step[self._last_beyond]
+        unheard = self._least_per_traversal(np.where(is_unheard, self._last_beyond, never))
+        last = np.minimum(blocked, unheard)
+        attempted = np.empty(len(self.rows), dtype=bool)
+        attempted[self._order] = (hop <= last[self._traversal_of_hop])[self._hop_of_row]
+        stalled = np.flatnonzero(last < never)
+        hops = np.where(blocked <= unheard, blocked, unheard + 1) - self._first_hop
+        return attempted, stalled, hops[stalled]
+
+    def _least_per_traversal(self, values: Indices) -> Indices:
+        # `reduceat` refuses empty arrays.
+        if not len(values):
+            return values
+        return np.asarray(np.minimum.reduceat(values, self._first_hop))
+
+    def _find_last_hops_beyond(self, source: Indices) -> Indices:
+        """Return the last hop in the subtree that each hop leads to.
+
+        Raises:
+            InputError: the hops of a subtree are not consecutive: no depth-first traversal.
+        """
+        parent = self._find_parent_hops(source)
+        hop = np.arange(len(source))
+        size = np.ones_like(hop)
+        last = hop.copy()
+        depth = np.zeros_like(hop)
+        ancestor = parent
+        while (ancestor >= 0).any():
+            depth += ancestor >= 0
+            ancestor = np.where(ancestor >= 0, parent[ancestor], -1)
+        # Deepest hops first, so that a subtree is complete before it is added to its parent.
+        for level in range(int(depth.max(initial=0)), 0, -1):
+            on_level = np.flatnonzero(depth == level)
+            np.add.at(size, parent[on_level], size[on_level])
+            np.maximum.at(last, parent[on_level], last[on_level])
+        if (last - hop + 1 != size).any():
+            raise self._refusal()
+        return last
+
+    def _find_parent_hops(self, source: Indices) -> Indices:
+        """Return the hop that reached each hop's sender, int64 ``[hops]``; -1 for the source."""
+        nodes = self.rows.schedule.topology.nodes
+        hop = np.arange(len(source))
+        reached = self._traversal_of_hop * nodes + self._receiver
+        wanted = self._traversal_of_hop * nodes + self._sender
+        order = np.argsort(reached)
+        # A sender that no hop reached gets a position past the end; `wrong` below detects it.
+        place = np.minimum(np.searchsorted(reached, wanted, sorter=order), max(len(order) - 1, 0))
+        parent = np.where(self._sender == source, -1, order[place])
+        wrong = (parent >= 0) & ((reached[parent] != wanted) | (parent >= hop))
+        returns = (self._receiver == source).any() or repeats_previous(reached[order]).any()
+        if wrong.any() or returns:
+            raise self._refusal()
+        return parent
+
+    def _refusal(self) -> InputError:
+        return InputError(
+            f"{self.rows.schedule.id} does not traverse each tree of a source depth first",
+            hint="only the allgather of edge-disjoint trees has acknowledgements to wait for",
+        )

@@ -1,0 +1,213 @@
+"""Asynchronous execution: every packet starts as soon as its units and its link are free.
+
+A packet p waits for the arrival of each of its units at its sender, the earliest if several rows
+deliver the unit, and for the packet before it on its directed link (one-port: for the packet before
+it at its sender, and at its receiver). It ends after its duration. So the vector of all ends is a
+fixed point x = F(x) of a function F made of maxima, minima and additions, which is monotone.
+
+*F has one fixed point.* Durations are positive, or all are 0 and so are all times. Let x and y be
+fixed points, and p a packet with the smallest start, in either of them, among those with different
+ends; say it starts earlier in x. What p waits for in x, of several deliveries the earliest, ends no
+later than p starts, so it starts earlier than p and has the same end in y. So p starts in y no
+later than in x, a contradiction.
+
+*Times never exceed the synchronous ones*, by induction on the steps: a packet of step s waits only
+for packets of earlier steps, or for a later one that delivers even earlier.
+
+*Iterating F reaches the fixed point from any times between 0 and the synchronous ones.* From 0 the
+iterates ascend, from the synchronous times they descend, all are integers, and iterates from times
+in between stay in between.
+
+If no unit is delivered twice, a packet depends on packets of earlier steps only. So the steps are
+executed in their order, all packets of a step at once: one pass is exact. Small steps are executed
+in batches: F is iterated on the packets of a batch until they no longer change, and packets along a
+link are added up at once by a prefix maximum. If units are delivered twice, a delivery of a later
+step can be the earlier one. Then the passes are repeated, each with the arrivals of the previous
+one, which descend from upper bounds, until nothing changes.
+"""
+
+import numpy as np
+
+from starcast.judges.simulator.dependencies import Dependencies
+from starcast.judges.simulator.packets import Batch, Packets
+from starcast.judges.simulator.rows import Column, Indices, Mask, pack_sort, repeats_previous
+from starcast.judges.simulator.ticks import Ticks, Times
+
+
+class AsynchronousExecution:
+    """The ends of all packets, and the arrivals of units.
+
+    Args:
+        packets: the packets.
+        dependencies: the entries that their rows need and give.
+        ticks: the durations of packets.
+        clock: ``[steps + 1]``, the ends of the steps in the synchronous model.
+
+    Attributes:
+        end: ``[packets]``, the end of each packet, in ticks.
+        arrival: ``[entries]``, the earliest delivery of each entry of the dependencies.
+        duration: ``[packets]``.
+    """
+
+    def __init__(
+        self, packets: Packets, dependencies: Dependencies, ticks: Ticks, clock: Times
+    ) -> None:
+        self._packets = packets
+        self._dependencies = dependencies
+        self._ticks = ticks
+        self._clock = clock
+        self._chains = packets.chains()
+        self.duration = ticks.durations(packets.units)
+        self.end = ticks.full(len(packets), 0)
+        self.arrival = ticks.full(dependencies.size, ticks.never)
+        self.arrival[dependencies.initial] = 0
+        # One pass is enough if every unit is delivered once. Otherwise a row of a later step may
+        # deliver it earlier, which changes packets that were executed before that row.
+        while self._execute_pass() and not dependencies.unique:
+            pass
+
+    def _execute_pass(self) -> bool:
+        """Execute all packets in the order of steps; return whether an end changed."""
+        free = [self._ticks.full(chain.size, 0) for chain in self._chains]
+        changed = False
+        for batch in self._packets.batches():
+            step = self._packets.step[batch.rows]
+            end = (self._execute_step if step[0] == step[-1] else self._execute_steps)(batch, free)
+            changed = changed or not np.array_equal(end, self.end[batch.packets])
+            self.end[batch.packets] = end
+        return changed
+
+    def _execute_step(self, batch: Batch, free: list[Times]) -> Times:
+        """Return the ends of the packets of one step."""
+        packets = self._packets
+        start = self._dependencies.needs(batch.rows).latest(self.arrival)
+        if not packets.single:
+            start = np.maximum.reduceat(start, packets.begins[batch.packets] - batch.rows.start)
+        used = [
+            (free_from, chain.number[batch.packets])
+            for free_from, chain in zip(free, self._chains, strict=True)
+        ]
+        for free_from, number in used:
+            np.maximum(start, free_from[number], out=start)
+        end: Times = start + self.duration[batch.packets]
+        for free_from, number in used:
+            free_from[number] = end
+        rows_end = end if packets.single else np.repeat(end, packets.units[batch.packets])
+        self._deliver(self._dependencies.gives(batch.rows), rows_end)
+        return end
+
+    def _execute_steps(self, batch: Batch, free: list[Times]) -> Times:
+        """Iterate F on the packets of a batch, in the order of their first queue."""
+        queues = [
+            _Queue(chain.number[batch.packets], free_from)
+            for chain, free_from in zip(self._chains, free, strict=True)
+        ]
+        order = queues[0].order
+        row_order = self._row_order(batch, order)
+        units = None if self._packets.single else self._packets.units[batch.packets][order]
+        begins = None if units is None else np.cumsum(units) - units
+        rows = batch.rows.start + row_order
+        needs = self._dependencies.needs(rows)
+        gives = self._dependencies.gives(rows)
+        first = _FirstQueue(queues[0], self.duration[batch.packets][order], self._ticks)
+        before = None if self._dependencies.unique else self.arrival[gives]
+        end = self._guess(batch, free)[order]
+        while True:
+            # Deliveries are minima: times of the previous iteration would otherwise remain.
+            if before is not None:
+                self.arrival[gives] = before
+            self._deliver(gives, end if units is None else np.repeat(end, units))
+            start = needs.latest(self.arrival)
+            if begins is not None:
+                start = np.maximum.reduceat(start, begins)
+            if len(queues) > 1:
+                ends = np.empty_like(end)
+                ends[order] = end
+                np.maximum(start, queues[1].previous_end(ends)[order], out=start)
+            changed = first.ends(start)
+            if np.array_equal(changed, end):
+                break
+            end = changed
+        result = np.empty_like(end)
+        result[order] = end
+        for queue in queues:
+            queue.release(result)
+        return result
+
+    def _guess(self, batch: Batch, free: list[Times]) -> Times:
+        """Return times between 0 and the synchronous ones.
+
+        They are exact if links are idle in the batch only as long as in the synchronous model.
+        """
+        step = self._packets.step[self._packets.begins[batch.packets]]
+        early = self._clock[step[0] - 1] - max(free_from.max() for free_from in free)
+        return np.asarray(np.maximum(self._clock[step] - max(early, 0), 0), self._ticks.dtype)
+
+    def _row_order(self, batch: Batch, order: Indices) -> Indices:
+        """Return the rows of packets in another order."""
+        if self._packets.single:
+            return order
+        units = self._packets.units[batch.packets][order]
+        begins = self._packets.begins[batch.packets][order] - batch.rows.start
+        return np.repeat(begins - np.cumsum(units) + units, units) + np.arange(units.sum())
+
+    def _deliver(self, gives: Indices, end: Times) -> None:
+        if self._dependencies.unique:
+            self.arrival[gives] = end
+        else:
+            np.minimum.at(self.arrival, gives, end)
+
+
+class _Queue:
+    """The packets of a batch that use the same link or node, one after the other.
+
+    Attributes:
+        order: the packets of each link or node together, in the order of steps.
+        is_first: whether each packet in this order is the first of its queue.
+        first_free: when the queue of each packet in this order is free.
+    """
+
+    def __init__(self, number: Column, free: Times) -> None:
+        self._number = number
+        self._free = free
+        numbers, self.order = pack_sort(number)
+        self.is_first: Mask = ~repeats_previous(numbers)
+        self.first_free: Times = free[numbers]
+
+    def previous_end(self, end: Times) -> Times:
+        """Return when the queue is free for each packet, if its packets end at these times."""
+        free = np.where(self.is_first, self.first_free, np.roll(end[self.order], 1))
+        result = np.empty_like(free)
+        result[self.order] = free
+        return result
+
+    def release(self, end: Times) -> None:
+        """Record when the queues are free after the batch."""
+        last = self.order[np.append(self.is_first[1:], True)]
+        self._free[self._number[last]] = end[last]
+
+
+class _FirstQueue:
+    """The ends of packets that start once they are ready and their queue is free.
+
+    The end of packet i of a queue is the maximum of ready_j + d_j + .. + d_i over j <= i: with the
+    sums D_i = d_1 + .. + d_i, a prefix maximum of ready_j - D_{j-1}. Adding more per queue than
+    these can differ makes one prefix maximum serve all queues.
+    """
+
+    def __init__(self, queue: _Queue, duration: Times, ticks: Ticks) -> None:
+        self._least = np.where(queue.is_first, queue.first_free, 0)
+        number = np.cumsum(queue.is_first) - 1
+        total: Times = np.cumsum(duration, dtype=ticks.wide_dtype)
+        total -= (total - duration)[queue.is_first][number]
+        apart: Times = number.astype(ticks.wide_dtype) * (2 * ticks.never + 1)
+        self._before = apart - (total - duration)
+        self._after = total - apart
+        self._dtype = ticks.dtype
+
+    def ends(self, ready: Times) -> Times:
+        """Return the ends of packets, in the order of the queue."""
+        start = np.maximum(ready, self._least) + self._before
+        np.maximum.accumulate(start, out=start)
+        start += self._after
+        return np.asarray(start, dtype=self._dtype)

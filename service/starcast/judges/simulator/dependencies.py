@@ -1,0 +1,305 @@
+"""Dependencies of rows on deliveries: an entry in a table of arrivals for every unit at a node.
+
+Every row *needs* the entry of its unit at its sender and *gives* that of its unit at its receiver.
+If every node must receive every unit (broadcast, allgather), the table has an entry for every
+(node, unit) pair. A unit with one destination makes a journey from node to node: then each row has
+an entry, which the next row of the journey needs. If journeys branch, meet or return to a node
+(copies of units along several trees), the pairs that occur are sorted, and a pair is looked up.
+
+In a reduction a row gives an entry of its own, and a sum needs those of all rows that its sender
+has added in earlier steps: the latest of them counts.
+"""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from starcast.judges.simulator.ownership import Journeys, Places, make_places, sort_rows
+from starcast.judges.simulator.packets import Packets
+from starcast.judges.simulator.postconditions import Postcondition
+from starcast.judges.simulator.rows import Column, Indices, Mask, Rows, repeats_previous
+from starcast.judges.simulator.simulation import Executed
+from starcast.judges.simulator.sums import Sums
+from starcast.judges.simulator.ticks import Times
+
+_MAX_HOPS = 32  # of a journey; units of the catalogue make at most one hop more than the diameter
+
+
+class Needs(NamedTuple):
+    """The entries that rows need, of which the latest counts.
+
+    Attributes:
+        entries: the entries, row by row.
+        begins: int64 ``[rows]``, where the entries of each row begin; None if each row has one.
+    """
+
+    entries: Indices
+    begins: Indices | None = None
+
+    def latest(self, arrival: Times) -> Times:
+        """Return when all entries of each row have arrived."""
+        arrived = arrival[self.entries]
+        return arrived if self.begins is None else np.maximum.reduceat(arrived, self.begins)
+
+    def row_of(self, place: int) -> int:
+        """Return the row that an entry at a place belongs to."""
+        if self.begins is None:
+            return place
+        return int(np.searchsorted(self.begins, place, side="right")) - 1
+
+
+class Dependencies(ABC):
+    """The entries that rows need and give.
+
+    Attributes:
+        size: the number of entries.
+        initial: the entries of units at their sources.
+        unique: True if no entry is given twice, or given and initial.
+    """
+
+    size: int
+    initial: Indices
+    unique: bool
+
+    @abstractmethod
+    def needs(self, rows: slice | Indices) -> Needs:
+        """Return the entries that each of these rows needs."""
+
+    @abstractmethod
+    def gives(self, rows: slice | Indices) -> Indices:
+        """Return the entry that each of these rows gives."""
+
+
+class PairDependencies(Dependencies):
+    """An entry for every (node, unit) pair, or for every pair that occurs."""
+
+    def __init__(self, packets: Packets, executed: Executed) -> None:
+        postcondition = executed.postcondition
+        self._packets = packets
+        self.places: Places = make_places(postcondition, executed.rows, len(executed.rows))
+        self.size = self.places.size
+        units = np.arange(postcondition.units)
+        self.initial = self.places.of(postcondition.source(units), units)
+        # If rows are as many as the pairs that hold at the end and not at the start, no row gives
+        # a pair twice.
+        gained = (postcondition.pairs - postcondition.units) * executed.sources
+        gained -= executed.simulation.missing
+        is_counted = postcondition.to_all and executed.alive is None
+        self.unique = is_counted and executed.simulation.transmissions == gained
+
+    def needs(self, rows: slice | Indices) -> Needs:
+        """Return the position of each row's unit at its sender."""
+        return Needs(self.places.of(self._packets.sender[rows], self._packets.unit[rows]))
+
+    def gives(self, rows: slice | Indices) -> Indices:
+        """Return the position of each row's unit at its receiver."""
+        return self.places.of(self._packets.receiver[rows], self._packets.unit[rows])
+
+
+class JourneyDependencies(Dependencies):
+    """An entry for every row; entry 0 belongs to all units at their sources."""
+
+    def __init__(self, previous: Indices) -> None:
+        self._previous = previous
+        self.size = len(previous) + 1
+        self.initial = np.zeros(1, dtype=np.int64)
+        self.unique = True
+
+    def needs(self, rows: slice | Indices) -> Needs:
+        """Return the entry of the row that brought each row's unit; 0 if it was there."""
+        return Needs(self._previous[rows])
+
+    def gives(self, rows: slice | Indices) -> Indices:
+        """Return each row's own entry."""
+        return _numbers(rows) + 1
+
+
+class SumDependencies(Dependencies):
+    """Entry 0 for contributions, one for each row that adds, one for each (node, unit) pair taken.
+
+    A row that passes on a complete unit needs the sum that is complete first by steps, or else the
+    first delivery of the complete unit.
+
+    Attributes:
+        sums: the sums of the reduction.
+    """
+
+    def __init__(self, packets: Packets, executed: Executed) -> None:
+        if not isinstance(executed.deliveries, Sums):
+            raise TypeError("a reduction is executed with its sums")
+        self._packets = packets
+        self.sums = executed.deliveries
+        self._units = self.sums.postcondition.units
+        trees = self.sums.lanes.trees
+        unit = packets.unit.astype(np.int64)
+        self._lane = unit * trees + packets.tree if trees > 1 else unit
+        added = np.flatnonzero(packets.combine)
+        keys = self._key(packets.receiver[added], self._lane[added], packets.step[added])
+        order = np.argsort(keys, kind="stable")
+        self._keys = keys[order]
+        self._added = added[order] + 1
+        self._pairs = len(packets.step) + 1
+        self.size = self._pairs + len(self.sums.taken)
+        self.initial = np.zeros(1, dtype=np.int64)
+        passed = ~packets.combine
+        taken = np.sort(self._pair(packets.receiver[passed], unit[passed]))
+        self.unique = not repeats_previous(taken).any()
+
+    def needs(self, rows: slice | Indices) -> Needs:
+        """Return the entries of the contributions, or of the complete unit, that each row sends."""
+        packets = self._packets
+        numbers = _numbers(rows)
+        sender, step, lane = packets.sender[numbers], packets.step[numbers], self._lane[numbers]
+        passes = ~packets.combine[numbers]
+        return self._needs(sender, packets.unit[numbers], lane, step, passes)
+
+    def gives(self, rows: slice | Indices) -> Indices:
+        """Return the entry of each row that adds, or of the pair that it completes."""
+        packets = self._packets
+        numbers = _numbers(rows)
+        taken = self._pairs + self._pair(packets.receiver[numbers], packets.unit[numbers])
+        return np.where(packets.combine[numbers], numbers + 1, taken)
+
+    def completes(self, node: Indices, unit: Indices) -> Needs:
+        """Return the entries that give each node the complete unit, which it has at the end."""
+        every = np.ones(len(node), dtype=bool)
+        return self._needs(node, unit, unit, np.zeros_like(node), every)
+
+    def _needs(
+        self, node: Column, unit: Column, lane: Indices, step: Column, passes: Mask
+    ) -> Needs:
+        place = node.astype(np.int64) * self._units + unit
+        summed = self.sums.summed[place].astype(np.int64)
+        takes = passes & (self.sums.taken[place] < summed)
+        lane = np.where(passes, self.sums.lane[place], lane)
+        step = np.where(passes, summed + 1, step)
+        begins = np.searchsorted(self._keys, self._key(node, lane, 0))
+        counts = np.searchsorted(self._keys, self._key(node, lane, step)) - begins
+        direct = takes | (counts == 0)
+        counts[direct] = 1
+        starts = np.cumsum(counts) - counts
+        sources = np.repeat(begins - starts, counts) + np.arange(counts.sum())
+        entries = np.take(np.append(self._added, 0), sources, mode="clip")
+        entries[starts[direct]] = np.where(takes, self._pairs + place, 0)[direct]
+        return Needs(entries, starts)
+
+    def _pair(self, node: Column, unit: Column) -> Indices:
+        return np.asarray(node.astype(np.int64) * self._units + unit)
+
+    def _key(self, node: Column, lane: Indices, step: Column | int) -> Indices:
+        """Return keys that sort by node, lane and step."""
+        last = int(self._packets.step[-1]) + 2 if len(self._packets.step) else 2
+        sums = np.int64(self.sums.lanes.count)
+        return (node.astype(np.int64) * sums + lane) * last + np.minimum(step, last - 1)
+
+
+def _numbers(rows: slice | Indices) -> Indices:
+    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+
+
+def make_dependencies(packets: Packets, executed: Executed) -> Dependencies:
+    """Return the dependencies of the executed rows, in the form that suits the collective."""
+    if executed.postcondition.reduces:
+        return SumDependencies(packets, executed)
+    if not executed.postcondition.to_all:
+        previous = _follow_journeys(packets, executed)
+        if previous is not None:
+            return JourneyDependencies(previous)
+    return PairDependencies(packets, executed)
+
+
+def _follow_journeys(packets: Packets, executed: Executed) -> Indices | None:
+    """Return the entry that each row needs, or None if units do not make simple journeys.
+
+    A simple journey starts at the unit's source and never returns to a node.
+    """
+    postcondition = executed.postcondition
+    if isinstance(executed.deliveries, Journeys) and packets.keeps_rows:
+        order, unit, receiver, departs, continues = executed.deliveries.sorted_rows
+    else:
+        columns = (packets.step, packets.sender, packets.receiver, packets.unit)
+        order, unit, receiver, departs, continues = sort_rows(
+            columns, packets.unit, postcondition.source
+        )
+    sound = departs.copy()
+    sound[1:] = np.where(unit[1:] == unit[:-1], continues, departs[1:])
+    if not sound.all():
+        return None
+    if not (
+        _keeps_direction(packets, postcondition) or _never_returns(unit, receiver, postcondition)
+    ):
+        return None
+    previous = np.zeros(len(unit), dtype=np.int64)
+    previous[order[1:]] = np.where(continues, order[:-1] + 1, 0)
+    return previous
+
+
+def _keeps_direction(packets: Packets, postcondition: Postcondition) -> bool:
+    """Return whether every row leads away from the root (in a gather, towards it)."""
+    if postcondition.collective == "alltoall":
+        return False
+    distance = packets.links.topology.distances(postcondition.root)
+    sender = distance[packets.sender]
+    receiver = distance[packets.receiver]
+    away = sender > receiver if postcondition.collective == "gather" else sender < receiver
+    return bool(away.all())
+
+
+def _never_returns(unit: Column, receiver: Column, postcondition: Postcondition) -> bool:
+    """Return whether every unit visits each node once, for rows sorted by unit."""
+    if (receiver == postcondition.source(unit.astype(np.int64))).any():
+        return False
+    # Rows of one unit are adjacent, so each pass compares all rows that are `hops` apart.
+    for hops in range(1, _MAX_HOPS + 1):
+        same_journey = unit[hops:] == unit[:-hops]
+        if not same_journey.any():
+            return True
+        if (same_journey & (receiver[hops:] == receiver[:-hops])).any():
+            return False
+    return False
+
+
+def find_awaited(packets: Packets, executed: Executed) -> Indices:
+    """Return the pairs of a row and a row that it waits for, int64 ``[2, pairs]``.
+
+    Args:
+        packets: packets of an execution without faults that keep its rows.
+        executed: that execution; its schedule is not symmetric.
+    """
+    if not executed.postcondition.reduces:
+        delivery = find_deliveries(executed.rows)
+        row = np.flatnonzero(delivery >= 0)
+        return np.stack([row, delivery[row]])
+    sums = SumDependencies(packets, executed)
+    every = np.arange(len(packets.step))
+    entries, begins = sums.needs(every)
+    ends = every if begins is None else begins
+    row = np.repeat(every, np.diff(ends, append=len(entries)))
+    giver = np.full(sums.size, -1, dtype=np.int64)
+    giver[sums.gives(every)[::-1]] = every[::-1]  # the first delivery
+    awaited = giver[entries]
+    return np.stack([row, awaited])[:, awaited >= 0]
+
+
+def find_deliveries(rows: Rows) -> Indices:
+    """Return for each row the row that first delivers its unit to its sender.
+
+    Args:
+        rows: the rows of a schedule without violations that is not symmetric.
+
+    Returns:
+        int64 ``[rows]``; -1 if the sender is the source of the unit.
+    """
+    units = np.int64(rows.schedule.units)
+    delivered = rows.receiver * units + rows.unit
+    order = np.lexsort((rows.step, delivered))
+    first = order[~repeats_previous(delivered[order])]
+    if not len(first):
+        return np.empty(0, dtype=np.int64)
+    wanted = rows.sender * units + rows.unit
+    place = np.minimum(np.searchsorted(delivered[first], wanted), len(first) - 1)
+    row = first[place]
+    # A unit may return to its source, which sent it before.
+    is_delivery = (delivered[row] == wanted) & (rows.step[row] < rows.step)
+    return np.where(is_delivery, row, -1)

@@ -1,0 +1,346 @@
+"""The time that a schedule takes: by steps, as the papers assume, or as soon as data arrive."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from starcast.collectives.model import Schedule
+from starcast.judges.simulator.asynchronous import AsynchronousExecution
+from starcast.judges.simulator.critical_path import (
+    CriticalSend,
+    describe_path,
+    trace_data,
+    trace_steps,
+)
+from starcast.judges.simulator.dependencies import SumDependencies, make_dependencies
+from starcast.judges.simulator.faults import FaultLike
+from starcast.judges.simulator.packets import Packets
+from starcast.judges.simulator.postconditions import Postcondition
+from starcast.judges.simulator.rows import Indices
+from starcast.judges.simulator.simulation import Executed, Simulation, execute
+from starcast.judges.simulator.sums import Sums
+from starcast.judges.simulator.ticks import Number, Ticks, Times, exact_number
+from starcast.support.axes.values import check_execution
+from starcast.support.errors import InputError, RejectedError
+from starcast.support.vocabulary import ExecutionModel
+from starcast.topologies import memory
+
+
+class PacketTimes(NamedTuple):
+    """When packets are sent and received: columns in the order of step, sender and port.
+
+    Attributes:
+        step: int64 ``[packets]``, as are ``sender``, ``port``, ``receiver`` and ``units``.
+        sender: the ranks of the senders.
+        port: the ports of the senders.
+        receiver: the ranks of the receivers.
+        units: the numbers of units.
+        start: when the packets leave their senders; the dtype is that of `Timing.arrivals`.
+        end: when their units are at the receivers.
+    """
+
+    step: Indices
+    sender: Indices
+    port: Indices
+    receiver: Indices
+    units: Indices
+    start: Times
+    end: Times
+
+
+@dataclass(frozen=True, eq=False)
+class Timing:
+    """The exact times of an execution.
+
+    Times are in the unit of T_s. They are integers, or fractions if they are not whole.
+
+    Attributes:
+        execution: ``synchronous`` or ``asynchronous``.
+        time: the end of the last packet; of a synchronous execution, the end of the last step.
+        arrivals: ``[nodes]``, when each node has received all of its units; 0 if it receives none,
+            -1 if units are missing or the node is dead.
+        link_busy: ``[nodes, ports]``, how long each directed link carries packets altogether. Ports
+            are in the order of ``topology.ports``.
+        simulation: the results of `starcast.simulate` for the same schedule and faults.
+
+    The dtype of both arrays is int64, or object if a time is a fraction or exceeds int64.
+    """
+
+    execution: ExecutionModel
+    time: int | Fraction
+    arrivals: Times
+    link_busy: Times
+    simulation: Simulation
+    _path: Callable[[], tuple[CriticalSend, ...]] = field(repr=False)
+    _packets: Callable[[], PacketTimes] = field(repr=False)
+
+    @cached_property
+    def critical_path(self) -> tuple[CriticalSend, ...]:
+        """The packets that decide the time, in the order of time.
+
+        Synchronous: the first largest packet of every step. Asynchronous: the last packet to end,
+        before it the packet whose end it waited for, and so on back to the start. If it waited for
+        its link, sender or receiver and for a unit equally long, that resource is named. Of a
+        symmetric schedule, packets of the source whose rows are given.
+        """
+        return self._path()
+
+    @cached_property
+    def packets(self) -> PacketTimes:
+        """The start and the end of every packet.
+
+        The packets of a symmetric schedule are in the order of step and port, unless it is executed
+        under faults or on a topology whose translation changes ports: each stands for those of all
+        links of its port, and its sender and receiver are those of its first row.
+        """
+        return self._packets()
+
+
+def timing(
+    schedule: Schedule,
+    unit_bytes: Number = 64,
+    t_s: Number = 100,
+    t_c: Number = 1,
+    execution: ExecutionModel = "synchronous",
+    faults: Iterable[FaultLike] = (),
+) -> Timing:
+    """Return the exact times of a schedule's execution.
+
+    A packet is all units with the same step, sender and port. It lasts
+    ``t_s + units * unit_bytes * t_c``, and its units are at the receiver at its end.
+
+    *synchronous*: all packets of a step start together, and a step lasts as long as its largest
+    packet (a step without packets: ``t_s``). The times of the steps add up.
+
+    *asynchronous*: a packet starts as soon as all its units are at the sender and its directed link
+    is free. The packets of a link keep the order of their steps. One-port, a node sends one packet
+    at a time and receives one at a time, both in the order of steps. A unit that several packets
+    deliver is at the receiver at the earliest of their ends.
+
+    All times are computed with integers, as multiples of the largest time that divides both parts
+    of a packet's duration: int64 if they fit, else Python integers, which are about 50 times
+    slower. A float is taken as the binary fraction that it is. Rows that faults drop are those that
+    `starcast.simulate` drops. The rows of a symmetric schedule are executed without expanding it,
+    unless translation changes ports (in most S_{n,k}) or there are faults.
+
+    Args:
+        schedule: any schedule that `starcast.simulate` accepts.
+        unit_bytes: bytes per unit.
+        t_s: T_s, the start-up time of a packet.
+        t_c: T_c, the time per byte.
+        execution: the execution model, as above.
+        faults: as in `starcast.simulate`.
+
+    Raises:
+        InputError: a number is negative, a unit has 0 bytes, the execution model is unknown, or a
+            fault is invalid.
+        LimitError: the arrivals, or the rows of all sources, do not fit into memory.
+        RejectedError: the schedule violates its port model.
+
+    Example:
+        >>> schedule = starcast.schedule("S4", "broadcast", "multiple", segments=4)
+        >>> starcast.timing(schedule).time
+        2444
+        >>> starcast.timing(schedule, execution="asynchronous").time
+        2124
+    """
+    ticks = make_ticks(unit_bytes, t_s, t_c, execution)
+    if schedule.symmetric and not schedule.topology.translation_keeps_ports:
+        schedule = schedule.expand()
+    return time_executed(execute_valid(schedule, faults), ticks, execution)
+
+
+def execute_valid(schedule: Schedule, faults: Iterable[FaultLike]) -> Executed:
+    """Execute a schedule whose times are asked for.
+
+    Raises:
+        RejectedError: the schedule violates its port model, so it has no times.
+    """
+    executed = execute(schedule, faults)
+    violation = executed.simulation.violation
+    if violation is not None:
+        raise RejectedError(
+            f"{schedule.id} has no time, because it is invalid: {violation}",
+            hint="correct its rows",
+        )
+    return executed
+
+
+def time_executed(executed: Executed, ticks: Ticks, execution: ExecutionModel) -> Timing:
+    """Return the times of rows that have been executed without a violation; see `timing`."""
+    simulation = executed.simulation
+    topology = executed.rows.schedule.topology
+    ticks.choose_dtype(ticks.end_of_steps(simulation), topology.degree * topology.nodes)
+    clock = ticks.full(simulation.steps + 1, 0)
+    clock[1:] = np.cumsum(ticks.durations(simulation.packet_sizes))
+    packets = Packets(executed)
+    if execution == "synchronous":
+        return _time_steps(executed, packets, ticks, clock)
+    return _time_data(executed, packets, ticks, clock)
+
+
+def make_ticks(unit_bytes: Number, t_s: Number, t_c: Number, execution: str) -> Ticks:
+    """Check the parameters of an execution, and return the ticks of its times.
+
+    Raises:
+        InputError: a number is negative, a unit has 0 bytes, or the execution model is unknown.
+    """
+    check_execution(execution)
+    bytes_per_unit = exact_number(unit_bytes, "unit_bytes")
+    if bytes_per_unit == 0:
+        raise InputError("unit_bytes is 0, and a unit has bytes", hint="give more than 0 bytes")
+    start_up = exact_number(t_s, "t_s")
+    return Ticks(start_up, bytes_per_unit * exact_number(t_c, "t_c"))
+
+
+def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times) -> Timing:
+    """Return the times of a synchronous execution."""
+    postcondition = executed.postcondition
+    end = clock[packets.step]
+    if isinstance(executed.deliveries, Sums):
+        node, _, step = _find_required(executed.deliveries)
+        first = clock[np.minimum(step, len(clock) - 1)]
+        first[step == Sums.never] = ticks.never
+        arrivals = _find_completions(executed, packets, ticks, node, first)
+    else:
+        table = None
+        if postcondition.to_all:
+            table = _make_table(postcondition, ticks)
+            place = packets.receiver * np.int64(postcondition.units) + packets.unit
+            # Of several values for one place the last one is kept: the earliest step.
+            table[place[::-1]] = end[::-1]
+        arrivals = _find_arrivals(executed, packets, ticks, end, table)
+    return Timing(
+        "synchronous",
+        ticks.time(clock[-1]),
+        ticks.times(arrivals),
+        ticks.times(_sum_link_times(packets, ticks)),
+        executed.simulation,
+        lambda: describe_path(packets, ticks, trace_steps(packets, clock)),
+        lambda: _describe_packets(packets, ticks, clock[packets.first_of(packets.step) - 1]),
+    )
+
+
+def _time_data(executed: Executed, packets: Packets, ticks: Ticks, clock: Times) -> Timing:
+    """Return the times of an asynchronous execution."""
+    if executed.postcondition.to_all:
+        _check_memory(executed.postcondition)
+    dependencies = make_dependencies(packets, executed)
+    execution = AsynchronousExecution(packets, dependencies, ticks, clock)
+    if isinstance(dependencies, SumDependencies):
+        node, unit, step = _find_required(dependencies.sums)
+        first = dependencies.completes(node, unit).latest(execution.arrival)
+        first[step == Sums.never] = ticks.never
+        arrivals = _find_completions(executed, packets, ticks, node, first)
+    else:
+        end = execution.end if packets.single else np.repeat(execution.end, packets.units)
+        arrivals = _find_arrivals(executed, packets, ticks, end, execution.arrival)
+    return Timing(
+        "asynchronous",
+        ticks.time(execution.end.max(initial=0)),
+        ticks.times(arrivals),
+        ticks.times(_sum_link_times(packets, ticks)),
+        executed.simulation,
+        lambda: describe_path(packets, ticks, trace_data(packets, dependencies, execution)),
+        lambda: _describe_packets(packets, ticks, execution.end - execution.duration),
+    )
+
+
+def _find_required(sums: Sums) -> tuple[Indices, Indices, Indices]:
+    """Return the nodes and units that a reduction must complete, and the steps that do."""
+    postcondition = sums.postcondition
+    unit = np.arange(postcondition.units)
+    if postcondition.to_all:
+        node = np.repeat(np.arange(postcondition.nodes), len(unit))
+        unit = np.tile(unit, postcondition.nodes)
+    else:
+        node = postcondition.destination(unit)
+    return node, unit, sums.complete(node, unit)
+
+
+def _find_completions(
+    executed: Executed, packets: Packets, ticks: Ticks, node: Indices, first: Times
+) -> Times:
+    """Return when each node has all of its complete units, ``[nodes]``, in ticks."""
+    arrivals = ticks.full(executed.postcondition.nodes, 0)
+    np.maximum.at(arrivals, node, first)
+    return _represent_all(arrivals, executed, packets, ticks)
+
+
+def _describe_packets(packets: Packets, ticks: Ticks, start: Times) -> PacketTimes:
+    """Return the packets with their times; ``start`` is in ticks."""
+    end = start + ticks.durations(packets.units)
+    return PacketTimes(*packets.columns(), ticks.times(start), ticks.times(end))
+
+
+def _check_memory(postcondition: Postcondition) -> None:
+    memory.require(
+        8 * postcondition.pairs, "the arrivals of all units", "use fewer segments or messages"
+    )
+
+
+def _make_table(postcondition: Postcondition, ticks: Ticks) -> Times:
+    _check_memory(postcondition)
+    return ticks.full(postcondition.pairs, ticks.never)
+
+
+def _find_arrivals(
+    executed: Executed, packets: Packets, ticks: Ticks, end: Times, first: Times | None
+) -> Times:
+    """Return when each node has all of its units, ``[nodes]``, in ticks.
+
+    Args:
+        executed: the executed rows and their postcondition.
+        packets: the same rows in the order of packets.
+        ticks: the dtype of times.
+        end: ``[rows]``, when each row ends.
+        first: ``[nodes * units]``, if every node must receive every unit: the earliest deliveries.
+    """
+    postcondition = executed.postcondition
+    alive = executed.alive
+    units = np.arange(postcondition.units)
+    source = postcondition.source(units)
+    if alive is not None and postcondition.many_senders:
+        units = units[alive[source]]
+        source = source[alive[source]]
+    if postcondition.to_all and first is not None:
+        table = first.reshape(postcondition.nodes, postcondition.units)
+        table[source, units] = 0
+        required = table if len(units) == postcondition.units else table[:, units]
+        arrivals: Times = required.max(axis=1, initial=0)
+    else:
+        destination = postcondition.destination(np.arange(postcondition.units))
+        delivery = ticks.full(postcondition.units, ticks.never)
+        delivers = packets.receiver == destination[packets.unit]
+        np.minimum.at(delivery, packets.unit[delivers], end[delivers])
+        delivery[units[source == destination[units]]] = 0
+        arrivals = ticks.full(postcondition.nodes, 0)
+        np.maximum.at(arrivals, destination[units], delivery[units])
+    return _represent_all(arrivals, executed, packets, ticks)
+
+
+def _represent_all(arrivals: Times, executed: Executed, packets: Packets, ticks: Ticks) -> Times:
+    """Return the arrivals of all sources together, without those of dead nodes."""
+    alive = executed.alive
+    if packets.symmetric:  # every node receives from other sources what they receive from this one
+        arrivals[:] = arrivals.max(initial=0)
+    if alive is not None:
+        arrivals[~alive] = ticks.never
+    return arrivals
+
+
+def _sum_link_times(packets: Packets, ticks: Ticks) -> Times:
+    """Return how long each directed link carries packets, ``[nodes, ports]``, in ticks."""
+    topology = packets.links.topology
+    shape = topology.degree, (1 if packets.symmetric else topology.nodes)
+    count = shape[0] * shape[1]
+    sent: Times = np.bincount(packets.first_of(packets.link), minlength=count).astype(ticks.dtype)
+    units = sent
+    if not packets.single:
+        units = np.bincount(packets.link, minlength=count).astype(ticks.dtype)
+    busy = (sent * ticks.start_up + units * ticks.per_unit).reshape(shape).T
+    return np.broadcast_to(busy, (topology.nodes, topology.degree))

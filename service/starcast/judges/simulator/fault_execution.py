@@ -1,0 +1,77 @@
+"""Execution under faults, step by step: rows without a working link or their unit are dropped."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+import numpy as np
+
+from starcast.collectives.model import Schedule
+from starcast.judges.simulator.faults import FaultLike, Outages
+from starcast.judges.simulator.links import Links
+from starcast.judges.simulator.ownership import Held, Places, initial_ownership, make_places
+from starcast.judges.simulator.postconditions import Postcondition, derive_postcondition
+from starcast.judges.simulator.rows import Indices, Mask, Rows, repeats_previous
+from starcast.judges.simulator.sums import Sums
+
+
+def execute_under_faults(
+    rows: Rows, postcondition: Postcondition, outages: Outages, attempted: Mask | None = None
+) -> tuple[Mask, Held, Sums | None]:
+    """Return the rows that are executed, bool ``[rows]``, the final ownership of units, and sums.
+
+    Args:
+        rows: rows with valid addresses.
+        postcondition: the source of each unit.
+        outages: the faults.
+        attempted: bool ``[rows]``, the rows that are attempted at all; by default all rows.
+    """
+    possible = _find_links_up(rows, outages)
+    if attempted is not None:
+        possible &= attempted
+    if postcondition.reduces:
+        sums = Sums(postcondition, rows, len(rows), outages, possible)
+        return sums.executed, sums.held_after(len(rows)), sums
+    places = make_places(postcondition, rows, len(rows))
+    held = initial_ownership(postcondition, places)
+    executed = np.zeros(len(rows), dtype=bool)
+    for batch in rows.batches(len(rows)):
+        selected = np.flatnonzero(possible[batch]) + batch.start
+        executed[selected] = _execute_batch(rows, selected, places, held)
+    return executed, lambda node, unit: held[places.of(node, unit)], None
+
+
+def find_executed(schedule: Schedule, faults: Iterable[FaultLike]) -> Mask:
+    """Return which rows of a schedule are executed under faults, bool ``[rows]``.
+
+    Args:
+        schedule: a schedule that `starcast.simulate` accepts, and that is not symmetric.
+        faults: as in `starcast.simulate`.
+
+    Raises:
+        InputError: a fault is neither a node nor a link.
+    """
+    outages = Outages(schedule.topology, faults)
+    return execute_under_faults(Rows(schedule), derive_postcondition(schedule), outages)[0]
+
+
+def _execute_batch(rows: Rows, selected: Indices, places: Places, held: Mask) -> Mask:
+    """Execute the selected rows in the order of time; update ``held``."""
+    source = places.of(rows.sender[selected], rows.unit[selected])
+    target = places.of(rows.receiver[selected], rows.unit[selected])
+    executed = np.zeros(len(selected), dtype=bool)
+    # Step by step, because whether a row is executed depends on what all earlier steps delivered.
+    begins = np.flatnonzero(~repeats_previous(rows.step[selected])).tolist()
+    for begin, end in pairwise([*begins, len(selected)]):
+        executed[begin:end] = held[source[begin:end]]
+        held[target[begin:end][executed[begin:end]]] = True
+    return executed
+
+
+def _find_links_up(rows: Rows, outages: Outages) -> Mask:
+    """Return the rows whose link is up in their step; all links of a dead node are down."""
+    links = Links(outages.topology)
+    down_from = outages.down_from(links)
+    up = np.empty(len(rows), dtype=bool)
+    for batch in rows.batches(len(rows)):
+        up[batch] = rows.step[batch] < down_from[links.number(rows.sender[batch], rows.port[batch])]
+    return up

@@ -1,0 +1,196 @@
+"""Faults: nodes and links that are down, from the start or from a later step on."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.judges.simulator.links import Links
+from starcast.judges.simulator.postconditions import Postcondition
+from starcast.judges.simulator.rows import Mask
+from starcast.support.errors import InputError
+from starcast.topologies import Topology
+
+End = int | str
+_SYNTAX = "write a node (21345), a link (12345-21345), or either from a step on (21345@3)"
+_NEVER = np.iinfo(np.int64).max
+_NUMBER = re.compile(r"[0-9]{1,18}")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A node or link that is down from a step on.
+
+    A node that is down neither sends nor receives; a link that is down carries nothing in either
+    direction.
+
+    Args:
+        what: a node (label or rank), or a link: a pair of neighbours.
+        step: the first step of the outage; 1 means from the start.
+
+    Raises:
+        InputError: ``what`` is neither a node nor a link, or the step is not positive.
+    """
+
+    what: End | tuple[End, End]
+    step: int = 1
+
+    def __post_init__(self) -> None:
+        # Typed as object, because callers without a type checker can pass anything.
+        what: object = self.what
+        if isinstance(what, list | tuple):
+            object.__setattr__(self, "what", tuple(what))
+        if isinstance(what, list | tuple) and len(what) != 2:
+            raise InputError(
+                f"{what!r} is neither a node nor a link",
+                hint="a faulty link is a pair of neighbours",
+            )
+        step: object = self.step
+        is_integer = isinstance(step, int | np.integer) and not isinstance(step, bool)
+        if not is_integer or not 1 <= self.step < _NEVER:
+            shown = "a larger number" if is_integer and self.step > _NEVER else repr(step)
+            raise InputError(
+                f"the fault {what!r} has step {shown}, not an integer from 1 to {_NEVER - 1}",
+                hint="steps count from 1, which is the start",
+            )
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the fault that a text denotes.
+
+        Examples are ``21345``, ``12345-21345`` and ``21345@3``; ``#6`` is the node of rank 6.
+
+        Raises:
+            InputError: the text does not denote a fault.
+        """
+        what, at, step = text.strip().partition("@")
+        ends = tuple(_parse_end(word.strip()) for word in what.split("-"))
+        is_step = not at or _NUMBER.fullmatch(step)
+        if not 1 <= len(ends) <= 2 or "" in ends or not is_step:
+            raise InputError(f"'{text}' is not a fault", hint=_SYNTAX)
+        return cls(ends[0] if len(ends) == 1 else (ends[0], ends[1]), int(step) if at else 1)
+
+    @property
+    def ends(self) -> tuple[End, ...]:
+        """The node, or the two ends of the link."""
+        return self.what if isinstance(self.what, tuple) else (self.what,)
+
+    def on(self, topology: Topology) -> "Fault":
+        """Return the same fault with labels, the end of lower rank first.
+
+        Raises:
+            InputError: the topology has no such node or link.
+        """
+        ranks = sorted(topology.node(end) for end in self.ends)
+        labels = [topology.label(rank) for rank in ranks]
+        if len(ranks) == 1:
+            return Fault(labels[0], self.step)
+        if not _ports_between(topology, *ranks):
+            raise InputError(
+                f"{labels[0]} and {labels[1]} are not linked in {topology.spec}",
+                hint="a faulty link is a pair of neighbours",
+            )
+        return Fault((labels[0], labels[1]), self.step)
+
+    def __str__(self) -> str:
+        what = "-".join(end if isinstance(end, str) else f"#{end}" for end in self.ends)
+        return what if self.step == 1 else f"{what}@{self.step}"
+
+
+FaultLike = Fault | End | tuple[End, End]
+
+
+class Outages:
+    """The faults of a simulation: each faulty node and link once, with its earliest step.
+
+    Raises:
+        InputError: a fault is neither a node nor a link of the topology.
+    """
+
+    def __init__(self, topology: Topology, faults: Iterable[FaultLike]) -> None:
+        self.topology = topology
+        earliest: dict[object, Fault] = {}
+        for given in _check_list(faults):
+            fault = (given if isinstance(given, Fault) else Fault(given)).on(topology)
+            known = earliest.get(fault.what, fault)
+            earliest[fault.what] = min(fault, known, key=lambda candidate: candidate.step)
+        self.faults = tuple(earliest.values())
+
+    def __bool__(self) -> bool:
+        return bool(self.faults)
+
+    def alive(self) -> Mask:
+        """Return the nodes that never die, bool ``[nodes]``."""
+        alive = np.ones(self.topology.nodes, dtype=bool)
+        alive[[rank for rank, _ in self._dead_nodes()]] = False
+        return alive
+
+    def down_from(self, links: Links) -> NDArray[np.int64]:
+        """Return the first step in which each directed link is down, int64 ``[links]``.
+
+        Links that are never down have the largest int64.
+        """
+        topology = self.topology
+        first = np.full(links.count, _NEVER, dtype=np.int64)
+        for fault in self.faults:
+            node, *other = (topology.node(end) for end in fault.ends)
+            for port in _ports_between(topology, node, *other) if other else topology.ports:
+                neighbour = int(topology.neighbours(port, [node])[0])
+                senders = np.array([node, neighbour])
+                both = links.number(senders, np.array([port, topology.reverse_port(port)]))
+                first[both] = np.minimum(first[both], fault.step)
+        return first
+
+    def remarks(self, postcondition: Postcondition) -> tuple[str, ...]:
+        """Return sentences on how dead nodes change the postcondition."""
+        dead = self._dead_nodes()
+        to_each = postcondition.many_senders and postcondition.collective != "gather"
+        if (to_each or postcondition.reduces) and dead:
+            label = self.topology.label(dead[0][0])
+            nodes = f"{len(dead)} nodes are" if len(dead) > 1 else f"node {label} is"
+            own, target = ("their", "them") if len(dead) > 1 else ("its", "it")
+            sent = "contributions" if postcondition.reduces else "units"
+            consequence = (
+                f"{own} own {sent} need not be delivered, and nothing need be delivered to {target}"
+            )
+            return (f"{nodes} dead: {consequence}",)
+        return tuple(
+            self._remark_on_root(postcondition, step)
+            for rank, step in dead
+            if rank == postcondition.root
+        )
+
+    def _remark_on_root(self, postcondition: Postcondition, step: int) -> str:
+        when = "the start" if step == 1 else f"step {step}"
+        root = f"node {self.topology.label(postcondition.root)} is the root and dead from {when}"
+        if postcondition.collective == "gather":
+            return f"{root}: nothing need be delivered"
+        return f"{root}: it sends nothing{'' if step == 1 else ' from then on'}"
+
+    def _dead_nodes(self) -> list[tuple[int, int]]:
+        return [
+            (self.topology.node(fault.what), fault.step)
+            for fault in self.faults
+            if not isinstance(fault.what, tuple)
+        ]
+
+
+def _check_list(faults: Iterable[FaultLike]) -> Iterable[FaultLike]:
+    if isinstance(faults, str | Fault) or not isinstance(faults, Iterable):
+        raise InputError(
+            f"the faults are {faults!r}, not a list",
+            hint="give a list of nodes and pairs: faults=['21345']",
+        )
+    return faults
+
+
+def _parse_end(word: str) -> End:
+    rank = word.removeprefix("#")
+    return int(rank) if rank != word and _NUMBER.fullmatch(rank) else word
+
+
+def _ports_between(topology: Topology, node: int, other: int) -> list[int]:
+    return [port for port in topology.ports if int(topology.neighbours(port, [node])[0]) == other]

@@ -1,0 +1,308 @@
+"""Ownership of units over time: indices of (node, unit) pairs, and arrival times.
+
+If every node must receive every unit (broadcast, allgather), nearly every pair occurs, and the
+position of a pair is its index in the table of all pairs. A unit with one destination visits few
+nodes: then the occurring pairs are sorted, and a pair is looked up.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from starcast.judges.simulator.postconditions import Postcondition
+from starcast.judges.simulator.rows import (
+    Column,
+    Indices,
+    Mask,
+    Rows,
+    Violation,
+    pack_sort,
+    repeats_previous,
+)
+from starcast.support.errors import LimitError
+
+#: ``held(node, unit)``: whether each node holds the unit at the same index.
+Held = Callable[[Indices, Indices], Mask]
+
+_MAX_PAIRS = 2**31  # in a table, with one or two bytes each
+_MAX_UNITS = 2**27  # with one destination each: more than a schedule can have rows
+_CHUNK = 2**20
+_NOT_HELD = "the sender does not hold the unit yet"
+
+
+class Places(ABC):
+    """Positions of (node, unit) pairs in arrays of ``size`` entries."""
+
+    size: int
+
+    @abstractmethod
+    def of(self, node: Column, unit: Column) -> Indices:
+        """Return the position of each pair; nodes and units must exist."""
+
+
+class Table(Places):
+    """Index of all pairs."""
+
+    def __init__(self, postcondition: Postcondition) -> None:
+        self.units = postcondition.units
+        self.size = postcondition.nodes * postcondition.units
+
+    def of(self, node: Column, unit: Column) -> Indices:
+        """Return the index of each pair in the table of all pairs."""
+        place: Indices = np.multiply(node, self.units, dtype=np.int64)
+        place += unit
+        return place
+
+
+class Pairs(Places):
+    """Index of the pairs that can be held: those held initially or delivered by some row.
+
+    All other pairs map to the last index.
+    """
+
+    def __init__(self, postcondition: Postcondition, rows: Rows, end: int) -> None:
+        self.nodes = postcondition.nodes
+        units = np.arange(postcondition.units)
+        delivered = self._key(rows.receiver[:end], rows.unit[:end])
+        initial = self._key(postcondition.source(units), units)
+        keys = np.concatenate([delivered, initial])
+        keys.sort()
+        self.keys = keys[~repeats_previous(keys)]
+        self.size = len(self.keys) + 1
+
+    def of(self, node: Column, unit: Column) -> Indices:
+        """Return the index of each pair among those that can be held."""
+        key = self._key(node, unit)
+        place = np.searchsorted(self.keys, key)
+        known = np.zeros(len(key), dtype=bool)
+        if len(self.keys):
+            known = np.take(self.keys, place, mode="clip") == key
+        place[~known] = self.size - 1
+        return place
+
+    def _key(self, node: Column, unit: Column) -> Indices:
+        key: Indices = np.multiply(unit, self.nodes, dtype=np.int64)
+        key += node
+        return key
+
+
+def make_places(postcondition: Postcondition, rows: Rows, end: int) -> Places:
+    """Return positions for the pairs of the postcondition and of the first ``end`` rows."""
+    return Table(postcondition) if postcondition.to_all else Pairs(postcondition, rows, end)
+
+
+def check_size(postcondition: Postcondition) -> None:
+    """Check that the pairs of a postcondition fit into memory.
+
+    Raises:
+        LimitError: there are too many units.
+    """
+    pairs, limit = postcondition.pairs, _MAX_UNITS
+    if postcondition.to_all or postcondition.reduces:
+        pairs, limit = postcondition.units * postcondition.nodes, _MAX_PAIRS
+    if pairs > limit:
+        raise LimitError(
+            f"{postcondition.units:,} units on {postcondition.nodes:,} nodes are too many to "
+            "simulate",
+            hint="use fewer segments or messages, or a smaller topology",
+        )
+
+
+def initial_ownership(postcondition: Postcondition, places: Places) -> Mask:
+    """Return the pairs that hold before the first step, bool ``[places.size]``."""
+    units = np.arange(postcondition.units)
+    held = np.zeros(places.size, dtype=bool)
+    held[places.of(postcondition.source(units), units)] = True
+    return held
+
+
+class Deliveries(ABC):
+    """The deliveries of the first ``end`` rows, if all of them deliver."""
+
+    def __init__(self, postcondition: Postcondition, rows: Rows, end: int) -> None:
+        self.postcondition = postcondition
+        self.rows = rows
+        self.end = end
+
+    @abstractmethod
+    def find_early_send(self) -> Violation | None:
+        """Return the first row whose sender does not hold the unit when the step begins."""
+
+    @abstractmethod
+    def held_after(self, done: int) -> Held:
+        """Return which required pairs hold after the first ``done`` rows, which are full steps."""
+
+
+class ArrivalTimes(Deliveries):
+    """The step in which each node first receives each unit, pair by pair; 0 from the start."""
+
+    def __init__(
+        self, postcondition: Postcondition, rows: Rows, end: int, places: Places | None = None
+    ) -> None:
+        super().__init__(postcondition, rows, end)
+        self.places = places or Table(postcondition)
+        # One byte for few steps: the table is read and written in random order.
+        dtype = np.min_scalar_type(int(rows.step[end - 1]) + 1 if end else 1)
+        self._never = int(np.iinfo(dtype).max)
+        self._time = np.full(self.places.size, self._never, dtype=dtype)
+        # From the last batch to the first, so that the earliest step is written last.
+        for batch in reversed(list(rows.batches(end))):
+            place = self.places.of(rows.receiver[batch], rows.unit[batch])
+            # Of several values for one position the last one is kept: the earliest step.
+            self._time[place[::-1]] = rows.step[batch][::-1]
+        units = np.arange(postcondition.units)
+        self._time[self.places.of(postcondition.source(units), units)] = 0
+
+    def early(self, selection: slice | Indices) -> Indices:
+        """Return the indices in a selection of the rows whose sender does not hold the unit yet."""
+        rows = self.rows
+        time = self._time[self.places.of(rows.sender[selection], rows.unit[selection])]
+        return np.flatnonzero(time >= rows.step[selection])
+
+    def find_early_send(self) -> Violation | None:
+        """Return the first row that sends a unit before it has arrived at the sender."""
+        for batch in self.rows.batches(self.end):
+            early = self.early(batch)
+            if len(early):
+                return self.rows.violation(batch.start + int(early[0]), _NOT_HELD)
+        return None
+
+    def held_after(self, done: int) -> Held:
+        """Return which pairs have arrived before the step that follows these rows."""
+        step = self._never if done == len(self.rows) else int(self.rows.step[done])
+        # Initial units (time 0) are held before any step.
+        before = min(max(step, 1), self._never)
+        return lambda node, unit: np.asarray(self._time[self.places.of(node, unit)] < before)
+
+
+class SortedRows(NamedTuple):
+    """Rows sorted by unit and tree: a journey of a unit from node to node is a series of rows.
+
+    The column ``tree`` is only a grouping: a row that continues the previous row has its unit,
+    whatever tree it claims.
+
+    Attributes:
+        order: the row at each place.
+        unit: the unit of the row at each place.
+        receiver: its receiver.
+        departs: whether its sender is the source of the unit.
+        continues: ``[rows - 1]``, whether the next row sends the unit on that the row has brought.
+    """
+
+    order: Indices
+    unit: Column
+    receiver: Column
+    departs: Mask
+    continues: Mask
+
+
+def sort_rows(
+    columns: tuple[Column, Column, Column, Column],
+    group: Column,
+    source: Callable[[Indices], Indices],
+) -> SortedRows:
+    """Sort rows, which are in the order of steps, by unit.
+
+    Args:
+        columns: step, sender, receiver and unit.
+        group: a key that sorts by unit; rows of equal keys stay in the order of steps.
+        source: `Postcondition.source`.
+    """
+    order = pack_sort(group).order
+    step, sender, receiver, unit = (column[order] for column in columns)
+    continues = (sender[1:] == receiver[:-1]) & (unit[1:] == unit[:-1]) & (step[1:] > step[:-1])
+    return SortedRows(order, unit, receiver, sender == source(unit.astype(np.int64)), continues)
+
+
+class Journeys(Deliveries):
+    """Units with one destination each: following every unit from node to node is enough."""
+
+    @cached_property
+    def sorted_rows(self) -> SortedRows:
+        """The first ``end`` rows, sorted by unit and tree."""
+        rows = self.rows
+        first = slice(self.end)
+        columns = (rows.step[first], rows.sender[first], rows.receiver[first], rows.unit[first])
+        trees = int(rows.tree[first].max(initial=0)) + 1
+        group = np.multiply(rows.unit[first], trees, dtype=np.int64) + rows.tree[first]
+        return sort_rows(columns, group, self.postcondition.source)
+
+    def find_early_send(self) -> Violation | None:
+        """Return the first row whose sender lacks the unit; only suspect rows are checked."""
+        suspects = self._find_suspects()
+        if not len(suspects):
+            return None
+        places = make_places(self.postcondition, self.rows, self.end)
+        times = ArrivalTimes(self.postcondition, self.rows, self.end, places)
+        early = suspects[times.early(suspects)]
+        return self.rows.violation(int(early[0]), _NOT_HELD) if len(early) else None
+
+    def held_after(self, done: int) -> Held:
+        """Return which units have reached their destination in these rows."""
+        postcondition = self.postcondition
+        arrived = np.zeros(postcondition.units, dtype=bool)
+        for batch in self.rows.batches(done):
+            unit = self.rows.unit[batch].astype(np.int64)
+            delivered = self.rows.receiver[batch] == postcondition.destination(unit)
+            arrived[unit[delivered]] = True
+        return lambda node, unit: arrived[unit] | (postcondition.source(unit) == node)
+
+    def _find_suspects(self) -> Indices:
+        """Return the rows that do not obviously continue the journey of their unit, ascending.
+
+        The sender of such a row is neither the source nor the receiver of the previous row.
+        """
+        journeys = self.sorted_rows
+        sound = journeys.departs.copy()
+        sound[1:] |= journeys.continues
+        return np.sort(journeys.order[~sound])
+
+
+def find_missing(
+    postcondition: Postcondition, held: Held, alive: Mask | None, examples: int
+) -> tuple[int, list[tuple[int, int]]]:
+    """Return the number of required pairs that do not hold, and the first of them.
+
+    Args:
+        postcondition: the required pairs.
+        held: called with required pairs only.
+        alive: bool ``[nodes]``, or None if all nodes are alive. Nothing need be delivered to dead
+            nodes, and none of the units that they would have sent.
+        examples: the number of (node, unit) pairs to return.
+    """
+    units = np.arange(postcondition.units)
+    if alive is not None and postcondition.many_senders:
+        units = units[alive[postcondition.source(units)]]
+    if postcondition.to_all:
+        return _find_missing_to_all(postcondition, held, alive, units, examples)
+    node = postcondition.destination(units)
+    missing = ~held(node, units)
+    if alive is not None:
+        missing &= alive[node]
+    node = node[missing]
+    units = units[missing]
+    first = np.lexsort((units, node))[:examples]
+    return len(units), list(zip(node[first].tolist(), units[first].tolist(), strict=True))
+
+
+def _find_missing_to_all(
+    postcondition: Postcondition, held: Held, alive: Mask | None, units: Indices, examples: int
+) -> tuple[int, list[tuple[int, int]]]:
+    count = 0
+    named: list[tuple[int, int]] = []
+    # Chunks of nodes, because the arrays of all pairs would not fit into memory.
+    chunk = max(_CHUNK // max(len(units), 1), 1)
+    for begin in range(0, postcondition.nodes, chunk):
+        nodes = np.arange(begin, min(begin + chunk, postcondition.nodes))
+        if alive is not None:
+            nodes = nodes[alive[nodes]]
+        missing = ~held(np.repeat(nodes, len(units)), np.tile(units, len(nodes)))
+        count += int(np.count_nonzero(missing))
+        if len(named) < examples:
+            first = np.flatnonzero(missing)[: examples - len(named)]
+            node, unit = np.divmod(first, max(len(units), 1))
+            named += zip(nodes[node].tolist(), units[unit].tolist(), strict=True)
+    return count, named

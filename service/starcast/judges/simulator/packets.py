@@ -1,0 +1,180 @@
+"""The packets of an execution: units that cross the same directed link in the same step.
+
+The rows of a symmetric schedule represent all sources. If translation keeps ports, a row is
+translated to every directed link of its port exactly once (see
+`starcast.judges.simulator.traffic`). All nodes are then in the same situation at any time, so every
+packet is that of one link which stands for all links of its port, and its units are those of all
+rows of the step and port.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from starcast.judges.simulator.links import Links
+from starcast.judges.simulator.rows import (
+    Column,
+    Indices,
+    Mask,
+    complete_steps,
+    pack_sort,
+    repeats_previous,
+)
+from starcast.judges.simulator.simulation import Executed
+
+_BATCH = 2**16  # rows per batch of small steps
+_LARGE_STEP = 1000  # rows: the cost per step is then less than that of a batch per row
+
+
+class Chain(NamedTuple):
+    """A resource that packets use one after the other, in the order of steps.
+
+    Attributes:
+        name: ``link``, ``sender`` or ``receiver``.
+        number: int64 ``[packets]``, the link or node that each packet uses.
+        size: the number of links or nodes.
+    """
+
+    name: str
+    number: Column
+    size: int
+
+
+class PacketColumns(NamedTuple):
+    """Packets as columns, in the order of steps.
+
+    Attributes:
+        step: int64 ``[packets]``.
+        sender: int64 ``[packets]``, the ranks of the senders.
+        port: int64 ``[packets]``, the ports of the senders.
+        receiver: int64 ``[packets]``, the ranks of the receivers.
+        units: int64 ``[packets]``, the numbers of units.
+    """
+
+    step: Indices
+    sender: Indices
+    port: Indices
+    receiver: Indices
+    units: Indices
+
+
+class Batch(NamedTuple):
+    """Rows of complete steps, and their packets."""
+
+    rows: slice
+    packets: slice
+
+
+class Packets:
+    """The executed rows in the order of packets, and the packets in the order of steps.
+
+    Attributes:
+        step: int ``[rows]``, as are ``sender``, ``port``, ``receiver``, ``tree`` and ``unit``.
+        combine: bool ``[rows]``, in reductions.
+        symmetric: whether each row represents all sources.
+        begins: int64 ``[packets]``, the first row of each packet.
+        units: int64 ``[packets]``, the number of units.
+        keeps_rows: whether the rows are in the order of `Executed`.
+        links: the directed links of the topology.
+    """
+
+    step: Column
+    sender: Column
+    port: Column
+    receiver: Column
+    tree: Column
+    unit: Column
+    combine: Mask
+
+    def __init__(self, executed: Executed) -> None:
+        rows = executed.rows
+        schedule = rows.schedule
+        self.links = Links(schedule.topology)
+        self.one_port = schedule.ports == "one"
+        self.symmetric = executed.sources > 1
+        self._names = tuple(schedule.columns.present())
+        for name in self._names:
+            setattr(self, name, getattr(rows, name)[executed.selection])
+        # Only such packets collect rows of several senders, which the order of time keeps apart.
+        self.keeps_rows = not (self.symmetric and schedule.packets)
+        if not self.keeps_rows:
+            self._sort_by_port()
+        if schedule.packets:
+            same = (self.port,) if self.symmetric else (self.sender, self.port)
+            self.begins = np.flatnonzero(~repeats_previous(self.step, *same))
+        else:  # the simulator has checked that every packet has one unit
+            self.begins = np.arange(len(self.step))
+        self.units = np.diff(self.begins, append=len(self.step))
+        self.single = len(self.begins) == len(self.step)
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+    def first_of(self, column: Column) -> Column:
+        """Return the values of the first row of each packet."""
+        return column if self.single else column[self.begins]
+
+    @cached_property
+    def link(self) -> Indices:
+        """The number of each row's directed link; the index of its port in symmetric schedules."""
+        if self.symmetric:
+            return self.links.port_index(self.port)
+        return self.links.number(self.sender, self.port)
+
+    def columns(self) -> PacketColumns:
+        """Return the packets as columns; of several rows, the sender and receiver of the first."""
+        return PacketColumns(
+            step=self.first_of(self.step).astype(np.int64),
+            sender=self.first_of(self.sender).astype(np.int64),
+            port=self.first_of(self.port).astype(np.int64),
+            receiver=self.first_of(self.receiver).astype(np.int64),
+            units=self.units,
+        )
+
+    def chains(self) -> tuple[Chain, ...]:
+        """Return the resources that packets wait for, besides their units.
+
+        All-port, a packet waits for its directed link; one-port, for its sender and its receiver.
+        One-port and symmetric, all packets of a step use the same port: each node sends one of
+        them and receives another, so one number stands for all senders and receivers.
+        """
+        nodes = self.links.topology.nodes
+        if self.symmetric and self.one_port:
+            return (Chain("sender", np.zeros(len(self), dtype=np.int64), 1),)
+        if self.symmetric:
+            return (Chain("link", self.first_of(self.link), self.links.topology.degree),)
+        sender = self.first_of(self.sender)
+        if self.one_port:
+            receiver = self.first_of(self.receiver)
+            return Chain("sender", sender, nodes), Chain("receiver", receiver, nodes)
+        return (Chain("link", self.first_of(self.link), self.links.count),)
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield batches of complete steps; single steps if they are large on average."""
+        steps = int(self.step[-1] - self.step[0]) + 1 if len(self.step) else 1
+        size = 1 if len(self.step) > steps * _LARGE_STEP else _BATCH
+        for rows in complete_steps(self.step, size):
+            first, end = np.searchsorted(self.begins, (rows.start, rows.stop))
+            yield Batch(rows, slice(int(first), int(end)))
+
+    def _sort_by_port(self) -> None:
+        degree = self.links.topology.degree
+        key = np.multiply(self.step, degree, dtype=np.int64) + self.links.port_index(self.port)
+        order = pack_sort(key).order
+        for name in self._names:
+            setattr(self, name, getattr(self, name)[order])
+
+
+def find_previous(number: Column) -> Indices:
+    """Return the packet before each packet of a chain; -1 if it is the first.
+
+    Args:
+        number: ``[packets]``, the link or node that each packet uses, as in `Chain`.
+    """
+    keys, order = pack_sort(number)
+    previous = np.full(len(number), -1, dtype=np.int64)
+    again = np.flatnonzero(repeats_previous(keys))
+    previous[order[again]] = order[again - 1]
+    return previous

@@ -1,0 +1,252 @@
+"""Partial sums: which contributions each node holds in a reduction, without listing them.
+
+Along each tree a node holds a partial sum of each unit, at first its own contribution. A row with
+``combine`` adds the sender's sum to the receiver's; other rows pass on a complete unit. The pair of
+unit and tree is a *lane*; lanes are independent of one another, except that a unit is complete at a
+node if its sum is complete in any lane.
+
+*Numbers are enough.* The size of a disjoint union is the sum of the sizes. So while nothing is
+counted twice, the number of contributions in a sum is exact, and a sum of N contributions is
+complete.
+
+*Nothing is counted twice* in a lane whose nodes send their sum once, after all that they receive.
+There each node has at most one row to send, and steps ascend along these rows, so they form a
+forest. The sum of a node is the set of nodes below it, and those of different children are
+disjoint. Lanes of other forms, which schedules of users can have, are executed with sets: one bit
+per node. Removing rows makes sets smaller, so what faults leave of a schedule without double
+counting has none either.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.judges.simulator.faults import Outages
+from starcast.judges.simulator.ownership import Deliveries, Held
+from starcast.judges.simulator.postconditions import Postcondition
+from starcast.judges.simulator.rows import Column, Indices, Mask, Rows, Violation, repeats_previous
+from starcast.support.errors import LimitError
+
+_MAX_SUMS = 2**31
+_BYTES_OF_SETS = 2**28
+_COUNTED_TWICE = "counted twice: the receiver's sum has a contribution of the sum that arrives"
+_AFTER_COMPLETE = "counted twice: the sender or the receiver already has the complete unit"
+_INCOMPLETE = "the unit is passed on as complete, but the sender lacks contributions to it"
+
+
+class Lanes:
+    """Numbers of the pairs of a unit and a tree; units that have one tree each are lanes.
+
+    Attributes:
+        of: int64 ``[rows]``, the lane of each row.
+        count: the number of lanes.
+        trees: the number of lanes of each unit.
+    """
+
+    def __init__(self, postcondition: Postcondition, rows: Rows, end: int) -> None:
+        unit = rows.unit[:end].astype(np.int64)
+        tree = rows.tree[:end]
+        first = np.zeros(postcondition.units, dtype=tree.dtype)
+        first[unit] = tree
+        has_copies = (first[unit] != tree).any()
+        self.trees = int(tree.max(initial=0)) + 1 if has_copies else 1
+        self.of: Indices = unit * self.trees + tree if has_copies else unit
+        self.count = postcondition.units * self.trees
+        if postcondition.nodes * self.count > _MAX_SUMS:
+            raise LimitError(
+                f"{self.count:,} sums on {postcondition.nodes:,} nodes are too many to simulate",
+                hint="use fewer segments, messages or copies, or a smaller topology",
+            )
+
+    def places(self, node: Column, rows: slice | Indices) -> Indices:
+        """Return the place of the sum of each node in the lane of each row."""
+        return np.asarray(node.astype(np.int64) * self.count + self.of[rows])
+
+
+class Sums(Deliveries):
+    """The sums of the first ``end`` rows, step by step.
+
+    Attributes:
+        lanes: the lanes of the rows.
+        executed: bool ``[end]``, the rows that are executed: all that are possible, except those
+            that pass on a unit as complete that the sender does not have.
+        summed: int32 ``[nodes * units]``, the step in which a node's sum is complete first; 0 if
+            its own contribution is the only one; `never` if its sum stays incomplete.
+        lane: int64 ``[nodes * units]``, the lane of that sum.
+        taken: the step in which it first receives the complete unit, or `never`.
+
+    Args:
+        postcondition: the postcondition of the rows.
+        rows: rows with valid addresses and without double counting.
+        end: the number of rows to execute.
+        outages: faults; the contributions of nodes that die need not be in a complete sum.
+        attempted: bool ``[end]``, the rows whose links are up; by default all rows.
+    """
+
+    never = np.iinfo(np.int32).max
+
+    def __init__(
+        self,
+        postcondition: Postcondition,
+        rows: Rows,
+        end: int,
+        outages: Outages | None = None,
+        attempted: Mask | None = None,
+    ) -> None:
+        super().__init__(postcondition, rows, end)
+        self.lanes = Lanes(postcondition, rows, end)
+        self._counted = outages.alive() if outages else np.ones(postcondition.nodes, dtype=bool)
+        self._combine = _combine(rows)
+        self.executed = np.ones(end, dtype=bool) if attempted is None else attempted.copy()
+        pairs = postcondition.nodes * postcondition.units
+        self.taken = np.full(pairs, self.never, dtype=np.int32)
+        self.summed = np.full(pairs, self.never, dtype=np.int32)
+        self.lane = np.zeros(pairs, dtype=np.int64)
+        self._size = np.repeat(self._counted.astype(np.int32), self.lanes.count)
+        self._execute()
+
+    def complete(self, node: Column, unit: Column) -> Indices:
+        """Return the step after which each node has the complete unit, or `never`."""
+        place = node.astype(np.int64) * self.postcondition.units + unit
+        return np.asarray(np.minimum(self.summed[place], self.taken[place]))
+
+    def contributions(self) -> Indices:
+        """Return the numbers of contributions that nodes hold at the end, ``[nodes, units]``."""
+        nodes, units = self.postcondition.nodes, self.postcondition.units
+        size = self._size.reshape(nodes, units, self.lanes.trees).max(axis=2).astype(np.int64)
+        size[self.taken.reshape(nodes, units) < self.never] = self._counted.sum()
+        return np.asarray(size)
+
+    def find_early_send(self) -> Violation | None:
+        """Return the first row whose sender lacks a contribution when the step begins."""
+        early = np.flatnonzero(~self.executed)
+        return self.rows.violation(int(early[0]), _INCOMPLETE) if len(early) else None
+
+    def held_after(self, done: int) -> Held:
+        """Return which nodes have the complete unit before the step that follows these rows."""
+        step = self.never if done >= len(self.rows) else int(self.rows.step[done])
+        before = min(max(step, 1), self.never)
+        return lambda node, unit: self.complete(node, unit) < before
+
+    def _execute(self) -> None:
+        rows, lanes = self.rows, self.lanes
+        size = self._size
+        goal = int(self._counted.sum())
+        self._mark_complete(np.flatnonzero(size == goal), 0)
+        for part in _steps(rows, self.end):
+            step = int(rows.step[part.start])
+            index = np.flatnonzero(self.executed[part]) + part.start
+            adds = self._combine[index]
+            passed = index[~adds]
+            has = self.complete(rows.sender[passed], rows.unit[passed]) < step
+            self.executed[passed[~has]] = False
+            passed = passed[has]
+            added = index[adds]
+            target = lanes.places(rows.receiver[added], added)
+            np.add.at(size, target, size[lanes.places(rows.sender[added], added)])
+            self._mark_complete(target[size[target] == goal], step)
+            place = rows.receiver[passed].astype(np.int64) * self.postcondition.units
+            place += rows.unit[passed]
+            self.taken[place] = np.minimum(self.taken[place], step)
+
+    def _mark_complete(self, sums: Indices, step: int) -> None:
+        node, lane = np.divmod(sums, self.lanes.count)
+        place = node * self.postcondition.units + lane // self.lanes.trees
+        # Of several lanes that are complete in the same step, the first one counts.
+        place, lane = place[::-1], lane[::-1]
+        new = self.summed[place] == self.never
+        self.lane[place[new]] = lane[new]
+        self.summed[place[new]] = step
+
+
+def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Violation | None:
+    """Return the first row that counts a contribution twice, or None."""
+    lanes = Lanes(postcondition, rows, end)
+    combine = _combine(rows)[:end]
+    step = rows.step[:end]
+    size = postcondition.nodes * lanes.count
+    source = lanes.places(rows.sender[:end], slice(end))
+    target = lanes.places(rows.receiver[:end], slice(end))
+    never = Sums.never
+    taken = np.full(size, never, dtype=np.int32)
+    np.minimum.at(taken, target[~combine], step[~combine])
+    after = combine & ((taken[source] < step) | (taken[target] <= step))
+    violation = rows.violation(int(after.argmax()), _AFTER_COMPLETE) if after.any() else None
+    sent = np.full(size, never, dtype=np.int32)
+    sent[source[combine]] = step[combine]
+    senders = np.sort(source[combine])
+    twice = np.zeros(size, dtype=bool)
+    twice[senders[repeats_previous(senders)]] = True
+    irregular = combine & (twice[source] | (sent[target] <= step))
+    if not irregular.any():
+        return violation
+    odd = np.unique(lanes.of[irregular])
+    overlap = _find_overlap(postcondition, rows, lanes, np.flatnonzero(combine), odd)
+    if overlap is None or (violation is not None and violation.row < overlap):
+        return violation
+    return rows.violation(overlap, _COUNTED_TWICE)
+
+
+def _find_overlap(
+    postcondition: Postcondition, rows: Rows, lanes: Lanes, added: Indices, odd: Indices
+) -> int | None:
+    """Return the first row of some lanes whose sum overlaps its receiver's, by executing sets."""
+    nodes = postcondition.nodes
+    words = -(-nodes // 64)
+    at_once = max(_BYTES_OF_SETS // (8 * words * nodes), 1)
+    own = np.zeros((nodes, words), dtype=np.uint64)
+    own[np.arange(nodes), np.arange(nodes) // 64] = np.uint64(1) << (
+        np.arange(nodes, dtype=np.uint64) % np.uint64(64)
+    )
+    found = []
+    for begin in range(0, len(odd), at_once):
+        chosen = odd[begin : begin + at_once]
+        of_lane = np.full(lanes.count, -1, dtype=np.int64)
+        of_lane[chosen] = np.arange(len(chosen))
+        index = added[of_lane[lanes.of[added]] >= 0]
+        sets = np.tile(own, (len(chosen), 1))
+        first = of_lane[lanes.of[index]] * nodes
+        overlap = _add_sets(
+            rows, index, first + rows.sender[index], first + rows.receiver[index], sets
+        )
+        if overlap is not None:
+            found.append(overlap)
+    return min(found, default=None)
+
+
+def _add_sets(
+    rows: Rows, index: Indices, source: Indices, target: Indices, sets: NDArray[np.uint64]
+) -> int | None:
+    """Add sets row by row of each receiver; return the first row whose sets are not disjoint."""
+    step = rows.step[index]
+    begins = np.flatnonzero(~repeats_previous(step)).tolist()
+    for begin, end in pairwise([*begins, len(index)]):
+        arriving = sets[source[begin:end]]
+        order = np.argsort(target[begin:end], kind="stable")
+        into = target[begin:end][order]
+        starts = np.flatnonzero(~repeats_previous(into))
+        position = np.arange(len(into)) - np.repeat(starts, np.diff(starts, append=len(into)))
+        wrong = []
+        for turn in range(int(position.max()) + 1):
+            chosen = order[position == turn]
+            place = target[begin:end][chosen]
+            overlaps = (sets[place] & arriving[chosen]).any(axis=1)
+            wrong += chosen[overlaps].tolist()
+            sets[place] |= arriving[chosen]
+        if wrong:
+            return int(index[begin + min(wrong)])
+    return None
+
+
+def _combine(rows: Rows) -> Mask:
+    if rows.combine is None:
+        raise TypeError("the rows of a reduction have the column 'combine'")
+    return rows.combine
+
+
+def _steps(rows: Rows, end: int) -> Iterator[slice]:
+    begins = np.flatnonzero(~repeats_previous(rows.step[:end])).tolist()
+    for begin, stop in pairwise([*begins, end]):
+        yield slice(begin, stop)

@@ -1,0 +1,41 @@
+"""Checkers: properties of an array of trees, decided independently of the code that made it.
+
+Every checker takes a topology, the array ``parent_port`` (uint8 ``[trees, nodes]``: each node's
+port towards its parent, 0 at the root and where a node is not in that tree) and the root's rank.
+Of the topology it uses only `Topology.neighbours` and labels: parents are the neighbours across
+the ports, levels are counted from the root outwards, distances are found by breadth-first search.
+Nothing is shared with `starcast.trees`, so that the two can be compared.
+
+The result is an `Evidence`: whether the property holds, what was measured, and the first
+counterexample. All checkers except `rooted` and `spanning` raise an error for arrays that are not
+forests.
+"""
+
+from starcast.records.checkers.dimensions import dimension_balance, level_dimensions
+from starcast.records.checkers.evidence import Evidence
+from starcast.records.checkers.links import congestion, edge_disjoint, loads
+from starcast.records.checkers.paths import disjoint_paths
+from starcast.records.checkers.shape import (
+    balance,
+    branch_sizes,
+    height,
+    rooted,
+    shortest_paths,
+    spanning,
+)
+
+__all__ = [
+    "Evidence",
+    "balance",
+    "branch_sizes",
+    "congestion",
+    "dimension_balance",
+    "disjoint_paths",
+    "edge_disjoint",
+    "height",
+    "level_dimensions",
+    "loads",
+    "rooted",
+    "shortest_paths",
+    "spanning",
+]

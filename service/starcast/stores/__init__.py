@@ -1,0 +1,1 @@
+"""Both stores: their schemas, connections, writers and readers."""

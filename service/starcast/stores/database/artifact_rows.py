@@ -1,0 +1,190 @@
+"""Storage of topologies, forests and schedules in PostgreSQL.
+
+Every function works in the given session and never commits;
+`starcast.stores.database.sessions.session` does. Only forests and schedules that their checkers
+accept are stored.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlalchemy import delete, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from starcast.catalogue.entries import FAMILIES
+from starcast.collectives import Schedule
+from starcast.judges.simulator.step_profile import COLUMNS, Profile, profile
+from starcast.stores.database import models
+from starcast.stores.database.bulk_copy import copy_rows
+from starcast.support.errors import NotFoundError, RejectedError
+from starcast.support.text import pluralize
+from starcast.topologies import Topology, as_topology
+from starcast.trees import Forest
+
+if TYPE_CHECKING:
+    from starcast.judges.simulator import Simulation
+
+_TREE_COLUMNS = ("forest", "number", "height", "leaves", "size", "parent_port")
+
+
+def save_topology(session: Session, topology: Topology) -> None:
+    """Store a topology's counts; an earlier row of the same topology is replaced."""
+    noun = FAMILIES[topology.family].noun
+    family = insert(models.Family).values(name=topology.family, noun=noun)
+    session.execute(family.on_conflict_do_nothing())
+    session.merge(
+        models.Topology(
+            spec=topology.spec,
+            family=topology.family,
+            n=topology.n,
+            k=topology.k,
+            nodes=topology.nodes,
+            links=topology.links,
+            degree=topology.degree,
+            diameter=topology.diameter,
+        )
+    )
+    session.flush()
+
+
+def save_forest(session: Session, forest: Forest) -> None:
+    """Store a forest and its trees, replacing an earlier one with the same id.
+
+    Its topology must be stored already.
+
+    Raises:
+        RejectedError: the checker rejects the forest; nothing is stored.
+    """
+    forest.verify()
+    # COPY below can only insert rows, so earlier ones are deleted first.
+    drop_forest_trees(session, forest.id)
+    session.merge(
+        models.Forest(
+            id=forest.id,
+            topology=forest.topology.spec,
+            construction=forest.construction,
+            arguments=dict(forest.arguments),
+            root=forest.root,
+            root_label=forest.topology.label(forest.root),
+            trees=forest.trees,
+            height=forest.height,
+            congestion=forest.congestion,
+        )
+    )
+    session.flush()
+    figures = zip(
+        forest.heights.tolist(), forest.leaves.tolist(), forest.sizes.tolist(), strict=True
+    )
+    rows = (
+        (forest.id, number, *counts, forest.parent_port[number].data)
+        for number, counts in enumerate(figures)
+    )
+    copy_rows(session, models.Tree.metadata.tables["tree"], _TREE_COLUMNS, rows)
+
+
+def load_forest(session: Session, forest_id: str) -> Forest:
+    """Return the forest with this id from its stored trees.
+
+    Raises:
+        NotFoundError: no such forest is stored.
+    """
+    row = session.get(models.Forest, forest_id)
+    if row is None:
+        raise NotFoundError(f"no forest '{forest_id}' is stored", hint="see 'starcast forest list'")
+    topology = as_topology(row.topology)
+    query = (
+        select(models.Tree.parent_port)
+        .where(models.Tree.forest == forest_id)
+        .order_by(models.Tree.number)
+    )
+    stored = np.frombuffer(b"".join(session.scalars(query)), dtype=np.uint8)
+    parent_port = stored.reshape(row.trees, topology.nodes)
+    ports_of_spanning = row.trees * (topology.nodes - 1)
+    return Forest(
+        topology,
+        parent_port,
+        row.root,
+        construction=row.construction,
+        arguments=row.arguments,
+        # In a spanning tree every node but the root has a port.
+        spanning=bool(np.count_nonzero(parent_port) == ports_of_spanning),
+    )
+
+
+def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation") -> None:
+    """Store a schedule's parameters and simulation results, replacing those with the same id.
+
+    Its topology and forest must be stored already.
+
+    Raises:
+        RejectedError: the simulation found a violation or missing units, or a row names a tree
+            that the forest does not have; nothing is stored.
+    """
+    if not simulation.complete:
+        missing = pluralize(simulation.missing, "unit is", "units are")
+        reason = simulation.violation or f"{missing} missing at the end"
+        raise RejectedError(
+            f"{schedule.id} is not a correct {schedule.collective}: {reason}",
+            hint="fix the schedule; only schedules verified by simulation are stored",
+        )
+    trees = schedule.forest.trees if schedule.forest else None
+    if trees is not None and schedule.tree.max(initial=0) >= trees:
+        raise RejectedError(
+            f"{schedule.id} names tree {schedule.tree.max()} of a forest of {trees}",
+            hint="number trees from 0, as rows of the forest's array",
+        )
+    session.merge(
+        models.Schedule(
+            id=schedule.id,
+            topology=schedule.topology.spec,
+            forest=schedule.forest_id,
+            collective=schedule.collective,
+            algorithm=schedule.algorithm,
+            ports=schedule.ports,
+            arguments=dict(schedule.arguments),
+            root=schedule.root,
+            symmetric=schedule.symmetric,
+            steps=simulation.steps,
+            transmissions=simulation.transmissions,
+            largest_packet=simulation.largest_packet,
+            units=schedule.units,
+        )
+    )
+    session.flush()
+    # COPY can only insert rows, so earlier ones are deleted first.
+    session.execute(delete(models.ScheduleStep).where(models.ScheduleStep.schedule == schedule.id))
+    _copy_schedule_steps(session, schedule.id, profile(simulation))
+
+
+def load_schedule_profile(session: Session, schedule_id: str) -> list[models.ScheduleStep]:
+    """Return the step profile of a schedule in order."""
+    query = select(models.ScheduleStep).where(models.ScheduleStep.schedule == schedule_id)
+    return list(session.scalars(query.order_by(models.ScheduleStep.step)))
+
+
+def drop_topology(session: Session, spec: str) -> None:
+    """Delete a topology; PostgreSQL refuses if forests or schedules still refer to it."""
+    session.execute(delete(models.Topology).where(models.Topology.spec == spec))
+
+
+def drop_forest(session: Session, forest_id: str) -> None:
+    """Delete a forest and its trees; PostgreSQL refuses if schedules still refer to it."""
+    session.execute(delete(models.Forest).where(models.Forest.id == forest_id))
+
+
+def drop_forest_trees(session: Session, forest_id: str) -> None:
+    """Delete the trees of a forest but not the forest."""
+    session.execute(delete(models.Tree).where(models.Tree.forest == forest_id))
+
+
+def drop_schedule(session: Session, schedule_id: str) -> None:
+    """Delete a schedule."""
+    session.execute(delete(models.Schedule).where(models.Schedule.id == schedule_id))
+
+
+def _copy_schedule_steps(session: Session, schedule_id: str, steps: Profile) -> None:
+    figures = zip(*(column.tolist() for column in steps), strict=True)
+    rows = ((schedule_id, step, *row) for step, row in enumerate(figures, start=1))
+    names = ("schedule", "step", *COLUMNS)
+    copy_rows(session, models.Schedule.metadata.tables["schedule_step"], names, rows)

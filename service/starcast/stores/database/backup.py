@@ -1,0 +1,432 @@
+"""Backups of the relational store: a dump by PostgreSQL's own programs, and what it holds.
+
+A backup is a zip archive with two members: ``postgres.dump`` in the custom format of ``pg_dump``,
+which ``pg_restore`` reads without starcast as well, and ``manifest.json`` with the revision of the
+schema and the number of rows and a checksum of each table. Dump and checksums see the same
+snapshot of the database. A restored database is accepted if its tables have these checksums.
+"""
+
+import os
+import re
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO, Annotated, Any, Literal
+from uuid import UUID
+
+import pydantic
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+from sqlalchemy import URL, Connection, Engine, inspect, text
+from sqlalchemy.dialects.postgresql import BYTEA
+
+from starcast.stores.database import migrations, sessions
+from starcast.stores.database.watched import TCP_OPTIONS, WatchedConnection, is_pooled
+from starcast.support.atomic import atomic_write
+from starcast.support.errors import InputError, RejectedError, StarcastError, UnavailableError
+from starcast.support.limited import open_archive, read_member
+from starcast.support.progress import Reporter, Silent
+from starcast.support.text import pluralize
+
+_DUMP, _MANIFEST = "postgres.dump", "manifest.json"
+#: Bytes copied at once.
+_CHUNK = 1 << 20
+#: Maximum size of a manifest, in bytes.
+_MAX_MANIFEST = 2**18
+#: Maximum number of tables named in a message.
+_LISTED = 3
+#: Tables that have rows in every store, even in an empty one.
+_ALWAYS_FILLED = {"store", "family", sessions.VERSION_TABLE}
+#: Settings of the server that texts of values depend on.
+_FORMATS = "set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex'"
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The programs of PostgreSQL, which must have the major version of the server."""
+
+    pg_dump: Path
+    pg_restore: Path
+
+
+#: A time within the range that datetime can convert to every time zone.
+_Moment = Annotated[
+    pydantic.AwareDatetime,
+    pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
+]
+
+
+class TableContent(pydantic.BaseModel):
+    """Number of rows and checksum of a table."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    rows: Annotated[int, pydantic.Field(ge=0, le=2**63 - 1)]
+    checksum: str
+
+
+class Manifest(pydantic.BaseModel):
+    """The description of a backup.
+
+    Attributes:
+        format: identifies the kind of file and its version.
+        created_at: when the backup was made.
+        starcast: the version of starcast that made it.
+        postgres: the version of the server.
+        revision: the revision of the schema.
+        store: the id of the store.
+        tables: the content of each table.
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal["starcast backup 1"]
+    created_at: _Moment
+    starcast: str
+    postgres: Annotated[str, pydantic.Field(pattern=r"^[1-9][0-9]{0,3}([^0-9]|$)")]
+    revision: str
+    store: UUID
+    tables: dict[str, TableContent]
+
+    @property
+    def rows(self) -> int:
+        """Total number of rows."""
+        return sum(table.rows for table in self.tables.values())
+
+    @property
+    def postgres_major(self) -> int:
+        """The major version of the server."""
+        return int(re.split("[^0-9]", self.postgres)[0])
+
+
+def server_major(engine: Engine) -> int:
+    """Return the major version of the server."""
+    with sessions.translated_errors(engine.url), engine.connect() as connection:
+        number = connection.scalar(text("select current_setting('server_version_num')::int"))
+    return int(number or 0) // 10_000
+
+
+def count_rows(engine: Engine) -> dict[str, int]:
+    """Return the number of rows of each table with data, except tables filled in every store."""
+    counts = {}
+    with sessions.translated_errors(engine.url), engine.connect() as connection:
+        for table in _tables(connection):
+            if table not in _ALWAYS_FILLED:
+                query = sql.SQL("select count(*) from {}").format(sql.Identifier(table))
+                counts[table] = int(connection.exec_driver_sql(query.as_string()).scalar_one())
+    return {table: rows for table, rows in counts.items() if rows}
+
+
+def create(engine: Engine, file: Path, programs: Programs) -> Manifest:
+    """Write a backup of the database to a file, which appears only when it is complete.
+
+    Args:
+        engine: the database; any role that may read all tables is sufficient.
+        file: the file to write; an existing one is replaced.
+        programs: the programs of the server's version.
+
+    Raises:
+        InputError: the file cannot be written, or a pooler is in front of the server.
+        RejectedError: the database holds no store of starcast.
+        UnavailableError: the server failed or refuses to dump.
+    """
+    _check_direct(engine)
+    # All statements of the transaction see one snapshot, which pg_dump then uses as well.
+    snapshots = engine.execution_options(isolation_level="REPEATABLE READ")
+    with (
+        sessions.translated_errors(engine.url),
+        snapshots.connect() as connection,
+        atomic_write(file) as output,
+        zipfile.ZipFile(output, "w") as archive,
+    ):
+        manifest = _describe(connection)
+        snapshot = str(connection.scalar(text("select pg_export_snapshot()")))
+        # The owner and the roles of this server need not exist where the backup is restored.
+        command: list[str | Path] = [programs.pg_dump, "--format=custom", "--no-owner"]
+        command += ["--no-privileges"]
+        command += [f"--snapshot={snapshot}"]
+        command += [f'--table=public."{table}"' for table in manifest.tables]
+        # The size of the dump is not known in advance, and may exceed the 4 GB of plain zip.
+        with archive.open(_DUMP, "w", force_zip64=True) as member:
+            _run(command, engine.url, output=member)
+        archive.writestr(_MANIFEST, manifest.model_dump_json(indent=2))
+    return manifest
+
+
+def read_manifest(file: Path) -> Manifest:
+    """Return the description of a backup after reading the complete file.
+
+    Raises:
+        InputError: the file is missing, is not a backup, or is incomplete.
+    """
+    with _open(file) as archive:
+        manifest = _manifest(archive, file)
+        damaged = archive.testzip()
+        if damaged is not None:
+            raise _not_a_backup(file, f"its part {damaged} is damaged")
+        return manifest
+
+
+def restore(
+    engine: Engine,
+    file: Path,
+    programs: Programs,
+    reporter: Reporter | None = None,
+    *,
+    replace: bool = False,
+) -> Manifest:
+    """Restore a backup into an empty store, verify it, and upgrade its schema.
+
+    If that fails, the store is empty.
+
+    Args:
+        engine: the database, as its owner: with an empty schema of starcast, or none.
+        file: the backup.
+        programs: the programs of the server's version.
+        reporter: receives messages.
+        replace: delete what the store holds.
+
+    Raises:
+        InputError: the file is not a complete backup, or a pooler is in front of the server.
+        RejectedError: the store is not empty, belongs to another program, or is too old for the
+            backup; or the restored tables differ from the backup.
+        UnavailableError: the server failed.
+    """
+    listener = reporter or Silent()
+    manifest = read_manifest(file)
+    _check_direct(engine)
+    _check_target(engine, manifest)
+    if not replace:
+        check_empty(engine)
+    try:
+        # The dump creates the tables itself.
+        migrations.drop(engine)
+        _restore_dump(engine, file, programs)
+        _verify(engine, manifest)
+        migrations.upgrade(engine, listener)
+    except BaseException:
+        migrations.drop(engine)
+        migrations.upgrade(engine, Silent())
+        raise
+    return manifest
+
+
+def check_empty(engine: Engine) -> None:
+    """Check that a store of starcast holds no data.
+
+    Raises:
+        RejectedError: the store holds data, or the database belongs to another program.
+    """
+    if sessions.known_revision(engine) is None:
+        return
+    rows = count_rows(engine)
+    if rows:
+        found = [f"{pluralize(count, 'row')} in {name}" for name, count in rows.items()]
+        listed = ", ".join(found if len(found) <= _LISTED else [*found[:_LISTED], "..."])
+        raise RejectedError(
+            f"the store is not empty: it has {listed}",
+            hint="name another database or --home, or delete what it holds with --replace",
+        )
+
+
+def _check_direct(engine: Engine) -> None:
+    """Check that no pooler is in front of the server.
+
+    pg_dump and pg_restore empty the search path of their session. Behind a pooler in transaction
+    mode, the next client of that session would not find its tables.
+
+    Raises:
+        InputError: a pooler is in front of the server.
+    """
+    with sessions.translated_errors(engine.url), engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        if isinstance(driver, WatchedConnection) and is_pooled(driver):
+            raise InputError(
+                f"PostgreSQL at {engine.url.host}:{engine.url.port} is behind a connection pooler,"
+                " and pg_dump and pg_restore would change the settings of other sessions",
+                hint="name the server itself in STARCAST_POSTGRES_URI for this command",
+            )
+
+
+def _check_target(engine: Engine, manifest: Manifest) -> None:
+    sessions.check_known(manifest.revision, f"the backup has schema {manifest.revision}, which")
+    major = server_major(engine)
+    if manifest.postgres_major > major:
+        raise RejectedError(
+            f"the backup comes from PostgreSQL {manifest.postgres}, and this server is"
+            f" PostgreSQL {major}",
+            hint="restore it into a server that is at least as new",
+        )
+    sessions.known_revision(engine)
+
+
+def _restore_dump(engine: Engine, file: Path, programs: Programs) -> None:
+    command: list[str | Path] = [programs.pg_restore, "--single-transaction", "--exit-on-error"]
+    with _open(file) as archive, archive.open(_DUMP) as member:
+        _run([*command, "--no-owner", "--no-privileges"], engine.url, source=member)
+
+
+def _verify(engine: Engine, manifest: Manifest) -> None:
+    with sessions.translated_errors(engine.url), engine.begin() as connection:
+        restored = _describe(connection)
+    different = [
+        table
+        for table in manifest.tables.keys() | restored.tables.keys()
+        if manifest.tables.get(table) != restored.tables.get(table)
+    ]
+    if different:
+        raise RejectedError(
+            f"the restored rows differ from the backup in {', '.join(sorted(different))}",
+            hint="nothing was restored; try another backup",
+        )
+
+
+def _describe(connection: Connection) -> Manifest:
+    # Checksums are computed from texts, which must not depend on the server's configuration.
+    for statement in _FORMATS.split(";"):
+        connection.execute(text(statement))
+    revision = sessions.revision_of(connection)
+    if revision is None:
+        raise RejectedError(
+            "the database has no schema yet, so there is nothing to back up",
+            hint="run 'starcast db upgrade'",
+        )
+    return Manifest(
+        format="starcast backup 1",
+        created_at=datetime.now(UTC),
+        starcast=version("starcast"),
+        postgres=str(connection.scalar(text("select current_setting('server_version')"))),
+        revision=revision,
+        store=connection.scalar(text("select id from store")),
+        tables={table: _content(connection, table) for table in _tables(connection)},
+    )
+
+
+def _tables(connection: Connection) -> list[str]:
+    return sorted(inspect(connection).get_table_names("public"))
+
+
+def _content(connection: Connection, table: str) -> TableContent:
+    """Return the number of rows, and the sum of a hash of each row, so that order is irrelevant."""
+    values = [
+        sql.SQL("md5({})" if isinstance(column["type"], BYTEA) else "{}").format(
+            sql.Identifier(column["name"])
+        )
+        for column in inspect(connection).get_columns(table, "public")
+    ]
+    query = sql.SQL(
+        "select count(*), coalesce(sum(('x' || left(md5(row({})::text), 15))::bit(60)::bigint), 0)"
+        " from public.{}"
+    ).format(sql.SQL(", ").join(values), sql.Identifier(table))
+    rows, checksum = connection.exec_driver_sql(query.as_string()).one()
+    return TableContent(rows=rows, checksum=f"{int(checksum):x}")
+
+
+def _run(
+    command: list[str | Path],
+    url: URL,
+    *,
+    source: IO[bytes] | None = None,
+    output: IO[bytes] | None = None,
+) -> None:
+    """Run a program of PostgreSQL on a database, between two streams.
+
+    The password is part of the environment, because every user can read arguments.
+    """
+    plain = url._replace(drivername="postgresql", password=None).render_as_string()
+    target = make_conninfo(plain, connect_timeout=sessions.CONNECT_SECONDS, **TCP_OPTIONS)
+    # Messages in English, so that their prefixes can be removed below.
+    environment = os.environ | {"LC_ALL": "C", "PGPASSWORD": str(url.password or "")}
+    # A file instead of a pipe: the messages are read only at the end, and a full pipe
+    # would block it.
+    with tempfile.TemporaryFile() as messages:
+        process = subprocess.Popen(
+            [*command, f"--dbname={target}"],
+            stdin=subprocess.DEVNULL if source is None else subprocess.PIPE,
+            stdout=subprocess.DEVNULL if output is None else subprocess.PIPE,
+            stderr=messages,
+            # The text of a bytea is twice as long as its bytes; the hash is short.
+            env=environment,
+        )
+        try:
+            if source is not None and process.stdin is not None:
+                # 60 bits of the hash are never negative as a bigint; a sum of bigints is a
+                # numeric, which cannot overflow.
+                _feed(source, process.stdin)
+            if output is not None and process.stdout is not None:
+                while chunk := process.stdout.read(_CHUNK):
+                    output.write(chunk)
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    stream.close()
+            status = process.wait()
+        messages.seek(0)
+        reason = messages.read().decode(errors="replace").strip()
+    if status != 0:
+        name = Path(command[0]).name
+        line = next(iter(reason.splitlines()), f"exit code {status}")
+        raise UnavailableError(
+            f"{name} failed: {line.removeprefix(f'{name}: ').removeprefix('error: ')}",
+            hint="nothing was changed; 'starcast doctor' checks the server",
+        )
+
+
+def _feed(source: IO[bytes], target: IO[bytes]) -> None:
+    try:
+        while chunk := source.read(_CHUNK):
+            target.write(chunk)
+    except BrokenPipeError:
+        pass  # the program has ended; its exit code and its messages say why
+
+
+@contextmanager
+def _open(file: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with open_archive(file) as archive:
+            yield archive
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, UnicodeDecodeError) as error:
+        reason = "it is incomplete or damaged" if _begins_as_zip(file) else str(error).lower()
+        raise _not_a_backup(file, reason) from None
+    except OSError as error:
+        raise InputError(
+            f"{file} cannot be read: {(error.strerror or str(error)).lower()}",
+            hint="name a file that 'starcast backup' has written",
+        ) from None
+
+
+def _begins_as_zip(file: Path) -> bool:
+    with file.open("rb") as opened:
+        return opened.read(2) == b"PK"
+
+
+def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
+    if sorted(archive.namelist()) != [_MANIFEST, _DUMP]:
+        raise _not_a_backup(file, f"it does not hold {_MANIFEST} and {_DUMP} alone")
+    # `create` compresses neither part, so the file is as large as what it holds.
+    for part in archive.infolist():
+        if part.compress_type != zipfile.ZIP_STORED or part.flag_bits & 1:
+            raise _not_a_backup(file, f"its part {part.filename} is compressed or encrypted")
+    try:
+        text = read_member(archive, _MANIFEST, _MAX_MANIFEST, f"the manifest of {file}")
+        return Manifest.model_validate_json(text)
+    except pydantic.ValidationError as error:
+        details: Any = error.errors()[0]
+        place = ".".join(map(str, details["loc"])) or "the text"
+        raise _not_a_backup(file, f"{place} of its {_MANIFEST} is not valid") from None
+
+
+def _not_a_backup(file: Path, reason: str) -> StarcastError:
+    return InputError(
+        f"{file} is not a complete backup of starcast: {reason}",
+        hint="name a file that 'starcast backup' has written; nothing was changed",
+    )

@@ -1,0 +1,179 @@
+"""Types, constraints and columns that the tables of `starcast.stores.database.models` share.
+
+Checks are written as PostgreSQL reads them and need no other table, so that a dump can be restored
+in any order.
+"""
+
+import inspect
+import json
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Computed,
+    DateTime,
+    Double,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Text,
+    TypeDecorator,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.engine import Dialect
+from sqlalchemy.orm import DeclarativeBase, Mapped, MappedColumn, mapped_column
+
+from starcast.support.axes.parameters import AXES, Axis, Parameters
+
+#: Constraint names follow from table and column, so that a migration can refer to them.
+NAMING = {
+    "pk": "pk_%(table_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "ix": "ix_%(table_name)s_%(column_0_name)s",
+}
+#: A topology's spec: the letters of a family, then its sizes. The families of plug-ins fit as well.
+SPEC = r"^[A-Z][A-Za-z_-]*[0-9]+([,x][0-9]+)*$"
+#: Names of constructions and algorithms, perhaps with arguments: ``forest(base=greedy)``.
+NAME = r"^[a-z][a-z0-9-]*(\([^()]+\))?$"
+_INTEGERS = {16: SmallInteger, 32: Integer, 64: BigInteger}
+
+
+class Exact(TypeDecorator[Fraction]):
+    """A rational number, stored as the text of a `Fraction`: ``1024``, ``23/3``."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Fraction | int | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """Write the number in lowest terms."""
+        return None if value is None else str(Fraction(value))
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Fraction | None:  # noqa: ARG002
+        """Read the number."""
+        return None if value is None else Fraction(value)
+
+
+class Base(DeclarativeBase):
+    """The base class of all tables; their docstrings become comments in PostgreSQL."""
+
+    metadata = MetaData(naming_convention=NAMING)
+    type_annotation_map = {  # noqa: RUF012 - SQLAlchemy's declarative names are class attributes
+        str: Text,
+        bytes: LargeBinary,
+        float: Double,
+        datetime: DateTime(timezone=True),
+        Fraction: Exact,
+        dict[str, Any]: JSONB,
+        list[Any]: JSONB,
+    }
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # Comments in PostgreSQL are plain text, so the docstring loses its markup.
+        plain = re.sub(r"`+", "", inspect.cleandoc(cls.__doc__ or ""))
+        cls.metadata.tables[cls.__tablename__].comment = " ".join(plain.split())
+
+
+def one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
+    """Return the check that a column has one of these values."""
+    listed = ", ".join(f"'{value}'" for value in values)
+    return CheckConstraint(f"{column} in ({listed})", name=column)
+
+
+def matches(column: str, pattern: str) -> CheckConstraint:
+    """Return the check that a column matches a regular expression."""
+    return CheckConstraint(f"{column} ~ '{pattern}'", name=column)
+
+
+def rational(column: str) -> CheckConstraint:
+    """Return the check that a column holds a rational number that is not negative."""
+    return matches(column, r"^\d+(/[1-9]\d*)?$")
+
+
+def json_type(column: str, kind: str) -> CheckConstraint:
+    """Return the check that a column holds a JSON ``array`` or ``object``."""
+    return CheckConstraint(f"jsonb_typeof({column}) = '{kind}'", name=column)
+
+
+def belongs_to_topology() -> CheckConstraint:
+    """Return the check that an artifact's id begins with the spec of its topology."""
+    return CheckConstraint("starts_with(id, topology || ':')", name="id")
+
+
+def empty_object(comment: str) -> MappedColumn[Any]:
+    """Return a column of JSON objects, by default without members."""
+    return mapped_column(server_default=text("'{}'::jsonb"), comment=comment)
+
+
+def empty_array(comment: str) -> MappedColumn[Any]:
+    """Return a column of JSON arrays, by default without elements."""
+    return mapped_column(server_default=text("'[]'::jsonb"), comment=comment)
+
+
+def moment(comment: str) -> MappedColumn[Any]:
+    """Return a column of moments, by default the start of the transaction."""
+    return mapped_column(server_default=func.now(), comment=comment)
+
+
+def double_of(column: str) -> Mapped[float | None]:
+    """Return the double of an exact column.
+
+    The expression is written as PostgreSQL prints it, because alembic compares the two texts.
+    """
+    numerator = f"split_part({column}, '/'::text, 1)"
+    denominator = f"COALESCE(NULLIF(split_part({column}, '/'::text, 2), ''::text), '1'::text)"
+    ratio = f"({numerator})::double precision / ({denominator})::double precision"
+    comment = f"{column} as a double, for sorting and for SQL written by hand"
+    return mapped_column(Double, Computed(ratio, persisted=True), comment=comment)
+
+
+def _axis_column(axis: Axis) -> MappedColumn[Any]:
+    """Return the column of an axis; rows that are older than the axis have its usual value."""
+    kinds: dict[Any, Any] = {
+        str: Text, str | None: Text, int: _INTEGERS[axis.bits],
+        Fraction: Exact, Sequence[str]: JSONB,
+    }  # fmt: skip
+    usual = json.dumps(axis.usual) if isinstance(axis.usual, tuple) else str(axis.usual)
+    return mapped_column(
+        kinds[axis.type],
+        nullable=axis.type == str | None,
+        sort_order=-1,
+        server_default=None if axis.usual is None else usual,
+        comment=f"{axis.meaning}, exact" if axis.type is Fraction else axis.meaning,
+    )
+
+
+def axis_checks() -> Iterator[CheckConstraint]:
+    """Yield the checks of all axes, and the check that ``missing`` is not negative."""
+    for name, axis in AXES.items():
+        if axis.words:
+            yield one_of(name, axis.words)
+        elif axis.type is Fraction:
+            yield rational(name)
+        elif axis.type == Sequence[str]:
+            yield json_type(name, "array")
+    counts = [f"{name} >= {axis.least}" for name, axis in AXES.items() if axis.type is int]
+    yield CheckConstraint(" and ".join([*counts, "missing >= 0"]), name="counts")
+
+
+#: The columns of the table ``run`` that follow from the axes.
+if TYPE_CHECKING:
+    AxisColumns = Parameters
+else:
+    # The columns follow from the declared axes, so a static class cannot list them.
+    AxisColumns = type(
+        "AxisColumns",
+        (),
+        {name: _axis_column(axis) for name, axis in AXES.items()}
+        | {f"{name}_value": double_of(name) for name in AXES if AXES[name].type is Fraction},
+    )

@@ -1,0 +1,123 @@
+"""Listings and descriptions of the stored artifacts."""
+
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from starcast.stores.database import models
+from starcast.support.errors import NotFoundError
+from starcast.support.text import did_you_mean
+
+Row = dict[str, Any]
+
+_MODEL = {"topology": models.Topology, "forest": models.Forest, "schedule": models.Schedule}
+_COLUMNS = {
+    "topology": ("family", "nodes", "links", "degree", "diameter"),
+    "forest": ("topology", "construction", "root_label", "trees", "height", "congestion"),
+    "schedule": (
+        "topology",
+        "collective",
+        "algorithm",
+        "ports",
+        "arguments",
+        "steps",
+        "transmissions",
+        "largest_packet",
+    ),
+}
+
+
+def columns(kind: str) -> list[str]:
+    """Return the columns of a listing of artifacts of a kind."""
+    return ["id", *_COLUMNS[kind], "state", "error"]
+
+
+def list_artifacts(session: Session, kind: str, spec: str | None = None) -> list[Row]:
+    """Return all known artifacts of a kind, complete or not, optionally those of one topology."""
+    query = (
+        select(models.Materialization)
+        .where(models.Materialization.kind == kind)
+        .order_by(models.Materialization.id)
+    )
+    rows = [row for row in session.scalars(query) if spec in {None, row.id.partition(":")[0]}]
+    return [_describe(session, row) for row in rows]
+
+
+def find(session: Session, kind: str, artifact_id: str) -> models.Materialization:
+    """Return the row of a known artifact.
+
+    Raises:
+        NotFoundError: the artifact is not known; the hint names a similar id.
+    """
+    row = session.get(models.Materialization, (kind, artifact_id))
+    if row is None:
+        query = select(models.Materialization.id).where(models.Materialization.kind == kind)
+        suggestion = did_you_mean(artifact_id, session.scalars(query))
+        raise NotFoundError(
+            f"no {kind} '{artifact_id}' is stored", hint=f"{suggestion}see 'starcast {kind} list'"
+        )
+    return row
+
+
+def find_kind(session: Session, artifact_id: str) -> str:
+    """Return the kind of a known artifact.
+
+    Raises:
+        NotFoundError: the artifact is not known; the hint names a similar id.
+    """
+    query = select(models.Materialization.id, models.Materialization.kind)
+    kinds = {row.id: row.kind for row in session.execute(query)}
+    if artifact_id not in kinds:
+        raise NotFoundError(
+            f"no artifact '{artifact_id}' is stored",
+            hint=f"{did_you_mean(artifact_id, kinds)}see 'starcast topology list'",
+        )
+    return str(kinds[artifact_id])
+
+
+def describe_artifact(session: Session, kind: str, artifact_id: str) -> Row:
+    """Return the known properties of an artifact.
+
+    Raises:
+        NotFoundError: the artifact is not known.
+    """
+    row = find(session, kind, artifact_id)
+    values = _describe(session, row)
+    if kind == "forest":
+        values |= _describe_trees(session, artifact_id)
+    values["method"] = row.method
+    for name in (
+        "expected_nodes",
+        "expected_relationships",
+        "expected_checksum",
+        "found_checksum",
+        "finished_at",
+    ):
+        values[name] = getattr(row, name)
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _describe(session: Session, row: models.Materialization) -> Row:
+    """Return the row of a listing; its columns are None if nothing was saved, as after an error."""
+    stored = session.get(_MODEL[row.kind], row.id)
+    values: Row = {name: getattr(stored, name, None) for name in _COLUMNS[row.kind]}
+    if values.get("arguments"):
+        arguments = sorted(values["arguments"].items())
+        values["arguments"] = ",".join(f"{name}={value}" for name, value in arguments)
+    return {"id": row.id, **values, "state": row.state, "error": row.error}
+
+
+def _describe_trees(session: Session, forest_id: str) -> Row:
+    if session.get(models.Forest, forest_id) is None:
+        return {}
+    # Imported only here: a listing needs neither trees nor numpy.
+    from starcast.stores.database.artifact_rows import load_forest  # noqa: PLC0415
+
+    forest = load_forest(session, forest_id)
+    return {
+        "heights": forest.heights.tolist(),
+        "leaves": forest.leaves.tolist(),
+        "sizes": forest.sizes.tolist(),
+        "links_by_load": forest.load_histogram(),
+    }

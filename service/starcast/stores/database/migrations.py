@@ -1,0 +1,201 @@
+"""The schema of a database: migrations, comments, views and rights, and its differences.
+
+This module needs alembic, which imports slowly; most commands only read the revision: see
+`starcast.stores.database.sessions`. Comments, views and rights hold no data, so they need no
+revision: `declare` writes them when an upgrade has reached the newest revision. A revision that
+changes the columns of a view drops the view first.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from psycopg import sql
+from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy.exc import DBAPIError
+
+from starcast.stores.database.models import Base
+from starcast.stores.database.roles import ROLE_NAMES
+from starcast.stores.database.sessions import (
+    VERSION_TABLE,
+    check_owner,
+    first_line,
+    head,
+    sqlstate,
+    translated_errors,
+    wait_for_lock,
+)
+from starcast.stores.database.views import VIEWS, View
+from starcast.support.errors import BusyError, RejectedError
+from starcast.support.progress import Reporter
+from starcast.support.resources import folder
+
+UPGRADE_SECONDS = 60
+#: The advisory lock that serializes migrations.
+UPGRADE_LOCK = "migration"
+
+#: SQLSTATEs of migrations that fail on existing rows or on other programs' views.
+_OBSTACLES = ("23", "2BP01")
+#: Tables that only migrations change.
+_OWNED = ("store", VERSION_TABLE)
+_ROLES = text("select rolname from pg_roles where rolname = any(:names)")
+_INVALID_TABLE_DEFINITION = "42P16"
+
+
+def upgrade(engine: Engine, reporter: Reporter) -> bool:
+    """Migrate the schema to the newest revision in one transaction.
+
+    Comments, views and rights are written again in any case.
+
+    Returns:
+        Whether the revision changed.
+
+    Raises:
+        RejectedError: the schema is newer than this starcast, the database holds tables of another
+            program, or its rows do not fit; nothing is changed.
+        BusyError: another process has been migrating the database for a minute.
+        UnavailableError: the role may not change the schema.
+    """
+    with _migrating(engine) as connection:
+        revision = check_owner(connection)
+        if revision == head():
+            # Comments, views and rights have no revision, and may differ from the declaration.
+            declare(connection)
+            reporter.say(f"the schema is up to date ({revision})")
+            return False
+        command.upgrade(_config(connection), "head")
+    reporter.say(f"the schema was upgraded from {revision or 'nothing'} to {head()}")
+    return True
+
+
+def drop(engine: Engine) -> None:
+    """Drop all tables of starcast with their rows, in one transaction.
+
+    Raises:
+        RejectedError, BusyError, UnavailableError: as for `upgrade`; nothing is changed.
+    """
+    with _migrating(engine) as connection:
+        check_owner(connection)
+        # PostgreSQL drops no table while a view reads it.
+        for view in VIEWS:
+            connection.exec_driver_sql(f"drop view if exists {view.name}")
+        Base.metadata.drop_all(connection)
+        connection.exec_driver_sql(f"drop table if exists {VERSION_TABLE}")
+
+
+@contextmanager
+def _migrating(engine: Engine) -> Iterator[Connection]:
+    """Open a transaction that holds the lock of migrations."""
+    busy = BusyError(
+        f"another process has been migrating the database for {UPGRADE_SECONDS} s",
+        hint="try again when it has finished",
+    )
+    try:
+        with translated_errors(engine.url), engine.begin() as connection:
+            wait_for_lock(connection, UPGRADE_LOCK, UPGRADE_SECONDS, busy)
+            yield connection
+    except DBAPIError as error:
+        if not sqlstate(error).startswith(_OBSTACLES):
+            raise
+        raise RejectedError(
+            f"the database does not fit the migration: {first_line(error)}",
+            hint="correct or drop what it names, then try again; nothing was changed",
+        ) from None
+
+
+def _config(connection: Connection) -> Config:
+    config = Config()
+    # Alembic's configuration interpolates %, which a path may contain.
+    config.set_main_option("script_location", str(folder("migrations")).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config
+
+
+def differences(engine: Engine) -> list[str]:
+    """Return the differences between tables and models, one line each; views only by name."""
+    with translated_errors(engine.url), engine.connect() as connection:
+        changes = compare_metadata(MigrationContext.configure(connection), Base.metadata)
+        present = inspect(connection).get_view_names()
+    missing = [view.name for view in VIEWS if view.name not in present]
+    return [*map(_describe_change, changes), *(f"add view {name}" for name in missing)]
+
+
+def _describe_change(change: object) -> str:
+    # Alembic returns a tuple (verb, object, ...), or a list of such tuples for one changed column.
+    first = change[0] if isinstance(change, list) else change
+    if not isinstance(first, tuple):
+        return str(first)
+    verb = str(first[0]).replace("_", " ")
+    return " ".join([verb, *(str(part) for part in first[1:] if part is not None)])
+
+
+def declare(connection: Connection) -> None:
+    """Write all comments, create all views, and grant the rights of the writer and the reader.
+
+    A role that the server does not have gets no rights: create it and upgrade again.
+    """
+    for view in VIEWS:
+        _create(connection, view)
+    statements = [*_comments()]
+    present = set(connection.scalars(_ROLES, {"names": list(ROLE_NAMES.values())}))
+    if ROLE_NAMES["reader"] in present:
+        statements += _grants(ROLE_NAMES["reader"], writes=False)
+    if ROLE_NAMES["writer"] in present:
+        statements += _grants(ROLE_NAMES["writer"], writes=True)
+    # All in one exchange: with arguments, even none, the server would accept only one statement.
+    driver = connection.connection.driver_connection
+    if not isinstance(driver, psycopg.Connection):
+        raise TypeError("the declaration needs psycopg")
+    driver.execute(sql.SQL("; ").join(statements))
+
+
+def _create(connection: Connection, view: View) -> None:
+    """Create a view, or replace it so that views of other programs that read it remain."""
+    try:
+        # A savepoint, because a failed statement would end the transaction.
+        with connection.begin_nested():
+            connection.exec_driver_sql(f"create or replace view {view.name} as {view.query}")
+    except DBAPIError as error:
+        if sqlstate(error) != _INVALID_TABLE_DEFINITION:
+            raise
+        # PostgreSQL cannot replace a view whose columns were removed or renamed.
+        connection.exec_driver_sql(f"drop view {view.name}")
+        connection.exec_driver_sql(f"create view {view.name} as {view.query}")
+
+
+def _comments() -> Iterator[sql.Composed]:
+    on_column = sql.SQL("comment on column {}.{} is {}")
+    for table in Base.metadata.sorted_tables:
+        about = sql.Identifier(table.name), sql.Literal(table.comment)
+        yield sql.SQL("comment on table {} is {}").format(*about)
+        for column in table.columns:
+            names = sql.Identifier(table.name), sql.Identifier(column.name)
+            yield on_column.format(*names, sql.Literal(column.comment))
+    for view in VIEWS:
+        about = sql.Identifier(view.name), sql.Literal(view.meaning)
+        yield sql.SQL("comment on view {} is {}").format(*about)
+        for name, meaning in view.columns.items():
+            names = sql.Identifier(view.name), sql.Identifier(name)
+            yield on_column.format(*names, sql.Literal(meaning))
+
+
+def _grants(role: str, *, writes: bool) -> Iterator[sql.Composed]:
+    name = sql.Identifier(role)
+    tables = [table.name for table in Base.metadata.sorted_tables]
+    readable = [*tables, VERSION_TABLE, *(view.name for view in VIEWS)]
+    yield sql.SQL("grant usage on schema public to {}").format(name)
+    yield sql.SQL("grant select on {} to {}").format(_listed(readable), name)
+    # pg_dump reads the sequences of identities.
+    yield sql.SQL("grant select on all sequences in schema public to {}").format(name)
+    if writes:
+        written = [table for table in tables if table not in _OWNED]
+        statement = "grant insert, update, delete on {} to {}"
+        yield sql.SQL(statement).format(_listed(written), name)
+
+
+def _listed(names: list[str]) -> sql.Composed:
+    return sql.SQL(", ").join(sql.Identifier(name) for name in names)

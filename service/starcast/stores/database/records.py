@@ -1,0 +1,104 @@
+"""Storage of records in PostgreSQL: a record is never replaced by a worse one.
+
+Every function works in the given session and never commits, as in
+`starcast.stores.database.repository`.
+"""
+
+from collections.abc import Iterable
+
+from sqlalchemy import select, text
+from sqlalchemy.orm import Session
+
+from starcast.records import Record, is_better, schema, verify
+from starcast.records.files import pack_witness, unpack_witness
+from starcast.records.listing import COLUMNS, SPARE, evidence_kind, record_row
+from starcast.records.model import FIELDS, FORMAT
+from starcast.stores.database.models import StoredRecord
+from starcast.support.errors import RejectedError
+from starcast.support.table import Table
+from starcast.support.vocabulary import VERIFICATIONS, Verification
+
+#: Key of an advisory lock that no other part of starcast uses.
+_LOCK = 7_718
+_ALL = select(StoredRecord).order_by(StoredRecord.problem, StoredRecord.topology)
+
+
+def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) -> int:
+    """Verify records, store those that are better than the stored ones, and return their number.
+
+    For a record equal to the stored one, only a stronger verification state is written. A stored
+    record that is wrong is replaced: earlier versions accepted some forgeries.
+
+    Args:
+        session: an open session.
+        records: records, each with its verification state.
+
+    Raises:
+        RejectedError: a record is wrong; nothing is stored.
+    """
+    # Two processes that store the same record must compare it one after the other.
+    session.execute(text("select pg_advisory_xact_lock(:number)"), {"number": _LOCK})
+    written = 0
+    for record, state in records:
+        verify(record)
+        stored = session.get(StoredRecord, record.id)
+        known = None if stored is None else _load_if_right(stored)
+        if stored is None or known is None or is_better(record, known):
+            session.merge(_as_row(record, state))
+            written += 1
+        elif not is_better(known, record) and _is_stronger(state, stored.verification):
+            stored.verification = state
+    session.flush()
+    return written
+
+
+def _load_if_right(stored: StoredRecord) -> Record | None:
+    """Return a stored record unless its witness or certificate is wrong."""
+    record = as_record(stored)
+    try:
+        verify(record)
+    except RejectedError:
+        return None
+    return record
+
+
+def _is_stronger(state: Verification, other: str) -> bool:
+    return [*VERIFICATIONS].index(state) < [*map(str, VERIFICATIONS)].index(other)
+
+
+def load_stored(session: Session) -> list[Record]:
+    """Return all stored records, by problem and topology.
+
+    Raises:
+        InputError: a manually edited row is not a valid record.
+    """
+    return [as_record(row) for row in session.scalars(_ALL)]
+
+
+def list_stored(session: Session, problem: str | None = None) -> Table:
+    """Return a table of the stored records, optionally of one problem, with their verification."""
+    rows = []
+    for stored in session.scalars(_ALL if problem is None else _ALL.filter_by(problem=problem)):
+        record = as_record(stored)
+        state = {"proof": evidence_kind(record), "verification": stored.verification}
+        rows.append({**record_row(record), **state})
+    return Table.of(rows, (*COLUMNS, "verification"), spare=SPARE)
+
+
+def as_record(row: StoredRecord) -> Record:
+    """Convert a row of the table to a record.
+
+    Raises:
+        InputError: the row was edited manually and is not a valid record.
+    """
+    fields = {name: getattr(row, name) for name in (*FIELDS, "optimal")}
+    source = f"the stored {row.id}"
+    witness = unpack_witness(row.witness, f"of {source}")
+    return schema.as_record({"format": FORMAT, **fields}, witness, source)
+
+
+def _as_row(record: Record, state: Verification) -> StoredRecord:
+    fields = record.fields()
+    fields.pop("format")
+    packed = pack_witness(record.witness)
+    return StoredRecord(id=record.id, witness=packed, verification=state, **fields)

@@ -1,0 +1,139 @@
+"""Storage of experiments and runs in PostgreSQL.
+
+Every function works in the given session and never commits;
+`starcast.stores.database.sessions.session` does.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from starcast.stores.database import models
+from starcast.support.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from starcast.judges.simulator.step_profile import Profile
+
+#: The largest value of PostgreSQL's type bigint.
+_MAX_ID = 2**63 - 1
+
+
+def find_experiment(session: Session, name: str) -> models.Experiment | None:
+    """Return the experiment with this name, or None."""
+    return session.scalar(select(models.Experiment).where(models.Experiment.name == name))
+
+
+def load_experiment(session: Session, name: str) -> models.Experiment:
+    """Return the experiment with this name.
+
+    Raises:
+        NotFoundError: no such experiment is stored.
+    """
+    experiment = find_experiment(session, name)
+    if experiment is None:
+        raise NotFoundError(
+            f"no experiment '{name}' is stored", hint="see 'starcast experiment list'"
+        )
+    return experiment
+
+
+def list_experiments(session: Session) -> list[models.Experiment]:
+    """Return all experiments, sorted by name."""
+    return list(session.scalars(select(models.Experiment).order_by(models.Experiment.name)))
+
+
+def experiment_name(session: Session, number: int) -> str:
+    """Return the name of the experiment with this number.
+
+    Raises:
+        NotFoundError: no such experiment is stored.
+    """
+    experiment = session.get(models.Experiment, number)
+    if experiment is None:
+        raise NotFoundError(
+            f"no experiment has the number {number}", hint="see 'starcast experiment list'"
+        )
+    return experiment.name
+
+
+def count_runs(session: Session) -> dict[int, tuple[int, int]]:
+    """Return the numbers of all runs and of failed runs, by the number of their experiment."""
+    failed = func.count().filter(models.Run.status == "failed")
+    query = select(models.Run.experiment, func.count(), failed).group_by(models.Run.experiment)
+    return {experiment: (runs, failures) for experiment, runs, failures in session.execute(query)}
+
+
+def save_experiment(
+    session: Session, name: str, grid: Mapping[str, Any], points: int | None = None
+) -> models.Experiment:
+    """Store a new experiment without runs; ``points`` is the number of points in its grids."""
+    experiment = models.Experiment(name=name, grid=dict(grid), points=points)
+    session.add(experiment)
+    session.flush()
+    return experiment
+
+
+def drop_experiment(session: Session, name: str) -> None:
+    """Delete an experiment with its runs."""
+    session.execute(delete(models.Experiment).where(models.Experiment.name == name))
+
+
+def load_runs(session: Session, experiment: int) -> list[models.Run]:
+    """Return the runs of an experiment with their costs, in the order of storing."""
+    return list(
+        session.scalars(
+            select(models.Run).where(models.Run.experiment == experiment).order_by(models.Run.id)
+        )
+    )
+
+
+def load_run(session: Session, number: int) -> models.Run:
+    """Return the run with this number and its costs.
+
+    Raises:
+        NotFoundError: no such run is stored.
+    """
+    # PostgreSQL refuses larger numbers with an error instead of finding no row.
+    run = session.get(models.Run, number) if abs(number) <= _MAX_ID else None
+    if run is None:
+        raise NotFoundError(f"no run {number} is stored", hint="see 'starcast run list'")
+    return run
+
+
+def save_run(session: Session, run: models.Run, steps: "Profile" = ()) -> None:
+    """Store a run with its costs and its step profile; a failed run has neither.
+
+    Args:
+        session: an open session; nothing is committed.
+        run: the run with its costs; its number is set.
+        steps: the profile of its simulation; empty for a failed run.
+    """
+    session.add(run)
+    session.flush()
+    if not steps:
+        return
+    # Imported only here: commands that read runs need neither numpy nor the simulator.
+    import numpy as np  # noqa: PLC0415
+
+    from starcast.judges.simulator.step_profile import COLUMNS  # noqa: PLC0415
+    from starcast.stores.database.bulk_copy import copy_columns  # noqa: PLC0415
+
+    numbers = np.arange(1, len(steps[0]) + 1)
+    columns = {
+        "run": np.full(len(numbers), run.id),
+        "step": numbers,
+        **dict(zip(COLUMNS, steps, strict=True)),
+    }
+    copy_columns(session, models.Run.metadata.tables["step_profile"], columns)
+
+
+def load_profile(session: Session, run: int) -> list[models.StepProfile]:
+    """Return the step profile of a run in order."""
+    query = (
+        select(models.StepProfile)
+        .where(models.StepProfile.run == run)
+        .order_by(models.StepProfile.step)
+    )
+    return list(session.scalars(query))

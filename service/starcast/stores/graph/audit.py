@@ -1,0 +1,164 @@
+"""Audit of the graph: its indexes, and data that the schema does not declare.
+
+These queries must work on arbitrarily edited graphs: no property is assumed to exist or to have the
+declared type.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.schema import LABELS, NODE, RELATIONSHIPS, Label, Relationship
+from starcast.support.text import pluralize
+
+_LABELS = {label.name for label in LABELS}
+
+
+class _Index(NamedTuple):
+    """An index or a constraint: what it is on, whether it is unique, and its state."""
+
+    on: str
+    unique: bool
+    state: str = "ONLINE"
+
+
+def find_index_faults(graph: Graph) -> list[str]:
+    """Describe each declared index or constraint that is missing or not as declared."""
+    stored = _read_indexes(graph)
+    faults = []
+    for name, declared in _declared_indexes().items():
+        noun = "constraint" if declared.unique else "index"
+        if name not in stored:
+            faults.append(f"the {noun} {name} on {declared.on} is missing")
+        elif stored[name] != declared:
+            on, unique, state = stored[name]
+            is_unique = "unique" if unique else "not unique"
+            faults.append(
+                f"the {noun} {name} on {declared.on} is on {on}, {is_unique} and {state.lower()}"
+            )
+    return faults
+
+
+def drop_wrong_indexes(graph: Graph) -> None:
+    """Drop starcast's indexes and constraints that are not declared, or not as declared."""
+    declared = _declared_indexes()
+    for name, index in _read_indexes(graph).items():
+        if name.startswith("starcast_") and declared.get(name) != index:
+            graph.write(f"DROP {'CONSTRAINT' if index.unique else 'INDEX'} {name}")
+
+
+def _declared_indexes() -> dict[str, _Index]:
+    indexes = {}
+    for element in (*LABELS, *RELATIONSHIPS):
+        unique = element.unique if isinstance(element, Label) else ()
+        for name, properties in zip(
+            element.index_names(), [*unique, *element.indexes], strict=True
+        ):
+            on = f"{element.name}({', '.join(properties)})"
+            indexes[name] = _Index(on, properties in unique)
+    return indexes
+
+
+def _read_indexes(graph: Graph) -> dict[str, _Index]:
+    rows = graph.read(
+        "SHOW INDEXES YIELD name, state, labelsOrTypes, properties, owningConstraint "
+        "RETURN name, state, labelsOrTypes, properties, owningConstraint"
+    )
+    return {
+        row["name"]: _Index(
+            # Neo4j's own token look-up indexes have neither labels nor properties.
+            f"{(row['labelsOrTypes'] or ['nothing'])[0]}({', '.join(row['properties'] or [])})",
+            row["owningConstraint"] is not None,
+            row["state"],
+        )
+        for row in rows
+    }
+
+
+def count_undeclared(graph: Graph) -> tuple[dict[tuple[str, ...], int], dict[str, int]]:
+    """Count nodes by labels, and relationships by type, that the schema does not declare.
+
+    Neo4j maintains counts per label and type, so the nodes are scanned only if these show that
+    undeclared labels or several labels on a node exist.
+    """
+    declared_types = {relationship.name for relationship in RELATIONSHIPS}
+    types = graph.read("CALL db.relationshipTypes() YIELD relationshipType AS name RETURN name")
+    other_types = sorted({row["name"] for row in types} - declared_types)
+    relationships = {name: _count(graph, f"()-[n:{_quote(name)}]->()") for name in other_types}
+    relationships = {name: number for name, number in relationships.items() if number}
+    names = {row["name"] for row in graph.read("CALL db.labels() YIELD label AS name RETURN name")}
+    declared = sum(_count(graph, f"(n:{name})") for name in names & _LABELS)
+    others = sum(_count(graph, f"(n:{_quote(name)})") for name in names - _LABELS)
+    nodes: dict[tuple[str, ...], int] = {}
+    # A node with two labels is counted under each, so the sums differ even if both are declared.
+    if others or declared != _count(graph, "(n)"):
+        rows = graph.read(
+            "MATCH (n) WITH labels(n) AS labels, count(*) AS count "
+            "RETURN labels, count ORDER BY labels"
+        )
+        for row in rows:
+            labels = tuple(sorted(row["labels"]))
+            if len(labels) != 1 or labels[0] not in _LABELS:
+                nodes[labels] = row["count"]
+    return nodes, relationships
+
+
+def count(graph: Graph, element: Label | Relationship) -> int:
+    """Return the number of nodes of a label, or of relationships of a type; Neo4j counts them."""
+    is_label = isinstance(element, Label)
+    return _count(graph, f"(n:{element.name})" if is_label else f"()-[n:{element.name}]->()")
+
+
+def _count(graph: Graph, pattern: str) -> int:
+    return int(graph.read(f"MATCH {pattern} RETURN count(n) AS count")[0]["count"])
+
+
+def _quote(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def describe_undeclared(graph: Graph) -> list[str]:
+    """Return phrases for all nodes and relationships that the schema does not declare."""
+    nodes, types = count_undeclared(graph)
+    return [
+        *(_describe_nodes(labels, number) for labels, number in nodes.items()),
+        *(_describe_relationships(name, number) for name, number in types.items()),
+    ]
+
+
+def describe_losses(graph: Graph, topologies: Sequence[str] | None) -> tuple[list[str], list[str]]:
+    """Describe the undeclared nodes and relationships that a rebuild or an import would delete.
+
+    Args:
+        graph: the graph.
+        topologies: specs of the topologies whose nodes are deleted; None if everything is deleted.
+
+    Returns:
+        Phrases for nodes, which are deleted only with everything, and for relationships, such as
+        ``2 nodes with the label Person`` and ``1 relationship of the type KNOWS``.
+    """
+    nodes, types = count_undeclared(graph)
+    if topologies is not None:
+        types = {name: _count_at(graph, name, topologies) for name in types}
+    foreign = {labels: number for labels, number in nodes.items() if not set(labels) & _LABELS}
+    return (
+        [_describe_nodes(labels, number) for labels, number in foreign.items()],
+        [_describe_relationships(name, number) for name, number in types.items() if number],
+    )
+
+
+def _describe_nodes(labels: Sequence[str], number: int) -> str:
+    text = f"with the label {' and '.join(labels)}" if labels else "without a label"
+    return f"{pluralize(number, 'node')} {text}"
+
+
+def _describe_relationships(name: str, number: int) -> str:
+    return f"{pluralize(number, 'relationship')} of the type {name}"
+
+
+def _count_at(graph: Graph, name: str, topologies: Sequence[str]) -> int:
+    cypher = (
+        f"MATCH (n:{NODE.name})-[r:{_quote(name)}]-() WHERE n.topology IN $specs "
+        "RETURN count(DISTINCT r) AS count"
+    )
+    return int(graph.read(cypher, {"specs": list(topologies)})[0]["count"])

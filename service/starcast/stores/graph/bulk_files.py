@@ -1,0 +1,337 @@
+"""Files for ``neo4j-admin database import full``, which creates a new store from CSV files.
+
+There is a file for every label and every relationship type, with headers from
+`starcast.stores.graph.schema`. Nodes are numbered from 0 without gaps, so that ``--id-type=actual``
+applies and the importer needs no table from names to nodes. Texts with a comma (``S5,3``) are
+quoted; an empty text is written as ``""``, an absent property as nothing.
+
+The files are written with numpy: all lines of a block have the same length, so that columns are
+filled by array operations. Numbers are therefore padded with zeros, which the importer accepts
+(``docs/decisions/0009-csv-without-polars.md``).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.stores.graph.artifacts import RELATIONSHIP_OF, GraphArtifact
+from starcast.stores.graph.rows import BLOCK
+from starcast.stores.graph.schema import (
+    LABELS,
+    NODE,
+    RELATIONSHIPS,
+    STORE,
+    TOPOLOGY,
+    VERSION,
+    GraphState,
+    Label,
+    PropertyType,
+    Relationship,
+    first_key,
+)
+from starcast.support.progress import Reporter, Task
+from starcast.topologies import Topology
+
+#: Options of the importer besides the files: nodes are numbered, and no row may be skipped.
+OPTIONS = ("--id-type=actual", "--bad-tolerance=0")
+
+_TYPES = {
+    PropertyType.STRING: "string",
+    PropertyType.INTEGER: "long",
+    PropertyType.BOOLEAN: "boolean",
+    PropertyType.INTEGERS: "long[]",
+}
+
+#: Lines that are formatted at a time: few enough to stay in the processor's cache.
+_LINES = 2**15
+
+
+def _digit_table(size: int) -> NDArray[Any]:
+    """Return the numbers of ``size`` decimal digits as text, each in one element of that size."""
+    texts = "".join(f"{number:0{size}d}" for number in range(10**size))
+    return np.frombuffer(texts.encode(), dtype=f"u{size}")
+
+
+#: Decimal digits of numbers in groups of 4, 2 and 1.
+_DIGITS = {size: _digit_table(size) for size in (4, 2, 1)}
+
+Value = str | int | bool | list[int] | None
+Column = NDArray[Any] | Value
+
+
+@dataclass(frozen=True)
+class BulkFiles:
+    """Files that were written.
+
+    Attributes:
+        folder: the folder of the files.
+        contents: for each file the importer's option, its label or type, and its name.
+        nodes: rows of all node files, including (:Store) and the nodes of artifacts.
+        relationships: rows of all relationship files.
+        bytes: total size of the files.
+    """
+
+    folder: Path
+    contents: tuple[tuple[str, str, str], ...]
+    nodes: int
+    relationships: int
+    bytes: int
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Arguments of the importer, besides `OPTIONS`, if it runs in the folder."""
+        return tuple(f"{option}={name}=./{file}" for option, name, file in self.contents)
+
+
+def write(
+    folder: Path, store: UUID, artifacts: Iterable[GraphArtifact], reporter: Reporter
+) -> BulkFiles:
+    """Write the files of these artifacts, and nothing else, into an empty folder.
+
+    Artifacts are written in the given order and may be built on demand. A topology must come before
+    its forests and schedules, a forest before the schedules that use it.
+
+    Args:
+        folder: an existing, empty folder.
+        store: id of the relational store, for the node (:Store).
+        artifacts: all artifacts of the new store.
+        reporter: receives progress messages.
+
+    Raises:
+        OSError: a file cannot be written.
+        KeyError: an artifact comes before the artifact that it depends on.
+    """
+    with ExitStack() as stack:
+        files = _Files(folder, stack)
+        files.write_node(STORE, {"id": str(store), "schema": VERSION})
+        for artifact in artifacts:
+            total = artifact.content.nodes + artifact.content.relationships
+            with reporter.task(f"{artifact.id} to files", total, "rows") as task:
+                files.write_artifact(artifact, task)
+    return files.summary()
+
+
+def row_bytes(kind: str, artifact_id: str, width: int) -> int:
+    """Return an upper bound of the bytes per relationship of an artifact in these files.
+
+    Args:
+        kind: topology, forest or schedule.
+        artifact_id: the artifact's id, which is part of every row.
+        width: digits of the largest number of a node or unit.
+    """
+    # Digits of the columns: two for a port, a tree or a level, `width` for a step or a unit.
+    numbers = {"topology": 2, "forest": 3 * 2, "schedule": 2 * 2 + 2 * width}[kind]
+    separators = len(RELATIONSHIP_OF[kind].names)
+    return 2 * (width + 1) + len(_format(artifact_id)) + numbers + separators
+
+
+def node_bytes(topology: Topology, width: int) -> int:
+    """Return an upper bound of the bytes per node of a topology; ``width`` as in `row_bytes`."""
+    return (
+        2 * width
+        + len(str(first_key(topology) + topology.nodes))
+        + len(_format(topology.spec))
+        + len(topology.label(0))
+        + len(NODE.names)
+        + 1
+    )
+
+
+@dataclass
+class _Files:
+    """The open files, their rows, and the numbers of nodes.
+
+    Attributes:
+        first: number of node 0 of each topology.
+        numbers: number of the node of each artifact.
+        nodes: number of nodes written so far; the next node gets this number.
+    """
+
+    folder: Path
+    stack: ExitStack
+    opened: dict[str, BinaryIO] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    first: dict[str, int] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
+    nodes: int = 0
+
+    def write_artifact(self, artifact: GraphArtifact, task: Task) -> None:
+        """Write a topology's nodes, the artifact's own node, its parent and its relationships."""
+        with ThreadPoolExecutor(1) as pool:
+            # numpy computes without Python's lock, so two threads use two processors.
+            nodes = None
+            if artifact.label is TOPOLOGY:
+                first = self.first[artifact.topology.spec] = self.nodes
+                self.nodes += artifact.topology.nodes
+                nodes = pool.submit(self._write_topology_nodes, artifact.topology, first, task)
+            self._write_others(artifact, task)
+            if nodes is not None:
+                nodes.result()
+
+    def _write_others(self, artifact: GraphArtifact, task: Task) -> None:
+        """Write the artifact's own node, its parent and its relationships."""
+        number = self.numbers[artifact.id] = self.nodes
+        self.write_node(artifact.label, {**artifact.properties, "state": GraphState.COMPLETE.value})
+        if artifact.parent is not None:
+            relationship, _, parent_id = artifact.parent
+            parents = {":START_ID": number, ":END_ID": self.numbers[parent_id]}
+            self._write(relationship, parents, {}, 1)
+        first = self.first[artifact.topology.spec]
+        for rows in artifact.blocks():
+            relationship = rows.relationship
+            columns: dict[str, Column] = {
+                name: rows.columns.get(name, rows.artifact_id) for name in relationship.names
+            }
+            ends = {":START_ID": rows.start + first, ":END_ID": rows.end + first}
+            self._write(relationship, ends, columns, len(rows))
+            task.advance(len(rows))
+
+    def write_node(self, label: Label, properties: Mapping[str, Value]) -> None:
+        """Write a single node under the next number."""
+        self._write(label, {":ID": self.nodes}, properties, 1)
+        self.nodes += 1
+
+    def summary(self) -> BulkFiles:
+        """Describe the files, which must be closed."""
+        written = [element for element in (*LABELS, *RELATIONSHIPS) if element.name in self.rows]
+        contents = tuple(
+            (_option(element), element.name, _file_name(element)) for element in written
+        )
+        relationships = sum(
+            self.rows[element.name] for element in written if isinstance(element, Relationship)
+        )
+        size = sum((self.folder / _file_name(element)).stat().st_size for element in written)
+        return BulkFiles(self.folder, contents, self.nodes, relationships, size)
+
+    def _write_topology_nodes(self, topology: Topology, first: int, task: Task) -> None:
+        """Write a row for every node of the topology; node 0 gets the :ID ``first``."""
+        for start in range(0, topology.nodes, BLOCK):
+            ranks = np.arange(start, min(start + BLOCK, topology.nodes))
+            columns: dict[str, Column] = {
+                "key": ranks + first_key(topology),
+                "topology": topology.spec,
+                "rank": ranks,
+                "label": topology.labels(ranks),
+            }
+            self._write(NODE, {":ID": ranks + first}, columns, len(ranks))
+            task.advance(len(ranks))
+
+    def _write(
+        self,
+        element: Label | Relationship,
+        ids: Mapping[str, Column],
+        columns: Mapping[str, Column],
+        rows: int,
+    ) -> None:
+        if tuple(columns) != element.names:
+            raise ValueError(f"{element.name} has {element.names}, not {tuple(columns)}")
+        if element.name not in self.opened:
+            # The folder is empty at the start, so a file that exists already is a mistake.
+            file = (self.folder / _file_name(element)).open("xb")
+            self.opened[element.name] = self.stack.enter_context(file)
+            file.write(_header(element, ids).encode())
+        for lines in format_lines([*ids.values(), *columns.values()], rows):
+            self.opened[element.name].write(lines.data)
+        self.rows[element.name] = self.rows.get(element.name, 0) + rows
+
+
+def format_lines(columns: Iterable[Column], rows: int) -> Iterator[NDArray[np.uint8]]:
+    """Yield the CSV lines of rows, as matrices of characters with a line per row.
+
+    All lines have the same length; a matrix is valid until the next is requested.
+
+    Args:
+        columns: for each column an array with a value per row, or the same value for all rows.
+            Arrays hold non-negative integers, or texts of equal length without commas and quotes.
+        rows: number of rows.
+    """
+    template = bytearray()
+    fields: list[tuple[int, int, NDArray[Any]]] = []
+    for column in columns:
+        template += b"," if template else b""
+        if isinstance(column, np.ndarray):
+            width = _width(column)
+            fields.append((len(template), width, column))
+            template += bytes(width)
+        else:
+            template += _format(column)
+    template += b"\n"
+    # The constant columns and the separators are written once, the others again for each part.
+    line = np.frombuffer(template, dtype=np.uint8)
+    lines = np.tile(line, (min(rows, _LINES), 1))
+    for start in range(0, rows, _LINES):
+        part = lines[: rows - start]
+        for offset, width, column in fields:
+            values = column[start : start + _LINES]
+            if values.dtype.kind == "U":
+                # numpy stores a character in four bytes; labels are ASCII, so the lowest byte is
+                # enough.
+                symbols = np.ascontiguousarray(values).view(np.uint32).astype(np.uint8)
+                _fill(part, offset, symbols.view(f"V{width}"))
+            else:
+                _fill_digits(part, offset, width, values)
+        yield part
+
+
+def _width(column: NDArray[Any]) -> int:
+    """Return the number of characters that each value of a column takes."""
+    if column.dtype.kind == "U":
+        return column.dtype.itemsize // 4
+    return len(str(int(column.max(initial=0))))
+
+
+def _fill(lines: NDArray[np.uint8], offset: int, values: NDArray[Any]) -> None:
+    """Write one value into each line, starting at byte ``offset``."""
+    strides = (lines.shape[1],)
+    # A view with the stride of a line copies a field of all lines in one assignment.
+    target: NDArray[Any] = np.ndarray(len(lines), values.dtype, lines.data, offset, strides)
+    target[...] = values
+
+
+def _fill_digits(
+    lines: NDArray[np.uint8], offset: int, width: int, values: NDArray[np.int64]
+) -> None:
+    """Write numbers of up to ``width`` digits into the lines, padded with zeros."""
+    # Division of 32-bit integers is several times as fast, and most numbers fit.
+    rest = values.astype(np.uint32 if width < 10 else np.uint64)
+    while width:
+        # Looking up four digits at once replaces three of four divisions.
+        size = next(size for size in _DIGITS if size <= width)
+        quotient = rest // 10**size
+        width -= size
+        _fill(lines, offset + width, _DIGITS[size][rest - quotient * 10**size])
+        rest = quotient
+
+
+def _format(value: Value) -> bytes:
+    """Return a single value as the importer reads it."""
+    if value is None:
+        return b""
+    if isinstance(value, bool):
+        return b"true" if value else b"false"
+    # The importer separates the elements of a list by semicolons.
+    text = ";".join(map(str, value)) if isinstance(value, list) else str(value)
+    if not text or any(symbol in text for symbol in ',"\n'):
+        escaped = text.replace('"', '""')
+        text = f'"{escaped}"'
+    return text.encode()
+
+
+def _header(element: Label | Relationship, ids: Iterable[str]) -> str:
+    typed = (f"{declared.name}:{_TYPES[declared.type]}" for declared in element.properties)
+    return ",".join([*ids, *typed]) + "\n"
+
+
+def _file_name(element: Label | Relationship) -> str:
+    return f"{element.name.lower()}.csv"
+
+
+def _option(element: Label | Relationship) -> str:
+    return "--relationships" if isinstance(element, Relationship) else "--nodes"

@@ -1,0 +1,494 @@
+"""Connection to Neo4j: the official driver, with its errors translated in one place.
+
+Every statement names its database and runs in a managed transaction with its access mode, so that
+routing works and transient errors are retried. The server's notifications about a statement are
+part of its `QueryResult`.
+"""
+
+import logging
+import re
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter
+from types import TracebackType
+from typing import Any, Self, cast
+
+import psutil
+
+from starcast.stores.graph.address import GraphAddress
+from starcast.stores.graph.driver import (
+    AuthError,
+    ConfigurationError,
+    Driver,
+    DriverError,
+    GraphDatabase,
+    ManagedTransaction,
+    Neo4jError,
+    Node,
+    NotificationMinimumSeverity,
+    Path,
+    Record,
+    Relationship,
+    Result,
+    Session,
+    TransientError,
+    UnsupportedServerProduct,
+    unit_of_work,
+)
+from starcast.stores.graph.unreachable import describe_unreachable
+from starcast.support import log
+from starcast.support.errors import (
+    InputError,
+    LimitError,
+    RejectedError,
+    StarcastError,
+    UnavailableError,
+)
+from starcast.support.signals import defer_signals
+
+#: The oldest server that supports our Cypher: the LTS release of version 5.
+OLDEST = (5, 26)
+CONNECT_SECONDS = 5.0
+#: Time for retries of transient errors. Short, because a server that dies is reported only then.
+RETRY_SECONDS = 5.0
+
+#: Records to fetch between two checks of the available memory.
+_FETCH = 10_000
+#: Bytes of memory to leave to other programs.
+_SPARE = 2**28
+
+_NEEDED = f"starcast needs Neo4j {'.'.join(map(str, OLDEST))} (LTS) or newer"
+_SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.+", re.IGNORECASE)
+
+# Everything the driver logs is also in a QueryResult or in an error. Programs that configure
+# logging still receive it.
+logging.getLogger("neo4j").addHandler(logging.NullHandler())
+
+Row = dict[str, Any]
+Parameters = Mapping[str, Any]
+Work = Callable[[ManagedTransaction], "QueryResult"]
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A notification of the server: a deprecation, a cartesian product, an unknown name."""
+
+    status: str
+    severity: str
+    text: str
+
+
+@dataclass(frozen=True)
+class QueryResult:
+    """Result of a statement.
+
+    Attributes:
+        columns: names of the columns, in the order of the statement.
+        rows: the rows, up to the row limit.
+        more: whether the row limit cut off further rows.
+        notices: notifications of the server.
+        plan: the query plan, if the statement begins with EXPLAIN or PROFILE.
+    """
+
+    columns: tuple[str, ...]
+    rows: list[Row]
+    more: bool
+    notices: tuple[Notice, ...]
+    plan: dict[str, Any] | None
+
+
+class Graph:
+    """A Neo4j database. Use it as a context manager, or `close` it.
+
+    Attributes:
+        driver: the official driver.
+        database: name of the database, sent with every statement.
+        version: version of the server, such as ``2026.08.1``.
+    """
+
+    def __init__(self, address: GraphAddress) -> None:
+        self.driver = _create_driver(address)
+        self.database = address.database
+        self.uri = address.uri
+        self.user = address.user
+        self.version = ""
+        self._connections_killed = False
+        self._forbid_new_connections()
+
+    @classmethod
+    def open(cls, address: GraphAddress) -> Self:
+        """Connect, and check that the server answers and is new enough.
+
+        Raises:
+            InputError: the URI is malformed.
+            UnavailableError: the server is not running, refuses the login or lacks the database.
+            RejectedError: the server is not Neo4j, or is too old.
+        """
+        graph = cls(address)
+        try:
+            graph._check_server()
+            log.event("connected to Neo4j", uri=graph.uri, user=graph.user, version=graph.version)
+        except BaseException:
+            graph.close()
+            raise
+        return graph
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.driver.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def read(
+        self, cypher: str, parameters: Parameters | None = None, timeout: float | None = None
+    ) -> list[Row]:
+        """Run a statement that only reads, and return its rows.
+
+        Args:
+            cypher: the statement.
+            parameters: its parameters.
+            timeout: time limit in seconds; None for no limit.
+
+        Raises:
+            StarcastError: see `_translate_errors`.
+        """
+        return self.run(cypher, parameters, timeout).rows
+
+    def run(
+        self,
+        cypher: str,
+        parameters: Parameters | None = None,
+        timeout: float | None = None,
+        row_limit: int | None = None,
+    ) -> QueryResult:
+        """Run a statement that only reads, and return its result with notices and plan.
+
+        Args:
+            cypher: the statement.
+            parameters: its parameters.
+            timeout: time limit in seconds; None for no limit.
+            row_limit: maximum number of rows to fetch; None for all.
+
+        Raises:
+            StarcastError: see `_translate_errors`.
+        """
+        start = perf_counter()
+        with self._translate_errors(timeout), self._session() as session:
+            result = session.execute_read(self._work(cypher, parameters, timeout, row_limit))
+        seconds = round(perf_counter() - start, 3)
+        rows = len(result.rows)
+        log.event("read Neo4j", logging.DEBUG, statement=cypher, rows=rows, seconds=seconds)
+        return result
+
+    def write(
+        self, cypher: str, parameters: Parameters | None = None, timeout: float | None = None
+    ) -> list[Row]:
+        """Run a statement that writes, in one transaction, and return its rows.
+
+        Raises:
+            StarcastError: see `_translate_errors`.
+        """
+        with self._translate_errors(timeout), self._session() as session:
+            return session.execute_write(self._work(cypher, parameters, timeout, None)).rows
+
+    @contextmanager
+    def concurrent(self, threads: int) -> Iterator[ThreadPoolExecutor]:
+        """Provide threads that run statements; Ctrl-C cancels them, so that the context ends."""
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                yield pool
+            except KeyboardInterrupt:
+                self._kill_connections()
+                raise
+
+    @contextmanager
+    def _session(self) -> Iterator[Session]:
+        with self._interruptible(), self.driver.session(database=self.database) as session:
+            yield session
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Let Ctrl-C close the connections, and raise KeyboardInterrupt after the driver returns.
+
+        An interrupt raised inside the driver makes it hang in the middle of a message, or wait for
+        the end of the statement.
+        """
+        self._connections_killed = False
+        with defer_signals(self._kill_connections):
+            yield
+
+    def _kill_connections(self) -> None:
+        self._connections_killed = True
+        # Closing the driver would exchange messages with the server, so its pool is used directly.
+        for connections in self.driver._pool.connections.values():  # noqa: SLF001
+            for connection in connections:
+                connection.kill()
+
+    def _forbid_new_connections(self) -> None:
+        """Open no connection once they are killed: the driver would wait for a silent server."""
+        pool = self.driver._pool  # noqa: SLF001
+        open_connection = pool.opener
+
+        def open_unless_killed(*arguments: Any) -> Any:
+            if self._connections_killed:
+                raise KeyboardInterrupt
+            return open_connection(*arguments)
+
+        pool.opener = open_unless_killed
+
+    def _work(
+        self,
+        cypher: str,
+        parameters: Parameters | None,
+        timeout: float | None,
+        row_limit: int | None,
+    ) -> Work:
+        @unit_of_work(timeout=timeout)
+        def work(transaction: ManagedTransaction) -> QueryResult:
+            # The driver treats a killed connection as transient and runs this function again.
+            if self._connections_killed:
+                raise KeyboardInterrupt
+            try:
+                return fetch_result(transaction.run(cypher, dict(parameters or {})), row_limit)
+            except TransientError as error:
+                if "Memory" in (error.code or ""):
+                    # The driver would retry, but the statement would need the same memory again.
+                    raise self._translate_server_error(error, timeout) from error
+                raise
+
+        return cast("Work", work)  # the decorator's return type is untyped
+
+    def _check_server(self) -> None:
+        with self._translate_errors(None), self._interruptible():
+            # Not retried, unlike a transaction: a server that is not running is reported at once.
+            self.driver.verify_connectivity()
+        self.version = self._read_version()
+        if not new_enough(self.version):
+            raise RejectedError(
+                f"the server at {self.uri} is Neo4j {self.version}, which is too old", hint=_NEEDED
+            )
+
+    def _read_version(self) -> str:
+        rows = self.read(
+            "CALL dbms.components() YIELD name, versions WHERE name STARTS WITH 'Neo4j' "
+            "RETURN versions"
+        )
+        if not rows:
+            raise RejectedError(
+                f"the server at {self.uri} is not Neo4j", hint=f"check the address; {_NEEDED}"
+            )
+        return str(rows[0]["versions"][0])
+
+    @contextmanager
+    def _translate_errors(self, timeout: float | None) -> Iterator[None]:
+        """Translate errors of the driver into errors of starcast.
+
+        Raises:
+            UnavailableError: the server is not running, closed the connection, refuses the login
+                or lacks the database.
+            LimitError: time, memory or disk space is exhausted.
+            InputError: the statement is wrong, or writes in a read transaction.
+            RejectedError: a constraint forbids the data, or the server does not speak Bolt.
+        """
+        try:
+            yield
+        except (Neo4jError, DriverError, OSError) as error:
+            raise self._translate(error, timeout) from (
+                error if isinstance(error, Neo4jError) else None
+            )
+
+    def _translate(self, error: Exception, timeout: float | None) -> StarcastError:
+        match error:
+            case AuthError():
+                return UnavailableError(
+                    f"Neo4j at {self.uri} refuses the login of '{self.user}'",
+                    hint="write the right password to a file and name it in "
+                    "STARCAST_NEO4J_PASSWORD_FILE",
+                )
+            case Neo4jError():
+                return self._translate_server_error(error, timeout)
+            case UnsupportedServerProduct():
+                return RejectedError(
+                    f"the server at {self.uri} does not speak a known version of Bolt",
+                    hint=f"{_NEEDED}; a server that requires TLS needs bolt+s:// or neo4j+s://",
+                )
+        return describe_unreachable(self.uri, error)
+
+    def _translate_server_error(self, error: Neo4jError, timeout: float | None) -> StarcastError:
+        code = error.code or ""
+        lines = (error.message or "").strip().splitlines()
+        text = lines[0] if lines else code
+        # Neo4j reports an exceeded time limit as a time-out or as a terminated transaction.
+        if "TransactionTimedOut" in code or ("Terminated" in code and timeout is not None):
+            message = f"the server stopped the statement: {text}"
+            if timeout is not None:
+                message = f"the statement took longer than {timeout:g} s and was stopped"
+            return LimitError(
+                message,
+                hint="narrow it (one topology, one forest, shorter paths, LIMIT), "
+                "or raise STARCAST_TIMEOUT",
+            )
+        if "OutOfMemory" in code or "MemoryPool" in code:
+            return LimitError(
+                f"Neo4j at {self.uri} ran out of memory: {text}",
+                hint="narrow the statement, lower STARCAST_BATCH, or raise STARCAST_NEO4J_HEAP",
+            )
+        # Only the text of the operating system says that a disk is full.
+        if "space left" in text or "disk" in text.lower():
+            return LimitError(
+                f"Neo4j at {self.uri} ran out of disk space: {text}",
+                hint="free some space, then try again",
+            )
+        if "needs to be restarted" in text:  # for example after a full disk
+            return UnavailableError(
+                f"Neo4j at {self.uri} has to be restarted: {text}",
+                hint="free some space if its disk is full, then restart it: 'starcast down' and "
+                "'starcast up' restart the embedded servers",
+            )
+        # A follower of a cluster, or a database in read-only mode.
+        if "ForbiddenOnReadOnlyDatabase" in code or "NotALeader" in code:
+            return UnavailableError(
+                f"Neo4j at {self.uri} does not accept writes: {text}",
+                hint="write neo4j:// instead of bolt:// if it is a cluster; a read-only database"
+                " only answers queries",
+            )
+        if "DatabaseNotFound" in code:
+            return UnavailableError(
+                f"Neo4j at {self.uri} has no database '{self.database}'",
+                hint="name another database in STARCAST_NEO4J_DATABASE",
+            )
+        if ".Security." in code:
+            return UnavailableError(
+                f"Neo4j at {self.uri} refuses '{self.user}': {text}", hint="log in as another user"
+            )
+        # The server has detected a write in a read transaction.
+        if "AccessMode" in code:
+            return InputError(
+                f"the statement writes, and may only read: {text}",
+                hint="remove the writing clauses",
+            )
+        if "ConstraintValidation" in code:
+            return RejectedError(
+                f"Neo4j refuses a row: {text}", hint="a node with the same key already exists"
+            )
+        # All other mistakes of the client, such as wrong syntax or a missing parameter.
+        if code.startswith("Neo.ClientError."):
+            return InputError(
+                f"Neo4j refuses the statement: {text}",
+                hint="correct the statement or its parameters",
+            )
+        return UnavailableError(
+            f"Neo4j at {self.uri} failed: {text} ({code})",
+            hint="see its log, or run 'starcast doctor'",
+        )
+
+
+def fetch_result(result: Result, row_limit: int | None) -> QueryResult:
+    """Fetch the result of a statement, with at most ``row_limit`` rows.
+
+    Raises:
+        LimitError: the rows do not fit into the available memory.
+    """
+    columns = tuple(result.keys())
+    # One row more than the limit shows whether the limit cut off any.
+    records = list(result) if row_limit is None else _fetch(result, row_limit + 1)
+    more = row_limit is not None and len(records) > row_limit
+    summary = result.consume()
+    notices = tuple(
+        Notice(status.gql_status, status.raw_severity or "", status.status_description)
+        for status in summary.gql_status_objects
+        if status.is_notification
+    )
+    rows = [
+        dict(zip(columns, map(_as_data, record), strict=True)) for record in records[:row_limit]
+    ]
+    return QueryResult(columns, rows, more, notices, summary.plan or summary.profile)
+
+
+def _as_data(value: Any) -> Any:
+    """Return a value with nodes and relationships as maps of their properties, paths as lists.
+
+    The map of a relationship begins with its type and, if the server sent them, the labels of its
+    ends. `Record.data` would omit its properties.
+    """
+    match value:
+        case Node():
+            return dict(value)
+        case Relationship():
+            ends = {"start": value.start_node, "end": value.end_node}
+            known = {name: node["label"] for name, node in ends.items() if node and "label" in node}
+            return {"type": value.type, **known, **value}
+        case Path():
+            steps = zip(value.relationships, value.nodes[1:], strict=True)
+            return [
+                dict(value.start_node or {}),
+                *(_as_data(part) for step in steps for part in step),
+            ]
+        case list():
+            return [_as_data(item) for item in value]
+        case dict():
+            return {name: _as_data(item) for name, item in value.items()}
+    return value
+
+
+def _fetch(result: Result, limit: int) -> list[Record]:
+    process = psutil.Process()
+    resident_before = process.memory_info().rss
+    records: list[Record] = []
+    # In parts, because the size of records is unknown before they arrive.
+    while len(records) < limit and (batch := result.fetch(min(_FETCH, limit - len(records)))):
+        records += batch
+        available = psutil.virtual_memory().available
+        # The records are converted to rows and later to text, which takes about as much again.
+        if 2 * (process.memory_info().rss - resident_before) + _SPARE > available:
+            raise LimitError(
+                f"the result does not fit into memory: {len(records):,} rows were read, "
+                f"and {available / 1e6:,.0f} MB are left",
+                hint="lower the row limit (--limit, STARCAST_ROW_LIMIT)",
+            )
+    return records
+
+
+def _create_driver(address: GraphAddress) -> Driver:
+    if not _SCHEME.fullmatch(address.uri):
+        raise _malformed_uri(address.uri)
+    try:
+        return GraphDatabase.driver(
+            address.uri,
+            auth=(address.user, address.password),
+            connection_timeout=CONNECT_SECONDS,
+            # Acquiring a connection can include opening one, so it needs the longer limit.
+            connection_acquisition_timeout=2 * CONNECT_SECONDS,
+            max_transaction_retry_time=RETRY_SECONDS,
+            notifications_min_severity=NotificationMinimumSeverity.INFORMATION,
+            # Notices are part of the result; the driver would report them as Python warnings too.
+            warn_notification_severity=NotificationMinimumSeverity.OFF,
+        )
+    except (ConfigurationError, ValueError):
+        raise _malformed_uri(address.uri) from None
+
+
+def new_enough(version: str) -> bool:
+    """Return whether a server version such as ``5.26.30`` or ``2026.08.1`` is at least `OLDEST`."""
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    # Calendar versions such as 2026.08 are larger than all versions 5.x.
+    return numbers is not None and (int(numbers[1]), int(numbers[2])) >= OLDEST
+
+
+def _malformed_uri(uri: str) -> InputError:
+    return InputError(
+        f"'{uri}' is not the URI of a Neo4j server",
+        hint="write bolt://HOST:7687, or neo4j://HOST:7687 for a cluster; with TLS bolt+s:// or"
+        " neo4j+s://",
+    )

@@ -1,0 +1,291 @@
+"""Reading the graph: counts and checksums, artifact nodes, and everything at some nodes.
+
+A single artifact is read in pages of node keys, so that neither a result nor a transaction grows
+with the topology. The content of the entire store is read in scans of each relationship type,
+grouped by artifact, which is three times as fast per relationship.
+
+A node or row whose properties are not exactly the declared ones adds nothing to a checksum, so that
+its artifact differs.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import wait
+from typing import Any, NamedTuple
+
+from starcast.stores.graph.artifacts import LABEL_OF, RELATIONSHIP_OF, GraphArtifact, id_property
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.rows import (
+    DIGITS,
+    FACTOR,
+    MODULUS,
+    Content,
+    checksum_cypher,
+    node_checksum_cypher,
+)
+from starcast.stores.graph.schema import (
+    NODE,
+    SCHEDULE,
+    GraphState,
+    Label,
+    Relationship,
+    first_key,
+)
+from starcast.support.errors import InputError
+from starcast.topologies import Topology
+from starcast.topologies import topology as parse_topology
+
+#: Nodes per page.
+PAGE = 8_192
+
+#: Concurrent scans. The default machine has two processors, and more scans would not be faster.
+_SCANS = 2
+
+_CHECKSUM_PARAMETERS = {"modulus": MODULUS, "factor": FACTOR, "digits": DIGITS}
+_EMPTY = Content(0, 0, (0, 0))
+
+
+def pages(topology: Topology, size: int = PAGE) -> Iterator[dict[str, int]]:
+    """Yield ranges of keys, from ``low`` up to but excluding ``high``, that cover a topology."""
+    first = first_key(topology)
+    for rank in range(0, topology.nodes, size):
+        yield {"low": first + rank, "high": first + min(rank + size, topology.nodes)}
+
+
+def read_content(graph: Graph, kind: str, artifact_id: str, topology: Topology) -> Content:
+    """Return the counts and checksums of an artifact, computed by the server.
+
+    Only nodes with keys of the topology, and relationships that start there, are counted.
+    """
+    nodes, node_sum = 0, 0
+    if kind == "topology":
+        nodes, node_sum = _sum(graph, _NODE_SUMS, topology, {"topology": topology.spec})
+    cypher = _relationship_sums(RELATIONSHIP_OF[kind])
+    relationships, row_sum = _sum(graph, cypher, topology, {"artifact": artifact_id})
+    return Content(nodes, relationships, (node_sum, row_sum))
+
+
+def _sum(
+    graph: Graph, cypher: str, topology: Topology, parameters: dict[str, Any]
+) -> tuple[int, int]:
+    count = 0
+    total = 0
+    common = {**_CHECKSUM_PARAMETERS, **parameters, "first": first_key(topology)}
+    for page in pages(topology):
+        row = graph.read(cypher, {**common, **page})[0]
+        count += row["count"]
+        total += row["checksum"]
+    return count, total
+
+
+def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
+    """Return the content of every artifact, by kind and id, computed by the server.
+
+    Unlike `read_content`, this also counts nodes and relationships outside an artifact's topology,
+    and includes ids that occur on relationships only, without an artifact's node.
+    """
+    first = {}
+    states = read_states(graph)
+    for (_, artifact_id), row in states.items():
+        topology = _parse_topology(row["topology"])
+        if topology is not None:
+            first[artifact_id] = first_key(topology)
+    parameters = {**_CHECKSUM_PARAMETERS, "first": first, "scans": _SCANS}
+    with graph.concurrent(_SCANS) as pool:
+        scans = [
+            (kind, pool.submit(graph.read, cypher, {**parameters, "scan": scan}))
+            for kind, cypher in _SCAN.items()
+            for scan in range(_SCANS)
+        ]
+        wait([result for _, result in scans])
+    contents: dict[tuple[str, str], Content] = dict.fromkeys(states, _EMPTY)
+    for kind, result in scans:
+        for row in result.result():
+            if kind == "node":
+                found = Content(row["count"], 0, (row["checksum"], 0))
+                key = ("topology", row["artifact"])
+            else:
+                found = Content(0, row["count"], (0, row["checksum"]))
+                key = (kind, row["artifact"])
+            contents[key] = contents.get(key, _EMPTY) + found
+    return contents
+
+
+def _parse_topology(spec: str | None) -> Topology | None:
+    try:
+        return parse_topology(spec or "")
+    except InputError:  # the node was not written by starcast
+        return None
+
+
+def _valid(element: Label | Relationship, variable: str, checksum: str) -> str:
+    """Return the expression of a checksum, or of 0 if the properties are not those declared."""
+    tests = [f"{variable}.{each.name} IS :: {each.type} NOT NULL" for each in element.properties]
+    tests.append(f"size(keys({variable})) = {len(tests)}")
+    return f"CASE WHEN {' AND '.join(tests)} THEN {checksum} ELSE 0 END"
+
+
+def _relationship_sums(relationship: Relationship) -> str:
+    checksum = _valid(relationship, "r", checksum_cypher(_values(relationship, "$first")))
+    return (
+        f"MATCH (a:{relationship.start})-[r:{relationship.name}]->(b) "
+        f"WHERE $low <= a.key < $high AND r.{relationship.artifact_property} = $artifact "
+        f"RETURN count(r) AS count, sum({checksum}) AS checksum"
+    )
+
+
+def _values(relationship: Relationship, first: str) -> list[str]:
+    """Return the expressions of a row's values, given the one of the topology's first key."""
+    columns = [f"r.{name}" for name in relationship.columns]
+    return [f"a.key - {first}", f"b.key - {first}", *columns]
+
+
+def _in_scan(variable: str) -> str:
+    """Return the condition that selects the rows of one scan.
+
+    It uses Neo4j's internal id, because any stored property may have been edited.
+    """
+    return f"id({variable}) % $scans = $scan"
+
+
+def _scan(relationship: Relationship) -> str:
+    artifact = f"r.{relationship.artifact_property}"
+    checksum = _valid(
+        relationship, "r", checksum_cypher(_values(relationship, f"$first[{artifact}]"))
+    )
+    return (
+        f"MATCH (a)-[r:{relationship.name}]->(b) WHERE {_in_scan('r')} "
+        f"RETURN coalesce({artifact}, '') AS artifact, "
+        f"count(r) AS count, sum({checksum}) AS checksum"
+    )
+
+
+_NODE_SUMS = (
+    f"MATCH (n:{NODE.name}) WHERE $low <= n.key < $high AND n.topology = $topology "
+    f"RETURN count(n) AS count, sum({_valid(NODE, 'n', node_checksum_cypher())}) AS checksum"
+)
+
+#: The scan of nodes, and that of the relationships of each kind of artifact.
+_SCAN = {
+    "node": f"MATCH (n:{NODE.name}) WHERE {_in_scan('n')} "
+    f"RETURN coalesce(n.topology, '') AS artifact, count(n) AS count, "
+    f"sum({_valid(NODE, 'n', node_checksum_cypher('$first[n.topology]'))}) AS checksum",
+    **{kind: _scan(relationship) for kind, relationship in RELATIONSHIP_OF.items()},
+}
+
+
+class StoredNode(NamedTuple):
+    """An artifact's node as stored in the graph; parents are relationship types and ids."""
+
+    properties: dict[str, Any]
+    parents: list[tuple[str, str]]
+
+
+def read_artifact_nodes(
+    graph: Graph, kinds: Iterable[str] = LABEL_OF, artifact_id: str | None = None
+) -> dict[tuple[str, str], list[StoredNode]]:
+    """Return the nodes of topologies, forests and schedules, or those of one id, by kind and id.
+
+    Ids are unique unless the graph was edited manually; a missing id is the empty string.
+    """
+    nodes = defaultdict(list)
+    for kind in kinds:
+        label = LABEL_OF[kind]
+        name = id_property(label)
+        condition = "" if artifact_id is None else f"WHERE o.{name} = $id"
+        # An edited id can have any type; toStringOrNull returns null instead of failing.
+        rows = graph.read(
+            f"MATCH (o:{label.name}) {condition} RETURN toStringOrNull(o.{name}) AS id, "
+            "properties(o) AS properties, COLLECT { MATCH (o)-[r]->(p) "
+            "RETURN [type(r), coalesce(p.spec, p.id, '')] } AS parents",
+            {"id": artifact_id},
+        )
+        for row in rows:
+            parents = [(relationship, str(parent)) for relationship, parent in row["parents"]]
+            nodes[kind, row["id"] or ""].append(StoredNode(row["properties"], parents))
+    return dict(nodes)
+
+
+def find_node_differences(
+    artifact: GraphArtifact,
+    nodes: Sequence[StoredNode],
+    state: GraphState = GraphState.COMPLETE,
+) -> list[str]:
+    """Describe how an artifact's nodes in the graph differ from the one expected node."""
+    name = f"(:{artifact.label.name})"
+    if len(nodes) != 1:
+        return [f"there are {len(nodes)} nodes {name}" if nodes else f"no node {name}"]
+    [(actual, parents)] = nodes
+    expected = {**artifact.properties, "state": state.value}
+    differences = []
+    for key in sorted(expected.keys() | actual.keys()):
+        found, wanted = actual.get(key), expected.get(key)
+        # The types are compared too, since 1, 1.0 and true are equal in Python.
+        if (type(found), found) != (type(wanted), wanted):
+            differences.append(f"{name} has {key} {found}, not {wanted}")
+    if parents != artifact.parents:
+        differences.append(f"{name} depends on {parents}, not on {artifact.parents}")
+    return differences
+
+
+def read_states(graph: Graph) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return all artifacts in the graph, by kind and id.
+
+    Each is described by its ``state``, its ``topology``, and the ``forest`` that a schedule uses.
+    """
+    states = {}
+    for kind, label in LABEL_OF.items():
+        forest = "[(o)-[:USES]->(f) | f.id][0]" if label is SCHEDULE else "null"
+        topology = "o.spec" if kind == "topology" else "o.topology"
+        rows = graph.read(
+            f"MATCH (o:{label.name}) RETURN o.{id_property(label)} AS id, o.state AS state, "
+            f"{topology} AS topology, {forest} AS forest ORDER BY id"
+        )
+        states.update({(kind, row["id"]): row for row in rows})
+    return states
+
+
+def seek_keys(variable: str) -> str:
+    """Return a hint to find a node by its key; the condition ``VARIABLE.key IN $keys`` follows.
+
+    Without it, the server may prefer to read all nodes, by statistics of an earlier, smaller store.
+    It ignores the hint if the index is missing.
+    """
+    return f"USING INDEX SEEK {variable}:{NODE.name}(key)"
+
+
+def read_around(
+    graph: Graph, topology: Topology, ranks: Sequence[int]
+) -> dict[tuple[str, str], list[tuple[Any, ...]]]:
+    """Return all stored rows that begin or end at these nodes, by kind and id of artifact.
+
+    A row is the keys of start and end, the columns of its type, and other properties if it has any.
+    In a graph that was edited manually, a value may be anything.
+    """
+    cypher = (
+        # DISTINCT, because a row between two of the nodes is found from both of them.
+        f"MATCH (a:{NODE.name})-[r]-() {seek_keys('a')} WHERE a.key IN $keys WITH DISTINCT r "
+        "RETURN type(r) AS type, startNode(r).key AS start, endNode(r).key AS end, "
+        "properties(r) AS properties"
+    )
+    kinds = {relationship.name: kind for kind, relationship in RELATIONSHIP_OF.items()}
+    rows = defaultdict(list)
+    for row in graph.read(cypher, {"keys": [first_key(topology) + rank for rank in ranks]}):
+        kind = kinds.get(row["type"])
+        if kind is None:
+            continue
+        relationship, properties = RELATIONSHIP_OF[kind], row["properties"]
+        artifact_id = str(properties.pop(relationship.artifact_property, ""))
+        values = (properties.pop(name, None) for name in relationship.columns)
+        rows[kind, artifact_id].append((row["start"], row["end"], *values, *properties.items()))
+    return rows
+
+
+def read_nodes(graph: Graph, topology: Topology, ranks: Sequence[int]) -> list[list[Any]]:
+    """Return key, rank, label and topology of the stored nodes of these ranks."""
+    cypher = (
+        f"MATCH (n:{NODE.name}) {seek_keys('n')} WHERE n.key IN $keys "
+        "RETURN [n.key, n.rank, n.label, n.topology] AS row ORDER BY n.key"
+    )
+    keys = [first_key(topology) + rank for rank in ranks]
+    return [row["row"] for row in graph.read(cypher, {"keys": keys})]

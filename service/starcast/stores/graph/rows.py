@@ -1,0 +1,384 @@
+"""The relationships of artifacts as columns, and a checksum that numpy and Cypher both compute.
+
+The checksum of a row combines its values in sequence, h -> h^2 + F v + 1 modulo a prime below
+2^31, so that Cypher's 64-bit integers never overflow. Because of the squares it depends on which
+values belong together: a sum of linear terms would not detect two relationships that exchange
+their ends. The checksum of several rows is the sum of their checksums, so it does not depend on
+the order, and the sums of pages can be added.
+
+Relationships come in blocks of bounded size, so that no array grows with their number: the 16.3
+million links of S10 as one sorted set of rows would need 1 GB and most of the time.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import zip_longest
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.collectives import Schedule
+from starcast.stores.graph.schema import LINK, SEND, TREE_EDGE, Relationship
+from starcast.support.errors import RejectedError
+from starcast.topologies import Topology
+from starcast.topologies.permutations import Ranks
+from starcast.trees import Forest
+
+#: Maximum number of rows per block: a few arrays of 8 MB.
+BLOCK = 2**20
+
+MODULUS = 2**31 - 1
+# The multiplier of the generator `rand` in the C standard.
+FACTOR = 1_103_515_245
+#: Final rounds without a value. Without them the last column would enter linearly.
+_FINAL = (0, 0)
+ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
+#: Values of the symbols of a label, as digits in base 37.
+# Digits start at 1, because leading zeros would make labels of different lengths equal.
+DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
+_BASE = len(ALPHABET) + 1
+
+#: The attributes of a schedule that are the ends and columns of its rows.
+_SEND_COLUMNS = ("sender", "receiver", "step", "tree", "port", "unit")
+
+Column = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Content:
+    """Counts and checksums of an artifact's nodes and relationships.
+
+    A load has failed unless the expected content equals the content of the graph.
+
+    Attributes:
+        nodes: number of nodes.
+        relationships: number of relationships.
+        sums: checksums of the nodes and of the relationships.
+    """
+
+    nodes: int
+    relationships: int
+    sums: tuple[int, int]
+
+    @property
+    def checksum(self) -> str:
+        """Both checksums as text, in hexadecimal."""
+        return "-".join(f"{value:x}" for value in self.sums)
+
+    def __add__(self, other: "Content") -> "Content":
+        """Return the content of two disjoint sets of nodes and relationships."""
+        sums = (self.sums[0] + other.sums[0], self.sums[1] + other.sums[1])
+        return Content(self.nodes + other.nodes, self.relationships + other.relationships, sums)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.nodes:,} nodes, {self.relationships:,} relationships, checksum {self.checksum}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The relationships of an artifact, or a block of them.
+
+    Attributes:
+        relationship: their type.
+        artifact_id: id of the artifact: a topology's spec, or the id of a forest or schedule.
+        topology: the topology of their ends.
+        start: ranks, int64 ``[rows]``.
+        end: ranks, int64 ``[rows]``.
+        columns: the properties that differ, by name: int64 ``[rows]`` each.
+    """
+
+    relationship: Relationship
+    artifact_id: str
+    topology: Topology
+    start: Column
+    end: Column
+    columns: Mapping[str, Column]
+
+    def __post_init__(self) -> None:
+        name = self.relationship.name
+        if tuple(self.columns) != self.relationship.columns:
+            raise ValueError(
+                f"{name} has the columns {self.relationship.columns}, not {tuple(self.columns)}"
+            )
+        lengths = {len(column) for column in (self.start, self.end, *self.columns.values())}
+        if len(lengths) > 1:
+            raise ValueError(f"the columns of {name} differ in length")
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def sorted(self) -> "Rows":
+        """Return the rows sorted by start node, end node and the other columns."""
+        return self._select(
+            np.lexsort((*reversed(list(self.columns.values())), self.end, self.start))
+        )
+
+    def batches(self, size: int) -> "Iterator[tuple[Rows, ...]]":
+        """Yield the rows in batches, each sorted by start node, with few nodes in each.
+
+        A server locks and changes every node of a batch, whatever the number of its rows. Rows
+        within a substar, or a subcube, are in one batch or in consecutive ones.
+
+        Args:
+            size: maximum number of rows per batch.
+
+        Yields:
+            One batch, or two without a common node, which can be written at the same time: rows
+            within the first half of the nodes, in the order of substars, and within the second.
+        """
+        if len(self) <= size:
+            yield (self._batch(np.arange(len(self))),)
+            return
+        # Labels with the same last symbols form a substar, so this order keeps substars together.
+        place = _substar_order(self.topology)
+        middle = len(place) // 2
+        earlier, later = np.sort([place[self.start], place[self.end]], axis=0)
+        order = np.argsort(later, kind="stable")
+        first = order[later[order] < middle]
+        second = order[earlier[order] >= middle]
+        between = order[(earlier[order] < middle) & (later[order] >= middle)]
+        for pair in zip_longest(_pieces(first, size), _pieces(second, size)):
+            yield tuple(self._batch(places) for places in pair if places is not None)
+        for places in _pieces(between, size):
+            yield (self._batch(places),)
+
+    def _batch(self, places: Column) -> "Rows":
+        return self._select(places[np.argsort(self.start[places], kind="stable")])
+
+    def _select(self, places: Column) -> "Rows":
+        columns = {name: column[places] for name, column in self.columns.items()}
+        start, end = self.start[places], self.end[places]
+        return Rows(self.relationship, self.artifact_id, self.topology, start, end, columns)
+
+    def checksum(self) -> int:
+        """Return the sum of the rows' checksums."""
+        return checksum((self.start, self.end, *self.columns.values()), len(self))
+
+
+def _symbols(labels: NDArray[np.str_]) -> NDArray[np.uint32]:
+    """Return the code points of labels, uint32 ``[labels, symbols]``."""
+    return np.ascontiguousarray(labels).view(np.uint32).reshape(len(labels), -1)
+
+
+@lru_cache(maxsize=1)
+def _substar_order(topology: Topology) -> Column:
+    """Return the position of every node, by rank, in the order of the reversed labels."""
+    symbols = _symbols(topology.labels(np.arange(topology.nodes)))
+    place = np.empty(topology.nodes, dtype=np.int64)
+    place[np.lexsort(symbols.T)] = np.arange(topology.nodes)
+    return place
+
+
+def link_blocks(topology: Topology) -> Iterator[Rows]:
+    """Yield every undirected link once, from its lower rank, in blocks sorted by start node.
+
+    Raises:
+        RejectedError: crossing a port and its reverse port does not return, or a port leads to
+            its own node.
+    """
+    table = topology.table()
+    _check_reverse_ports(topology, table)
+    ports = np.array(topology.ports, dtype=np.int64)
+    for part in _slices(topology.nodes, BLOCK // topology.degree):
+        neighbours = table[:, part].T.astype(np.int64)
+        ranks = np.arange(part.start, part.stop)
+        row, column = np.nonzero(neighbours > ranks[:, None])
+        yield Rows(
+            LINK,
+            topology.spec,
+            topology,
+            ranks[row],
+            neighbours[row, column],
+            {"port": ports[column]},
+        )
+
+
+def _check_reverse_ports(topology: Topology, table: Ranks) -> None:
+    ranks = np.arange(topology.nodes, dtype=np.int32)
+    for port, neighbours in zip(topology.ports, table, strict=True):
+        back = table[topology.ports.index(topology.reverse_port(port))]
+        wrong = np.flatnonzero((back[neighbours] != ranks) | (neighbours == ranks))
+        if len(wrong):
+            label = topology.label(int(wrong[0]))
+            raise RejectedError(
+                f"the link at port {port} of node {label} in {topology.spec} does not lead back, "
+                "or leads to the node itself",
+                hint="this is a defect of starcast: please report it",
+            )
+
+
+def tree_blocks(forest: Forest) -> Iterator[Rows]:
+    """Yield the edges of all trees, from parent to child, in blocks sorted by tree and child.
+
+    Raises:
+        RejectedError: the port array is not a forest.
+    """
+    topology = forest.topology
+    reverse_ports = topology.reverse_ports()
+    parents = forest.parents()
+    levels = forest.levels()
+    for tree, ports in enumerate(forest.parent_port):
+        for part in _slices(topology.nodes, BLOCK):
+            child = np.flatnonzero(ports[part]) + part.start
+            columns = (np.full(len(child), tree), levels[tree, child], reverse_ports[ports[child]])
+            yield _block(TREE_EDGE, forest.id, topology, parents[tree, child], child, *columns)
+
+
+def send_blocks(schedule: Schedule) -> Iterator[Rows]:
+    """Yield the rows of a schedule, from sender to receiver, in blocks."""
+    for part in _slices(len(schedule), BLOCK):
+        yield _block(SEND, schedule.id, schedule.topology, *_select_sends(schedule, part))
+
+
+def links_at(topology: Topology, ranks: NDArray[np.int64]) -> Rows:
+    """Return the links at some nodes, each once, from its lower rank."""
+    ends = []
+    for port in topology.ports:
+        neighbours = topology.neighbours(port, ranks)
+        # A link stores the port of its lower rank, whichever of its ends was asked for.
+        ports = np.where(ranks < neighbours, port, topology.reverse_port(port))
+        lower, higher = np.minimum(ranks, neighbours), np.maximum(ranks, neighbours)
+        ends.append(np.column_stack([lower, higher, ports]))
+    # A link between two of the nodes was found at both ends.
+    return _block(LINK, topology.spec, topology, *np.unique(np.concatenate(ends), axis=0).T)
+
+
+def tree_edges_at(forest: Forest, ranks: NDArray[np.int64]) -> Rows:
+    """Return the edges of all trees that begin or end at some nodes.
+
+    Raises:
+        RejectedError: the port array is not a forest.
+    """
+    topology = forest.topology
+    reverse_ports = topology.reverse_ports()
+    tree, index = np.nonzero(forest.parent_port[:, ranks])
+    edges = [np.column_stack([tree, ranks[index]])]
+    for port in topology.ports:
+        neighbours = topology.neighbours(port, ranks)
+        # A neighbour is a child of the node if its port towards its parent leads back here.
+        tree, index = np.nonzero(forest.parent_port[:, neighbours] == reverse_ports[port])
+        edges.append(np.column_stack([tree, neighbours[index]]))
+    # An edge between two of the nodes was found at both ends.
+    tree, child = np.unique(np.concatenate(edges), axis=0).T
+    ports = forest.parent_port[tree, child]
+    columns = (tree, forest.levels()[tree, child], reverse_ports[ports])
+    return _block(TREE_EDGE, forest.id, topology, topology.step(ports, child), child, *columns)
+
+
+def sends_at(schedule: Schedule, ranks: NDArray[np.int64]) -> Rows:
+    """Return the rows of a schedule whose sender or receiver is among some nodes."""
+    rows = np.isin(schedule.sender, ranks) | np.isin(schedule.receiver, ranks)
+    return _block(SEND, schedule.id, schedule.topology, *_select_sends(schedule, rows))
+
+
+def _select_sends(schedule: Schedule, rows: slice | NDArray[np.bool_]) -> list[NDArray[np.generic]]:
+    columns = [getattr(schedule, name)[rows] for name in _SEND_COLUMNS]
+    combine = np.zeros(len(columns[0])) if schedule.combine is None else schedule.combine[rows]
+    return [*columns, combine]
+
+
+def _pieces(array: Column, size: int) -> Iterator[Column]:
+    return (array[part] for part in _slices(len(array), size))
+
+
+def _slices(length: int, size: int) -> Iterator[slice]:
+    return (slice(start, min(start + size, length)) for start in range(0, length, size))
+
+
+def _block(
+    relationship: Relationship, artifact_id: str, topology: Topology, *columns: NDArray[np.generic]
+) -> Rows:
+    start, end, *others = (column.astype(np.int64) for column in columns)
+    named = dict(zip(relationship.columns, others, strict=True))
+    return Rows(relationship, artifact_id, topology, start, end, named)
+
+
+def join_blocks(
+    blocks: Iterable[Rows], relationship: Relationship, artifact_id: str, topology: Topology
+) -> Rows:
+    """Return the blocks of an artifact as one sorted set of rows; no blocks give an empty set."""
+    empty = (np.empty(0),) * (2 + len(relationship.columns))
+    parts = [_block(relationship, artifact_id, topology, *empty), *blocks]
+    start = np.concatenate([part.start for part in parts])
+    end = np.concatenate([part.end for part in parts])
+    columns = {
+        name: np.concatenate([part.columns[name] for part in parts])
+        for name in relationship.columns
+    }
+    return Rows(relationship, artifact_id, topology, start, end, columns).sorted()
+
+
+def checksum(columns: Iterable[NDArray[np.int64]], rows: int) -> int:
+    """Return the sum of the checksums of rows that are given as columns, int64 ``[rows]`` each."""
+    mixed = np.ones(rows, dtype=np.int64)
+    for column in (*columns, *_FINAL):
+        values = np.asarray(column, dtype=np.int64) % MODULUS
+        mixed = (mixed * mixed + FACTOR * values + 1) % MODULUS
+    return int(mixed.sum())
+
+
+def checksum_cypher(values: Iterable[str]) -> str:
+    """Return a Cypher expression for the checksum of a row.
+
+    Args:
+        values: Cypher expressions of the row's values.
+
+    The statement needs the parameters ``$modulus`` and ``$factor``.
+    """
+    listed = ", ".join([*values, *(str(value) for value in _FINAL)])
+    return f"reduce(h = 1, v IN [{listed}] | (h * h + $factor * (v % $modulus) + 1) % $modulus)"
+
+
+def node_checksum(topology: Topology) -> int:
+    """Return the sum of the checksums of all nodes: relative key, rank and label."""
+    return sum(_node_checksum(topology, part) for part in _slices(topology.nodes, BLOCK))
+
+
+def _node_checksum(topology: Topology, part: slice) -> int:
+    ranks = np.arange(part.start, part.stop)
+    labels = topology.labels(ranks)
+    symbols = _symbols(labels)
+    digit = np.zeros(128, dtype=np.int64)
+    digit[[ord(symbol) for symbol in DIGITS]] = list(DIGITS.values())
+    code = np.zeros(len(labels), dtype=np.int64)
+    for column in symbols.T:
+        code = (code * _BASE + digit[column]) % MODULUS
+    return checksum((ranks, ranks, code), len(ranks))
+
+
+def node_checksum_cypher(first: str = "$first") -> str:
+    """Return a Cypher expression for the checksum of a node ``n``.
+
+    Args:
+        first: Cypher expression of the key of node 0.
+
+    The statement needs the parameters ``$modulus``, ``$factor`` and ``$digits`` (`DIGITS`).
+    """
+    code = (
+        f"reduce(c = 0, symbol IN split(n.label, '') | (c * {_BASE} + $digits[symbol]) % $modulus)"
+    )
+    return checksum_cypher([f"n.key - {first}", "n.rank", code])
+
+
+def topology_content(topology: Topology, links: Rows | Iterable[Rows]) -> Content:
+    """Return the content of a topology, whose links are given at once or in blocks."""
+    # numpy computes without Python's lock, so two threads use two processors.
+    with ThreadPoolExecutor(1) as pool:
+        node_sum = pool.submit(node_checksum, topology)
+        content = rows_content(links)
+        sums = (node_sum.result(), content.sums[1])
+    return Content(topology.nodes, content.relationships, sums)
+
+
+def rows_content(rows: Rows | Iterable[Rows]) -> Content:
+    """Return the content of a forest or a schedule, whose rows are given at once or in blocks."""
+    count = 0
+    total = 0
+    for block in [rows] if isinstance(rows, Rows) else rows:
+        count += len(block)
+        total += block.checksum()
+    return Content(0, count, (0, total))

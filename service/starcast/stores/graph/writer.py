@@ -1,0 +1,191 @@
+"""Writing artifacts over Bolt, into a Neo4j that keeps answering.
+
+Offline imports, which create a new store from files, are in `starcast.stores.graph.bulk_files`.
+"""
+
+from contextlib import suppress
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from starcast.stores.graph.artifacts import GraphArtifact, id_property
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.rows import Rows
+from starcast.stores.graph.schema import (
+    NODE,
+    GraphState,
+    Label,
+    Relationship,
+    first_key,
+    statements,
+)
+from starcast.support.errors import RejectedError, StarcastError
+from starcast.support.progress import Task
+from starcast.topologies import Topology
+
+#: Time limit for creating indexes, in seconds. The nodes of S10 take 15 s on an idle machine.
+_INDEX_SECONDS = 3_600
+
+
+class BoltWriter:
+    """Writer over Bolt: UNWIND of lists, one transaction per batch, two batches at a time.
+
+    It writes 25 000 to 70 000 relationships per second once the server is warm, depending on the
+    machine. A batch has few nodes, none of which is in the other batch (`Rows.batches`), and is
+    grouped by start node, so that each start node is looked up once
+    (``docs/decisions/0002-keys-and-labels.md``). The driver retries a batch after a transient
+    error. If a commit succeeded but its confirmation was lost, the batch is written twice; the
+    comparison of counts and checksums detects this rare case.
+
+    Args:
+        graph: the database to write to.
+        batch: rows per transaction.
+    """
+
+    def __init__(self, graph: Graph, batch: int) -> None:
+        self._graph = graph
+        self._batch = batch
+
+    def prepare(self) -> None:
+        """Create missing constraints and indexes."""
+        create_indexes(self._graph)
+        await_indexes(self._graph)
+
+    def begin(self, artifact: GraphArtifact) -> None:
+        """Create the artifact's node, in state loading.
+
+        Raises:
+            RejectedError: the artifact that it depends on is not in the graph.
+        """
+        name = artifact.label.name
+        properties = {**artifact.properties, "state": GraphState.LOADING.value}
+        if artifact.parent is None:
+            # CREATE instead of MERGE: if the node exists already, the constraint reports it.
+            self._graph.write(f"CREATE (o:{name}) SET o = $properties", {"properties": properties})
+            return
+        relationship, label, parent_id = artifact.parent
+        rows = self._graph.write(
+            f"MATCH (p:{label.name} {{{id_property(label)}: $parent}}) "
+            f"CREATE (o:{name})-[:{relationship.name}]->(p) SET o = $properties "
+            "RETURN count(o) AS created",
+            {"parent": parent_id, "properties": properties},
+        )
+        if rows[0]["created"] != 1:
+            raise RejectedError(
+                f"{artifact.id} depends on {parent_id}, which is not in the graph",
+                hint="ingest it again",
+            )
+
+    def write_nodes(self, topology: Topology, task: Task) -> None:
+        """Write the nodes of a topology."""
+
+        def create(start: int) -> int:
+            ranks = np.arange(start, min(start + self._batch, topology.nodes))
+            parameters = {
+                "first": first_key(topology) + start,
+                "topology": topology.spec,
+                "rank": start,
+                "labels": topology.labels(ranks).tolist(),
+            }
+            self._graph.write(_CREATE_NODES, parameters)
+            return len(ranks)
+
+        with self._graph.concurrent(2) as pool:
+            for count in pool.map(create, range(0, topology.nodes, self._batch)):
+                task.advance(count)
+
+    def write_relationships(self, rows: Rows, task: Task) -> None:
+        """Write the relationships of an artifact.
+
+        Raises:
+            RejectedError: an end node was not found.
+        """
+        with self._graph.concurrent(2) as pool:
+            for batches in rows.batches(self._batch):
+                created = sum(pool.map(self._create, batches))
+                count = sum(map(len, batches))
+                if created != count:
+                    artifact, spec = rows.artifact_id, rows.topology.spec
+                    raise RejectedError(
+                        f"{count - created} of {count} relationships of {artifact} lack a node at "
+                        "one end",
+                        hint=f"nodes of {spec} are missing in the graph: drop it, then ingest it",
+                    )
+                task.advance(count)
+
+    def _create(self, rows: Rows) -> int:
+        """Create a batch of relationships, and return how many were created."""
+        groups = group_by_start(rows, first_key(rows.topology))
+        parameters = {"rows": groups, "artifact": rows.artifact_id}
+        created = self._graph.write(create_statement(rows.relationship), parameters)[0]["created"]
+        return int(created)
+
+    def finish(self, artifact: GraphArtifact) -> None:
+        """Set the artifact's state to complete."""
+        set_state(self._graph, artifact.label, artifact.id, GraphState.COMPLETE)
+
+
+def create_indexes(graph: Graph) -> None:
+    """Create missing constraints, and begin to create missing indexes."""
+    # Indexes are filled in the background, constraints while their statement runs: both at once.
+    for statement in sorted(statements(), key=lambda each: each.startswith("CREATE CONSTRAINT")):
+        graph.write(statement)
+
+
+def await_indexes(graph: Graph) -> None:
+    """Wait until all indexes are online."""
+    graph.read("CALL db.awaitIndexes($seconds)", {"seconds": _INDEX_SECONDS})
+
+
+def refresh_plans(graph: Graph) -> None:
+    """Sample the indexes and discard cached query plans.
+
+    Until the server does so itself, its statistics lack the new data, and queries scan indexes that
+    they could seek in. Errors are ignored: accounts without the right only lose this speed-up.
+    """
+    with suppress(StarcastError):
+        graph.read("CALL db.prepareForReplanning($seconds)", {"seconds": _INDEX_SECONDS})
+
+
+def set_state(graph: Graph, label: Label, artifact_id: str, state: GraphState) -> None:
+    """Set the state of an artifact's node, if it exists."""
+    graph.write(
+        f"MATCH (o:{label.name} {{{id_property(label)}: $id}}) SET o.state = $state",
+        {"id": artifact_id, "state": state.value},
+    )
+
+
+_CREATE_NODES = (
+    "UNWIND range(0, size($labels) - 1) AS i "
+    f"CREATE (:{NODE.name} "
+    "{key: $first + i, topology: $topology, rank: $rank + i, label: $labels[i]})"
+)
+
+
+def create_statement(relationship: Relationship) -> str:
+    """Return the Cypher that writes a batch of relationships of a type.
+
+    Its parameter ``$rows`` is ``[[start key, [[end key, column, ..], ..]], ..]``.
+    """
+    columns = [f"{name}: r[{index}]" for index, name in enumerate(relationship.columns, start=1)]
+    properties = ", ".join([f"{relationship.artifact_property}: $artifact", *columns])
+    return (
+        f"UNWIND $rows AS g MATCH (a:{relationship.start} {{key: g[0]}}) "
+        f"UNWIND g[1] AS r MATCH (b:{relationship.end} {{key: r[0]}}) "
+        f"CREATE (a)-[:{relationship.name} {{{properties}}}]->(b) RETURN count(*) AS created"
+    )
+
+
+def group_by_start(rows: Rows, first: int) -> list[Any]:
+    """Return rows as `create_statement` takes them.
+
+    Args:
+        rows: the relationships, sorted by start node.
+        first: key of the topology's node 0.
+    """
+    start = rows.start + first
+    values = np.column_stack([rows.end + first, *rows.columns.values()]).tolist()
+    bounds = [0, *(np.flatnonzero(np.diff(start)) + 1).tolist(), len(start)]
+    groups = zip(start[bounds[:-1]].tolist(), pairwise(bounds), strict=True)
+    return [[key, values[low:high]] for key, (low, high) in groups]

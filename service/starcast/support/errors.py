@@ -1,0 +1,116 @@
+"""The errors of starcast, grouped by what the user can do about them.
+
+Every error has a message, one sentence that says what is wrong, and a ``hint`` that says what to
+do. The class of an error determines the exit code of the command line. Messages may repeat input
+of any kind: control characters in them are escaped, and long input is shortened, in this module.
+"""
+
+import re
+from typing import ClassVar
+
+#: Longest message; a hint may have twice as many characters.
+_MAX_LENGTH = 1_000
+#: Longest quoted text or word in a message; hints contain commands to copy, which stay complete.
+_MAX_ECHO = 160
+_LONG_ECHO = re.compile(
+    "|".join(form % _MAX_ECHO for form in (r"'[^']{%d,}'", r'"[^"]{%d,}"', r"\S{%d,}"))
+)
+
+
+def escape(text: str) -> str:
+    """Return text with unprintable characters, such as line breaks, as escapes of Python."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
+
+
+def shorten(text: str, longest: int) -> str:
+    """Return text without its middle if it has more than ``longest`` characters."""
+    if len(text) <= longest:
+        return text
+    tail = longest // 5
+    return f"{text[: longest - tail - 3]}...{text[-tail:]}"
+
+
+def clean_message(text: str) -> str:
+    """Return a message with escaped control characters and shortened input, on one line."""
+    echoes_shortened = _LONG_ECHO.sub(lambda echo: shorten(echo.group(), _MAX_ECHO), escape(text))
+    return shorten(echoes_shortened, _MAX_LENGTH)
+
+
+class StarcastError(Exception):
+    """Base class of all errors that starcast raises on purpose.
+
+    Args:
+        message: what is wrong, with which value; one sentence.
+        hint: what to do about it.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        self.message = clean_message(message)
+        self.hint = shorten(escape(hint), 2 * _MAX_LENGTH)
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class InputError(StarcastError):
+    """Invalid input: a name, a value or a file; correct it."""
+
+    exit_code = 2
+
+
+class NotFoundError(StarcastError):
+    """A valid name of something that is not stored: ingest it, or list what is stored."""
+
+    exit_code = 3
+
+
+class UnavailableError(StarcastError):
+    """A server cannot be reached or refuses the login: start it, or name another server."""
+
+    exit_code = 4
+
+
+class BusyError(StarcastError):
+    """Another process holds a lock: wait, then try again."""
+
+    exit_code = 5
+
+
+class RejectedError(StarcastError):
+    """A check failed: a structure, a stored artifact or a schema is not valid."""
+
+    exit_code = 6
+
+
+class LimitError(StarcastError):
+    """A limit was reached (time, rows, memory, disk): ask for less, or raise the limit."""
+
+    exit_code = 7
+
+
+class UncheckedError(StarcastError):
+    """Nothing is wrong, but a part was not checked: make its proof again, or do not rely on it."""
+
+    exit_code = 8
+
+
+#: Exit codes of the command line and their meaning; `docs/commands.md` prints this table.
+EXIT_CODES: dict[int, str] = {
+    0: "success",
+    1: "internal error: a defect of starcast, please report it",
+    2: "invalid input: a name, a value, a file or an option",
+    3: "not found: nothing is stored under that name",
+    4: "unavailable: a server is not running, cannot be reached or refuses the login",
+    5: "busy: another process holds the lock",
+    6: "rejected: a check failed (a structure, a stored artifact, a schema, the doctor)",
+    7: "limit reached: time, rows, memory or disk",
+    8: "not checked: nothing is wrong, but a part of a record was not or cannot be checked",
+    130: "interrupted with Ctrl-C",
+}

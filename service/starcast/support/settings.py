@@ -1,0 +1,312 @@
+"""Settings, in order of precedence: flags, ``STARCAST_*`` variables, ``starcast.toml``, defaults.
+
+Without a server's URI the embedded server is used; `starcast.embedded.endpoints` finds its address.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import parse_qsl, urlsplit
+
+import platformdirs
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+
+from starcast.support.config_file import CONFIG, PREFIX, config_file
+from starcast.support.errors import InputError, LimitError
+from starcast.support.table import Table
+from starcast.support.vocabulary import LogLevel
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+#: A variable that is not a setting: whether errors show tracebacks.
+DEBUG = f"{PREFIX}DEBUG"
+
+#: Flags whose name differs from that of their setting.
+_FLAGS = {"row_limit": "--limit"}
+#: Messages that replace those of pydantic, by its error types.
+_MESSAGES = {
+    "string_pattern_mismatch": "write a size such as 512m or 1g",
+    "extra_forbidden": "there is no such setting",
+}
+_SIZE = r"^[0-9]+[kmgKMG]$"
+_NO_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
+#: Bytes of the settings file.
+_MAX_FILE = 10**6
+_DAY = 86_400
+#: Parameters of a URI that hold a password or the path of a password file.
+_SECRETS = {"password", "passfile", "sslpassword"}
+#: A password before the host, as SQLAlchemy parses it; it may contain characters such as / and #.
+_LOGIN = re.compile(r"[^:]*://[^:/]*:[^@]*@")
+
+
+def _port(description: str) -> Any:
+    # Ports below 1024 are reserved for root, and the servers never run as root.
+    return Field(None, ge=1024, le=65_535, description=description)
+
+
+class Settings(BaseModel):
+    """All settings of starcast. Create them with `Settings.load`, which records their sources."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    home: Path = Field(
+        default_factory=lambda: platformdirs.user_data_path("starcast"),
+        description="folder of the embedded stack: data, logs, passwords",
+    )
+    cache: Path = Field(
+        default_factory=lambda: platformdirs.user_cache_path("starcast"),
+        description="folder for downloads: Neo4j's jars",
+    )
+    maven_repository: str | None = Field(None, description="URL of a Maven mirror for Neo4j's jars")
+    neo4j_uri: str | None = Field(
+        None, description="URI of your own Neo4j server (default: the embedded one)"
+    )
+    neo4j_user: str = Field("neo4j", description="user of your own Neo4j server")
+    neo4j_password: SecretStr | None = Field(None, description="its password; better in a file")
+    neo4j_password_file: Path | None = Field(None, description="file with its password")
+    neo4j_database: str = Field("neo4j", description="database on the Neo4j server")
+    neo4j_port: int | None = _port("port of the embedded Neo4j (default: a free port, kept)")
+    neo4j_heap: str = Field("512m", description="heap of the embedded Neo4j", pattern=_SIZE)
+    neo4j_pagecache: str = Field(
+        "256m", description="page cache of the embedded Neo4j", pattern=_SIZE
+    )
+    neo4j_java_options: str = Field(
+        "", description="extra JVM options for the embedded Neo4j (shell syntax)"
+    )
+    browser: bool = Field(
+        default=False,
+        description="whether 'starcast up' serves Neo4j Browser on the embedded Neo4j",
+    )
+    neo4j_http_port: int | None = _port("port of Neo4j Browser (default: 7474 if it is free)")
+    postgres_uri: str | None = Field(
+        None,
+        description="postgresql://USER@HOST:PORT/DATABASE of your own (default: the embedded one)",
+    )
+    postgres_port: int | None = _port(
+        "port of the embedded PostgreSQL (default: a free port, kept)"
+    )
+    postgres_password: SecretStr | None = Field(None, description="its password; better in a file")
+    postgres_password_file: Path | None = Field(None, description="file with its password")
+    postgres_owner: str | None = Field(
+        None,
+        description="role that migrates your own server (default: the user of its URI)",
+    )
+    postgres_owner_password: SecretStr | None = Field(
+        None, description="its password; better in a file"
+    )
+    postgres_owner_password_file: Path | None = Field(None, description="file with its password")
+    batch: int = Field(
+        20_000, ge=1, le=1_000_000, description="rows per batch when loading into Neo4j"
+    )
+    packs: tuple[Path, ...] = Field(
+        (), description=f"folders with your own query packs, separated by '{os.pathsep}'"
+    )
+    plugins: tuple[str, ...] = Field(
+        (), description=f"your plug-ins: modules or .py files, separated by '{os.pathsep}'"
+    )
+    simgrid: Path | None = Field(
+        None,
+        description="interpreter with SimGrid's module, or folder with Debian's unpacked packages",
+    )
+    labels: int = Field(
+        1, ge=0, le=1, description="first symbol of labels in the commands with --labels: 0 or 1"
+    )
+    row_limit: int = Field(1_000, ge=1, description="maximum number of rows that a query returns")
+    timeout: float = Field(
+        30.0, gt=0, le=_DAY, description="maximum duration of a query in seconds"
+    )
+
+    log_file: Path = Field(
+        default_factory=lambda: platformdirs.user_log_path("starcast") / "starcast.log",
+        description="starcast's own log: JSON lines, rotated",
+    )
+    log_level: LogLevel = Field(
+        "info", description="least level that is logged: debug, info, warning, error or off"
+    )
+
+    #: The source of each value: "flag", "environment", "file" or "default".
+    _sources: dict[str, str] = {}
+
+    @field_validator(
+        *("home", "cache", "log_file", "simgrid", "neo4j_password_file"),
+        *("postgres_password_file", "postgres_owner_password_file"),
+    )
+    @classmethod
+    def _expand(cls, value: Path | None) -> Path | None:
+        return None if value is None else _absolute(value)
+
+    @field_validator("packs", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        folders = value.split(os.pathsep) if isinstance(value, str) else value
+        if not isinstance(folders, list | tuple):
+            return folders
+        return [
+            _absolute(Path(each)) if isinstance(each, str | Path) else each
+            for each in folders
+            if each
+        ]
+
+    @field_validator("plugins", mode="before")
+    @classmethod
+    def _split_names(cls, value: object) -> object:
+        return tuple(filter(None, value.split(os.pathsep))) if isinstance(value, str) else value
+
+    @field_validator("neo4j_uri", "postgres_uri", "maven_repository")
+    @classmethod
+    def _refuse_secret(cls, value: str | None) -> str | None:
+        if value is not None and _holds_secret(value):
+            raise ValueError(
+                "it contains a password; put the password into a file and set ..._password_file"
+            )
+        return value
+
+    @classmethod
+    def load(cls, **flags: Any) -> Self:
+        """Return the settings; flags that are None count as not given.
+
+        Raises:
+            InputError: a value is invalid, the file cannot be read, or it has an unknown key.
+        """
+        given = {name: value for name, value in flags.items() if value is not None}
+        sources = {"file": _read_file(), "environment": _read_environment(), "flag": given}
+        values: dict[str, Any] = {}
+        for found in sources.values():
+            values |= found
+        try:
+            with _without_plugins():
+                settings = cls(**values)
+        except ValidationError as error:
+            raise _input_error(error.errors()[0], given) from None
+        settings._sources = dict.fromkeys(cls.model_fields, "default")
+        for source, named in sources.items():
+            settings._sources |= dict.fromkeys(named, source)
+        return settings
+
+    def listing(self) -> Table:
+        """Return every setting with its value, source and meaning; secrets are not shown."""
+        rows = [
+            {
+                "setting": name,
+                "value": getattr(self, name),
+                "source": self.sources[name],
+                "meaning": field.description,
+            }
+            for name, field in type(self).model_fields.items()
+        ]
+        return Table.of(rows, ("setting", "value", "source", "meaning"))
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """The source of each setting: ``flag``, ``environment``, ``file`` or ``default``."""
+        return dict(self._sources)
+
+
+def unknown_variables(environment: Mapping[str, str]) -> dict[str, str | None]:
+    """Return the non-empty ``STARCAST_*`` variables that have no meaning.
+
+    Returns:
+        For the name of each variable, a known variable of similar name, or None.
+    """
+    known = {CONFIG, DEBUG, *(f"{PREFIX}{name.upper()}" for name in Settings.model_fields)}
+    nonempty = sorted(name for name, value in environment.items() if value)
+    unknown = [name for name in nonempty if name.upper().startswith(PREFIX)]
+    return {name: _nearest(name.upper(), known) for name in unknown if name.upper() not in known}
+
+
+def _absolute(path: Path) -> Path:
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError:  # ~NAME of an unknown user
+        raise ValueError(f"the user of '{path}' has no home folder") from None
+
+
+def _nearest(name: str, known: Collection[str]) -> str | None:
+    # Stricter than did_you_mean: all variables begin with the same prefix.
+    return next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None)
+
+
+@contextmanager
+def _without_plugins() -> Iterator[None]:
+    """Keep pydantic from searching all installed packages for its plug-ins, as Typer does."""
+    previous = os.environ.get(_NO_PLUGINS)
+    os.environ[_NO_PLUGINS] = "1"
+    try:
+        yield
+    finally:
+        if previous is None:
+            del os.environ[_NO_PLUGINS]
+        else:
+            os.environ[_NO_PLUGINS] = previous
+
+
+def _read_environment() -> dict[str, str]:
+    """Return the settings of the environment; empty variables count as unset."""
+    variables = {name.upper(): value for name, value in os.environ.items() if value}
+    names = {name: f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
+    return {name: variables[each] for name, each in names.items() if each in variables}
+
+
+def _read_file() -> dict[str, Any]:
+    """Return the settings of the settings file; the null device counts as empty."""
+    file = config_file()
+    if os.environ.get(CONFIG) and (not os.path.exists(file) or file.is_dir()):  # noqa: PTH110 - never raises
+        raise InputError(
+            f"{CONFIG} names {file}, which is not a file", hint=f"create it, or unset {CONFIG}"
+        )
+    if not file.is_file():
+        return {}
+    if file.stat().st_size > _MAX_FILE:
+        raise LimitError(
+            f"{file} has more than {_MAX_FILE:,} bytes, which settings do not need",
+            hint="correct it, or move it away",
+        )
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"{file} cannot be read: {error.strerror}", hint="check its mode"
+        ) from None
+    except ValueError as error:  # invalid TOML
+        raise InputError(
+            f"{file} is not valid TOML: {error}", hint="correct it, or move it away"
+        ) from None
+    except RecursionError:
+        raise InputError(
+            f"{file} is nested too deeply", hint="correct it, or move it away"
+        ) from None
+
+
+def _input_error(details: "ErrorDetails", flags: Collection[str]) -> InputError:
+    """Turn an error of pydantic into one sentence that names the flag, or else the setting."""
+    name = ".".join(str(part) for part in details["loc"])
+    message = details["msg"].removeprefix("Value error, ")
+    message = _MESSAGES.get(details["type"], message[:1].lower() + message[1:])
+    if name in flags:
+        flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
+        return InputError(
+            f"{flag} is invalid: {message}",
+            hint=f"it sets the setting '{name}': see 'starcast config'",
+        )
+    unknown = details["type"] == "extra_forbidden"
+    nearest = _nearest(name, Settings.model_fields) if unknown else None
+    suggestion = f"; did you mean '{nearest}'?" if nearest else ""
+    return InputError(
+        f"the setting '{name}' is invalid: {message}{suggestion}",
+        hint=f"see 'starcast config'; settings come from flags, {PREFIX}* and {config_file()}",
+    )
+
+
+def _holds_secret(uri: str) -> bool:
+    query = uri.partition("?")[2].replace("#", "&")
+    return (
+        _LOGIN.match(uri) is not None
+        or urlsplit(uri).password is not None
+        or any(name.casefold() in _SECRETS for name, _ in parse_qsl(query, keep_blank_values=True))
+    )
