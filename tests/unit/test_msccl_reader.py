@@ -5,25 +5,31 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
 
-from starcast import Schedule, schedule, schedule_from_msccl, simulate, timing
+from starcast import (
+    Schedule,
+    schedule,
+    schedule_from_columns,
+    schedule_from_msccl,
+    simulate,
+    timing,
+)
 from starcast.collectives.catalogue import algorithms_on
-from starcast.collectives.model import COLUMNS, REDUCTIONS
+from starcast.collectives.model import COLUMNS
 from starcast.formats import msccl_elements, render
 from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.topologies import topology
 
-#: Of each topology, all algorithms in their port models that can be written: not reductions.
+#: Of each topology, all algorithms in their port models.
 CATALOGUE = [
     pytest.param(spec, algorithm.collective, algorithm.name, ports, id=f"{spec} {algorithm.name}")
     for spec in ("S3", "Q3", "S4,2", "S4")
     for algorithm in algorithms_on(topology(spec), None)
-    if algorithm.collective not in REDUCTIONS
     for ports in algorithm.ports
-    if algorithm.collective not in REDUCTIONS
 ]
 
 
@@ -46,7 +52,7 @@ def test_a_written_file_is_read_as_the_same_schedule(
     built = schedule(spec, collective, algorithm, ports)
     back = read(written(built), tmp_path, spec, collective, ports=ports)
     expanded = built.expand()
-    for name in (*COLUMNS, "units", "ports", "collective"):
+    for name in (*COLUMNS, "combine", "units", "ports", "collective"):
         assert np.array_equal(getattr(back, name), getattr(expanded, name)), name
 
 
@@ -243,15 +249,20 @@ def test_a_file_that_does_something_else_is_rejected_with_its_place(
 
 
 @pytest.mark.parametrize("plain", [False, True])
-def test_every_missing_dependency_is_found(tmp_path: Path, plain: bool) -> None:
+@pytest.mark.parametrize(
+    ("collective", "algorithm"), [("alltoall", "exact"), ("allreduce", "multiple")]
+)
+def test_every_missing_dependency_is_found(
+    tmp_path: Path, collective: Any, algorithm: str, plain: bool
+) -> None:
     """Whatever the order in which thread blocks happen to run."""
-    text = written(schedule("S3", "alltoall", "exact"), plain=plain)
+    text = written(schedule("S3", collective, algorithm), plain=plain)
     waits = list(re.finditer(r'depid="\d+" deps="\d+"', text))
     assert len(waits) > 5
     for wait in waits:
         missing = text[: wait.start()] + 'depid="-1" deps="-1"' + text[wait.end() :]
-        with pytest.raises(RejectedError, match=r"rank \d, thread block \d, step \d reads s"):
-            read(missing, tmp_path, "S3", "alltoall")
+        with pytest.raises(RejectedError, match=r"rank \d, thread block \d, step \d reads [so]"):
+            read(missing, tmp_path, "S3", collective)
 
 
 def test_a_chunk_that_is_overwritten_while_it_is_used_is_found(tmp_path: Path) -> None:
@@ -303,11 +314,162 @@ def test_a_collective_that_cannot_be_in_place_is_refused(tmp_path: Path) -> None
         read(text, tmp_path, "S3", "scatter")
 
 
-def test_reductions_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="which starcast does not write as MSCCL XML"):
-        written(schedule("S3", "reduce", "greedy"))
-    with pytest.raises(InputError, match="is not supported, and this is allreduce"):
-        read(direct().replace("alltoall", "allreduce"), tmp_path, "S3,1", "allreduce")
+def summing_ring(collective: str) -> str:
+    """Return an allreduce or a reduce-scatter in place on a ring of four, as msccl-tools.
+
+    Sums that another rank completes are sent on without being kept (rrs).
+    """
+    gpus = []
+    for rank in range(4):
+        own = rank if collective == "allreduce" else (rank - 1) % 4
+        kinds = ("s", "rrs", "rrs", "rrcs", "rcs", "rcs", "r")
+        if collective == "reduce-scatter":
+            kinds = ("s", "rrs", "rrs", "rrc")
+        places = [f"i{(own - back) % 4}" for back in range(len(kinds))]
+        steps = [step(n, kind, places[n], places[n]) for n, kind in enumerate(kinds)]
+        gpus.append(block(0, (rank + 1) % 4, (rank - 1) % 4, *steps))
+    return algo(collective.replace("-", "_"), gpus, (4, 0, 0), 'inplace="1"')
+
+
+@pytest.mark.parametrize(("collective", "steps"), [("allreduce", 6), ("reduce-scatter", 3)])
+def test_reductions_of_msccl_tools_are_read(tmp_path: Path, collective: Any, steps: int) -> None:
+    back = read(summing_ring(collective), tmp_path, "S4,1", collective)
+    assert back.combine is not None
+    assert back.combine.sum() == 12
+    assert (back.steps, len(back)) == (steps, 4 * steps)
+    assert simulate(back).complete
+    rccl = summing_ring(collective).replace("reduce_scatter", "reducescatter")
+    assert len(read(rccl, tmp_path, "S4,1", collective)) == len(back)
+
+
+def test_sums_of_chunks_of_a_rank_are_read(tmp_path: Path) -> None:
+    """All ranks send their vectors to all others, which add them from scratch chunks (re)."""
+    gpus = []
+    for rank in range(3):
+        others = [(rank + 1) % 3, (rank + 2) % 3]
+        adds = [step(n + 1, "re", f"s{n}", "o0", f"{n + 1} 1 0") for n in range(2)]
+        blocks = [block(0, -1, -1, step(0, "cpy", "i0", "o0"), *adds)]
+        for n, peer in enumerate(others):
+            sends = step(0, "s", "i0", "s0")
+            blocks.append(block(n + 1, peer, peer, sends, step(1, "r", "i0", f"s{n}", "-1 -1 1")))
+        gpus.append("".join(blocks))
+    text = algo("allreduce", gpus, (1, 1, 2))
+    back = read(text, tmp_path, "S3,1", "allreduce")
+    assert (back.steps, len(back), simulate(back).complete) == (1, 6, True)
+    with pytest.raises(RejectedError, match=r"rank \d, thread block 0, step 2 counts .* unit 0 tw"):
+        read(text.replace('srcbuf="s" srcoff="1"', 'srcbuf="s" srcoff="0"'), tmp_path, "S3,1",
+             "allreduce")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('type="rrs"', 'type="rcs"',
+         "rank 0, thread block 0, step 5 leaves unit 3 without the contribution of rank 0 in o[3]"),
+        ('type="rrcs" srcbuf="i" srcoff="1"', 'type="rrcs" srcbuf="i" srcoff="0"',
+         "rank 0, thread block 0, step 3 adds unit 1 to unit 0"),
+        ('type="rcs" srcbuf="i" srcoff="0"', 'type="rrcs" srcbuf="i" srcoff="0"',
+         "rank 0, thread block 0, step 4 counts the contribution of rank 0 to unit 0 twice"),
+        ('type="rrcs"', 'type="rrs"', "leaves unit 1 without the contribution of rank 3 in o[1]"),
+    ],
+)  # fmt: skip
+def test_a_contribution_that_is_lost_or_counted_twice_is_found(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    changed = summing_ring("allreduce").replace(old, new, 1)
+    with pytest.raises(RejectedError) as refusal:
+        read(changed, tmp_path, "S4,1", "allreduce")
+    assert message in refusal.value.message
+
+
+@pytest.mark.parametrize("collective", ["reduce", "reduce-scatter", "allreduce"])
+def test_every_receive_that_does_not_add_is_found(tmp_path: Path, collective: Any) -> None:
+    algorithm = "ring" if collective == "reduce-scatter" else "greedy"
+    text = written(schedule("S3", collective, algorithm))
+    adds = list(re.finditer('"rrc"', text))
+    assert len(adds) >= 5
+    for each in adds:
+        lost = text[: each.start()] + '"r"' + text[each.end() :]
+        with pytest.raises(RejectedError, match=r"rank \d, thread block \d, step \d"):
+            read(lost, tmp_path, "S3", collective)
+
+
+def exchange() -> Schedule:
+    """Return an allreduce on Q2 whose nodes send and receive a sum in the same step."""
+    step, sender = np.repeat([1, 2], 4), np.tile(np.arange(4), 2)
+    columns = {"step": step, "sender": sender, "port": step, "unit": 0 * step, "combine": step > 0}
+    return schedule_from_columns(columns, "Q2", "allreduce")
+
+
+def test_a_sum_that_is_sent_is_not_overwritten(tmp_path: Path) -> None:
+    back = read(written(exchange()), tmp_path, "Q2", "allreduce")
+    assert all(np.array_equal(getattr(back, name), getattr(exchange(), name)) for name in COLUMNS)
+    outputs = add_numbers(written(exchange()), Random(1))  # noqa: S311
+    assert [outputs[rank, "o", 0] for rank in range(4)] == [1 + 100 + 100**2 + 100**3] * 4
+
+
+def add_numbers(text: str, draw: Random) -> dict[tuple[int, str, int], int]:
+    """Return all chunks after executing a written file with numbers, thread blocks in any order.
+
+    Chunk i of the input of rank r holds (i + 1) * 100**r.
+    """
+    memory: dict[tuple[int, str, int], int] = {}
+    waiting: dict[tuple[int, int], tuple[Any, list[Any]]] = {}
+    for gpu in ET.fromstring(text):  # noqa: S314 - written above
+        rank = int(gpu.attrib["id"])
+        for i in range(int(gpu.attrib["i_chunks"])):
+            memory[rank, "i", i] = (i + 1) * 100**rank
+        for each in gpu:
+            waiting[rank, int(each.attrib["id"])] = each.attrib, list(each)
+    wires: dict[tuple[int, int, str], list[int]] = {}
+    done = Counter[tuple[int, int]]()
+    for _ in range(100_000):
+        key = draw.choice(list(waiting))
+        (peers, steps), rank = waiting[key], key[0]
+        if done[key] == len(steps):
+            continue
+        now = steps[done[key]].attrib
+        wire = wires.setdefault((int(peers["recv"]), rank, peers["chan"]), [])
+        needs = int(now["depid"]), int(now["deps"])
+        is_early = needs[0] >= 0 and done[rank, needs[0]] <= needs[1]
+        if is_early or (now["type"] in ("r", "rrc") and not wire):
+            continue
+        source = rank, now["srcbuf"], int(now["srcoff"])
+        target = rank, now["dstbuf"], int(now["dstoff"])
+        if now["type"] == "s":
+            sent = wires.setdefault((rank, int(peers["send"]), peers["chan"]), [])
+            sent.append(memory[source])
+        elif now["type"] != "nop":
+            memory[target] = wire.pop(0) + (memory[source] if now["type"] == "rrc" else 0)
+        done[key] += 1
+        if all(done[each] == len(waiting[each][1]) for each in waiting):
+            return memory
+    raise AssertionError("thread blocks wait for ever")
+
+
+@pytest.mark.parametrize(
+    ("spec", "collective", "algorithm", "root"),
+    [("S3", "reduce", "multiple", 4), ("Q3", "reduce", "binomial", 0),
+     ("S3", "reduce-scatter", "dimension-change", 0), ("Q3", "reduce-scatter", "ring", 0),
+     ("S3", "allreduce", "multiple", 1), ("Q3", "allreduce", "binomial", 0)],
+)  # fmt: skip
+def test_the_outputs_of_a_written_reduction_are_the_sums(
+    spec: str, collective: Any, algorithm: str, root: int
+) -> None:
+    """By an execution of its own: what the file does is not left to the reader."""
+    options: dict[str, Any] = (
+        {} if collective == "reduce-scatter" or spec == "Q3" else {"root": root}
+    )
+    built = schedule(spec, collective, algorithm, **options)
+    nodes, units = built.topology.nodes, built.message_units
+    memory = add_numbers(written(built), Random(root))  # noqa: S311
+    everyone = sum(100**rank for rank in range(nodes))
+    expected = {}
+    for rank in range(nodes):
+        first = rank * units if collective == "reduce-scatter" else 0
+        for i in range(units if collective != "reduce" or rank == root else 0):
+            expected[rank, "o", i] = (first + i + 1) * everyone
+    assert {place: value for place, value in memory.items() if place[1] == "o"} == expected
 
 
 def test_a_huge_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

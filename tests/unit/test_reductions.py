@@ -218,10 +218,3 @@ def test_a_written_file_is_read_as_the_same_reduction(
     read = read_schedule(file, spec, collective, ports=written.ports)
     for name, column in written.columns.present().items():
         assert np.array_equal(getattr(read, name), column)
-
-
-def test_msccl_xml_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "mine.xml"
-    with refused("not write as MSCCL XML"):
-        export(schedule("S3", "reduce", "greedy"), file, to="msccl-xml")
-    assert not file.exists()

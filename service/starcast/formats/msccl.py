@@ -2,7 +2,9 @@
 
 A node is a GPU, a unit is a chunk, and each direction of a link is a thread block at either end:
 one sends the chunks of the link in the order of the steps, one receives them. A send waits for the
-receive that brought its chunk. Chunks in transit are kept in the scratch buffer. The attributes
+receive that brought its chunk. Chunks in transit are kept in the scratch buffer. In a reduction, a
+receive that adds (``rrc``) reads a partial sum and writes the next one to a chunk of its own, so
+nothing is overwritten that is still to be sent. The attributes
 ``step`` and ``tree`` of a send are those of the row, for `starcast.schedule_from_msccl`; parsers
 ignore attributes that they do not know.
 
@@ -13,6 +15,7 @@ Reference: ``src/include/msccl.h`` and ``src/graph/xml.h`` of microsoft/msccl; M
 from collections import Counter
 from collections.abc import Iterator
 from html import escape
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +23,7 @@ import numpy as np
 from starcast.collectives.model import MULTI_SOURCE
 from starcast.judges.simulator.dependencies import find_deliveries
 from starcast.judges.simulator.rows import Indices, Rows
-from starcast.support.errors import InputError, LimitError
+from starcast.support.errors import LimitError
 from starcast.support.vocabulary import Collective
 
 #: Limits of MSCCL. A file is parsed by every rank, which keeps the elements of its own GPU.
@@ -38,6 +41,9 @@ _SENDS_PER_CHANNEL = MAX_STEPS - 1
 _MAX_NAME = 63
 #: Any message may use the algorithm.
 _MAX_BYTES = 2**62
+
+#: Collectives whose message is the whole vector, not a part per rank.
+VECTORS: tuple[Collective, ...] = ("broadcast", "reduce", "allreduce")
 
 _NO_BUFFERS = 'srcbuf="i" srcoff="-1" dstbuf="o" dstoff="-1"'
 _HINT = "use a smaller topology, or fewer segments or messages"
@@ -85,18 +91,14 @@ class Buffer(NamedTuple):
 def lay_out(
     collective: Collective, nodes: int, units: int, root: int, rank: int
 ) -> tuple[Buffer, Buffer]:
-    """Return the input and the output of a rank, for messages of some units.
-
-    Raises:
-        InputError: the collective is a reduction.
-    """
+    """Return the input and the output of a rank, for messages of some units."""
     message = Buffer(rank * units, units, 1, units)
     all_messages = Buffer(0, units, nodes, units)
+    vector = Buffer(0, units, 1, units)
     nothing = Buffer(0, units, 0, units)
     match collective:
         case "broadcast":
-            message = Buffer(0, units, 1, units)
-            return message if rank == root else nothing, message
+            return vector if rank == root else nothing, vector
         case "allgather":
             return message, all_messages
         case "scatter":
@@ -106,11 +108,10 @@ def lay_out(
         case "alltoall":
             sent = Buffer(rank * nodes * units, units, nodes, units)
             return sent, Buffer(rank * units, nodes * units, nodes, units)
-        case _:
-            raise InputError(
-                f"MSCCL XML with reductions is not supported, and this is {collective}",
-                hint="use another format",
-            )
+        case "reduce-scatter":
+            return all_messages, message
+        case "reduce" | "allreduce":
+            return vector, vector if collective == "allreduce" or rank == root else nothing
 
 
 class _Copy(NamedTuple):
@@ -140,8 +141,9 @@ def write_msccl(rows: Rows) -> Iterator[str]:
     yield (
         f'<algo name="{escape(schedule.id[:_MAX_NAME])}" proto="Simple" '
         f'nchannels="{program.channels}" '
-        f'nchunksperloop="{program.loop}" ngpus="{nodes}" coll="{schedule.collective}" '
-        f'inplace="0" outofplace="1" minBytes="0" maxBytes="{_MAX_BYTES}">\n'
+        f'nchunksperloop="{program.loop}" ngpus="{nodes}" '
+        f'coll="{schedule.collective.replace("-", "_")}" inplace="0" outofplace="1" '
+        f'minBytes="0" maxBytes="{_MAX_BYTES}">\n'
     )
     yield from blocks
     yield "</algo>\n"
@@ -155,7 +157,8 @@ class _Program:
         self._schedule = schedule
         self._ranks = schedule.topology.nodes
         self._chunks = schedule.message_units
-        self.loop = self._chunks * (self._ranks if schedule.collective in MULTI_SOURCE else 1)
+        has_parts = schedule.collective in MULTI_SOURCE and schedule.collective not in VECTORS
+        self.loop = self._chunks * (self._ranks if has_parts else 1)
         self._buffers = [
             lay_out(schedule.collective, self._ranks, self._chunks, schedule.root, rank)
             for rank in range(self._ranks)
@@ -177,15 +180,13 @@ class _Program:
             f' step="{step}" tree="{tree}"'
             for step, tree in zip(rows.step.tolist(), rows.tree.tolist(), strict=True)
         ]
-        self._delivery = find_deliveries(rows).tolist()
-        self._needed = set(self._delivery)
-        self._number_scratch()
-        source = self._locate(self._sender)
-        target = self._locate(self._receiver)
-        self._text = [
-            f'srcbuf="{a.buffer}" srcoff="{a.offset}" dstbuf="{b.buffer}" dstoff="{b.offset}"'
-            for a, b in zip(source, target, strict=True)
-        ]
+        self._reduces = rows.combine is not None
+        self._adds = [False] * len(rows) if rows.combine is None else rows.combine.tolist()
+        self._delivery, self._addend, self._partial = _follow_chunks(rows)
+        self._needed = {*self._delivery, *self._addend}
+        self._targets = self._place_chunks()
+        self._text = self._write_buffers(self._sender, self._delivery)
+        self._add_text = self._write_buffers(self._receiver, self._addend)
         self._sends = _group(self._sender, self._ranks)
         self._receives = _group(self._receiver, self._ranks)
 
@@ -256,11 +257,22 @@ class _Program:
     def _receive_block(
         self, numbers: dict[tuple[str, int, int], int], key: tuple[int, int], rows: list[int]
     ) -> str:
-        steps = [
-            _step(self._step[row], "r", self._text[row], has_dependent=row in self._needed)
-            for row in rows
-        ]
+        steps = []
+        for row in rows:
+            kind, buffers = ("rrc", self._add_text) if self._adds[row] else ("r", self._text)
+            needs = self._end_of_receive(numbers, self._addend[row])
+            has_dependent = row in self._needed
+            step = _step(self._step[row], kind, buffers[row], needs, has_dependent=has_dependent)
+            steps.append(step)
         return _block(numbers["r", *key], send=-1, receive=key[0], channel=key[1], steps=steps)
+
+    def _end_of_receive(
+        self, numbers: dict[tuple[str, int, int], int], row: int
+    ) -> tuple[int, int]:
+        """Return the thread block and step that receives a row; -1 for no row."""
+        if row < 0:
+            return -1, -1
+        return numbers["r", self._sender[row], self._channel[row]], self._step[row]
 
     def _send_block(
         self,
@@ -284,8 +296,7 @@ class _Program:
                 # A step has one dependency, so another dependency is a step of its own.
                 if waits != (-1, -1):
                     steps.append(_step(len(steps), "nop", _NO_BUFFERS, waits, count=0))
-                block = numbers["r", self._sender[delivery], self._channel[delivery]]
-                needs = block, self._step[delivery]
+                needs = self._end_of_receive(numbers, delivery)
             waits = (-1, -1)
             dependent = not is_last and row == rows[-1]
             buffers = self._text[row] + self._row[row]
@@ -294,36 +305,84 @@ class _Program:
         return _block(numbers["s", *key], send=peer, receive=-1, channel=channel, steps=steps)
 
     def _copy(self, rank: int) -> _Copy:
-        """Return the units of a rank's output that are in its input."""
+        """Return the units of a rank's output that are in its input; contributions are not."""
         inputs, outputs = self._buffers[rank]
         for source in range(0, inputs.chunks, self._chunks):
             target = outputs.offset(inputs.unit(source))
-            if target is not None:
+            if target is not None and not self._reduces:
                 return _Copy(source, target, self._chunks)
         return _Copy(0, 0, 0)
 
     def _fixed_place(self, node: int, unit: int) -> _Place | None:
-        """Return the place of a unit in a node's input or output; None if it is in transit."""
+        """Return the place of a unit in a node's input or output; None if it is in transit.
+
+        The input of a reduction holds contributions, not units.
+        """
         for name, buffer in zip("io", self._buffers[node], strict=True):
             offset = buffer.offset(unit)
-            if offset is not None:
+            if offset is not None and (name == "o" or not self._reduces):
                 return _Place(name, offset)
         return None
 
-    def _number_scratch(self) -> None:
-        """Give each unit in transit a chunk of its own in the scratch buffer of the node."""
-        self._scratch: dict[tuple[int, int], int] = {}
-        self._scratch_sizes: Counter[int] = Counter()
-        for node, unit in zip(self._receiver, self._unit, strict=True):
-            if (node, unit) not in self._scratch and self._fixed_place(node, unit) is None:
-                self._scratch[node, unit] = self._scratch_sizes[node]
-                self._scratch_sizes[node] += 1
+    def _place_chunks(self) -> list[_Place]:
+        """Return the place of the chunk that each row writes.
 
-    def _locate(self, nodes: list[int]) -> list[_Place]:
-        return [
-            self._fixed_place(node, unit) or _Place("s", self._scratch[node, unit])
-            for node, unit in zip(nodes, self._unit, strict=True)
-        ]
+        Each unit and each partial sum in transit has a chunk of its own in the scratch buffer.
+        """
+        places = []
+        scratch: dict[tuple[int, int, int], _Place] = {}
+        self._scratch_sizes: Counter[int] = Counter()
+        for row, (node, unit) in enumerate(zip(self._receiver, self._unit, strict=True)):
+            is_partial = row in self._partial
+            key = node, unit, row if is_partial else -1
+            place = None if is_partial else self._fixed_place(node, unit)
+            if place is None and key not in scratch:
+                scratch[key] = _Place("s", self._scratch_sizes[node])
+                self._scratch_sizes[node] += 1
+            places.append(place or scratch[key])
+        return places
+
+    def _write_buffers(self, nodes: list[int], writers: list[int]) -> list[str]:
+        """Return the text of the chunk of each row at a node, which a row wrote, and the target."""
+        texts = []
+        for node, writer, unit, b in zip(nodes, writers, self._unit, self._targets, strict=True):
+            offset = self._buffers[node][0].offset(unit) or 0  # none: the row adds to nothing
+            a = self._targets[writer] if writer >= 0 else _Place("i", offset)
+            texts.append(
+                f'srcbuf="{a.buffer}" srcoff="{a.offset}" dstbuf="{b.buffer}" dstoff="{b.offset}"'
+            )
+        return texts
+
+
+def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
+    """Return the row that wrote the chunk that each row sends, or adds to; -1 for an input.
+
+    The third value is the rows that write partial sums. A node has a sum along each tree.
+    """
+    delivery, addend = [-1] * len(rows), [-1] * len(rows)
+    partial: set[int] = set()
+    if rows.combine is None:
+        return find_deliveries(rows).tolist(), addend, partial
+    # Complete units are held under -1 in the place of a tree.
+    of_unit = rows.unit.tolist(), np.where(rows.combine, rows.tree, np.int64(-1)).tolist()
+    sent = list(zip(rows.sender.tolist(), *of_unit, strict=True))
+    received = list(zip(rows.receiver.tolist(), *of_unit, strict=True))
+    nodes, own = rows.schedule.topology.nodes, (-1, 1)
+    held: dict[tuple[int, int, int], tuple[int, int]] = {}  # row and number of contributions
+    for _, step in groupby(range(len(rows)), key=rows.step.tolist().__getitem__):
+        # What is sent in a step was held before it.
+        for row, (writer, arriving) in {row: held.get(sent[row], own) for row in step}.items():
+            delivery[row] = writer
+            size = arriving
+            if rows.combine[row]:
+                addend[row], added = held.get(received[row], own)
+                size = arriving + added
+                held[received[row]] = row, size
+            if size < nodes:
+                partial.add(row)
+            else:
+                held.setdefault((*received[row][:2], -1), (row, nodes))
+    return delivery, addend, partial
 
 
 def _places_on_links(rows: Rows) -> tuple[Indices, int]:

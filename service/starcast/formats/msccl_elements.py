@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 from xml.parsers import expat
 
+from starcast.collectives.model import REDUCTIONS
 from starcast.formats.msccl import (
     MAX_BLOCKS,
     MAX_CHANNELS,
@@ -27,12 +28,15 @@ from starcast.topologies import Topology
 
 HINT = "write the file again, for this topology and collective"
 #: Types of steps; `rcs` receives a chunk and sends it on.
-SENDS, RECEIVES = ("s", "rcs"), ("r", "rcs")
-#: Types that add what they receive or read; no collective has one.
-_REDUCTIONS = ("re", "rrc", "rrs", "rrcs")
-_TYPES = (*SENDS, *RECEIVES, "cpy", "nop")
+SENDS, RECEIVES = ("s", "rcs", "rrs", "rrcs"), ("r", "rcs", "rrc", "rrs", "rrcs")
+#: Types that add a chunk of the GPU and what they receive, or (`re`) another chunk.
+ADDS = ("re", "rrc", "rrs", "rrcs")
+#: Types that write a chunk of the GPU, and that read one.
+WRITES = ("r", "rcs", "cpy", "re", "rrc", "rrcs")
+_READS = ("s", "cpy", *ADDS)
+_TYPES = ("s", "cpy", "nop", *RECEIVES, "re")
 #: Collectives whose input may be a part of the output.
-_IN_PLACE = ("broadcast", "allgather", "alltoall")
+_IN_PLACE = ("broadcast", "allgather", "alltoall", *REDUCTIONS)
 
 #: Bytes of a file: several times the largest that starcast writes for S5.
 _MAX_BYTES = 100 * MB
@@ -44,7 +48,7 @@ class Instruction(NamedTuple):
     """A step of a thread block.
 
     Attributes:
-        type: one of ``s``, ``r``, ``rcs``, ``cpy`` and ``nop``.
+        type: one of ``s``, ``r``, ``rcs``, ``rrc``, ``rrs``, ``rrcs``, ``re``, ``cpy`` and ``nop``.
         source: buffer and offset of the first chunk that it reads of its own GPU, if any.
         target: buffer and offset of the first chunk that it writes.
         chunks: the number of chunks.
@@ -166,8 +170,10 @@ class ElementReader:
 
     def _begin_algo(self) -> None:
         collective, nodes = self._collective, self._topology.nodes
-        # msccl-tools calls collectives that MSCCL does not know custom.
-        if self._text("coll") not in (collective, "custom"):
+        # msccl-tools calls collectives that MSCCL does not know custom, and writes reduce_scatter;
+        # RCCL reads reducescatter.
+        names = (collective, "custom", collective.replace("-", "_"), collective.replace("-", ""))
+        if self._text("coll") not in names:
             self._fail(f"is for the collective '{self._text('coll')}', not {collective}")
         if self._text("ngpus") != str(nodes):
             self._fail(f"has {self._text('ngpus')} GPUs; {self._topology.spec} has {nodes} nodes")
@@ -203,7 +209,7 @@ class ElementReader:
         if number != len(block.steps):
             self._fail(f"has step {number} instead of {len(block.steps)}")
         kind = self._text("type")
-        if kind in _REDUCTIONS:
+        if kind in ADDS and self._collective not in REDUCTIONS:
             hint = f"a {self._collective} only moves data"
             self._fail(f"has a step of the type '{kind}', a reduction", hint)
         if kind not in _TYPES:
@@ -212,8 +218,8 @@ class ElementReader:
             self._fail(f"has a step of the type '{kind}' in a thread block without that peer")
         step = Instruction(
             kind,
-            self._place("src") if kind in ("s", "cpy") else ("", 0),
-            self._place("dst") if kind in (*RECEIVES, "cpy") else ("", 0),
+            self._place("src") if kind in _READS else ("", 0),
+            self._place("dst") if kind in WRITES else ("", 0),
             self._number("cnt", 0, MAX_CHUNKS_PER_STEP),
             (self._number("depid", -1, MAX_BLOCKS), self._number("deps", -1, MAX_STEPS)),
             self._number("hasdep", 0, 1) == 1,

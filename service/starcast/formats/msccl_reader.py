@@ -1,7 +1,8 @@
 """Schedules from MSCCL XML: files of `starcast.formats.msccl`, of msccl-tools, and for RCCL.
 
 The thread blocks of all GPUs are executed with the numbers of units in the place of data. So the
-unit of each send is known, and that each step waits for what it reads and overwrites.
+unit of each send is known, and that each step waits for what it reads and overwrites. In a
+reduction a chunk also has the ranks whose contributions it holds: none is counted twice or lost.
 """
 
 from collections import defaultdict, deque
@@ -14,9 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.columns import schedule_from_columns
-from starcast.collectives.model import MAX_ROWS, Schedule, check_collective, check_ports
-from starcast.formats.msccl import lay_out
-from starcast.formats.msccl_elements import HINT, RECEIVES, SENDS, Block, ElementReader, Instruction
+from starcast.collectives.model import MAX_ROWS, REDUCTIONS, Schedule, check_collective, check_ports
+from starcast.formats.msccl import VECTORS, lay_out
+from starcast.formats.msccl_elements import (
+    ADDS,
+    HINT,
+    RECEIVES,
+    SENDS,
+    WRITES,
+    Block,
+    ElementReader,
+    Instruction,
+)
 from starcast.judges.simulator.simulation import execute
 from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.support.vocabulary import Collective, Ports
@@ -26,7 +36,7 @@ from starcast.topologies import Topology, as_topology
 Place = tuple[int, str, int]
 #: A row of the schedule, and its columns.
 Row = tuple[int, ...]
-_COLUMNS = ("step", "sender", "port", "receiver", "unit", "tree")
+_COLUMNS = ("step", "sender", "port", "receiver", "unit", "tree", "combine")
 
 
 def schedule_from_msccl(
@@ -45,16 +55,18 @@ def schedule_from_msccl(
     Args:
         path: the file.
         topology: the topology or its spec; the file must have a GPU for every node.
-        collective: ``broadcast``, ``allgather``, ``scatter``, ``gather`` or ``alltoall``.
+        collective: the name of the collective.
         ports: the port model: ``all`` or ``one``.
         root: rank or label of the root.
 
     Raises:
         InputError: the file cannot be read, is not MSCCL XML, is for another collective or
-            topology, reduces, or sends between nodes that are not linked.
+            topology, adds although the collective does not, or sends between nodes that are not
+            linked.
         LimitError: the file is too large, or has too many sends.
         RejectedError: a thread block waits for ever, uses a chunk without waiting for its unit, or
-            leaves a wrong unit in an output, or the simulator finds a violation. The message names
+            counts a contribution twice, leaves a wrong unit or an incomplete sum in an output, or
+            the simulator finds a violation. The message names
             rank, thread block and step.
     """
     network = as_topology(topology)
@@ -68,11 +80,13 @@ def schedule_from_msccl(
         execution.run()
         table = np.array(execution.rows, dtype=np.int64).reshape(-1, len(_COLUMNS))
         columns = dict(zip(_COLUMNS, table.T, strict=True))
+        if collective not in REDUCTIONS:
+            del columns["combine"]
         schedule = schedule_from_columns(columns, network, collective, ports=ports, root=origin)
         executed = execute(schedule)
         if executed.violation is not None:
             number, sentence = executed.violation
-            row = tuple(int(getattr(executed.rows, name)[number]) for name in _COLUMNS)
+            row = tuple(int(getattr(executed.rows, name)[number]) for name in columns)
             raise RejectedError(f"{execution.places[row]}: {sentence}", hint=HINT)
     except StarcastError as error:
         raise type(error)(f"{path}: {error.message}", hint=error.hint) from None
@@ -124,17 +138,24 @@ class _RunningBlock:
         return f"rank {self.block.rank}, thread block {self.block.number}, step {self.done}"
 
 
+class _Sum(NamedTuple):
+    """A unit: its number, and a bit for each rank whose contribution is in it (reductions only)."""
+
+    unit: int
+    ranks: int
+
+
 @dataclass
 class _Chunk:
     """A chunk that holds a unit.
 
     Attributes:
-        unit: the number of the unit.
+        held: the unit.
         written: the first step of each thread block that wrote it; empty if it is input.
         used: the last step of each thread block that read or wrote it.
     """
 
-    unit: int
+    held: _Sum
     written: dict[int, int] = field(default_factory=dict)
     used: dict[int, int] = field(default_factory=dict)
 
@@ -142,7 +163,7 @@ class _Chunk:
 class _Message(NamedTuple):
     """The units of a send, and its step in the schedule."""
 
-    units: list[int]
+    units: list[_Sum]
     step: int
 
 
@@ -160,16 +181,19 @@ class _Execution:
         self.rows: list[Row] = []
         self.places: dict[Row, str] = {}
         self._topology = topology
-        # In place, the input of an allgather is the part of the output where it stays.
-        is_part = elements.in_place and collective == "allgather"
         self._input = "o" if elements.in_place else "i"
         nodes = topology.nodes
         chunks = max(max(gpu.chunks["i"], gpu.chunks["o"]) for gpu in elements.gpus.values())
-        units, rest = divmod(chunks, 1 if collective == "broadcast" else nodes)
+        units, rest = divmod(chunks, 1 if collective in VECTORS else nodes)
         if rest or not units:
             raise InputError(f"buffers of {chunks} chunks are not for {nodes} GPUs", hint=HINT)
         self._buffers = [lay_out(collective, nodes, units, root, rank) for rank in range(nodes)]
-        self._starts = [rank * units if is_part else 0 for rank in range(nodes)]
+        # In place, the input of an allgather is a part of the output; in a reduce-scatter it is the
+        # reverse.
+        parts = {"allgather": "i", "reduce-scatter": "o"} if elements.in_place else {}
+        self._part, self._part_units = parts.get(collective, ""), units
+        #: The contributions of a complete unit.
+        self._complete = 2**nodes - 1 if collective in REDUCTIONS else 0
         self._ports = {
             (rank, neighbour): port
             for port in topology.ports
@@ -224,22 +248,38 @@ class _Execution:
             run.now = run.now.merge(needed_run.after[needed], other, needed)
         if step.type in RECEIVES and not self._wires[wire]:
             return wire
-        units: list[int] = []
+        units: list[_Sum] = []
         if step.type in RECEIVES:
             units, sent = self._wires[wire].popleft()
             if len(units) != step.chunks:
                 run.fail(f"receives {step.chunks} chunks, and {len(units)} are sent")
             run.now = run.now._replace(arrived=max(run.now.arrived, sent))
         elif step.type != "nop":
-            units = self._read(run, step)
-        if step.type in (*RECEIVES, "cpy"):
+            units = self._read(run, step, step.source)
+        if step.type in ADDS:
+            own = step.target if step.type == "re" else step.source
+            units = self._add(run, self._read(run, step, own), units)
+        if step.type in WRITES:
             self._write(run, step, units)
         if step.type in SENDS:
             run.now = run.now._replace(sent=self._send(run, step, units))
         run.after.append(run.now)
         return ()
 
-    def _send(self, run: _RunningBlock, step: Instruction, units: list[int]) -> int:
+    def _add(self, run: _RunningBlock, own: list[_Sum], units: list[_Sum]) -> list[_Sum]:
+        """Return the sums of chunks and of what arrives."""
+        sums = []
+        for one, other in zip(own, units, strict=True):
+            if one.unit != other.unit:
+                run.fail(f"adds unit {other.unit} to unit {one.unit}")
+            twice = one.ranks & other.ranks
+            if twice:
+                rank = twice.bit_length() - 1
+                run.fail(f"counts the contribution of rank {rank} to unit {one.unit} twice")
+            sums.append(_Sum(one.unit, one.ranks | other.ranks))
+        return sums
+
+    def _send(self, run: _RunningBlock, step: Instruction, units: list[_Sum]) -> int:
         """Send a packet, and return its step in the schedule."""
         block = run.block
         port = self._ports.get((block.rank, block.send))
@@ -250,18 +290,19 @@ class _Execution:
         if step.row_step and step.row_step < max(arrived + 1, sent):
             run.fail(f"sends in step {step.row_step} of the schedule, before what it waits for")
         row_step = step.row_step or max(arrived, sent) + 1
-        for unit in units:
-            row = row_step, block.rank, port, block.send, unit, step.tree
+        for unit, ranks in units:
+            combine = int(ranks != self._complete)
+            row = row_step, block.rank, port, block.send, unit, step.tree, combine
             self.rows.append(row)
-            self.places[row] = str(run)
+            self.places[row if self._complete else row[:-1]] = str(run)
         if len(self.rows) > MAX_ROWS:
             raise LimitError(f"it sends more than {MAX_ROWS:,} units", hint="use fewer chunks")
         self._wires[block.rank, block.send, block.channel].append(_Message(units, row_step))
         return row_step
 
-    def _read(self, run: _RunningBlock, step: Instruction) -> list[int]:
+    def _read(self, run: _RunningBlock, step: Instruction, begin: tuple[str, int]) -> list[_Sum]:
         units = []
-        for place in self._places(run, step.source, step.chunks):
+        for place in self._places(run, begin, step.chunks):
             chunk = self._chunk(place)
             if chunk is None:
                 run.fail(f"reads {place[1]}[{place[2]}], which holds nothing yet")
@@ -272,18 +313,18 @@ class _Execution:
                     f"{first}, which writes it"
                 )
             chunk.used[run.block.number] = run.done
-            units.append(chunk.unit)
+            units.append(chunk.held)
         return units
 
-    def _write(self, run: _RunningBlock, step: Instruction, units: list[int]) -> None:
+    def _write(self, run: _RunningBlock, step: Instruction, units: list[_Sum]) -> None:
         number = run.block.number
         for place, unit in zip(self._places(run, step.target, step.chunks), units, strict=True):
             chunk = self._chunk(place)
-            if chunk is None or chunk.unit != unit:
+            if chunk is None or chunk.held != unit:
                 if chunk is not None and not all(run.knows(chunk.used)):
                     run.fail(
                         f"writes {place[1]}[{place[2]}] without waiting for the thread blocks that "
-                        f"use its unit {chunk.unit}"
+                        f"use its unit {chunk.held.unit}"
                     )
                 chunk = self._chunks[place] = _Chunk(unit, {number: run.done})
             elif chunk.written:
@@ -297,19 +338,18 @@ class _Execution:
             yield self._place(run.block.rank, buffer, offset + index)
 
     def _place(self, rank: int, buffer: str, offset: int) -> Place:
-        if buffer == "i":
-            return rank, self._input, offset + self._starts[rank]
-        return rank, buffer, offset
+        start = rank * self._part_units if buffer == self._part else 0
+        return rank, self._input if buffer == "i" else buffer, offset + start
 
     def _chunk(self, place: Place) -> _Chunk | None:
         """Return a chunk that holds a unit, or None."""
         if place not in self._chunks:
             rank, buffer, offset = place
             inputs = self._buffers[rank][0]
-            offset -= self._starts[rank]
+            offset -= rank * self._part_units if self._part == "i" else 0
             if buffer != self._input or not 0 <= offset < inputs.chunks:
                 return None
-            self._chunks[place] = _Chunk(inputs.unit(offset))
+            self._chunks[place] = _Chunk(_Sum(inputs.unit(offset), self._complete & 1 << rank))
         return self._chunks[place]
 
     def _check_end(self) -> None:
@@ -320,8 +360,14 @@ class _Execution:
         for rank, (_, outputs) in enumerate(self._buffers):
             for offset in range(outputs.chunks):
                 unit = outputs.unit(offset)
-                chunk = self._chunk((rank, "o", offset))
-                if chunk is None or chunk.unit != unit:
-                    held = "nothing" if chunk is None else f"unit {chunk.unit}"
+                chunk = self._chunk(self._place(rank, "o", offset))
+                if chunk is None or chunk.held.unit != unit:
+                    held = "nothing" if chunk is None else f"unit {chunk.held.unit}"
                     problem = f"rank {rank} ends with {held} in o[{offset}]"
                     raise RejectedError(f"{problem} instead of unit {unit}", hint=HINT)
+                missing = self._complete & ~chunk.held.ranks
+                if missing:
+                    block, last = next(iter(chunk.written.items()), (0, 0))
+                    problem = f"rank {rank}, thread block {block}, step {last} leaves unit {unit}"
+                    problem += f" without the contribution of rank {missing.bit_length() - 1}"
+                    raise RejectedError(f"{problem} in o[{offset}]", hint=HINT)

@@ -61,11 +61,6 @@ def _goal(schedule: Schedule, options: Values) -> Parts:
 
 
 def _msccl(schedule: Schedule, options: Values) -> Parts:  # noqa: ARG001 - the common signature
-    if schedule.combine is not None:
-        raise InputError(
-            f"{schedule.id} adds contributions, which starcast does not write as MSCCL XML",
-            hint="use goal, csv, parquet or chrome-trace",
-        )
     return msccl.write_msccl(_execute(schedule).rows)
 
 
