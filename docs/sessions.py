@@ -26,14 +26,6 @@ TUTORIAL, README = ROOT / "docs" / "tutorial.md", ROOT / "README.md"
 PLUGINS = ROOT / "docs" / "plugins.md"
 PYTHON = ROOT / "docs" / "python.md"
 
-#: Commands of the README that are not run, and why. All others are.
-NOT_RUN = {
-    "docker compose up --build --wait": "needs a Docker engine; tests/compose runs it",
-    "docker compose run --rm starcast query list": "needs a Docker engine; tests/compose runs it",
-    "starcast serve": "runs until Ctrl-C; tests/cli starts it",
-    "starcast ingest S10": "takes minutes; tests/stores imports smaller topologies the same way",
-}
-
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _EXIT_CODE = re.compile(r"<!-- exit code (\d+) -->\s*\Z")
 _FILE = re.compile(r"# ([\w-]+\.py)\n")
@@ -209,7 +201,7 @@ def play_readme(work: Path) -> str:
             shutil.copy2(ROOT / name, clone / name)
     environment = reader_environment(work)
     with stopped_servers([str(clone / ".venv" / "bin" / "starcast")], environment):
-        return run_page(README.read_text(encoding="utf-8"), clone, environment, NOT_RUN)
+        return run_page(README.read_text(encoding="utf-8"), clone, environment, {})
 
 
 @contextmanager

@@ -15,78 +15,11 @@ PACKAGE = ROOT / "service" / "starcast"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 MAX_LINES = 500
 
-#: Parts without domain knowledge, which every other part may import.
-FOUNDATION = {"axes", "errors", "support"}
-MATHEMATICS = {
-    "catalogue",
-    "topologies",
-    "trees",
-    "checkers",
-    "collectives",
-    "simulator",
-    "costs",
-    "convert",
-    "formats",
-    "drawing",
-    "blockwise",
-    "records",
-    "search",
-}
-_STORES = {"settings", "graph", "database", "embedded"}
-
-#: The parts that each part may import besides FOUNDATION. A part may only name parts above it, so
-#: imports point one way. `checkers` and `simulator` may not import the builders of what they judge.
-ALLOWED: dict[str, set[str]] = {
-    "errors": set(),
-    "support": {"errors"},
-    "axes": {"errors", "support"},
-    "catalogue": set(),
-    "topologies": {"catalogue"},
-    "checkers": {"topologies"},
-    "records": {"topologies", "checkers"},
-    "trees": {"catalogue", "topologies", "records"},
-    "collectives": {"catalogue", "topologies", "records", "trees"},
-    "simulator": {"topologies", "collectives"},
-    "costs": {"topologies", "records", "trees", "collectives", "simulator"},
-    "convert": {"topologies", "trees"},
-    "formats": {"topologies", "trees", "collectives", "simulator", "costs", "convert"},
-    "drawing": {"topologies", "trees", "collectives", "simulator"},
-    "blockwise": {"catalogue", "topologies", "trees"},
-    "search": {"topologies", "records", "trees", "collectives"},
-    "settings": set(),
-    "graph": {"topologies", "trees", "collectives", "settings"},
-    "database": {
-        "catalogue",
-        "topologies",
-        "records",
-        "trees",
-        "collectives",
-        "simulator",
-        "costs",
-        "settings",
-    },
-    "embedded": {"settings", "graph", "database"},
-    "claims": {*MATHEMATICS, "database"},
-    "experiments": {*MATHEMATICS, "claims", "database"},
-    "comparison": {*MATHEMATICS, "database", "experiments"},
-    "ingest": {*MATHEMATICS, *_STORES},
-    "queries": {*MATHEMATICS, *_STORES, "claims", "ingest"},
-    "lab": {
-        *MATHEMATICS,
-        *_STORES,
-        *("claims", "experiments", "comparison", "ingest", "queries"),
-    },
-    "web": {
-        *MATHEMATICS,
-        *_STORES,
-        *("claims", "experiments", "comparison", "ingest", "queries", "lab"),
-    },
-    "cli": {
-        *MATHEMATICS,
-        *_STORES,
-        *("claims", "experiments", "comparison", "ingest", "queries", "lab", "web"),
-    },
-    "__init__": {*MATHEMATICS, "claims", "lab"},
+#: Judges and checkers that may not import the builders of what they judge, although others in
+#: their part may: the schedules' judge, and the checkers of trees.
+INDEPENDENT = {
+    "starcast.judges.simulator": {"support", "topologies", "collectives", "judges"},
+    "starcast.records.checkers": {"support", "topologies", "records"},
 }
 
 #: Libraries that the mathematics and the claims must not need.
@@ -127,7 +60,8 @@ def part(name: str) -> str:
 
 NAMES = {module_name(path): path for path in MODULES}
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
-PARTS = {part(name) for name in NAMES}
+PARTS = {part(name) for name in NAMES} - {"__init__"}
+PAGE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
 
 
 @cache
@@ -150,24 +84,38 @@ def _imports(tree: ast.Module) -> Iterator[str]:
                 yield submodule if submodule in NAMES else node.module
 
 
-def test_every_part_is_known() -> None:
-    assert not PARTS - ALLOWED.keys()
+def lines_of_the_picture() -> Iterator[list[str]]:
+    """Yield the words of each line of the picture of the packages."""
+    picture = re.search(r"```text\n(doors .*?)```", PAGE, re.DOTALL)
+    assert picture
+    yield from (re.findall(r"\w+", line) for line in picture[1].splitlines())
 
 
-def test_the_allowed_imports_point_one_way() -> None:
-    order = list(ALLOWED)
-    for importer, imported in ALLOWED.items():
-        assert imported <= set(order[: order.index(importer)])
+#: The line of the picture on which each package stands.
+LINE = {
+    word: i for i, words in enumerate(lines_of_the_picture()) for word in words if word in PARTS
+}
+#: The packages of the lines from "mathematics" to "foundation".
+MATHEMATICS = {part for part, line in LINE.items() if LINE["search"] <= line < LINE["support"]}
 
 
-def test_imports_point_one_way() -> None:
-    """No module imports a part that its own part may not import."""
+def test_the_picture_of_the_packages_is_complete() -> None:
+    assert LINE.keys() == PARTS
+    named = set(re.findall(r"`(\w+)(?:\.py|/)", PAGE.partition("| package |")[2]))
+    assert named >= PARTS
+
+
+def test_imports_point_down_in_the_picture_of_the_packages() -> None:
     wrong = []
     for name in NAMES:
         own = part(name)
-        allowed = ALLOWED[own] | {own} | (set() if own in FOUNDATION else FOUNDATION)
         used = {part(module) for module in imports(name) if module.split(".")[0] == "starcast"}
-        wrong += [f"{name} imports {other}" for other in sorted(used - allowed)]
+        for independent, allowed in INDEPENDENT.items():
+            if name.startswith(independent):
+                wrong += [f"{name} imports {other}" for other in used - allowed]
+        if own in PARTS:
+            lower = {other for other in PARTS if LINE[other] > LINE[own]}
+            wrong += [f"{name} imports {other}" for other in used - lower - {own}]
     assert wrong == []
 
 
@@ -181,11 +129,9 @@ def test_no_modules_import_each_other() -> None:
 
 def test_the_mathematics_needs_no_database_terminal_or_web() -> None:
     """Only storage of verification runs, and schemas of files, import libraries of the service."""
-    packages = PARTS & {*MATHEMATICS, "claims"}
-    assert packages == {*MATHEMATICS, "claims"}
     wrong = []
     for name in NAMES:
-        if part(name) in packages and name not in CLAIMS_IN_DATABASE:
+        if part(name) in {*MATHEMATICS, "claims"} and name not in CLAIMS_IN_DATABASE:
             libraries = {module.split(".")[0] for module in imports(name)} & SERVICE_LIBRARIES
             if name in FILE_SCHEMAS:
                 libraries -= {"pydantic"}
@@ -195,7 +141,7 @@ def test_the_mathematics_needs_no_database_terminal_or_web() -> None:
 
 def test_only_the_storage_of_claims_imports_the_database() -> None:
     claims = {name for name in NAMES if part(name) == "claims"}
-    users = {name for name in claims if "database" in {part(module) for module in imports(name)}}
+    users = {name for name in claims if "stores" in {part(module) for module in imports(name)}}
     assert users <= CLAIMS_IN_DATABASE
 
 

@@ -64,8 +64,8 @@ def unit_messages_bound(
     """Return the bound on schedules of unit messages as a closed form in M.
 
     In an allreduce M is the number of units of each node's part of the vector, as in a
-    reduce-scatter. The form ignores the topology that it is called with. Sources: Fragopoulou & Akl 1993, Tables 4
-    (S_n) and 5 (Q_d); Fragopoulou & Akl 1996, Tables 1 and 2 (S_n) and 3 (Q_d).
+    reduce-scatter. The form ignores the topology that it is called with. Sources: Fragopoulou & Akl
+    1993, Tables 4 (S_n) and 5 (Q_d); Fragopoulou & Akl 1996, Tables 1 and 2 (S_n) and 3 (Q_d).
     """
 
     def form(_: Topology, messages: int) -> Form:
