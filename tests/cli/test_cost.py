@@ -245,7 +245,7 @@ def test_all_shows_all_columns(starcast: Starcast) -> None:
     "words",
     [
         ("S13",),
-        ("S4", "--collective", "reduce"),
+        ("S4", "--collective", "barrier"),
         ("S4", "--ports", "both"),
         ("S4", "-m", "much"),
         ("S4", "-m", "-1"),

@@ -229,7 +229,7 @@ def test_rows_in_a_file_stand_for_an_algorithm(starcast: Starcast, tmp_path: Pat
     ("words", "message"),
     [
         (("simulate", "S4", "broadcast", "mine.csv", "--copies", "2"), "combined with --copies"),
-        (("simulate", "S4", "reduce", "mine.csv"), "unknown collective 'reduce'"),
+        (("simulate", "S4", "barrier", "mine.csv"), "unknown collective 'barrier'"),
         (("simulate", "S4", "broadcast", "mine.csv", "--ports", "two"), "'two' is not one of"),
         (("simulate", "S4", "broadcast", "none.csv"), "none.csv cannot be read"),
         (("simulate", "S4", "broadcast", "mine.csv"), "mine.csv, line 3 has the unit 'NaN'"),

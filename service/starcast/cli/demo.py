@@ -25,7 +25,10 @@ class Step(NamedTuple):
 FOREST = "forest=S5:multiple:12345"
 TREES = "greedy,multiple,recursive-substar"
 ENDS = "source=12345 target=53241"
-GRID = "--topology S5 --segments 1 --segments 4 --segments 16 -m 1024 -m 65536 --t-s 100 --t-c 1"
+GRID = "--topology S5 -m 1024 -m 65536 --t-s 100 --t-c 1"
+# Both cut a message into 4, 16 or 64 pieces, `multiple` into segments for each of its four trees.
+PER_TREE = "--segments 1 --segments 4 --segments 16"
+IN_ALL = "--segments 4 --segments 16 --segments 64"
 STEPS = (
     Step("Start Neo4j and PostgreSQL, without Docker or Java.", "up"),
     Step("Create the tables, or upgrade them.", "db upgrade"),
@@ -45,11 +48,11 @@ STEPS = (
     Step("... and by a shortest path?", f"query run paths/shortest-path topology=S5 {ENDS}"),
     Step(
         "Store an experiment: broadcast by the n-1 trees.",
-        f"experiment run demo-multiple --algorithm multiple {GRID}",
+        f"experiment run demo-multiple --algorithm multiple {PER_TREE} {GRID}",
     ),
     Step(
         "Store another experiment: broadcast by recursive substars.",
-        f"experiment run demo-substar --algorithm recursive-substar {GRID}",
+        f"experiment run demo-substar --algorithm recursive-substar {IN_ALL} {GRID}",
     ),
     Step("Compare the two experiments.", "compare demo-substar demo-multiple"),
 )
