@@ -36,13 +36,12 @@ FORESTS: dict[str, tuple[tuple[str, int], ...]] = {
     "S6": (("multiple", LAST), ("balanced", 0)),
     "S4,2": (("nk-greedy", 0), ("nk-multiple", LAST)),
     "S5,3": (("nk-multiple", LAST),),
-    "Q4": (("binomial", LAST), ("edge-disjoint-binomial", 0)),
+    "Q4": (("binomial", LAST), ("binomial", 0), ("edge-disjoint-binomial", 0)),
     "AG4": (("breadth-first", LAST), ("breadth-first", 0)),
 }
 
 #: Schedules: collective, algorithm, root and arguments. With and without packets, under both port
-#: models,
-#: with copies, of one source and of all, along these forests and along other trees.
+#: models, with copies, of one source and of all, along these forests and along other trees.
 SCHEDULES: dict[str, tuple[tuple[str, str, int, dict[str, Any]], ...]] = {
     "S2": (("broadcast", "greedy", 0, {"ports": "all", "segments": 2}),),
     "S3": (
