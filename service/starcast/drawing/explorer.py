@@ -25,7 +25,7 @@ from starcast.trees import Forest
 
 Facts = dict[str, Any]
 
-#: The largest number of nodes of a topology that a page shows: S8 has 40 320.
+#: The largest number of nodes of a topology that a page shows; S8 has 40 320.
 MAX_NODES = 50_000
 #: The largest number of rows of a schedule in a page.
 MAX_ROWS = 4_000_000
