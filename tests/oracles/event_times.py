@@ -113,7 +113,8 @@ def awaited_rows(plan: Plan, packets: list[Packet], faults: Faults) -> Awaited |
         return None
     rows = [row for packet in packets for row in packet.rows]
     alive = [node for node in plan.world.nodes if frozenset([node]) not in faults]
-    return Awaited(rows, plan.world.nodes, alive)
+    units = {unit for unit, _, _ in plan.messages()}
+    return Awaited(rows, units, plan.world.nodes, alive)
 
 
 def may_start(row: Row, held: set[tuple[str, int]], awaited: Awaited | None) -> bool:

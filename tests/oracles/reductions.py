@@ -62,7 +62,11 @@ class Awaited:
     """
 
     def __init__(
-        self, rows: Collection[Row], nodes: Iterable[str], required: Iterable[str]
+        self,
+        rows: Collection[Row],
+        units: Iterable[int],
+        nodes: Iterable[str],
+        required: Iterable[str],
     ) -> None:
         self.required = frozenset(required)
         self.arrived: set[Row] = set()
@@ -75,7 +79,6 @@ class Awaited:
                 self.taken[row.receiver, row.unit].append(row)
         self.complete: dict[tuple[str, int], list[list[Row]]] = {}
         if len(self.required) == 1:
-            units = {row.unit for row in rows}
             self.complete = {(node, unit): [[]] for node in self.required for unit in units}
         sums = Sums(nodes, self.required)
         for _, step in groupby(sorted(rows, key=attrgetter("step", "tree")), attrgetter("step")):
