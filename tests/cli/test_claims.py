@@ -116,7 +116,7 @@ def test_statements_that_say_nothing_about_the_sizes_are_counted(alone: Starcast
 @pytest.mark.parametrize("words", [("list",), ("report",), ("changed",), ("runs",)])
 def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) -> None:
     flags = ("--verdict", "fails") if words == ("list",) else ()
-    assert "'starcast up'" in refused(alone("claims", *words, *flags), 4)[1]
+    assert refused(alone("claims", *words, *flags), 4)[1].endswith(" up'")
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) 
             ("show", "nothing at all"),
             2,
             "unknown claim 'nothing at all'",
-            "'starcast claims list' lists all claims",
+            "claims list' lists all claims",
         ),
         (("list", "ts"), 2, "unknown claim 'ts'", "did you mean TS."),
         (

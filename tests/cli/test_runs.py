@@ -497,7 +497,7 @@ def test_runs_are_listed_on_a_terminal_without_folding(
         if row["gap"]
     ]
     assert len(priced) > 1
-    assert [cell for cell, _ in priced] == pytest.approx([time for _, time in priced], rel=1e-5)
+    assert [cell for cell, _ in priced] == pytest.approx([time for _, time in priced], abs=0.5)
     shared = starcast(*words).err.partition("in all rows: ")[2].partition("\n")[0]
     assert "algorithm edge-disjoint" in shared
     gone = re.match(r"not shown: (.*); --all shows all columns", below)

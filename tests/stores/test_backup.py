@@ -189,19 +189,19 @@ def test_a_restore_that_replaces_empties_both_stores_without_the_plug_in_of_a_ne
     with open_stores(settings) as stores:
         rebuild(stores, RebuildRequest(replace=True))  # the graph is that of another database
         assert artifact_ids(stores) == set()
-        ingest(stores, plan("P4", ["breadth-first"]))
-    back_up(settings, tmp_path / "pancake.backup")
+        ingest(stores, plan("R4", ["breadth-first"]))
+    back_up(settings, tmp_path / "own.backup")
     registries()
     restore(settings, file, Silent(), replace=True)
     with open_stores(settings) as stores:
         assert artifact_ids(stores) == set(STORED)
         assert verify(stores) == []
-    with pytest.raises(PluginMissingError, match=r"restored, the graph is not: .*'pancake'"):
-        restore(settings, tmp_path / "pancake.backup", Silent(), replace=True)
+    with pytest.raises(PluginMissingError, match=r"restored, the graph is not: .*'bi-rotator'"):
+        restore(settings, tmp_path / "own.backup", Silent(), replace=True)
     load_examples()
     with open_stores(settings) as stores:
         rebuild(stores, RebuildRequest(replace=True))
-        assert artifact_ids(stores) == {"P4", "P4:breadth-first:1234"}
+        assert artifact_ids(stores) == {"R4", "R4:breadth-first:1234"}
         assert verify(stores) == []
 
 

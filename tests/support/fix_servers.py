@@ -256,7 +256,7 @@ def clean_graph(graph_address: GraphAddress, graph_driver: Driver) -> GraphAddre
 def empty(graph_address: GraphAddress, driver: Driver) -> None:
     """Delete all nodes of the graph store."""
     with driver.session(database=graph_address.database) as session:
-        session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 500 ROWS").consume()
+        session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 20 ROWS").consume()
 
 
 def _driver(address: GraphAddress) -> Driver:
