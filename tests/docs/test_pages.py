@@ -171,7 +171,9 @@ def test_experiments_are_chosen_and_compared(tab: Page) -> None:
     tab.get_by_label("compare theirs").check()
     tab.get_by_role("button").click()
     expect(tab.get_by_role("heading", level=1)).to_have_text("ours against theirs")
-    expect(tab.get_by_role("region", name="comparison").locator("td.better, td.worse").first).to_be_visible()
+    expect(
+        tab.get_by_role("region", name="comparison").locator("td.better, td.worse").first
+    ).to_be_visible()
 
 
 @pytest.mark.slow
