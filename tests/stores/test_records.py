@@ -186,7 +186,7 @@ def unproven(record: Record) -> Record:
 
 def test_a_lab_stores_nothing_if_a_bound_does_not_follow(lab: Lab) -> None:
     save_record(
-        lab.settings.home / "records", unproven(shipped_record("one-port-broadcast", "S6,3"))
+        lab.settings.home / "records", unproven(shipped_record("one-port-broadcast", "S7,3"))
     )
     with pytest.raises(RejectedError, match="without a proof"):
         lab.store_records()
