@@ -20,4 +20,4 @@ MATCH (s:Schedule {id: $schedule})
 MATCH (node:Node {topology: s.topology, label: $node})<-[e:SEND {schedule: s.id}]-(sender:Node)
 RETURN e.step AS step, e.unit AS unit, sender.label AS sender, e.port AS port, e.tree AS tree,
   e.combine = 1 AS combine
-ORDER BY step, unit, tree
+ORDER BY step, unit, tree, sender

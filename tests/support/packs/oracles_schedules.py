@@ -49,7 +49,7 @@ def node_cases() -> list[Case]:
 
 @oracle("schedules/deliveries", node_cases())
 def deliveries(schedule: str, node: Label) -> list[Row]:
-    """Return what the node receives, by step, unit and tree."""
+    """Return what the node receives, by step, unit, tree and sender."""
     rows = [
         {
             "step": send.step,
@@ -62,7 +62,7 @@ def deliveries(schedule: str, node: Label) -> list[Row]:
         for send in sends(schedule)
         if send.receiver == node
     ]
-    return sorted(rows, key=lambda row: (row["step"], row["unit"], row["tree"]))
+    return sorted(rows, key=lambda row: (row["step"], row["unit"], row["tree"], row["sender"]))
 
 
 @oracle("schedules/sends", step_cases(beyond=0))
@@ -210,7 +210,7 @@ def last_arrivals(schedule: str, limit: int = 1) -> list[Row]:
     """Return the chains of the sends of the last step, by receiver, unit and tree."""
     rank = ranks(spec_of(schedule))
     final = [send for send in sends(schedule) if send.step == last_step(schedule)]
-    final.sort(key=lambda send: (rank[send.receiver], send.unit, send.tree))
+    final.sort(key=lambda send: (rank[send.receiver], send.unit, send.tree, rank[send.sender]))
     rows = []
     for last in final[:limit]:
         hops = chain(schedule, last)
