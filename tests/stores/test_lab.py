@@ -213,8 +213,8 @@ def test_shipped_and_written_grids_run(lab: Lab, tmp_path: Path) -> None:
         'topology = "S4"\nalgorithm = "multiple"\nmessage_bytes = 64\n', encoding="utf-8"
     )
     assert lab.experiment("e", grid=file, segments=[1, 2])["created"] == 2
-    example = lab.examples()["example"][0]
-    done = lab.experiment("x", grid=example, topology="S4", message_bytes=64, jobs=1)
+    assert "crossovers-in-m" in lab.examples()["example"]
+    done = lab.experiment("x", grid="crossovers-in-m", topology="S4", message_bytes=64, jobs=1)
     assert done["created"] > 0
 
 
