@@ -30,6 +30,7 @@ from starcast.embedded.neo4j import CONFIGURATION, Neo4j
 from starcast.embedded.postgres import Postgres
 from starcast.stores.database.roles import Role
 from starcast.stores.graph.address import GraphAddress
+from starcast.stores.graph.connection import Graph
 from starcast.support.config_file import PREFIX
 from starcast.support.errors import StarcastError, UnavailableError
 from starcast.support.progress import Silent
@@ -253,11 +254,11 @@ def clean_graph(graph_address: GraphAddress, graph_driver: Driver) -> GraphAddre
     return graph_address
 
 
-def empty(graph_address: GraphAddress, driver: Driver) -> None:
+def empty(target: GraphAddress | Graph, driver: Driver) -> None:
     """Delete all nodes of the graph store."""
     # A node of S5 has thousands of sends of all schedules: with its relationships, a batch of nodes
     # would not fit into the memory of a transaction.
-    with driver.session(database=graph_address.database) as session:
+    with driver.session(database=target.database) as session:
         for pattern in ("()-[e]->()", "(e)"):
             deletion = f"MATCH {pattern} CALL (e) {{ DELETE e }} IN TRANSACTIONS OF 20000 ROWS"
             session.run(deletion).consume()

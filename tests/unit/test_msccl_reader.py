@@ -322,9 +322,9 @@ def summing_ring(collective: str) -> str:
     gpus = []
     for rank in range(4):
         own = rank if collective == "allreduce" else (rank - 1) % 4
-        kinds = ("s", "rrs", "rrs", "rrcs", "rcs", "rcs", "r")
+        kinds = ["s", "rrs", "rrs", "rrcs", "rcs", "rcs", "r"]
         if collective == "reduce-scatter":
-            kinds = ("s", "rrs", "rrs", "rrc")
+            kinds = ["s", "rrs", "rrs", "rrc"]
         places = [f"i{(own - back) % 4}" for back in range(len(kinds))]
         steps = [step(n, kind, places[n], places[n]) for n, kind in enumerate(kinds)]
         gpus.append(block(0, (rank + 1) % 4, (rank - 1) % 4, *steps))

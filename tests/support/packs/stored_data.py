@@ -12,6 +12,7 @@ from starcast.stores.graph.writer import BoltWriter, refresh_plans
 from starcast.support.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions
+from support.fix_servers import empty
 
 SPECS = ("S2", "S3", "S4", "S5", "S6", "S4,2", "S5,3", "Q4", "AG4")
 #: The last node of a topology; on stars it is not a cyclic shift of the identity.
@@ -107,18 +108,18 @@ def _rank(spec: str, root: int) -> int:
 @contextmanager
 def loaded(graph: Graph, specs: Sequence[str] = SPECS) -> Iterator[None]:
     """Load topologies with their forests and schedules into an empty store; empty it afterwards."""
-    _empty(graph)
+    empty(graph, graph.driver)
     try:
         _fill(graph, specs)
         yield
     finally:
-        _empty(graph)
+        empty(graph, graph.driver)
 
 
 @contextmanager
 def without_indexes(graph: Graph) -> Iterator[None]:
     """Remove all nodes, constraints and indexes; restore constraints and indexes afterwards."""
-    _empty(graph)
+    empty(graph, graph.driver)
     try:
         for kind in ("CONSTRAINT", "INDEX"):
             for row in graph.read(
@@ -128,11 +129,6 @@ def without_indexes(graph: Graph) -> Iterator[None]:
         yield
     finally:
         BoltWriter(graph, 20_000).prepare()
-
-
-def _empty(graph: Graph) -> None:
-    with graph.driver.session(database=graph.database) as session:
-        session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 500 ROWS").consume()
 
 
 def _fill(graph: Graph, specs: Sequence[str]) -> None:

@@ -1,0 +1,37 @@
+"""All ways in which a one-port broadcast can grow through the cliques of an (n,k)-star.
+
+A part is what one entry into a clique informs there: at first a single node. A node that was
+informed across a link between cliques cannot use that link again.
+"""
+
+from collections.abc import Iterator
+from itertools import product
+
+#: The free links of the nodes of a part, in ascending order.
+Part = tuple[int, ...]
+
+
+def all_rounds(part: Part, size: int, links: int) -> Iterator[tuple[Part, ...]]:
+    """Yield what a part can become in a round: itself, then the parts that it starts.
+
+    Every node is idle, informs a node of the clique, or sends across a free link.
+    """
+    for choices in product(("idle", "inside", "out"), repeat=len(part)):
+        inside = choices.count("inside")
+        senders = [free for free, choice in zip(part, choices, strict=True) if choice == "out"]
+        if len(part) + inside > size or 0 in senders:
+            continue
+        after = [free - (choice == "out") for free, choice in zip(part, choices, strict=True)]
+        yield tuple(sorted([*after, *[links] * inside])), *[(links - 1,)] * len(senders)
+
+
+def most_informed(size: int, links: int, rounds: int) -> int:
+    """Try all ways in which parts can grow, and return the most nodes that are informed."""
+    reached: set[tuple[Part, ...]] = {((links,),)}
+    for _ in range(rounds):
+        reached = {
+            tuple(sorted(part for parts in grown for part in parts))
+            for state in reached
+            for grown in product(*(set(all_rounds(part, size, links)) for part in state))
+        }
+    return max(sum(map(len, state)) for state in reached)
