@@ -202,10 +202,10 @@ def _report(error: StarcastError) -> int:
 def _with_flags(hint: str, arguments: Sequence[str]) -> str:
     """Return a hint whose commands name the home and the plug-ins that this command names."""
     flags = []
-    for place, word in enumerate(arguments):
+    for index, word in enumerate(arguments):
         name, equals, value = word.partition("=")
         if name in ("--home", "--plugin"):
-            flags += [name, value if equals else next(iter(arguments[place + 1 :]), "")]
+            flags += [name, value if equals else next(iter(arguments[index + 1 :]), "")]
     return hint.replace("'starcast ", " ".join(["'starcast", shlex.join(flags)]).rstrip() + " ")
 
 

@@ -191,7 +191,7 @@ def algorithm(
     directed link carries several units in a step), ``symmetric`` and ``forest``.
 
     Args:
-        collective: ``broadcast``, ``allgather``, ``scatter``, ``gather`` or ``alltoall``.
+        collective: one of `COLLECTIVES`, such as ``broadcast``.
         name: lower-case words joined by hyphens.
         source: the paper and the number of the algorithm.
         families: the families of topologies on which it is defined; by default all.

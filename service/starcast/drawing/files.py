@@ -3,13 +3,12 @@
 import re
 import tempfile
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from starcast.support.errors import InputError
 
 #: The formats of pictures.
 PictureFormat = Literal["svg", "png", "pdf"]
-PICTURE_FORMATS: tuple[PictureFormat, ...] = get_args(PictureFormat)
 
 _DOTS_PER_INCH = 192.0
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)

@@ -64,10 +64,9 @@ def schedule_from_msccl(
             topology, adds although the collective does not, or sends between nodes that are not
             linked.
         LimitError: the file is too large, or has too many sends.
-        RejectedError: a thread block waits for ever, uses a chunk without waiting for its unit, or
-            counts a contribution twice, leaves a wrong unit or an incomplete sum in an output, or
-            the simulator finds a violation. The message names
-            rank, thread block and step.
+        RejectedError: a thread block waits for ever, uses a chunk without waiting for its unit,
+            counts a contribution twice, or leaves a wrong unit or an incomplete sum in an output;
+            or the simulator finds a violation. The message names rank, thread block and step.
     """
     network = as_topology(topology)
     check_collective(collective)

@@ -52,22 +52,19 @@ def counting_bound(nodes: int, degree: int) -> int:
 
 
 def _bound(graph: Topology) -> TheoryBound:
-    counted = counting_bound(graph.nodes, graph.degree)
-    by_cliques = clique_bound(graph)
-    if by_cliques > counted:
-        return TheoryBound(
-            by_cliques,
-            f"a node informed across a link between cliques of {graph.n - (graph.k or 0) + 1} nodes"
-            " cannot use that link again, and a full clique only its links to others"
-            " (starcast.search.clique_bound)",
-        )
-    if graph.diameter > counted:
-        return TheoryBound(graph.diameter, "the diameter")
-    return TheoryBound(
-        counted,
+    counted = TheoryBound(
+        counting_bound(graph.nodes, graph.degree),
         f"in each round at most the nodes informed in the {graph.degree - 1} rounds before can "
         f"inform another (counting, degree {graph.degree}; Liestman & Peters 1988)",
     )
+    by_cliques = TheoryBound(
+        clique_bound(graph),
+        f"a node informed across a link between cliques of {graph.n - (graph.k or 0) + 1} nodes"
+        " cannot use that link again, and a full clique only its links to others"
+        " (starcast.search.clique_bound)",
+    )
+    farthest = TheoryBound(graph.diameter, "the diameter")
+    return max(counted, by_cliques, farthest, key=lambda bound: bound.value)
 
 
 def _table(graph: Topology) -> NDArray[np.int32]:

@@ -53,8 +53,7 @@ class _Flow:
     """Disjoint paths as links in one direction, and how to add one.
 
     The price of a side is a lower bound of the cost from there to the target: at first the
-    distance.
-    With the prices, no step of a path has a negative cost, and few nodes are visited.
+    distance. With the prices, no step of a path has a negative cost, and few nodes are visited.
     """
 
     def __init__(self, topology: Topology, source: int, target: int) -> None:

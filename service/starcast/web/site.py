@@ -92,8 +92,8 @@ class Site:
     """
 
     def __init__(self, settings: Settings, *, has_stores: bool) -> None:
-        left_out = {"queries"} if has_stores else {"queries", "experiments", "artifacts"}
-        sections = [each for each in pages.NAVIGATION if each[0] not in left_out]
+        omitted = {"queries"} if has_stores else {"queries", "experiments", "artifacts"}
+        sections = [each for each in pages.NAVIGATION if each[0] not in omitted]
         self._service = Service(
             settings, _ThisProcess(), published=(*sections, ("search", "Search"))
         )
