@@ -15,7 +15,7 @@ from starcast.stores.graph.artifacts import graph_artifact
 from starcast.stores.graph.writer import BoltWriter
 from starcast.support.progress import Silent
 from starcast.trees import Forest
-from starcast.trees.edges import Edges, edges_of
+from starcast.trees.metrics import Edges, edges_of
 
 CONSTRUCTIONS = ("multiple", "greedy", "edge-disjoint")
 

@@ -84,7 +84,7 @@ def packages() -> list[str]:
 
 @pytest.mark.parametrize("package", packages())
 def test_no_name_of_a_package_hides_a_submodule(package: str) -> None:
-    """`import starcast.trees.edges as m` must give the module."""
+    """`import starcast.trees.metrics as m` must give the module."""
     parent = importlib.import_module(package)
     for info in pkgutil.iter_modules(parent.__path__):
         if info.name.startswith("__"):  # running the command line is not importing it

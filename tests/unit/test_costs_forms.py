@@ -20,7 +20,7 @@ from starcast.topologies import as_topology
 from starcast.topologies.necklaces import necklaces
 from starcast.trees import forest
 from starcast.trees.construction import single_trees
-from starcast.trees.edge_disjoint_levels import level_sum
+from starcast.trees.edge_disjoint import level_sum
 from support.cost_cases import ALGORITHMS, SMALL, Case, built, cases, priced, unit
 from support.examples import max_examples
 from support.meeting import refused

@@ -12,7 +12,7 @@ from starcast.support.errors import LimitError
 from starcast.topologies import permutations, topology
 from starcast.topologies.necklaces import necklaces, short_necklaces
 from starcast.trees import Forest, forest
-from starcast.trees.edge_disjoint_levels import detours, level_sum
+from starcast.trees.edge_disjoint import detours, level_sum
 
 
 def test_so_many_nodes_have_such_detours() -> None:

@@ -14,8 +14,8 @@ from oracles import rooted_trees, star_graph
 from oracles.rotation import necklace
 from oracles.schedule_rows import Row
 from starcast.trees import forest
-from starcast.trees.hamiltonian import phase_1_word, phase_2_ports
 from starcast.trees.hamiltonian_paths import cycle_word, path_word, walk
+from starcast.trees.multinode import phase_1_word, phase_2_ports
 from support.meeting import built, ports_of, refused, roots, tree_of
 
 SIZES = range(2, 8)

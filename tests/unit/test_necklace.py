@@ -13,7 +13,7 @@ from oracles import rooted_trees, rotation, star_graph
 from oracles.rotation import distance, necklace
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
-from starcast.trees.necklace import dimensions, generators, numbering
+from starcast.trees.multinode import dimensions, generators, numbering
 from support.meeting import ports_of, roots
 
 SIZES = range(2, 8)

@@ -27,7 +27,7 @@ from starcast.topologies import Topology
 from starcast.topologies.necklaces import rotated_dimension, rotation
 from starcast.trees import Forest
 from starcast.trees.hamiltonian_paths import cycle_word, walk
-from starcast.trees.necklace import numbering
+from starcast.trees.multinode import numbering
 
 
 class _SingleMessage(NamedTuple):

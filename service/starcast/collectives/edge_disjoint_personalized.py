@@ -18,7 +18,7 @@ from starcast.topologies import Topology
 from starcast.topologies.necklaces import necklaces, rotation, short_necklaces
 from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest
-from starcast.trees.edge_disjoint_levels import Detours, detours, level_sum
+from starcast.trees.edge_disjoint import Detours, detours, level_sum
 
 NAME = "edge-disjoint"
 

@@ -10,7 +10,7 @@ from starcast.collectives.edge_disjoint_personalized import scatter_transmission
 from starcast.costs.machine import Form, stepwise_form
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
-from starcast.trees.edge_disjoint_levels import level_sum
+from starcast.trees.edge_disjoint import level_sum
 
 PAPER = "Fragopoulou & Akl 1996"
 OURS = "starcast"

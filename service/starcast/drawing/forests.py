@@ -30,7 +30,7 @@ from starcast.drawing.svg import render
 from starcast.support.errors import LimitError
 from starcast.support.text import pluralize
 from starcast.trees import Forest
-from starcast.trees.edges import edges_of
+from starcast.trees.metrics import edges_of
 
 #: The largest number of nodes of all trees together; S5 with its n-1 trees has 480.
 MAX_NODES = 2_048

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from starcast.support.errors import InputError, UnavailableError
 from starcast.topologies import Topology
 from starcast.trees import Forest
-from starcast.trees.edges import edges_of
+from starcast.trees.metrics import edges_of
 
 if TYPE_CHECKING:
     import igraph

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from starcast.formats.convert import import_library, to_networkx
 from starcast.topologies import Topology, memory
 from starcast.trees import Forest
-from starcast.trees.edges import edges_of
+from starcast.trees.metrics import edges_of
 
 
 def write_graphml(topology: Topology) -> Iterator[str]:

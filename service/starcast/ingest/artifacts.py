@@ -25,8 +25,7 @@ from starcast.support.spec_syntax import format_spec
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, forest
-from starcast.trees.catalogue import forest_from_id
-from starcast.trees.sizes import count_edges
+from starcast.trees.catalogue import count_edges, forest_from_id
 
 Structure = Topology | Forest | Schedule
 

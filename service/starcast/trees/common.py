@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.support.arrays import freeze
-from starcast.topologies import Topology, permutations
-from starcast.topologies.permutations import Perms
+from starcast.topologies import Topology
 
 Places = NDArray[np.uint8]
 
@@ -25,53 +24,6 @@ class Slab(NamedTuple):
 
     first: int
     place: Places
-
-
-def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) -> None:
-    """Write alpha_root(v) for every node v of S_n into ``out``, 0 at the root.
-
-    In rank order the values form runs. For the (n-1)! nodes with one first symbol, other than the
-    root's, it is the position of that symbol in the root. For the other nodes it is the first
-    position from 2 on where the node differs from the root, the same for all nodes that continue
-    the common prefix with the same symbol.
-
-    Args:
-        topology: a star graph.
-        root: the root's symbols, uint8 ``[n]``.
-        out: uint8 ``[n!]``.
-
-    Reference: Tseng & Sheu 1997, Def. 1.
-    """
-    n = topology.n
-    position = permutations.inverse(root).tolist()
-    block, start = topology.nodes, 0
-    # `start` is the first node that agrees with the root on its first `depth` symbols.
-    for depth in range(n):
-        symbols = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))
-        block //= len(symbols)
-        for index, symbol in enumerate(symbols):
-            port = position[symbol - 1] if depth == 0 else depth + 1
-            out[start + index * block : start + (index + 1) * block].fill(port)
-        start += symbols.index(int(root[depth])) * block
-    out[start] = 0
-
-
-def greedy_path(start: Perms, root: Perms) -> tuple[Perms, list[int]]:
-    """Return the path from a node to the root of L(root).
-
-    Returns:
-        The nodes, uint8 ``[length + 1, n]``, and the ports crossed, ``length`` of them.
-    """
-    node, goal = start.tolist(), root.tolist()
-    nodes, ports = [list(node)], []
-    while node != goal:
-        index = goal.index(node[0])
-        if index == 0:
-            index = next(i for i in range(1, len(goal)) if node[i] != goal[i])
-        node[0], node[index] = node[index], node[0]
-        nodes.append(list(node))
-        ports.append(index + 1)
-    return np.array(nodes, dtype=np.uint8), ports
 
 
 def translate_ports(topology: Topology, rows: NDArray[np.uint8], root: int) -> NDArray[np.uint8]:
@@ -93,6 +45,23 @@ def translate_ports(topology: Topology, rows: NDArray[np.uint8], root: int) -> N
     for target, row in zip(translated, rows, strict=True):
         target[image] = topology.carried_ports(root, row)
     return freeze(translated)
+
+
+def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
+    """Reverse the links between the new root of a tree and the old one, in place.
+
+    Args:
+        topology: the topology of the tree.
+        row: the ports towards the parents, uint8 ``[nodes]``.
+        root: the rank of the new root.
+    """
+    node, port, back = root, int(row[root]), 0
+    while True:
+        row[node] = back
+        if not port:
+            return
+        node = int(topology.neighbours(port, [node])[0])
+        port, back = int(row[node]), topology.reverse_port(port)
 
 
 def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.uint8]]]:

@@ -1,10 +1,21 @@
-"""The greedy tree L(r), which routes by the first symbol (Tseng & Sheu 1997, Def. 1)."""
+"""The greedy tree, its re-rooted copies, and the recursive-substar tree.
+
+* L(r) routes by the first symbol (Tseng & Sheu 1997, Def. 1).
+* The n-1 trees L-hat(rho^i(r)) are such trees of other roots, re-rooted at r; together they have
+  congestion 2 (Tseng & Sheu 1997, Def. 2 and Lemma 6).
+* The broadcast tree of 2n-3 steps divides S_n into substars (Sheu, Liaw & Chen 1993).
+"""
+
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from starcast.support.arrays import freeze
+from starcast.support.errors import InputError
 from starcast.topologies import Topology, permutations
-from starcast.trees.common import write_greedy_ports
+from starcast.topologies.permutations import Perms, Ranks
+from starcast.trees.common import reroot, translate_ports
 from starcast.trees.construction import construction
 from starcast.trees.model import Forest
 
@@ -24,3 +35,131 @@ def greedy(topology: Topology, root: int) -> Forest:
     rows = np.empty((1, topology.nodes), dtype=np.uint8)
     write_greedy_ports(topology, permutations.unrank(topology.n, root)[0], rows[0])
     return Forest(topology, freeze(rows), root, "greedy", verify_hubs=(root,))
+
+
+@construction(
+    "multiple", families=["star"], description="the n-1 trees L-hat(rho^i(r)), congestion 2",
+    source="Tseng & Sheu 1997, Def. 2", one_tree_per_port=True,
+)  # fmt: skip
+def multiple(topology: Topology, root: int) -> Forest:
+    """Return the n-1 trees L-hat(rho^i(r)), i = 1..n-1 (Tseng & Sheu 1997, Def. 2).
+
+    Tree i-1 is the undirected tree L(rho^i(r)), re-rooted at r; rho shifts the label right by one
+    position.
+    """
+    rows = np.empty((topology.n - 1, topology.nodes), dtype=np.uint8)
+    hubs = [_write_tree(topology, root, i, row) for i, row in enumerate(rows, 1)]
+    return Forest(topology, freeze(rows), root, "multiple", verify_hubs=hubs)
+
+
+def multiple_tree(topology: Topology, root: int, i: int) -> Forest:
+    """Return the tree L-hat(rho^i(r)) alone, for topologies whose n-1 trees exceed the memory.
+
+    Raises:
+        InputError: i is not between 1 and n-1.
+    """
+    if not 1 <= i < topology.n:
+        raise InputError(
+            f"{topology.spec} has no tree {i} of 'multiple'",
+            hint=f"i goes from 1 to {topology.n - 1}",
+        )
+    rows = np.empty((1, topology.nodes), dtype=np.uint8)
+    hub = _write_tree(topology, root, i, rows[0])
+    return Forest(topology, freeze(rows), root, "multiple", {"i": i}, verify_hubs=(hub,))
+
+
+def _write_tree(topology: Topology, root: int, i: int, row: NDArray[np.uint8]) -> int:
+    """Write tree i into a row, and return the root that it had before it was re-rooted."""
+    old_root = permutations.shift(permutations.unrank(topology.n, root)[0], i)
+    write_greedy_ports(topology, old_root, row)
+    reroot(topology, row, root)
+    return int(permutations.rank(old_root[None, :])[0])
+
+
+def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) -> None:
+    """Write alpha_root(v) for every node v of S_n into ``out``, 0 at the root.
+
+    In rank order the values form runs. For the (n-1)! nodes with one first symbol, other than the
+    root's, it is the position of that symbol in the root. For the other nodes it is the first
+    position from 2 on where the node differs from the root, the same for all nodes that continue
+    the common prefix with the same symbol.
+
+    Args:
+        topology: a star graph.
+        root: the root's symbols, uint8 ``[n]``.
+        out: uint8 ``[n!]``.
+
+    Reference: Tseng & Sheu 1997, Def. 1.
+    """
+    n = topology.n
+    position = permutations.inverse(root).tolist()
+    block, start = topology.nodes, 0
+    # `start` is the first node that agrees with the root on its first `depth` symbols.
+    for depth in range(n):
+        symbols = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))
+        block //= len(symbols)
+        for index, symbol in enumerate(symbols):
+            port = position[symbol - 1] if depth == 0 else depth + 1
+            out[start + index * block : start + (index + 1) * block].fill(port)
+        start += symbols.index(int(root[depth])) * block
+    out[start] = 0
+
+
+def greedy_path(start: Perms, root: Perms) -> tuple[Perms, list[int]]:
+    """Return the path from a node to the root of L(root).
+
+    Returns:
+        The nodes, uint8 ``[length + 1, n]``, and the ports crossed, ``length`` of them.
+    """
+    node, goal = start.tolist(), root.tolist()
+    nodes, ports = [list(node)], []
+    while node != goal:
+        index = goal.index(node[0])
+        if index == 0:
+            index = next(i for i in range(1, len(goal)) if node[i] != goal[i])
+        node[0], node[index] = node[index], node[0]
+        nodes.append(list(node))
+        ports.append(index + 1)
+    return np.array(nodes, dtype=np.uint8), ports
+
+
+class _Front(NamedTuple):
+    """The nodes informed last, with the arguments of the procedure, as arrays of equal length.
+
+    A node is the source of the substar S_dim1, and a relay for S_dim2 unless dim2 is 0.
+    """
+
+    node: Ranks
+    dim1: NDArray[np.uint8]
+    dim2: NDArray[np.uint8]
+
+
+@construction(
+    "recursive-substar", families=["star"], description="the broadcast tree of 2n-3 steps",
+    source="Sheu, Liaw & Chen 1993, section 2",
+)  # fmt: skip
+def recursive_substar(topology: Topology, root: int) -> Forest:
+    """Return the tree in which every node informs its children one step after it was informed.
+
+    Reference: Sheu, Liaw & Chen 1993, section 2, Rules 1 and 2.
+    """
+    row = np.zeros(topology.nodes, dtype=np.uint8)
+    front = _Front(np.zeros(1, np.int32), np.full(1, topology.n, np.uint8), np.zeros(1, np.uint8))
+    while len(front.node):
+        parts = [_send(topology, row, front, port) for port in topology.ports]
+        front = _Front(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    rows = translate_ports(topology, row[None, :], root)
+    return Forest(topology, rows, root, "recursive-substar")
+
+
+def _send(topology: Topology, row: NDArray[np.uint8], front: _Front, port: int) -> _Front:
+    """Send over one port from all nodes that use it, and write the receivers' parent ports."""
+    last = front.dim1 == port  # Rule 1, g_dim1: the receiver is a source only
+    inner = port < front.dim1  # Rule 1, the others: the receiver is a relay for S_dim1
+    # Rule 2: from dim1 + 2 (dim1 + 1 is the link to the parent) to dim2.
+    relayed = (front.dim1 + 2 <= port) & (port <= front.dim2)
+    chosen = last | inner | relayed
+    receivers = topology.neighbours(port, front.node[chosen])
+    row[receivers] = port
+    dim1 = np.full(len(receivers), port - 1, dtype=np.uint8)
+    return _Front(receivers, dim1, np.where(inner, front.dim1, 0)[chosen].astype(np.uint8))

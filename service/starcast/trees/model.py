@@ -22,7 +22,7 @@ from starcast.support.errors import InputError, RejectedError
 from starcast.topologies import Topology, as_topology
 from starcast.topologies.base import ValueReader
 from starcast.topologies.permutations import Ranks
-from starcast.trees import files, limits
+from starcast.trees import files
 
 #: The construction of a forest that was made from an array.
 UNNAMED = "array"
@@ -73,7 +73,7 @@ class Forest(Displayable):
         object.__setattr__(self, "topology", topology)
         object.__setattr__(self, "root", topology.node(self.root))
         object.__setattr__(self, "parent_port", _check_array(self.parent_port, topology))
-        limits.check_spec(self.construction, self.arguments)
+        files.check_spec(self.construction, self.arguments)
         object.__setattr__(self, "arguments", MappingProxyType(dict(self.arguments)))
         if self.verify_hubs is None:
             return
@@ -470,7 +470,7 @@ def _check_array(parent_port: ArrayLike, topology: Topology) -> NDArray[np.uint8
             f"{list(array.shape)}",
             hint=rows_hint,
         )
-    limits.check_trees(len(array))
+    files.check_trees(len(array))
     if array.dtype == np.uint8:
         return frozen_copy(array)
     if array.dtype.kind not in "iu":

@@ -6,7 +6,7 @@ reject a tree, never accept one.
 * `GREEDY`: the distance to the tree's hub. It does not decrease on the path between hub and root,
   whose nodes are declared as exceptions (Tseng & Sheu 1997, Definitions 1 and 2).
 * `SUBSTAR`: the step in which the node is informed (Sheu, Liaw & Chen 1993, section 2).
-* `EDGE_DISJOINT`: the level, which `starcast.trees.edge_disjoint_levels` derives from the
+* `EDGE_DISJOINT`: the level, which `starcast.trees.edge_disjoint` derives from the
   definition (Fragopoulou & Akl 1996, Definition 8).
 
 The arguments ``n``, ``m``, ``x`` and ``rest`` are those of `ports`.
@@ -173,7 +173,7 @@ def fill_steps(n: int, m: int, x: Array, rest: Array, tables: Tables, out: Array
 def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) -> None:
     """Write the level in tree l of EDT into ``out[l]``, l = first..last: distance and detour.
 
-    `starcast.trees.edge_disjoint_levels` derives the detours from the definition (Fragopoulou & Akl
+    `starcast.trees.edge_disjoint` derives the detours from the definition (Fragopoulou & Akl
     1996, Definition 8), by the cycle (1 x_1 .. k) of symbol 1 and its length L. If L = 1, the node
     is in S^1: a hop across dimension l displaces l, unless l is displaced already.
     """

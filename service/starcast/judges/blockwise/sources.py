@@ -20,8 +20,8 @@ from starcast.support.spec_syntax import format_spec, parse_construction
 from starcast.topologies import permutations
 from starcast.topologies.necklaces import rotate, rotated_dimension
 from starcast.topologies.permutations import Perms
-from starcast.trees.common import greedy_path
 from starcast.trees.construction import find
+from starcast.trees.greedy import greedy_path
 
 #: Symbols of a block that are not in its tail: tables of 6! entries fit into the cache.
 MAX_BLOCK = 7

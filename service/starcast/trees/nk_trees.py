@@ -1,4 +1,4 @@
-"""The shortest-path tree SP(r) of S_{n,k} (Li, Chen, Xiang & Yao, Def. 3).
+"""The trees of S_{n,k}: SP(r), and its n-1 re-rooted copies MT(R_i) (Li, Chen, Xiang & Yao).
 
 docs/definitions/nk-star.md corrects the definition. Symbols are named by their positions in the
 root: v_1 = i means that v begins with the root's i-th symbol. A symbol that the root lacks is
@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.support.arrays import freeze
-from starcast.topologies import Topology
+from starcast.topologies import Topology, permutations
 from starcast.topologies.nk_star import NkStar
 from starcast.topologies.permutations import Perms
+from starcast.trees.common import reroot
 from starcast.trees.construction import construction
 from starcast.trees.model import Forest
 
@@ -104,3 +105,26 @@ def _residual_ports(
     desired[np.arange(count), own] = False
     chosen = np.where(desired.any(axis=1), desired.argmax(axis=1), own)
     return topology.residual_port(rows, root[chosen - 1])
+
+
+@construction(
+    "nk-multiple", families=["nk-star"], description="the n-1 trees MT(R_i)",
+    source="Li, Chen, Xiang & Yao, Def. 4 and 5", one_tree_per_port=True,
+)  # fmt: skip
+def nk_multiple(topology: Topology, root: int) -> Forest:
+    """Return the n-1 trees MT(R_i): tree i-1 is the undirected tree SP(R_i(r)), re-rooted at r.
+
+    R_i shifts the root's extension, a label of n symbols, right by i positions; its first k
+    symbols are the node.
+
+    Reference: Li, Chen, Xiang & Yao, Def. 4 and 5.
+    """
+    star = require_nk_star(topology)
+    extended = star.extension(root)
+    old_roots = np.stack([permutations.shift(extended, i)[: star.k] for i in range(1, star.n)])
+    rows = np.empty((star.n - 1, star.nodes), dtype=np.uint8)
+    for row, old_root in zip(rows, old_roots, strict=True):
+        write_sp_ports(star, old_root, row)
+        reroot(star, row, root)
+    hubs = permutations.arrangement_rank(old_roots, star.n)
+    return Forest(star, freeze(rows), root, "nk-multiple", verify_hubs=tuple(hubs.tolist()))

@@ -1,7 +1,7 @@
-"""Spanning binomial trees of the hypercube Q_d (Johnsson & Ho 1989).
+"""Trees on other topologies than star graphs: binomial, of records, and breadth-first.
 
-Ports number the bits of a label from the left, and c = x xor r is a node's *relative label* for
-the root r.
+**Spanning binomial trees** of the hypercube Q_d (Johnsson & Ho 1989). Ports number the bits of a
+label from the left, and c = x xor r is a node's *relative label* for the root r.
 
 * Spanning binomial tree: the parent of x flips the leftmost 1 of c; its children flip one of the
   0s to its left.
@@ -14,6 +14,9 @@ the root r.
 Each directed link except those into the root is in exactly one of the d trees. The link to x over
 port p is in tree p if bit p of c is 0, else in the tree of the last 1 before p in the cyclic
 order, p itself if it is the only one.
+
+**Records** give edge-disjoint spanning trees of least height; **breadth-first**, the shortest-path
+tree by lowest ports, exists on every topology.
 """
 
 import numpy as np
@@ -64,3 +67,41 @@ def edge_disjoint_binomial(topology: Topology, root: int) -> Forest:
     rows = translate_ports(topology, rows, root)
     hubs = tuple(int(topology.neighbours(port, [root])[0]) for port in topology.ports)
     return Forest(topology, rows, root, "edge-disjoint-binomial", verify_hubs=hubs)
+
+
+_PROBLEM = "edge-disjoint-trees"
+
+
+def _no_optimal_record(topology: Topology) -> str | None:
+    """Return why no record proves a least height on a topology, or None."""
+    from starcast.records.files import missing_reason  # noqa: PLC0415
+
+    return missing_reason(_PROBLEM, topology.spec, optimal=True)
+
+
+@construction(
+    "optimal-edge-disjoint", families=["star", "nk-star", "hypercube"],
+    description="directed edge-disjoint spanning trees of the least height that a search has "
+    "proven", source="starcast: records of edge-disjoint-trees", smallest=3, one_tree_per_port=True,
+    exclusion=_no_optimal_record,
+)  # fmt: skip
+def optimal_edge_disjoint(topology: Topology, root: int) -> Forest:
+    """Return as many directed edge-disjoint trees as the degree, of the least possible height."""
+    # Imported only here, as below: records load pydantic.
+    from starcast.records import shipped_record  # noqa: PLC0415
+
+    rows = shipped_record(_PROBLEM, topology.spec).witness["parent_port"].copy()
+    return Forest(topology, translate_ports(topology, rows, root), root, "optimal-edge-disjoint")
+
+
+@construction(
+    "breadth-first", description="the shortest-path tree by lowest ports",
+    source="starcast: on every topology",
+)  # fmt: skip
+def breadth_first(topology: Topology, root: int) -> Forest:
+    """Return the tree in which each node has the lowest port that leads closer to the root."""
+    distances = topology.distances(root)
+    row = np.zeros((1, topology.nodes), dtype=np.uint8)
+    for port in reversed(topology.ports):
+        row[0, distances[topology.neighbours(port)] < distances] = port
+    return Forest(topology, row, root, "breadth-first", verify_hubs=(root,))
