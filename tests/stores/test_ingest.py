@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from sqlalchemy import URL, text
 
-from starcast.collectives.catalogue import find
-from starcast.collectives.ids import ScheduleParameters
+from starcast.collectives.catalogue import ScheduleParameters, find
 from starcast.ingest import Plan, Stores, drop, ingest
 from starcast.ingest.artifacts import (
     Artifact,

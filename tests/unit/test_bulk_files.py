@@ -9,8 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from starcast.collectives.catalogue import algorithms_on
-from starcast.collectives.ids import ScheduleParameters
+from starcast.collectives.catalogue import ScheduleParameters, algorithms_on
 from starcast.ingest.artifacts import (
     Artifact,
     forest_artifact,

@@ -215,7 +215,7 @@ def test_a_unit_that_claims_too_many_units_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_limit_of_rows_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("starcast.collectives.csv_files.MAX_ROWS", 2)
+    monkeypatch.setattr("starcast.collectives.columns.MAX_ROWS", 2)
     file = tmp_path / "mine.csv"
     file.write_text(HEADER + "1,0,2,0\n" * 3)
     with pytest.raises(StarcastError, match="more than 2 rows"):

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from starcast.collectives import edge_disjoint_personalized as addressed
+from starcast.collectives import edge_disjoint as addressed
 from starcast.collectives import schedule
 from starcast.collectives.model import MAX_ROWS
 from starcast.support.errors import LimitError

@@ -14,7 +14,7 @@ from oracles import rotation, schedule_rows, star_graph
 from oracles.schedule_rows import execute_apart
 from oracles.star_graph import identity
 from starcast.collectives import catalogue
-from starcast.collectives.round_robin import assign_round_robin
+from starcast.collectives.edge_disjoint import assign_round_robin
 from starcast.topologies import topology
 from starcast.trees import forest as build_forest
 from support.edge_disjoint_cases import (

@@ -14,7 +14,7 @@ from oracles import schedule_rows, star_graph
 from oracles.scatter_trees import near_balanced
 from starcast.collectives import Schedule, catalogue
 from starcast.collectives import schedule as build
-from starcast.collectives.exact import full_necklaces
+from starcast.collectives.exact_alltoall import full_necklaces
 from starcast.judges.simulator import simulate
 from starcast.topologies import as_topology
 from support.examples import max_examples

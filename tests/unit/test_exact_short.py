@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from oracles import exact_alltoall as page
 from oracles import star_graph
 from oracles.rotation import cycles
-from starcast.collectives import exact_short
-from starcast.collectives.exact import _group_begins
-from starcast.collectives.exact_short import (
+from starcast.collectives import exact_alltoall
+from starcast.collectives.exact_alltoall import (
+    _group_begins,
     choose_entries,
     plan_opening,
     schedule_words,
@@ -175,13 +175,13 @@ def test_the_opening_leaves_an_idle_cell_per_dimension_for_every_step_too_many(
 
 def test_missing_idle_cells_are_an_internal_error() -> None:
     """Three words that all cross dimension 2 and none 3: 3 steps instead of an equal share of 2."""
-    words = [exact_short.Word(node, 0, (2,)) for node in range(1, 4)]
+    words = [exact_alltoall.Word(node, 0, (2,)) for node in range(1, 4)]
     with refused("fewer than 1 idle steps", exit_code=1):
-        exact_short._idle_steps(3, words, [(1,), (2,), (3,)], 3)
+        exact_alltoall._idle_steps(3, words, [(1,), (2,), (3,)], 3)
 
 
 def test_too_few_full_necklaces_are_an_internal_error() -> None:
-    begun = exact_short.Opening((), (), 9, np.zeros((3, 4), dtype=np.int64))
+    begun = exact_alltoall.Opening((), (), 9, np.zeros((3, 4), dtype=np.int64))
     length = np.array([1, 2])
     with refused("2 groups of full necklaces and idle cells for 4", exit_code=1):
         _group_begins(length, np.array([True, True]), begun)

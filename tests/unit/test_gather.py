@@ -10,7 +10,7 @@ from oracles import schedule_rows, star_graph
 from starcast.collectives import Schedule, algorithms
 from starcast.collectives import schedule as build
 from starcast.collectives.catalogue import find
-from starcast.collectives.reversal import reverse_schedule
+from starcast.collectives.reductions import reverse_schedule
 from starcast.collectives.scatter import build_scatter
 from starcast.topologies import as_topology
 from starcast.trees import forest

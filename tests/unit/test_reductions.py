@@ -11,7 +11,7 @@ import pytest
 from oracles.simulator import execute_all
 from starcast import Fault, Schedule, schedule, schedule_from_columns, simulate, timing
 from starcast.collectives.catalogue import algorithms_on
-from starcast.collectives.reversal import reverse_schedule
+from starcast.collectives.reductions import reverse_schedule
 from starcast.formats import export, read_schedule
 from starcast.topologies import as_topology
 from support.meeting import refused

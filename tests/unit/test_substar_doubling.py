@@ -3,7 +3,7 @@
 import pytest
 
 from starcast import schedule, simulate, topology
-from starcast.collectives.substar_doubling import NAME
+from starcast.collectives.doubling import SUBSTAR
 from starcast.costs.counts import ceil_log2
 from starcast.costs.recorded import substar_doubling
 from starcast.records import load_all, shipped_folder
@@ -16,7 +16,7 @@ SPECS = [f"S{n},{k}" for n in range(2, 7) for k in range(1, n)]
 def test_every_node_is_informed_in_the_rounds_of_the_closed_form(spec: str) -> None:
     graph = topology(spec)
     for root in {0, graph.nodes - 1}:
-        result = simulate(schedule(graph, "broadcast", NAME, "one", root=root))
+        result = simulate(schedule(graph, "broadcast", SUBSTAR, "one", root=root))
         assert (result.violation, result.complete) == (None, True)
         assert result.steps == substar_doubling(graph, "one").start_ups
 

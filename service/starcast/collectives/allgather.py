@@ -1,24 +1,47 @@
-"""Allgather in packets: units that cross a link in the same step travel as one packet.
+"""Allgather: every node sends its message to all others.
 
-A source's message is split into as many units as there are trees. Unit i travels down tree i, and
-the links of level t are crossed in step t. The algorithms that send one message per link and step
-are in `allgather_units`.
+**In packets**, units that cross a link in the same step travel as one packet. A source's message is
+split into as many units as there are trees. Unit i travels down tree i, and the links of level t
+are crossed in step t.
+
+**In units** on S_n, a link carries one message per step, and source I represents all sources.
+A symmetric schedule is free of conflicts for all sources together if and only if the links of each
+step have different dimensions (Fragopoulou & Akl 1993). The two all-port algorithms achieve this by
+rotation: R takes a link of dimension d to a link of dimension r(d).
+
+A message has *ordered* links, n-1 of them per step, and *last* links, whose tails have the message
+by then and which may be crossed in any order. With M messages, the ordered links come message after
+message, then the last links of all messages together, dimension by dimension. A message leaves one
+cell of its last step empty, that of dimension n. The next message is rotated, so that its empty
+cell has another dimension, and M messages take ceil(M(n!-1)/(n-1)) steps for every M, the least
+possible.
+
+**In packets on S_{n,k}**, source x uses LC(x, T) of the trees of Li, Chen, Xiang & Yao.
+One-port, a step becomes n-1 sub-slots, one per port. Translation may take a residual link to a link
+of another port, which is served in another sub-slot, so one source cannot represent all sources.
+Unless k = n-1, the schedule is therefore written out, and is the same for every root.
 """
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from starcast import trees
 from starcast.catalogue.entries import Argument
-from starcast.collectives.algorithm import Arguments, algorithm
+from starcast.collectives.algorithm import Arguments, Messages, algorithm
 from starcast.collectives.broadcast import build_pipeline
-from starcast.collectives.model import Schedule
+from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.rows import Columns
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
+from starcast.topologies.necklaces import rotated_dimension, rotation
 from starcast.trees import Forest
 from starcast.trees.change import dimension_change
-from starcast.trees.construction import single_trees
+from starcast.trees.construction import CONSTRUCTIONS, single_trees
+from starcast.trees.hamiltonian_paths import cycle_word, walk
+from starcast.trees.multinode import numbering
 
 Base = Annotated[
     str,
@@ -78,3 +101,179 @@ def _build_dimension_change(topology: Topology, root: int, ports: Ports, base: B
     rows.flags.writeable = False
     schedule = build_packets(Forest(topology, rows), ports, "dimension-change", {"base": base})
     return schedule.translate(root)
+
+
+class _SingleMessage(NamedTuple):
+    """The schedule of one message.
+
+    Attributes:
+        forest: its tree.
+        step: int32 ``[nodes]``, the step in which each node receives it; 0 over last links.
+    """
+
+    forest: Forest
+    step: NDArray[np.int32]
+
+
+def _if_single(construction: str) -> Callable[[Topology, str, Arguments], str | None]:
+    return lambda _topology, _ports, values: construction if values["messages"] == 1 else None
+
+
+@algorithm(
+    "allgather", "rotated-hamiltonian", families=["star"],
+    source="Fragopoulou & Akl 1993, section 3.1",
+    forest_construction=_if_single("rotated-hamiltonian"),
+)  # fmt: skip
+def _build_rotated_hamiltonian(
+    topology: Topology, root: int, ports: Ports, messages: Messages
+) -> Schedule:
+    """Build Algorithm 1: the n-1 rotated Hamiltonian paths in order (phase 1), then the leaves.
+
+    A single message uses symbol n in phase 2 (Rule 1). Of several messages, message c uses
+    2 + (c mod (n-1)), the rotated n.
+    """
+    forest = trees.forest(topology, "rotated-hamiltonian")
+    step = forest.levels()[0].copy()
+    step[: topology.nodes // topology.n] = 0  # the nodes that start with 1
+    turns = [0]
+    if messages > 1:
+        turns = [(c + 1) % (topology.n - 1) for c in range(min(messages, topology.n - 1))]
+    single = _SingleMessage(forest, step)
+    return _build_overlapped("rotated-hamiltonian", single, turns, messages, ports, root)
+
+
+@algorithm(
+    "allgather", "necklace", families=["star"], source="Fragopoulou & Akl 1993, section 3.2",
+    forest_construction=_if_single("necklace"),
+)  # fmt: skip
+def _build_necklace(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:
+    """Build Algorithm 2: node number m of the MBST receives the message in step ceil(m/(n-1)).
+
+    The nodes of the last step are reached over last links. Message c travels down the MBST rotated
+    c mod (n-1) times. The paper's numbers cannot simply continue over several messages: a recipe
+    that begins with a dimension other than 2 puts a node into the step of its parent, for
+    n = 3..7 and every such dimension.
+    """
+    forest = trees.forest(topology, "necklace")
+    step = (numbering(topology) + np.int32(topology.n - 2)) // np.int32(topology.n - 1)
+    step[step == step.max()] = 0
+    turns = list(range(min(messages, topology.n - 1)))
+    single = _SingleMessage(forest, step)
+    return _build_overlapped("necklace", single, turns, messages, ports, root)
+
+
+@algorithm(
+    "allgather", "hamiltonian-cycle", families=["star"], ports=["one"],
+    source="Fragopoulou & Akl 1993, section 4", forest_construction=lambda *_: "hamiltonian-cycle",
+)  # fmt: skip
+def _build_hamiltonian_cycle(
+    topology: Topology, root: int, ports: Ports, messages: Messages
+) -> Schedule:
+    """Build section 4, one-port: message after message along a Hamiltonian path, n!-1 steps each.
+
+    Source q's path is the translated path, not a part of one cycle for all sources, so all nodes
+    cross the same dimension in a step.
+    """
+    forest = trees.forest(topology, "hamiltonian-cycle")
+    word = cycle_word(topology.n)[:-1]
+    path = walk(topology.n, word)
+    length = len(word)
+    message = np.repeat(np.arange(messages, dtype=np.int32), length)
+    rows = Columns(
+        step=message * length + np.tile(np.arange(1, length + 1, dtype=np.int32), messages),
+        sender=np.tile(path[:-1], messages),
+        port=np.tile(word, messages),
+        receiver=np.tile(path[1:], messages),
+        tree=np.zeros_like(message),
+        unit=message,
+    )
+    schedule = _build_units(rows, forest, "hamiltonian-cycle", ports, messages)
+    return schedule.translate(root)
+
+
+def _build_overlapped(
+    name: str, single: _SingleMessage, turns: list[int], messages: int, ports: Ports, root: int
+) -> Schedule:
+    """Build M messages: message c is the single message rotated ``turns[c mod len(turns)]`` times.
+
+    The last links of all messages follow in the order of (message, node).
+    """
+    rotated = [_rotate(single, count) for count in turns]
+    parent_ports, steps = (np.stack(parts) for parts in zip(*rotated, strict=True))
+    parent_ports.flags.writeable = False
+    topology = single.forest.topology
+    forest = single.forest if messages == 1 else Forest(topology, parent_ports)
+    tree = np.arange(messages) % len(turns)
+    begins = np.arange(messages, dtype=np.int32)[:, None] * steps.max()
+    arrival = np.where(steps[tree] > 0, steps[tree] + begins, 0)
+    message, node = np.nonzero(parent_ports[tree])
+    port = parent_ports[tree[message], node]
+    step = arrival[message, node]
+    last = step == 0
+    step[last] = messages * int(steps.max()) + _positions_within_port(port[last])
+    parent = forest.parents()[tree[message], node]
+    rows = Columns(step, parent, port, node, tree[message], message)
+    return _build_units(rows, forest, name, ports, messages).translate(root)
+
+
+def _rotate(single: _SingleMessage, count: int) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    """Return the ports towards parents, and the steps, of a message rotated ``count`` times."""
+    topology = single.forest.topology
+    image = np.arange(topology.nodes, dtype=np.int32)
+    turn = rotation(topology.n)
+    for _ in range(count):
+        image = turn[image]
+    ports = np.empty(topology.nodes, dtype=np.uint8)
+    ports[image] = rotated_dimension(single.forest.parent_port[0], count, topology.n)
+    ports[0] = 0
+    steps = np.empty(topology.nodes, dtype=np.int32)
+    steps[image] = single.step
+    return ports, steps
+
+
+def _positions_within_port(port: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the position of each link, from 1, among the links of its port."""
+    position = np.empty(len(port), dtype=np.int64)
+    for number in np.unique(port):
+        of_port = port == number
+        position[of_port] = np.arange(1, np.count_nonzero(of_port) + 1)
+    return position
+
+
+def _build_units(rows: Columns, forest: Forest, name: str, ports: Ports, messages: int) -> Schedule:
+    """Return the symmetric schedule of the rows of the identity, one unit per link and step."""
+    return build_schedule(
+        rows,
+        topology=forest.topology,
+        collective="allgather",
+        algorithm=name,
+        ports=ports,
+        arguments={"messages": messages},
+        units=messages,
+        packets=False,
+        forest=forest,
+        symmetric=True,
+    )
+
+
+def _declare(construction: str, source: str) -> None:
+    def count_rows(topology: Topology, _: Arguments) -> int:
+        tree_count = topology.degree if CONSTRUCTIONS[construction].one_tree_per_port else 1
+        return tree_count * (topology.nodes - 1)
+
+    def forest_construction(topology: Topology, ports: str, _: Arguments) -> str | None:
+        return construction if count_sources(topology, ports) == 1 else None
+
+    @algorithm(
+        "allgather", construction, families=["nk-star"], ports=["all", "one"], source=source,
+        rows=count_rows, forest_construction=forest_construction, sources=count_sources,
+    )  # fmt: skip
+    def build(topology: Topology, root: int, ports: Ports) -> Schedule:
+        forest = trees.forest(topology, construction)
+        if count_sources(topology, ports) == 1:
+            return build_packets(forest, ports, construction, {}).translate(root)
+        return serialize_ports(build_packets(forest, "all", construction, {}).expand())
+
+
+_declare("nk-greedy", "Li, Chen, Xiang & Yao, Theorems 4 and 5")
+_declare("nk-multiple", "Li, Chen, Xiang & Yao, Theorems 10 and 11")

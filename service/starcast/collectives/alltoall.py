@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from starcast import trees
 from starcast.collectives.algorithm import Messages, algorithm
-from starcast.collectives.injection_order import Units
 from starcast.collectives.model import Schedule, build_schedule
-from starcast.collectives.rows import Integers, route_units
+from starcast.collectives.rows import Integers, Units, route_units
 from starcast.collectives.scatter import (
     SMALLEST_BALANCED,
     MultipleMessages,

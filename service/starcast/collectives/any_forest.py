@@ -14,8 +14,8 @@ from starcast.catalogue.entries import Argument
 from starcast.collectives import allgather, scatter
 from starcast.collectives.algorithm import Arguments, Messages, Segments, algorithm
 from starcast.collectives.broadcast import build_pipeline
-from starcast.collectives.injection_order import Units
 from starcast.collectives.model import Schedule
+from starcast.collectives.rows import Units
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 from starcast.trees.construction import CONSTRUCTIONS, plain_constructions

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from starcast import trees
 from starcast.catalogue.entries import Argument
 from starcast.collectives.algorithm import Arguments, Messages, Refusal, algorithm
-from starcast.collectives.injection_order import Units, order_furthest_first
 from starcast.collectives.model import Schedule, build_schedule
-from starcast.collectives.rows import route_units
+from starcast.collectives.rows import Units, order_furthest_first, route_units
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology

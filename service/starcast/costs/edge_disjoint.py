@@ -6,7 +6,7 @@ c = ceil(Mx/(n-1)), the largest number of copies of a tree, and are starcast's.
 
 from fractions import Fraction
 
-from starcast.collectives.edge_disjoint_personalized import scatter_transmissions
+from starcast.collectives.edge_disjoint import scatter_transmissions
 from starcast.costs.machine import Form, stepwise_form
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology

@@ -7,7 +7,7 @@ from math import isqrt, sqrt
 
 from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.reversal import REVERSED
+from starcast.collectives.reductions import REVERSED
 from starcast.costs import (
     edge_disjoint,
     fragopoulou_akl,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.ids import ScheduleParameters
+from starcast.collectives.catalogue import ScheduleParameters
 from starcast.collectives.model import PORT_MODELS, check_collective, check_ports
 from starcast.ingest.artifacts import (
     Artifact,

@@ -8,6 +8,12 @@ graph, in which the informed nodes double in each round. Then, for j = 2..k:
 * each other node of A_j outside of A_{j-1} is a neighbour of exactly one of these: across port i if
   its position i holds r_j, otherwise in a complete graph. Each of them informs its neighbours: some
   in the complete graph, who inform the others, then those across the ports 2..j-1.
+
+One-port broadcast on S_n in the sum of 1 + ceil(log2(i-1)) rounds, i = 2..n.
+
+From a node the message first goes to nodes of its substar with the first symbols of all other
+substars, in which the informed nodes double, and then to each of these substars over the last
+port. Then the substars broadcast on their own (docs/one-port-conjecture.md has the proof).
 """
 
 from typing import NamedTuple
@@ -21,7 +27,7 @@ from starcast.collectives.model import Schedule
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology, permutations
 
-NAME = "substar-doubling"
+SUBSTAR = "substar-doubling"
 _Integers = NDArray[np.int64]
 
 
@@ -70,7 +76,7 @@ def _log2(values: _Integers) -> _Integers:
     return exponents - 1
 
 
-def _broadcast_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
+def _substar_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
     """Return the node that informs each node, and in which round; 0 and 0 at the root, rank 0."""
     n, k = topology.n, int(topology.k or 1)
     size = n - k + 1
@@ -147,11 +153,82 @@ def _replace_by_sender(nodes: _Integers, centre: int, n: int, own: int) -> _Inte
     return number
 
 
-@algorithm("broadcast", NAME, families=["nk-star"], ports=["one"], source="starcast: records")
-def _build(topology: Topology, root: int, ports: Ports) -> Schedule:  # noqa: ARG001 - one-port only
-    informer, rounds = _broadcast_rounds(topology)
+@algorithm("broadcast", SUBSTAR, families=["nk-star"], ports=["one"], source="starcast: records")
+def _build_substar_doubling(topology: Topology, root: int, ports: Ports) -> Schedule:  # noqa: ARG001 - one-port only
+    informer, rounds = _substar_rounds(topology)
     parent_port = np.zeros(topology.nodes, dtype=np.uint8)
     for port in topology.ports:
         parent_port[topology.neighbours(port) == informer] = port
     parent_port[0] = 0
-    return build_rounds(topology, parent_port, rounds, root, NAME)
+    return build_rounds(topology, parent_port, rounds, root, SUBSTAR)
+
+
+SYMBOL = "symbol-doubling"
+_Labels = NDArray[np.uint8]
+
+
+class _Step(NamedTuple):
+    """A transmission from an informed node; both are numbered in the order of being informed."""
+
+    sender: int
+    port: int
+    round: int
+
+
+def _doubling(size: int) -> list[_Step]:
+    """Return how a node of S_size informs nodes of its substar with all other first symbols.
+
+    The node is number 0, and step i informs number i + 1, whose first symbol is that of position
+    i + 2 of node 0. In each round all nodes that are informed send, as long as symbols are left.
+    """
+    arranged = [list(range(size))]
+    steps: list[_Step] = []
+    while len(arranged) < size - 1:
+        now = 1 + (steps[-1].round if steps else 0)
+        for sender in range(min(len(arranged), size - 1 - len(arranged))):
+            place = arranged[sender].index(len(arranged))
+            steps.append(_Step(sender, place + 1, now))
+            arranged.append(arranged[sender].copy())
+            arranged[-1][0], arranged[-1][place] = arranged[-1][place], arranged[-1][0]
+    return steps
+
+
+def _cross(labels: _Labels, port: int) -> _Labels:
+    """Return the neighbours across a port."""
+    crossed = labels.copy()
+    crossed[:, [0, port - 1]] = labels[:, [port - 1, 0]]
+    return crossed
+
+
+def _symbol_rounds(n: int, nodes: int) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    """Return the port to the node that informs each node, and the round; 0 and 0 at rank 0."""
+    parent_port = np.zeros(nodes, dtype=np.uint8)
+    rounds = np.zeros(nodes, dtype=np.int32)
+    # One informed node in each of the substars that fix the positions after ``size``.
+    entered: _Labels = np.arange(1, n + 1, dtype=np.uint8)[None, :]
+    done = 0
+
+    def inform(labels: _Labels, port: int, now: int) -> None:
+        ranks = permutations.rank(labels)
+        # Nodes that know already are sent nothing; the root is rank 0.
+        ranks = ranks[(rounds[ranks] == 0) & (ranks > 0)]
+        parent_port[ranks], rounds[ranks] = port, now
+
+    for size in range(n, 1, -1):
+        informed = [entered]
+        now = 0
+        for sender, port, now in _doubling(size):
+            informed.append(_cross(informed[sender], port))
+            inform(informed[-1], port, done + now)
+        done += now + 1
+        crossed = [_cross(labels, size) for labels in informed]
+        for labels in crossed:
+            inform(labels, size, done)
+        entered = np.concatenate([entered, *crossed])
+    return parent_port, rounds
+
+
+@algorithm("broadcast", SYMBOL, families=["star"], ports=["one"], source="starcast")
+def _build_symbol_doubling(topology: Topology, root: int, ports: Ports) -> Schedule:  # noqa: ARG001 - one-port only
+    parent_port, rounds = _symbol_rounds(topology.n, topology.nodes)
+    return build_rounds(topology, parent_port, rounds, root, SYMBOL)

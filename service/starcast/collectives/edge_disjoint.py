@@ -1,0 +1,381 @@
+"""Collectives along edge-disjoint trees: every message is sent in copies down several trees.
+
+**Assignment.** Copies are dealt to the trees in turn, so that their loads differ by at most one.
+Fragopoulou & Akl 1996, section 4.3, assign packets of messages and need an x that divides the
+number of trees. Assigned one by one, copy after copy and message after message, any x up to the
+number of trees works: x consecutive copies go to x different trees.
+
+**Broadcast and allgather**: a copy crosses every link of one tree.
+No link is in two trees, so trees never wait for one another, and the copies in x trees reach a node
+over x edge-disjoint paths: every live node survives any x-1 faults (Fragopoulou & Akl 1996,
+sections 4.2 to 4.4; Johnsson & Ho 1989 on hypercubes). The model is all-port, and a directed link
+carries one unit per step. The schedule is fixed in advance, so no node needs to know about a fault.
+
+**Scatter, gather and alltoall**: x copies, each down a different tree.
+The paths of the trees to a node have no inner node in common, so x copies survive x-1 faults
+(Fragopoulou & Akl 1996, sections 4.5 and 4.6).
+"""
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast import trees
+from starcast.collectives.algorithm import (
+    Arguments,
+    Copies,
+    Messages,
+    algorithm,
+    count_messages,
+)
+from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.rows import Columns, Units, flood_units, order_furthest_first, route_units
+from starcast.support.integers import ceil_div
+from starcast.support.vocabulary import Ports
+from starcast.topologies import Topology
+from starcast.topologies.necklaces import necklaces, rotation, short_necklaces
+from starcast.topologies.permutations import Ranks
+from starcast.trees import Forest
+from starcast.trees.edge_disjoint import Detours, detours, level_sum
+
+
+class Assignment(NamedTuple):
+    """The trees of all copies, those of message 0 first; int64 ``[messages * copies]`` each.
+
+    Attributes:
+        message: the message of each copy, from 0.
+        tree: the tree that carries the copy.
+        position: the number of copies assigned to that tree before.
+        largest: the greatest number of copies of a tree: ceil(messages * copies / trees).
+    """
+
+    message: NDArray[np.int64]
+    tree: NDArray[np.int64]
+    position: NDArray[np.int64]
+    largest: int
+
+
+def assign_round_robin(messages: int, copies: int, trees: int) -> Assignment:
+    """Assign copy a of message j to tree (j * copies + a) mod trees; ``copies <= trees``."""
+    number = np.arange(messages * copies)
+    largest = ceil_div(messages * copies, trees)
+    return Assignment(number // copies, number % trees, number // trees, largest)
+
+
+def build_copies_schedule(
+    rows: Columns, forest: Forest, root: int, messages: int, copies: int, **parameters: Any
+) -> Schedule:
+    """Return the schedule of a root from the rows of the identity.
+
+    Args:
+        rows: the rows of all copies; a link carries one unit per step.
+        forest: the edge-disjoint trees, rooted at the identity.
+        root: rank of the root.
+        messages: the number of unit messages.
+        copies: the number of copies of each message.
+        parameters: the other parameters of `Schedule`.
+    """
+    schedule = build_schedule(
+        rows,
+        topology=forest.topology,
+        algorithm=forest.construction,
+        packets=False,
+        arguments={"messages": messages, "copies": copies},
+        forest=forest,
+        **parameters,
+    )
+    return schedule.translate(root)
+
+
+def count_copies(topology: Topology, arguments: Arguments) -> int:
+    """Return the number of rows if every copy crosses one link to every node but the root."""
+    return int(arguments["copies"]) * count_messages(topology, arguments)
+
+
+@algorithm(
+    "broadcast", "edge-disjoint", families=["star"],
+    source="Fragopoulou & Akl 1996, sections 4.2 and 4.3", rows=count_copies,
+    forest_construction=lambda *_: "edge-disjoint",
+)  # fmt: skip
+def _build_broadcast(
+    topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
+) -> Schedule:
+    """Build the broadcast down the n-1 trees of EDT on S_n (sections 4.2 and 4.3)."""
+    return _build_pipeline(trees.forest(topology, "edge-disjoint"), root, ports, messages, copies)
+
+
+@algorithm(
+    "broadcast", "edge-disjoint-binomial", families=["hypercube"], source="Johnsson & Ho 1989",
+    smallest=1, rows=count_copies, forest_construction=lambda *_: "edge-disjoint-binomial",
+)  # fmt: skip
+def _build_broadcast_on_cube(
+    topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
+) -> Schedule:
+    """Build the broadcast down the d edge-disjoint binomial trees of Q_d.
+
+    The trees' paths to a node have no inner node in common either.
+    """
+    forest = trees.forest(topology, "edge-disjoint-binomial")
+    return _build_pipeline(forest, root, ports, messages, copies)
+
+
+@algorithm(
+    "allgather", "edge-disjoint", families=["star"], source="Fragopoulou & Akl 1996, section 4.4",
+    rows=count_copies, forest_construction=lambda *_: "edge-disjoint",
+)  # fmt: skip
+def _build_allgather(
+    topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
+) -> Schedule:
+    """Build the allgather by depth-first traversal of every tree (section 4.4).
+
+    All units of a tree cross a link before they cross the next link. A tree has at most
+    c = ceil(Mx / (n-1)) units, and hop h occupies the steps (h-1)c+1 to hc, which takes c (n! - 1)
+    steps. The paper waits for acknowledgements; here fixed steps drive the traversal, so that a
+    fault does not stop it. In every step the links of the trees have different dimensions, so all
+    sources can send at the same time (Lemma 7).
+    """
+    forest = trees.forest(topology, "edge-disjoint")
+    assignment = assign_round_robin(messages, copies, forest.trees)
+    first = (hop_numbers(forest) - 1) * assignment.largest + 1
+    rows = flood_units(
+        forest, assignment.tree, assignment.position, assignment.message, first=first
+    )
+    return build_copies_schedule(
+        rows,
+        forest,
+        root,
+        messages,
+        copies,
+        collective="allgather",
+        ports=ports,
+        units=messages,
+        symmetric=True,
+    )
+
+
+def _build_pipeline(
+    forest: Forest, root: int, ports: Ports, messages: int, copies: int
+) -> Schedule:
+    """Build the broadcast in which unit q of a tree crosses the links of level l in step q + l.
+
+    It takes ceil(Mx / trees) + height - 1 steps for M messages and x copies: all trees have the
+    same height.
+    """
+    assignment = assign_round_robin(messages, copies, forest.trees)
+    rows = flood_units(
+        forest, assignment.tree, assignment.position, assignment.message, first=forest.levels()
+    )
+    return build_copies_schedule(
+        rows, forest, root, messages, copies, collective="broadcast", ports=ports, units=messages
+    )
+
+
+def hop_numbers(forest: Forest) -> Ranks:
+    """Return the position of the link to each node in the depth-first traversal of its tree.
+
+    In tree k (k = 2..n) the children of a node are visited in the order phi_k of their dimensions:
+    k, k+1, .., n, 2, .., k-1. The trees are rotations of one another, and so are these orders:
+    link h of the n-1 trees has n-1 different dimensions, for every h.
+
+    Args:
+        forest: n-1 spanning trees on S_n, tree k in row k-2.
+
+    Returns:
+        int32 ``[trees, nodes]``: links are counted from 1 when they are first crossed; the root
+        has 0.
+
+    Reference:
+        Fragopoulou & Akl 1996, section 3.
+    """
+    numbers = np.zeros(forest.parent_port.shape, dtype=np.int32)
+    dimensions = forest.topology.reverse_ports()[forest.parent_port].astype(np.int32)
+    for tree, (row, parents, levels, sizes) in enumerate(
+        zip(numbers, forest.parents(), forest.levels(), forest.subtree_sizes(), strict=True)
+    ):
+        phi = (dimensions[tree] - 2 - tree) % forest.trees
+        before = _sizes_of_earlier_siblings(parents, phi, sizes)
+        order = np.argsort(levels, kind="stable")
+        starts = np.searchsorted(levels, np.arange(1, levels.max() + 2), sorter=order)
+        # Level by level: a node's number depends on its parent's.
+        for begin, end in pairwise(starts.tolist()):
+            nodes = order[begin:end]
+            row[nodes] = row[parents[nodes]] + 1 + before[nodes]
+    return numbers
+
+
+def _sizes_of_earlier_siblings(
+    parents: Ranks, turn: NDArray[np.int32], sizes: Ranks
+) -> NDArray[np.int64]:
+    """Return the total size of the subtrees of siblings visited before each node."""
+    order = np.lexsort((turn, parents))
+    before = np.cumsum(sizes[order], dtype=np.int64) - sizes[order]
+    parent = parents[order]
+    eldest = np.flatnonzero(np.r_[True, parent[1:] != parent[:-1]])
+    count = np.diff(np.r_[eldest, len(order)])
+    earlier = np.empty(len(order), dtype=np.int64)
+    earlier[order] = before - np.repeat(before[eldest], count)
+    return earlier
+
+
+NAME = "edge-disjoint"
+
+
+def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int:
+    """Return the number of rows of the scatter, exact for every n, without building trees.
+
+    A copy's path is as long as the distance of its destination plus a detour. Nodes on necklaces
+    of n-1 nodes have the least detours. Nodes on shorter necklaces, in S^1, have detours of 2 in
+    the assigned trees whose symbol they fix.
+    """
+    tree_count = topology.degree
+    short = short_necklaces(topology.n)
+    fixed = short[:, 1:] == np.arange(2, topology.n + 1)
+    detour_sum = sum(kind.nodes * kind.least(copies) for kind in detours(topology.n))
+    detour_sum -= sum(
+        Detours(1, tree_count - count, count, 0).least(copies)
+        for count in np.count_nonzero(fixed, axis=1).tolist()
+    )
+    # Every node gets `rounds` copies in each tree, and the rest from where the last node ended.
+    rounds, rest = divmod(messages * copies, tree_count)
+    first = np.arange(len(short))[:, None] * rest
+    extra = (np.arange(tree_count) - first) % tree_count < rest
+    short_detours = rounds * np.count_nonzero(fixed) + np.count_nonzero(fixed & extra)
+    return messages * (copies * topology.distance_sum + detour_sum) + 2 * int(short_detours)
+
+
+def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
+    return scatter_transmissions(topology, int(arguments["messages"]), int(arguments["copies"]))
+
+
+@algorithm(
+    "scatter", NAME, families=["star"], source="Fragopoulou & Akl 1996, section 4.5",
+    rows=_count_scatter_rows, forest_construction=lambda *_: NAME,
+)  # fmt: skip
+def _build_scatter(
+    topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
+) -> Schedule:
+    """Build the scatter in which each tree sends one unit per step, furthest levels first.
+
+    Units never wait on their way (section 4.5). The paper uses all n-1 trees; for x of them see
+    `assign_copies`. A tree with s units takes s steps if its last units go to its first levels,
+    which holds for n = 2..8, every x and every M (the tests count the units of each level). Then
+    the schedule takes ceil(Mx (n! - 1) / (n-1)) steps, which no schedule of x copies beats:
+    M (n! - 1) with all n-1 trees.
+    """
+    forest = trees.forest(topology, NAME)
+    levels = forest.levels()
+    units = assign_copies(forest, levels, messages, copies)
+    departure = order_furthest_first(units.tree, levels[units.tree, units.destination], units.unit)
+    rows = route_units(forest, units.tree, units.destination, departure, units.unit)
+    return build_copies_schedule(
+        rows,
+        forest,
+        root,
+        messages,
+        copies,
+        collective="scatter",
+        ports=ports,
+        units=topology.nodes * messages,
+    )
+
+
+def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> Units:
+    """Assign the copies for each destination to trees whose loads differ by at most one.
+
+    Most nodes are on necklaces of n-1 nodes. The node with the lowest rank of such a necklace uses
+    the x trees in which it has the lowest levels (the lower tree on ties), and the other nodes use
+    the rotated trees, in which they have the same levels. So a necklace gives each tree the same
+    load, level by level. The few nodes on shorter necklaces (they begin with 1) are assigned to
+    trees round robin, all copies of a message in a row.
+    """
+    nearest, short = _nearest_trees(forest, levels, copies)
+    tree = np.empty((messages, copies, forest.topology.nodes), dtype=np.int64)
+    tree[:] = nearest
+    short_trees = assign_round_robin(len(short) * messages, copies, forest.trees).tree
+    tree[:, :, short] = short_trees.reshape(len(short), messages, copies).transpose(1, 2, 0)
+    message, _, node = np.indices(tree.shape, sparse=True)
+    unit = np.broadcast_to(node * messages + message, tree.shape)
+    destination = np.broadcast_to(node, tree.shape)
+    return Units(*(column[:, :, 1:].reshape(-1) for column in (tree, destination, unit)))
+
+
+def _nearest_trees(
+    forest: Forest, levels: Ranks, copies: int
+) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """Return the nearest trees of nodes on full necklaces, and the nodes on shorter ones.
+
+    Returns:
+        The trees, int64 ``[copies, nodes]``, and the ranks of the other nodes except the root.
+    """
+    rings = necklaces(forest.topology.n)
+    full = rings.period == forest.trees
+    leaders = np.flatnonzero(full & (rings.turns == 0))
+    nearest = np.zeros((copies, forest.topology.nodes), dtype=np.int64)
+    nearest[:, leaders] = np.argsort(levels[:, leaders], axis=0, kind="stable")[:copies]
+    short = np.flatnonzero(~full)
+    return (nearest[:, rings.leader] + rings.turns) % forest.trees, short[short > 0]
+
+
+def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
+    """A copy crosses as many links as its destination's level; the level sums of trees agree."""
+    return int(arguments["messages"]) * int(arguments["copies"]) * level_sum(topology)
+
+
+@algorithm(
+    "alltoall", NAME, families=["star"], source="Fragopoulou & Akl 1996, section 4.6",
+    rows=_count_alltoall_rows, forest_construction=lambda *_: NAME,
+)  # fmt: skip
+def _build_alltoall(
+    topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
+) -> Schedule:
+    """Build the alltoall that serves n-1 rotated nodes at a time, one through each tree.
+
+    For one node i after another, the units for R^(k-2)(i) travel through tree k, k = 2..n
+    (section 4.6). These n-1 paths are rotations of one another, so in every step the links have
+    different dimensions (Lemma 7). On short necklaces R^(k-2)(i) repeats nodes; as i runs through
+    all n!-1 nodes, each node still uses each tree once. Nodes on low levels of tree 2 come first,
+    then nodes of lower rank. The units of a tree for a destination, at most c = ceil(Mx / (n-1)),
+    cross a hop before they cross the next hop, which takes c times the level sum of a tree.
+    """
+    forest = trees.forest(topology, NAME)
+    assignment = assign_round_robin(messages, copies, forest.trees)
+    begin = _group_begins(forest.levels()[0], assignment.largest, topology.n)
+    node = np.arange(1, topology.nodes)
+    shape = (len(assignment.tree), len(node))
+    departure = begin[assignment.tree, 1:] + assignment.position[:, None]
+    rows = route_units(
+        forest,
+        tree=np.broadcast_to(assignment.tree[:, None], shape).reshape(-1),
+        destination=np.broadcast_to(node, shape).reshape(-1),
+        departure=departure.reshape(-1),
+        unit=(node * messages + assignment.message[:, None]).reshape(-1),
+        gap=assignment.largest,
+    )
+    return build_copies_schedule(
+        rows,
+        forest,
+        root,
+        messages,
+        copies,
+        collective="alltoall",
+        ports=ports,
+        units=topology.nodes * messages,
+        symmetric=True,
+    )
+
+
+def _group_begins(level: Ranks, group_units: int, n: int) -> NDArray[np.int64]:
+    """Return the first step of the group that reaches a node through a tree, ``[trees, nodes]``."""
+    order = np.argsort(level, kind="stable")
+    duration = group_units * level[order].astype(np.int64)
+    first = np.empty(len(level), dtype=np.int64)
+    first[order] = np.cumsum(duration) - duration + 1
+    begins = np.empty((n - 1, len(level)), dtype=np.int64)
+    rotated = rotation(n)
+    node = np.arange(len(level), dtype=np.int32)
+    for row in begins:
+        row[node] = first
+        node = rotated[node]
+    return begins
