@@ -1,6 +1,4 @@
-"""Schedules from columns that users give: plug-ins, arrays and files.
-
-Schedules from CSV files that users write.
+"""Schedules from columns that users give: plug-ins, arrays and CSV files.
 
 A file is not trusted: every value is checked when it is read, errors name the file and the line,
 and lines, numbers and the count of rows have limits.

@@ -1,5 +1,6 @@
-"""One-port broadcast on S_{n,k} through growing substars; see docs/records.md for the proof.
+"""One-port broadcasts in which the informed nodes double.
 
+**Substar doubling** on S_{n,k}, through growing substars; docs/records.md has the proof.
 The substar A_j holds the nodes with the root's symbols at the positions j+1..k. A_1 is a complete
 graph, in which the informed nodes double in each round. Then, for j = 2..k:
 
@@ -9,8 +10,7 @@ graph, in which the informed nodes double in each round. Then, for j = 2..k:
   its position i holds r_j, otherwise in a complete graph. Each of them informs its neighbours: some
   in the complete graph, who inform the others, then those across the ports 2..j-1.
 
-One-port broadcast on S_n in the sum of 1 + ceil(log2(i-1)) rounds, i = 2..n.
-
+**Symbol doubling** on S_n, in the sum of 1 + ceil(log2(i-1)) rounds, i = 2..n.
 From a node the message first goes to nodes of its substar with the first symbols of all other
 substars, in which the informed nodes double, and then to each of these substars over the last
 port. Then the substars broadcast on their own (docs/one-port-conjecture.md has the proof).

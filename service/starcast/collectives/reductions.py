@@ -1,10 +1,10 @@
-"""Collectives that are others run backwards in time: gather, reduce and reduce-scatter.
+"""Collectives that run others backwards in time: gather, reduce, reduce-scatter and allreduce.
 
 A gather is a scatter backwards (Fragopoulou & Akl 1993, section 6). A broadcast backwards adds
 contributions on their way to the root, which is a reduce; an allgather backwards is a
 reduce-scatter (Chan, Heimlich, Purkayastha & van de Geijn 2007, section 3).
 
-Allreduce: a reduce-scatter, then an allgather; or a reduce, then a broadcast.
+An allreduce is a reduce-scatter, then an allgather; or a reduce, then a broadcast.
 
 References: R. Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004;
 P. Patarasuk and X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations",

@@ -1,11 +1,10 @@
-"""Algorithms that libraries use on any network, as yardsticks: the ring, and recursive doubling.
+"""Yardsticks: algorithms that libraries use on any network, and the best that a search has found.
+
+The ring and recursive doubling run on any network. A shipped record is what a search has proven to
+be the best possible; it is rooted at the identity, and its translations serve other roots.
 
 References: P. Patarasuk and X. Yuan, JPDC 69(2), 2009 (ring); R. Thakur, R. Rabenseifner and
 W. Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1), 2005.
-
-Algorithms from shipped records: what a search has proven to be the best possible.
-
-A record is rooted at the identity; its translations serve other roots.
 """
 
 from collections.abc import Mapping
@@ -169,7 +168,10 @@ def _build_recorded_broadcast(topology: Topology, root: int, ports: Ports) -> Sc
     exclusion=partial(_missing_reason, _CYCLES), sources=lambda topology, _ports: topology.nodes,
 )  # fmt: skip
 def _build_decomposition(
-    topology: Topology, root: int, ports: Ports, messages: Messages
+    topology: Topology,
+    root: int,  # noqa: ARG001 - all sources are written out
+    ports: Ports,
+    messages: Messages,
 ) -> Schedule:
     """Send each message both ways round a cycle, half of the nodes each way.
 
