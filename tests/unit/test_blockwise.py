@@ -24,7 +24,7 @@ from starcast.judges.blockwise import (
     sources,
     verify_blocks,
 )
-from starcast.judges.blockwise.tables import build_tables
+from starcast.judges.blockwise.ports import build_tables
 from starcast.judges.blockwise.verification import RangeResult, examine_range
 from starcast.records import checkers
 from starcast.support import shards

@@ -5,8 +5,7 @@ import numpy as np
 from oracles import rotation, star_graph
 from oracles import scatter_trees as page
 from oracles.rotation import rotate
-from starcast.topologies.displacements import displacements
-from starcast.topologies.necklaces import necklaces
+from starcast.topologies.necklaces import displacements, necklaces
 
 SIZES = range(2, 8)
 

@@ -13,8 +13,14 @@ from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
 from starcast.collectives.model import COLLECTIVES, MULTI_SOURCE, REDUCTIONS
 from starcast.judges.simulator import Fault, fault_execution, rows, simulate, simulation
-from starcast.judges.simulator.ownership import ArrivalTimes, Journeys, Pairs, Table
-from starcast.judges.simulator.postconditions import Postcondition, derive_postcondition
+from starcast.judges.simulator.ownership import (
+    ArrivalTimes,
+    Journeys,
+    Pairs,
+    Postcondition,
+    Table,
+    derive_postcondition,
+)
 from starcast.judges.simulator.rows import Rows
 from starcast.topologies import topology
 from support.examples import max_examples

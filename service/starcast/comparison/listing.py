@@ -9,7 +9,7 @@ from starcast.comparison.matching import Side, figure, gap
 from starcast.experiments.design import examples, read_design, stored_axes
 from starcast.experiments.grid import Point
 from starcast.experiments.reproduction import FIGURES, SAME, Repetition
-from starcast.judges.simulator.step_profile import COLUMNS as PROFILE_COLUMNS
+from starcast.judges.simulator.simulation import PROFILE_COLUMNS
 from starcast.stores.database import models, repository
 from starcast.support.axes.parameters import AXES, POINT_AXES
 from starcast.support.errors import RejectedError

@@ -7,7 +7,7 @@ from starcast.costs.machine import Form, stepwise_form
 from starcast.costs.tseng_sheu import idle_note, sub_slots
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
-from starcast.topologies.hypercube import Hypercube
+from starcast.topologies.cayley_families import Hypercube
 
 PAPER = "Johnsson & Ho 1989"
 

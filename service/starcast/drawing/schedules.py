@@ -19,7 +19,7 @@ from starcast.drawing.scene import (
     style,
 )
 from starcast.drawing.svg import render
-from starcast.judges.simulator.postconditions import derive_postcondition
+from starcast.judges.simulator.ownership import derive_postcondition
 from starcast.judges.simulator.rows import Rows
 from starcast.judges.simulator.sums import Sums
 from starcast.support.errors import InputError, LimitError

@@ -33,7 +33,7 @@ from starcast.experiments.point import Point
 from starcast.experiments.reproduction import SAME, compare_figures, load_steps
 from starcast.experiments.run_records import COST_COLUMNS, RUN_COLUMNS, RunRecord
 from starcast.experiments.running import check_design, exclusive
-from starcast.judges.simulator.step_profile import Profile
+from starcast.judges.simulator.simulation import Profile
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session
 from starcast.support.atomic import atomic_write

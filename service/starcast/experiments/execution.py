@@ -22,7 +22,7 @@ from starcast.collectives import schedule as build_schedule
 from starcast.collectives.model import MULTI_SOURCE
 from starcast.experiments.point import Point
 from starcast.judges.simulator import Fault, Simulation
-from starcast.judges.simulator.step_profile import Profile, profile
+from starcast.judges.simulator.simulation import Profile
 from starcast.stores.database import models
 from starcast.support import parallel, processes
 from starcast.support.axes.parameters import AXES
@@ -67,7 +67,7 @@ class Execution:
     @property
     def profile(self) -> Profile:
         """The step profile; empty if the execution failed."""
-        return () if self.valid_simulation is None else profile(self.valid_simulation)
+        return () if self.valid_simulation is None else self.valid_simulation.profile
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from starcast.experiments.design import describe_missing
 from starcast.experiments.execution import count_processes, execute_all, price_run
 from starcast.experiments.grid import group_by_structure
 from starcast.experiments.point import Point
-from starcast.judges.simulator.step_profile import COLUMNS
+from starcast.judges.simulator.simulation import PROFILE_COLUMNS
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session
 from starcast.support.progress import Reporter
@@ -116,7 +116,7 @@ def _repeat(
 def load_steps(session: Session, run: int) -> Steps:
     """Return the stored profile of the run with this number."""
     table = models.StepProfile
-    columns = (table.step, *(getattr(table, name) for name in COLUMNS))
+    columns = (table.step, *(getattr(table, name) for name in PROFILE_COLUMNS))
     query = select(*columns).where(table.run == run).order_by(table.step)
     return {step: tuple(row) for step, *row in session.execute(query)}
 

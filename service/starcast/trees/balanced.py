@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.topologies import Topology, permutations
-from starcast.topologies.displacements import displacements
-from starcast.topologies.necklaces import necklaces
+from starcast.topologies.necklaces import displacements, necklaces
 from starcast.trees.common import Places, Slab, slabs, translate_ports
 from starcast.trees.construction import construction
 from starcast.trees.model import Forest

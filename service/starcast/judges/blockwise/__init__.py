@@ -4,14 +4,15 @@ A block of m! nodes is decoded, its ports are computed, and every tree edge that
 examined, before the next block reuses the memory (docs/scale.md). Needs numba.
 """
 
-from starcast.judges.blockwise.sharding import merge_blocks, verify_shard
 from starcast.judges.blockwise.sources import Source, closed_form
 from starcast.judges.blockwise.verification import (
     BlockVerification,
     combine,
+    merge_blocks,
     plan_ranges,
     run_ranges,
     verify_blocks,
+    verify_shard,
 )
 
 __all__ = [

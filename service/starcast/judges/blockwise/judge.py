@@ -14,14 +14,15 @@ import numpy as np
 
 from starcast.judges.blockwise.ports import (
     GREEDY,
+    Array,
     Blocks,
+    Tables,
     fill_ports,
     read_row,
     read_tail,
     write_order,
 )
 from starcast.judges.blockwise.potentials import fill_distances, fill_potentials, potential_of
-from starcast.judges.blockwise.tables import Array, Tables
 from starcast.support.compiled import jit
 
 #: Maximum number of exceptions recorded per call; more prove that something is wrong.

@@ -17,14 +17,16 @@ import numpy as np
 from starcast.judges.blockwise.ports import (
     GREEDY,
     SUBSTAR,
+    TRIPLE,
+    Array,
     Blocks,
+    Tables,
     first_displaced,
     rank_orders,
     read_row,
     relabel,
     write_order,
 )
-from starcast.judges.blockwise.tables import TRIPLE, Array, Tables
 from starcast.support.compiled import jit
 
 

@@ -13,6 +13,8 @@ The height is thus at most the largest potential plus the largest level(e) - pot
 of largest potential that is followed to the root and has this level proves that it is the height.
 
 *Loads* are counted by the judge.
+
+A verification can be divided into *shards*, such as the tasks of a job array.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,19 +23,20 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from math import factorial
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.judges.blockwise import judge, sources
-from starcast.judges.blockwise.ports import GREEDY
-from starcast.judges.blockwise.sources import Place, Source
-from starcast.judges.blockwise.tables import build_tables
+from starcast.judges.blockwise.ports import GREEDY, build_tables
+from starcast.judges.blockwise.sources import Place, Source, closed_form
 from starcast.support import parallel, processes
-from starcast.support.errors import LimitError, RejectedError
+from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.shapes import Shape, is_count
+from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
 
 #: Tree edges per task, which take seconds: of the kind that is computed row by row, and of others.
@@ -395,3 +398,60 @@ def _place(row: Sequence[int]) -> Place:
 
 def _plain(value: int | Sequence[int]) -> int | list[int]:
     return value if isinstance(value, int) else list(value)
+
+
+def verify_shard(
+    source: Source,
+    shard: Shard,
+    file: Path,
+    jobs: int | None = None,
+    reporter: Reporter | None = None,
+    executor: Executor | None = None,
+) -> int:
+    """Examine one shard of the blocks of a forest, and write the results to a file.
+
+    Args:
+        source: the forest.
+        shard: the shard.
+        file: it is replaced only when complete.
+        jobs: the number of processes, as in `verify_blocks`.
+        reporter: receives the progress.
+        executor: runs the ranges of blocks instead of processes on this machine.
+
+    Returns:
+        The number of ranges of blocks in the shard.
+
+    Raises:
+        RejectedError: a node's parent is not closer to the root, with tree, node and port.
+        InputError: the file cannot be written.
+    """
+    ranges = plan_ranges(source)
+    numbered = dict(shard.select(ranges))
+    chosen = list(numbered.values())
+    with run_ranges(source, chosen, jobs, reporter or Silent(), executor) as results:
+        # Results come in the order in which they are ready; their blocks tell the range.
+        found = {result.blocks: result.as_json() for result in results}
+    parts = {number: found[blocks] for number, blocks in numbered.items()}
+    write_shard(file, Job("forest", {"id": source.id}, len(ranges)), shard, parts)
+    return len(parts)
+
+
+def merge_blocks(files: Sequence[Path]) -> BlockVerification:
+    """Merge the shards of a verification, and return the verified forest.
+
+    Raises:
+        InputError: the files are not all shards of one verification, or are damaged.
+        RejectedError: they were computed by other code, or do not prove the forest.
+        LimitError: the heights are not proved.
+    """
+    job, results = merge_shards(files, "forest", {"id": str}, RangeResult.SHAPE)
+    spec, _, rest = job.description["id"].partition(":")
+    construction, _, root = rest.rpartition(":")
+    source = closed_form(spec, construction, root)
+    try:
+        found = [RangeResult.from_json(result) for result in results]
+    except ValueError as error:
+        raise InputError(
+            f"a result of the shards is damaged: {error}", hint="run the shards again"
+        ) from None
+    return combine(source, found)

@@ -16,7 +16,7 @@ are counted.
 """
 
 from starcast.judges.simulator.acknowledgements import AcknowledgedRun, simulate_acknowledged
-from starcast.judges.simulator.critical_path import CriticalSend
+from starcast.judges.simulator.asynchronous import CriticalSend
 from starcast.judges.simulator.execution_models import PacketTimes, Timing, timing
 from starcast.judges.simulator.fault_execution import find_executed
 from starcast.judges.simulator.faults import Fault, FaultLike

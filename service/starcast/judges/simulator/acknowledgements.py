@@ -14,9 +14,8 @@ import numpy as np
 
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator.faults import FaultLike, Outages
-from starcast.judges.simulator.links import Links
-from starcast.judges.simulator.postconditions import derive_postcondition
-from starcast.judges.simulator.rows import Indices, Mask, Rows, repeats_previous
+from starcast.judges.simulator.ownership import derive_postcondition
+from starcast.judges.simulator.rows import Indices, Links, Mask, Rows, repeats_previous
 from starcast.judges.simulator.simulation import Simulation, execute_outages, simulate
 from starcast.support.errors import InputError
 

@@ -15,9 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcast.judges.simulator.ownership import Journeys, Places, make_places, sort_rows
+from starcast.judges.simulator.ownership import (
+    Journeys,
+    Places,
+    Postcondition,
+    make_places,
+    sort_rows,
+)
 from starcast.judges.simulator.packets import Packets
-from starcast.judges.simulator.postconditions import Postcondition
 from starcast.judges.simulator.rows import Column, Indices, Mask, Rows, repeats_previous
 from starcast.judges.simulator.simulation import Executed
 from starcast.judges.simulator.sums import Sums

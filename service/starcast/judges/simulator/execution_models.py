@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from starcast.collectives.model import Schedule
-from starcast.judges.simulator.asynchronous import AsynchronousExecution
-from starcast.judges.simulator.critical_path import (
+from starcast.judges.simulator.asynchronous import (
+    AsynchronousExecution,
     CriticalSend,
     describe_path,
     trace_data,
@@ -18,8 +18,8 @@ from starcast.judges.simulator.critical_path import (
 )
 from starcast.judges.simulator.dependencies import SumDependencies, make_dependencies
 from starcast.judges.simulator.faults import FaultLike
+from starcast.judges.simulator.ownership import Postcondition
 from starcast.judges.simulator.packets import Packets
-from starcast.judges.simulator.postconditions import Postcondition
 from starcast.judges.simulator.rows import Indices
 from starcast.judges.simulator.simulation import Executed, Simulation, execute
 from starcast.judges.simulator.sums import Sums

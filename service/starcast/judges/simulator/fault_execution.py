@@ -7,10 +7,15 @@ import numpy as np
 
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator.faults import FaultLike, Outages
-from starcast.judges.simulator.links import Links
-from starcast.judges.simulator.ownership import Held, Places, initial_ownership, make_places
-from starcast.judges.simulator.postconditions import Postcondition, derive_postcondition
-from starcast.judges.simulator.rows import Indices, Mask, Rows, repeats_previous
+from starcast.judges.simulator.ownership import (
+    Held,
+    Places,
+    Postcondition,
+    derive_postcondition,
+    initial_ownership,
+    make_places,
+)
+from starcast.judges.simulator.rows import Indices, Links, Mask, Rows, repeats_previous
 from starcast.judges.simulator.sums import Sums
 
 

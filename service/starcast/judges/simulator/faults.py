@@ -8,9 +8,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.judges.simulator.links import Links
-from starcast.judges.simulator.postconditions import Postcondition
-from starcast.judges.simulator.rows import Mask
+from starcast.judges.simulator.ownership import Postcondition
+from starcast.judges.simulator.rows import Links, Mask
 from starcast.support.errors import InputError
 from starcast.topologies import Topology
 

@@ -2,9 +2,9 @@
 
 The rows of a symmetric schedule represent all sources. If translation keeps ports, a row is
 translated to every directed link of its port exactly once (see
-`starcast.judges.simulator.traffic`). All nodes are then in the same situation at any time, so every
-packet is that of one link which stands for all links of its port, and its units are those of all
-rows of the step and port.
+`starcast.judges.simulator.simulation`). All nodes are then in the same situation at any time, so
+every packet is that of one link which stands for all links of its port, and its units are those of
+all rows of the step and port.
 """
 
 from collections.abc import Iterator
@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcast.judges.simulator.links import Links
 from starcast.judges.simulator.rows import (
     Column,
     Indices,
+    Links,
     Mask,
     complete_steps,
     pack_sort,

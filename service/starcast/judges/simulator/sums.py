@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.judges.simulator.faults import Outages
-from starcast.judges.simulator.ownership import Deliveries, Held
-from starcast.judges.simulator.postconditions import Postcondition
+from starcast.judges.simulator.ownership import Deliveries, Held, Postcondition
 from starcast.judges.simulator.rows import Column, Indices, Mask, Rows, Violation, repeats_previous
 from starcast.support.errors import LimitError
 

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from starcast.catalogue.entries import FAMILIES
 from starcast.collectives import Schedule
-from starcast.judges.simulator.step_profile import COLUMNS, Profile, profile
+from starcast.judges.simulator.simulation import PROFILE_COLUMNS, Profile
 from starcast.stores.database import models
 from starcast.stores.database.bulk_copy import copy_rows
 from starcast.support.errors import NotFoundError, RejectedError
@@ -154,7 +154,7 @@ def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation"
     session.flush()
     # COPY can only insert rows, so earlier ones are deleted first.
     session.execute(delete(models.ScheduleStep).where(models.ScheduleStep.schedule == schedule.id))
-    _copy_schedule_steps(session, schedule.id, profile(simulation))
+    _copy_schedule_steps(session, schedule.id, simulation.profile)
 
 
 def load_schedule_profile(session: Session, schedule_id: str) -> list[models.ScheduleStep]:
@@ -186,5 +186,5 @@ def drop_schedule(session: Session, schedule_id: str) -> None:
 def _copy_schedule_steps(session: Session, schedule_id: str, steps: Profile) -> None:
     figures = zip(*(column.tolist() for column in steps), strict=True)
     rows = ((schedule_id, step, *row) for step, row in enumerate(figures, start=1))
-    names = ("schedule", "step", *COLUMNS)
+    names = ("schedule", "step", *PROFILE_COLUMNS)
     copy_rows(session, models.Schedule.metadata.tables["schedule_step"], names, rows)

@@ -14,7 +14,7 @@ from starcast.stores.database import models
 from starcast.support.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from starcast.judges.simulator.step_profile import Profile
+    from starcast.judges.simulator.simulation import Profile
 
 #: The largest value of PostgreSQL's type bigint.
 _MAX_ID = 2**63 - 1
@@ -117,14 +117,14 @@ def save_run(session: Session, run: models.Run, steps: "Profile" = ()) -> None:
     # Imported only here: commands that read runs need neither numpy nor the simulator.
     import numpy as np  # noqa: PLC0415
 
-    from starcast.judges.simulator.step_profile import COLUMNS  # noqa: PLC0415
+    from starcast.judges.simulator.simulation import PROFILE_COLUMNS  # noqa: PLC0415
     from starcast.stores.database.bulk_copy import copy_columns  # noqa: PLC0415
 
     numbers = np.arange(1, len(steps[0]) + 1)
     columns = {
         "run": np.full(len(numbers), run.id),
         "step": numbers,
-        **dict(zip(COLUMNS, steps, strict=True)),
+        **dict(zip(PROFILE_COLUMNS, steps, strict=True)),
     }
     copy_columns(session, models.Run.metadata.tables["step_profile"], columns)
 
