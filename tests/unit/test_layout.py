@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.drawing.layouts.tidy_tree import SPACING, tidy_layout
+from starcast.drawing.forests import SPACING, tidy_layout
 
 Children = dict[int, list[int]]
 

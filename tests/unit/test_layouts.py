@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from starcast.drawing.layouts import layout, layouts, substar_groups
-from starcast.drawing.layouts.torus import PERIODS
+from starcast.drawing.positions import PERIODS
 from starcast.support.errors import InputError, LimitError
 from starcast.topologies import topology
 from starcast.topologies.necklaces import rotation

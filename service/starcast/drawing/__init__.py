@@ -5,12 +5,12 @@ into PNG and PDF. Every picture is a `Scene`, which `starcast.drawing.svg` write
 """
 
 from starcast.drawing.display import represent
-from starcast.drawing.files import convert
 from starcast.drawing.forests import draw_forest, draw_load, draw_tree, draw_trees
 from starcast.drawing.networks import draw_topology
 from starcast.drawing.scene import COLOURS, READABLE, style
 from starcast.drawing.schedules import animate_schedule, draw_schedule, draw_steps
 from starcast.drawing.subgraphs import Link, Subgraph, draw_subgraph
+from starcast.drawing.svg import convert
 from starcast.support.vocabulary import Layout
 
 __all__ = [

@@ -13,8 +13,8 @@ from starcast.drawing.layouts import (
     choose_layout,
     layout,
 )
-from starcast.drawing.layouts.order import nearest_distance
-from starcast.drawing.layouts.torus import PERIODS
+from starcast.drawing.order import nearest_distance
+from starcast.drawing.positions import PERIODS
 from starcast.drawing.scene import (
     ACCENT,
     BOX_HEIGHT,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcast.drawing.layouts.order import arrange, order_ring
+from starcast.drawing.order import arrange, order_ring
 from starcast.drawing.scene import (
     BOX_HEIGHT,
     GAP,

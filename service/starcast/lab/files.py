@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from starcast.support.errors import InputError
 
 if TYPE_CHECKING:
-    from starcast.drawing.files import PictureFormat
+    from starcast.drawing.svg import PictureFormat
     from starcast.formats.writing import Artifact, FileFormat
 
 
@@ -33,7 +33,7 @@ class Picture:
             InputError: the file cannot be written, a package for its format is not installed, or
                 its format cannot hold an animation.
         """
-        from starcast.drawing.files import convert
+        from starcast.drawing.svg import convert
         from starcast.support.atomic import atomic_write
 
         formats: dict[str, PictureFormat] = {".png": "png", ".pdf": "pdf"}

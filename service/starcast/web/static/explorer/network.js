@@ -93,7 +93,7 @@ const MOST_BENT = 200;
 
 /** The part of a link that is drawn at each end if it leaves the picture. */
 export const STUB = 0.6;
-/** The translations under which the torus layout repeats: `starcast.drawing.layouts.torus`. */
+/** The translations under which the torus layout repeats: `starcast.drawing.positions`. */
 const TORUS_PERIODS = [[6, 0], [3, 3 * Math.sqrt(3)]];
 
 /**

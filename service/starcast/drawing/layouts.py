@@ -10,12 +10,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.drawing.layouts.hypercube import place_by_projection
-from starcast.drawing.layouts.levels import place_on_levels
-from starcast.drawing.layouts.necklaces import place_necklaces
-from starcast.drawing.layouts.order import nearest_distance
-from starcast.drawing.layouts.substars import place_by_substars
-from starcast.drawing.layouts.torus import place_on_torus
+from starcast.drawing.order import nearest_distance
+from starcast.drawing.positions import (
+    place_by_projection,
+    place_by_substars,
+    place_necklaces,
+    place_on_levels,
+    place_on_torus,
+)
 from starcast.support.errors import InputError, LimitError
 from starcast.support.vocabulary import LayoutName
 from starcast.topologies import Topology, as_topology

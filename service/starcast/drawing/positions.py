@@ -1,0 +1,220 @@
+"""The positions of nodes in each layout; `starcast.drawing.layouts` chooses among them.
+
+* Recursive substars: nodes with the same last symbol lie together, and so on inside them.
+* Levels: rows of nodes by their distance from the identity.
+* Rings of necklaces: the rotation of a star graph is a rotation of the picture.
+* S_4 on the torus: its 24 nodes and 36 links bound 12 hexagons. Links of two dimensions form
+  hexagons, four for each of the three pairs. At even permutations the dimensions 2, 3, 4 follow
+  each other clockwise, at odd permutations counterclockwise; hence the hexagons are the faces.
+  Rolled out, they are the honeycomb, in which every node occurs once in each period.
+* A hypercube as a projection: every bit moves a node along a direction of its own.
+"""
+
+from math import pi, sin, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.drawing.order import arrange, nearest_distance
+from starcast.topologies import Topology
+from starcast.topologies.necklaces import necklaces
+from starcast.topologies.permutations import arrangement_rank, arrangement_unrank
+
+Points = NDArray[np.complex128]
+
+_APART = 1.42  # distance of two substars, in their diameters
+_TURNS = range(0, 360, 15)  # the angles among which that of a substar is chosen
+
+
+def place_by_substars(topology: Topology) -> NDArray[np.float64]:
+    """Return the positions of the nodes of a star graph or (n,k)-star, float64 ``[nodes, 2]``.
+
+    The substars lie around a circle, and so do their own substars. Rotating the picture adds 1 to
+    all symbols, cyclically.
+    """
+    length = topology.n if topology.k is None else topology.k
+    points = substar_points(topology.n, length)
+    return np.stack([points.real, points.imag], axis=1)
+
+
+def substar_points(n: int, length: int) -> Points:
+    """Return the positions of the arrangements of n symbols, by rank; the nearest are 1 apart.
+
+    Args:
+        n: the number of symbols.
+        length: the length of the arrangements, n for a star graph.
+    """
+    if n == length == 2:
+        return np.array([-0.5, 0.5], dtype=np.complex128)
+    if length == 1:
+        radius = 0.5 / sin(pi / n) if n > 1 else 0.0
+        return np.asarray(-1j * radius * np.exp(2j * pi * np.arange(1, n + 1) / n))
+    inner = substar_points(n - 1, length - 1)
+    rows = arrangement_unrank(n, length, np.arange(n * len(inner))).astype(np.int64)
+    last = rows[:, -1]
+    moved = (rows - 1 - last[:, None]) % n + 1  # to the substar whose last symbol is n
+    index = arrangement_rank(moved[:, :-1].astype(np.uint8), n - 1)
+    swapped = rows[:, [length - 1, *range(1, length - 1), 0]]
+    neighbour = arrangement_rank(swapped.astype(np.uint8), n)
+    # The nodes of S_3 form a regular hexagon. Larger substars are discs that do not touch.
+    is_hexagon = n == length == 3
+    radius = np.abs(inner).max() * (3**0.5 if is_hexagon else _APART / sin(pi / n))
+    candidates = [
+        np.exp(-2j * pi * last / n) * (inner[index] * np.exp(2j * pi * turn / 360) - 1j * radius)
+        for turn in ([0] if is_hexagon else _TURNS)
+    ]
+    return min(candidates, key=lambda points: round(np.abs(points - points[neighbour]).sum(), 6))
+
+
+#: Up to so many nodes, levels are single rows in an order with few crossings.
+_SINGLE_ROWS = 256
+_BAND_SWEEPS = 8
+_ASPECT = 1.6  # width by height
+
+
+def place_on_levels(topology: Topology) -> NDArray[np.float64]:
+    """Return the positions of nodes on levels from top to bottom, float64 ``[nodes, 2]``.
+
+    A level of a large topology is a band of several rows, so that the picture does not become a
+    line.
+    """
+    level = topology.distances().astype(np.int64)
+    neighbours = topology.table()
+    if topology.nodes <= _SINGLE_ROWS:
+        return _place_rows(level, neighbours)
+    return _place_bands(level, neighbours)
+
+
+def _place_rows(level: NDArray[np.int64], neighbours: NDArray[np.int32]) -> NDArray[np.float64]:
+    nodes = len(level)
+    weight = np.zeros((nodes, nodes))
+    for row in neighbours:
+        weight[np.arange(nodes), row] = 1
+    weight[level[:, None] == level] = 0
+    x = arrange(level, weight)
+    for number in range(int(level.max()) + 1):
+        row = level == number
+        x[row] -= (x[row].min() + x[row].max()) / 2
+    height = max(1.6, (x.max() - x.min()) / _ASPECT / max(int(level.max()), 1))
+    return np.stack([x, level * height], axis=1)
+
+
+def _place_bands(level: NDArray[np.int64], neighbours: NDArray[np.int32]) -> NDArray[np.float64]:
+    rows = [np.flatnonzero(level == number) for number in range(int(level.max()) + 1)]
+    columns = int(np.ceil(np.sqrt(len(level) * 2 * _ASPECT)))
+    share = np.zeros(len(level))  # the position in the level, from -1 to 1
+    for sweep in range(_BAND_SWEEPS):
+        for row in rows if sweep % 2 == 0 else rows[::-1]:
+            wanted = share[neighbours[:, row]].mean(axis=0)
+            order = row[np.argsort(wanted, kind="stable")]
+            share[order] = (np.arange(len(row)) + 0.5) / len(row) * 2 - 1
+    positions = np.empty((len(level), 2))
+    top = 0.0
+    for row in rows:
+        order = row[np.argsort(share[row], kind="stable")]
+        height = -(-len(row) // columns)
+        width = -(-len(row) // height)
+        index = np.arange(len(row))
+        positions[order, 0] = index // height - (width - 1) / 2
+        positions[order, 1] = top + index % height
+        top += height + max(3.0, 0.05 * columns)
+    return positions
+
+
+_RING = 1.6  # least distance of two levels
+_NARROW = 1.0  # distance of two rings of a level
+#: Up to so many nodes, every level is a single ring.
+_SINGLE_RINGS = 128
+
+
+def place_necklaces(topology: Topology) -> NDArray[np.float64]:
+    """Return the positions of the nodes of S_n, float64 ``[nodes, 2]``.
+
+    The identity is the centre, and rings around it hold the nodes at each distance. The n-1 nodes
+    of a necklace are equally spaced on their ring. A level of a large star graph is several rings.
+    """
+    n = topology.n
+    level = topology.distances().astype(np.int64)
+    neighbours = topology.table()
+    rings = necklaces(n)
+    sector = 2 * pi / (n - 1)
+    turned = 2 * pi * rings.turns / rings.period
+    slot = np.zeros(topology.nodes)  # the angle of a necklace in its sector
+    radius = np.zeros(topology.nodes)
+    outermost = 0.0
+    for number in range(1, topology.diameter + 1):
+        leaders = np.flatnonzero((level == number) & (rings.turns == 0))
+        ahead = neighbours[:, leaders]
+        # The mean direction of the nodes nearer to the centre, with all sectors laid on each other.
+        angles = (slot + turned)[ahead] * (n - 1)
+        means = np.where(level[ahead] < number, np.exp(1j * angles), 0).sum(axis=0)
+        order = leaders[np.argsort(np.angle(means) % (2 * pi), kind="stable")]
+        slot[order] = (np.arange(len(order)) + 0.5 * (number % 2)) / len(order) * sector
+        count = 1
+        if topology.nodes > _SINGLE_RINGS:
+            count = _count_rings(outermost + _RING, len(order) * (n - 1))
+        innermost = max(outermost + _RING, len(order) * (n - 1) / count / (2 * pi))
+        radius[order] = innermost + np.arange(len(order)) % count * _NARROW
+        outermost = innermost + (count - 1) * _NARROW
+        members = level == number
+        slot[members] = slot[rings.leader[members]]
+        radius[members] = radius[rings.leader[members]]
+    angle = slot + turned
+    return np.stack([radius * np.sin(angle), -radius * np.cos(angle)], axis=1)
+
+
+def _count_rings(innermost: float, nodes: int) -> int:
+    """Return how many rings around a disc hold so many nodes that are 1 apart."""
+    count = 1
+    while 2 * pi * innermost * count < nodes:
+        count += 1
+    return count
+
+
+#: The translations of the honeycomb that take every node to itself; links are 1 long.
+PERIODS: NDArray[np.float64] = np.array([[6.0, 0.0], [3.0, 3.0 * sqrt(3)]])
+
+
+def place_on_torus(topology: Topology) -> NDArray[np.float64]:
+    """Return the positions of the nodes of S_4 on the torus, float64 ``[24, 2]``.
+
+    A link joins the nearest images of its ends under `PERIODS`.
+    """
+    points: dict[int, complex] = {0: 0j}
+    first = {0: 0.0}  # the direction of dimension 2
+    sign = {0: 1}
+    queue = [0]
+    for node in queue:
+        for index, port in enumerate(topology.ports):
+            angle = first[node] + sign[node] * index * 2 * pi / 3
+            other = int(topology.neighbours(port, [node])[0])
+            if other in points:
+                continue
+            points[other] = points[node] + np.exp(1j * angle)
+            sign[other] = -sign[node]
+            first[other] = angle + pi - sign[other] * index * 2 * pi / 3
+            queue.append(other)
+    images = np.array([points[node] for node in range(topology.nodes)])
+    return _centred(np.stack([images.real, images.imag], axis=1))
+
+
+def _centred(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the images nearest to the centre of a hexagon: that hexagon and the six around it."""
+    pairs = [(first, second) for first in range(-2, 3) for second in range(-2, 3)]
+    shifts = np.array(pairs) @ PERIODS
+    images = (points - points[0] - [0.5, sqrt(3) / 2]) + shifts[:, None]
+    nearest = np.hypot(images[..., 0], images[..., 1]).argmin(axis=0)
+    return np.asarray(images[nearest, np.arange(len(points))])
+
+
+_GROWTH = 1.37  # of the lengths of the directions: nodes of a regular projection would coincide
+
+
+def place_by_projection(topology: Topology) -> NDArray[np.float64]:
+    """Return the positions of the nodes of Q_d, float64 ``[nodes, 2]``."""
+    bits = topology.n
+    exponents = np.arange(bits)
+    directions = _GROWTH**exponents * np.exp(1j * (np.pi * exponents / bits + 0.12))
+    values = (np.arange(topology.nodes)[:, None] >> exponents[::-1]) & 1
+    points = values @ directions
+    return np.stack([points.real, -points.imag], axis=1) / nearest_distance(points)
