@@ -22,8 +22,8 @@ from starcast.stores.database import models, sessions
 from starcast.stores.graph import reader
 from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph
-from starcast.support.config_file import PREFIX
 from starcast.support.errors import NotFoundError, StarcastError, UnavailableError
+from starcast.support.paths import PREFIX
 from starcast.support.settings import Settings
 from support.fix_servers import without_password
 

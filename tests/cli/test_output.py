@@ -21,7 +21,7 @@ from starcast.cli.output import (
 )
 from starcast.comparison.listing import RunList
 from starcast.lab.files import check_suffix
-from starcast.support.axes.parameters import POINT_AXES
+from starcast.support.axes import POINT_AXES
 from starcast.support.errors import InputError
 from starcast.support.progress import ProgressLines, close_all
 from starcast.support.vocabulary import Format

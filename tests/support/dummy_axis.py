@@ -28,9 +28,9 @@ def add_axis() -> None:
     """Replace the module of the declaration by a module with a further axis."""
     from starcast.support import axes
 
-    file = Path(axes.__path__[0]) / "parameters.py"
+    file = Path(str(axes.__file__))
     body, *rest = file.read_text(encoding="utf-8").partition("\n\ndef _read_declaration")
-    changed = ModuleType("starcast.support.axes.parameters")
+    changed = ModuleType("starcast.support.axes")
     sys.modules[changed.__name__] = changed
     exec(compile("".join([body, DECLARATION, *rest]), file, "exec"), changed.__dict__)  # noqa: S102
 

@@ -31,8 +31,8 @@ from starcast.embedded.postgres import Postgres
 from starcast.stores.database.roles import Role
 from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph
-from starcast.support.config_file import PREFIX
 from starcast.support.errors import StarcastError, UnavailableError
+from starcast.support.paths import PREFIX
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 from support.quick_java import QUICK_OPTIONS

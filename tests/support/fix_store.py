@@ -12,8 +12,8 @@ from sqlalchemy import URL, Engine
 from starcast.stores.database import migrations, sessions
 from starcast.stores.database.models import Base
 from starcast.stores.database.roles import Role
+from starcast.support.paths import data_folder
 from starcast.support.progress import Silent
-from starcast.support.resources import folder
 from support.fix_cli import name_store
 from support.fix_servers import new_database, plain_url
 
@@ -48,7 +48,7 @@ def add_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
 
     def add() -> None:
         copied = tmp_path / "migrations"
-        shutil.copytree(folder("migrations"), copied)
+        shutil.copytree(data_folder("migrations"), copied)
         (copied / "versions" / f"{NEXT}_next.py").write_text(_NEXT_REVISION, encoding="utf-8")
         for module in (sessions, migrations):
             monkeypatch.setattr(module, "folder", lambda _: copied)

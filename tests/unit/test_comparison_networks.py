@@ -14,7 +14,7 @@ from starcast.comparison.matching import Side
 from starcast.comparison.networks import CROSSABLE, network
 from starcast.comparison.sides import names_contain, read_conditions, select_runs, with_short_names
 from starcast.stores.database.models import Run
-from starcast.support.axes.parameters import CHOICE, QUESTION
+from starcast.support.axes import CHOICE, QUESTION
 from starcast.support.errors import InputError, NotFoundError
 from support.stored_runs import along, side
 

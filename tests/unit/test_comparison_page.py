@@ -23,7 +23,7 @@ from starcast.comparison.curves import panels, profiled_runs
 from starcast.comparison.layout import as_cells, tabulate, tabulate_layout
 from starcast.comparison.matching import Side
 from starcast.lab import ComparisonTable
-from starcast.support.axes.parameters import QUESTION
+from starcast.support.axes import QUESTION
 from starcast.support.errors import InputError, UnavailableError
 from starcast.support.text import format_value
 from support.stored_runs import PROVENANCE, along, priced_run, side

@@ -18,8 +18,7 @@ from starcast.experiments.design import check_name
 from starcast.experiments.faults import resolve_faults
 from starcast.experiments.grid import Grid, grid_command, group_by_structure
 from starcast.support import provenance
-from starcast.support.axes.parameters import AXES
-from starcast.support.axes.values import read_number
+from starcast.support.axes import AXES, read_number
 from starcast.support.errors import InputError
 from starcast.topologies import topology
 from support.examples import max_examples

@@ -14,7 +14,7 @@ from starcast.queries.header import Column
 from starcast.queries.pack import load_folder, write_template
 from starcast.queries.parameters import Parameter
 from starcast.support.errors import InputError, NotFoundError
-from starcast.support.resources import folder
+from starcast.support.paths import data_folder
 
 VALID = """\
 // title: Number of nodes
@@ -104,7 +104,7 @@ def test_a_pack_cannot_have_the_name_of_a_shipped_one(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="two packs are named 'overlap'") as caught:
         load_queries(tmp_path)
     assert str(own.parent) in caught.value.message
-    assert str(folder("queries") / "overlap") in caught.value.message
+    assert str(data_folder("queries") / "overlap") in caught.value.message
 
 
 def test_a_pack_cannot_have_the_name_of_a_shipped_one_even_with_other_queries(
@@ -243,7 +243,7 @@ def test_a_binary_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_hidden_folders_are_ignored(tmp_path: Path) -> None:
-    shutil.copytree(folder("queries") / "paths", tmp_path / ".git")
+    shutil.copytree(data_folder("queries") / "paths", tmp_path / ".git")
     assert load_folder(tmp_path) == {}
 
 

@@ -26,8 +26,8 @@ from starcast.records import load_record, path_of, shipped_folder, verify
 from starcast.search.sharding import merge_searches
 from starcast.stores.database.backup import read_manifest
 from starcast.support.errors import InputError, RejectedError, StarcastError
-from starcast.support.identity import source_digest
 from starcast.support.progress import Silent
+from starcast.support.provenance import source_digest
 from starcast.support.shards import Job, Kind, Shard, write_shard
 from starcast.topologies import topology
 from starcast.trees import Forest, forest

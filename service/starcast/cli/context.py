@@ -67,7 +67,7 @@ def load_plugins(ctx: typer.Context) -> None:
     Raises:
         InputError: one of them cannot be imported, or defines something invalid.
     """
-    from starcast.support.entry_points import is_declared
+    from starcast.support.paths import is_declared
 
     if "--help" in sys.argv or ctx.resilient_parsing:
         return
@@ -92,7 +92,7 @@ def _is_set(name: str) -> bool:
 
     Loading all settings takes longer.
     """
-    from starcast.support.config_file import config_file
+    from starcast.support.paths import config_file
 
     if os.environ.get(f"STARCAST_{name.upper()}"):
         return True

@@ -30,7 +30,7 @@ from starcast.comparison.networks import (
     split_side,
 )
 from starcast.stores.database import models
-from starcast.support.axes.parameters import AXES
+from starcast.support.axes import AXES
 from starcast.support.errors import InputError
 
 #: The figures that a comparison shows by default.

@@ -11,7 +11,7 @@ from starcast.experiments.grid import Point
 from starcast.experiments.reproduction import FIGURES, SAME, Repetition
 from starcast.judges.simulator.simulation import PROFILE_COLUMNS
 from starcast.stores.database import models, repository
-from starcast.support.axes.parameters import AXES, POINT_AXES
+from starcast.support.axes import AXES, POINT_AXES
 from starcast.support.errors import RejectedError
 from starcast.support.table import Table, rounded, with_numbers
 from starcast.support.text import format_value, pluralize

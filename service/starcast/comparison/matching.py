@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.stores.database import models
-from starcast.support.axes.parameters import CHOICE, QUESTION
+from starcast.support.axes import CHOICE, QUESTION
 from starcast.topologies import count_nodes
 
 #: The pieces into which a message is cut. Segments are pieces of each tree's share.

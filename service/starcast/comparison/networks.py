@@ -6,7 +6,7 @@ change between networks, and nothing is normalised. The output therefore states 
 network, and each gap refers to the lower bound of the side's own network.
 
 Other axes can be crossed as well, such as the port model and t_s. Those that cannot, because times
-for different values have no common meaning, are declared in `starcast.support.axes.parameters`.
+for different values have no common meaning, are declared in `starcast.support.axes`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from starcast.comparison.matching import Side, as_text, value
 from starcast.stores.database import models
-from starcast.support.axes.parameters import AXES, CHOICE, QUESTION
+from starcast.support.axes import AXES, CHOICE, QUESTION
 from starcast.support.errors import InputError
 from starcast.topologies import as_topology, count_nodes
 

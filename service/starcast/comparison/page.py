@@ -21,7 +21,7 @@ from starcast.comparison.networks import networks
 from starcast.comparison.remarks import matched_by
 from starcast.comparison.sides import parent
 from starcast.stores.database import models
-from starcast.support.axes.parameters import QUESTION
+from starcast.support.axes import QUESTION
 from starcast.support.html import inline_files, render_page
 from starcast.support.table import as_number, with_numbers
 

@@ -12,8 +12,7 @@ from starcast.experiments.design import commands as design_commands
 from starcast.experiments.design import describe_missing, sort_runs
 from starcast.experiments.grid import Point
 from starcast.stores.database import models, repository
-from starcast.support.axes.parameters import AXES, POINT_AXES
-from starcast.support.axes.values import read_count, read_number
+from starcast.support.axes import AXES, POINT_AXES, read_count, read_number
 from starcast.support.errors import InputError, NotFoundError
 from starcast.topologies import as_topology
 

@@ -19,7 +19,7 @@ from starcast.costs.machine import (
     price_simulation,
 )
 from starcast.costs.printed import PrintedRow, bound_name, printed_rows
-from starcast.support.axes.values import check_execution
+from starcast.support.axes import check_execution
 from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.integers import check_count
 from starcast.topologies import Topology, as_topology

@@ -14,10 +14,10 @@ from typing import Any, Self
 
 from starcast.experiments.grid import MAX_POINTS, Grid, Point, grid_command, group_by_structure
 from starcast.stores.database import models
-from starcast.support.axes.parameters import AXES
+from starcast.support.axes import AXES
 from starcast.support.errors import InputError, LimitError, StarcastError
 from starcast.support.limited import read_text
-from starcast.support.resources import folder
+from starcast.support.paths import data_folder
 from starcast.support.text import did_you_mean, pluralize
 
 _TEXTS = ("title", "description")
@@ -184,7 +184,7 @@ def describe_missing(experiment: models.Experiment, runs: Sequence[models.Run]) 
 
 def examples() -> dict[str, Path]:
     """Return the files of the shipped experiments by name."""
-    return {file.stem: file for file in sorted(folder("examples").glob("*.toml"))}
+    return {file.stem: file for file in sorted(data_folder("examples").glob("*.toml"))}
 
 
 # Expanding a grid of some thousand points takes longer than loading their runs.

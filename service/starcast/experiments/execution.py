@@ -25,7 +25,7 @@ from starcast.judges.simulator import Fault, Simulation
 from starcast.judges.simulator.simulation import Profile
 from starcast.stores.database import models
 from starcast.support import parallel, processes
-from starcast.support.axes.parameters import AXES
+from starcast.support.axes import AXES
 from starcast.support.errors import LimitError, RejectedError
 from starcast.support.provenance import provenance
 from starcast.support.text import pluralize

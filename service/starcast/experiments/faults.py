@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from starcast.support.axes.values import FAULTS_HINT, NONE, drawn_faults, split_fault
+from starcast.support.axes import FAULTS_HINT, NONE, drawn_faults, split_fault
 from starcast.support.errors import InputError
 from starcast.topologies import Topology
 

@@ -13,8 +13,7 @@ from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
 from starcast.experiments.faults import resolve_faults
 from starcast.experiments.point import ARGUMENT_AXES, Point, Structure
-from starcast.support.axes.parameters import AXES, POINT_AXES
-from starcast.support.axes.values import BEST, DEGREE, NONE, drawn_faults, read_axis
+from starcast.support.axes import AXES, BEST, DEGREE, NONE, POINT_AXES, drawn_faults, read_axis
 from starcast.support.errors import InputError, LimitError
 from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.support.text import did_you_mean

@@ -10,8 +10,7 @@ from typing import Any, Self
 from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
 from starcast.experiments.faults import canonical_faults
-from starcast.support.axes.parameters import AXES, POINT_AXES, Parameters
-from starcast.support.axes.values import LARGEST, check_execution, read_seed
+from starcast.support.axes import AXES, LARGEST, POINT_AXES, Parameters, check_execution, read_seed
 from starcast.support.errors import InputError
 from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.topologies import Topology, as_topology

@@ -13,7 +13,7 @@ from starcast.collectives.algorithm import REGISTRIES
 from starcast.experiments.point import Point
 from starcast.experiments.reproduction import Steps
 from starcast.stores.database import models
-from starcast.support.axes.parameters import AXES, POINT_AXES, Axis
+from starcast.support.axes import AXES, POINT_AXES, Axis
 from starcast.support.errors import InputError
 from starcast.support.spec_syntax import parse_spec
 from starcast.topologies import count_nodes

@@ -177,7 +177,7 @@ class Costs(Connection):
             )
         from starcast.collectives.model import COLLECTIVES, PORT_MODELS
         from starcast.costs.tables import Problem
-        from starcast.support.axes.values import BEST, read_count, read_number
+        from starcast.support.axes import BEST, read_count, read_number
         from starcast.topologies import as_topology
 
         network = as_topology(topology)
@@ -314,7 +314,7 @@ class Costs(Connection):
         """
         from starcast.collectives.catalogue import find
         from starcast.costs import closed_form, optimal_pieces
-        from starcast.support.axes.values import read_number
+        from starcast.support.axes import read_number
 
         machine = _machine(t_s, t_c)
         size = read_number(message_bytes, "message_bytes")
@@ -337,7 +337,7 @@ class Costs(Connection):
 
 def _machine(t_s: Number, t_c: Number) -> "Machine":
     from starcast.costs import Machine
-    from starcast.support.axes.values import read_number
+    from starcast.support.axes import read_number
 
     return Machine(read_number(t_s, "t_s"), read_number(t_c, "t_c"))
 

@@ -11,7 +11,7 @@ from inspect import getdoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
-from starcast.support.axes.parameters import AXES
+from starcast.support.axes import AXES
 from starcast.support.vocabulary import Collective, LayoutName, LoadMethod
 
 if TYPE_CHECKING:

@@ -201,7 +201,7 @@ class Simulations(Connection):
         """
         from starcast.judges.simulator import simgrid as external
         from starcast.judges.simulator import timing
-        from starcast.support.axes.values import read_number
+        from starcast.support.axes import read_number
 
         machine = {"unit_bytes": unit_bytes, "t_s": t_s, "t_c": t_c}
         values = {name: read_number(value, name) for name, value in machine.items()}

@@ -15,7 +15,7 @@ from typing import Any
 
 from starcast.queries.pack import Query
 from starcast.support.errors import RejectedError
-from starcast.support.resources import folder
+from starcast.support.paths import data_folder
 from starcast.support.table import Table
 
 SIZES = ("S6", "S7", "S8")
@@ -58,7 +58,7 @@ class Measurements:
         """Return the times of a shipped query; None for other queries and changed revisions."""
         figures = self.queries.get(query.name)
         # A query of the user may have the name of a shipped one.
-        is_shipped = query.path.is_relative_to(folder("queries"))
+        is_shipped = query.path.is_relative_to(data_folder("queries"))
         if figures is None or not is_shipped or figures.revision != query.header.revision:
             return None
         return figures
@@ -81,7 +81,7 @@ def measurements() -> Measurements:
     Raises:
         RejectedError: the file is not valid.
     """
-    return read_measurements(folder("queries") / "measured.json")
+    return read_measurements(data_folder("queries") / "measured.json")
 
 
 @cache

@@ -15,7 +15,7 @@ from starcast.queries.parameters import COMPUTED, Parameter
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, NotFoundError
 from starcast.support.limited import read_text
-from starcast.support.resources import folder
+from starcast.support.paths import data_folder
 from starcast.support.text import did_you_mean
 
 SUFFIX = ".cypher"
@@ -266,7 +266,7 @@ def load_library(*packs: Path, stem: str | None = None) -> Library:
         packs: the folders of the user.
         stem: load only queries with this name in their pack.
     """
-    return _load_packs((folder("queries"), *dict.fromkeys(packs)), stem)
+    return _load_packs((data_folder("queries"), *dict.fromkeys(packs)), stem)
 
 
 def load_queries(*packs: Path) -> dict[str, Query]:

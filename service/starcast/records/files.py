@@ -13,7 +13,7 @@ import numpy as np
 from starcast.records.combination import is_better
 from starcast.records.model import PROBLEMS, Record, Witness
 from starcast.records.schema import as_record, not_a_record, witness_file
-from starcast.support import resources
+from starcast.support import paths
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, NotFoundError
 from starcast.support.limited import DAMAGE, MB, read_bytes
@@ -29,7 +29,7 @@ _MAX_WITNESS = 40 * MB
 
 def shipped_folder() -> Path:
     """Return the folder of the records that are part of starcast."""
-    return resources.folder("records")
+    return paths.data_folder("records")
 
 
 def known_folders(home: Path) -> list[Path]:

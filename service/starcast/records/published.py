@@ -4,7 +4,7 @@ import tomllib
 from functools import cache
 from typing import NamedTuple
 
-from starcast.support import resources
+from starcast.support import paths
 
 
 class Published(NamedTuple):
@@ -33,7 +33,7 @@ def published_values() -> dict[str, Published]:
         >>> published_values()["one-port-broadcast:S7"].value
         14
     """
-    content = tomllib.loads((resources.folder("records") / "published.toml").read_text("utf-8"))
+    content = tomllib.loads((paths.data_folder("records") / "published.toml").read_text("utf-8"))
     return {
         record_id: Published(
             value,

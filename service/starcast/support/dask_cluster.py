@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from starcast.support.errors import InputError, RejectedError, UnavailableError
-from starcast.support.identity import source_digest
 from starcast.support.processes import WorkerKilledError
+from starcast.support.provenance import source_digest
 
 if TYPE_CHECKING:
     from distributed import Client

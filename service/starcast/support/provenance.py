@@ -1,5 +1,6 @@
-"""The provenance of stored results: code and machine."""
+"""The provenance of stored results: code and machine. Workers and shards must share the code."""
 
+import hashlib
 import platform
 import subprocess
 from functools import cache
@@ -7,12 +8,21 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-_CHECKOUT = Path(__file__).resolve().parents[3]
+_PACKAGE = Path(__file__).resolve().parents[1]
+_CHECKOUT = _PACKAGE.parents[1]
 #: The folder of a checkout whose code decides figures.
 _CODE = "service"
 _GIT_SECONDS = 10
+
+
+@cache
+def source_digest(package: Path = _PACKAGE) -> str:
+    """Return the SHA-256 of the names and contents of all Python files of the package."""
+    total = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        name = path.relative_to(package).as_posix()
+        total.update(f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return total.hexdigest()
 
 
 @cache
@@ -28,7 +38,7 @@ def provenance() -> dict[str, Any]:
         "host": platform.node(),
         "machine": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "numpy": np.__version__,
+        "numpy": version("numpy"),
         "psycopg": version("psycopg"),
     }
 

@@ -16,8 +16,8 @@ from urllib.parse import parse_qsl, urlsplit
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
-from starcast.support.config_file import CONFIG, PREFIX, config_file
 from starcast.support.errors import InputError, LimitError
+from starcast.support.paths import CONFIG, PREFIX, config_file
 from starcast.support.table import Table
 from starcast.support.vocabulary import LogLevel
 

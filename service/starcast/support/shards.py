@@ -18,10 +18,9 @@ from typing import Any, Literal, TypeVar
 
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError
-from starcast.support.identity import source_digest
 from starcast.support.limited import MB, read_bytes
-from starcast.support.limited_json import parse_json
-from starcast.support.shapes import Shape, check_shape, is_count, one_of
+from starcast.support.limited_json import Shape, check_shape, is_count, one_of, parse_json
+from starcast.support.provenance import source_digest
 
 Task = TypeVar("Task")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
-from starcast.support.axes.parameters import AXES, POINT_AXES
+from starcast.support.axes import AXES, POINT_AXES
 from starcast.support.vocabulary import Collective, Ports, VerdictWord
 
 Rows = list[dict[str, Any]]

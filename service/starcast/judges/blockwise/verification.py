@@ -34,8 +34,8 @@ from starcast.judges.blockwise.ports import GREEDY, build_tables
 from starcast.judges.blockwise.sources import Place, Source, closed_form
 from starcast.support import parallel, processes
 from starcast.support.errors import InputError, LimitError, RejectedError
+from starcast.support.limited_json import Shape, is_count
 from starcast.support.progress import Reporter, Silent
-from starcast.support.shapes import Shape, is_count
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
 

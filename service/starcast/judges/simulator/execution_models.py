@@ -24,7 +24,7 @@ from starcast.judges.simulator.rows import Indices
 from starcast.judges.simulator.simulation import Executed, Simulation, execute
 from starcast.judges.simulator.sums import Sums
 from starcast.judges.simulator.ticks import Number, Ticks, Times, exact_number
-from starcast.support.axes.values import check_execution
+from starcast.support.axes import check_execution
 from starcast.support.errors import InputError, RejectedError
 from starcast.support.vocabulary import ExecutionModel
 from starcast.topologies import memory

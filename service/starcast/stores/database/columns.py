@@ -31,7 +31,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, MappedColumn, mapped_column
 
-from starcast.support.axes.parameters import AXES, Axis, Parameters
+from starcast.support.axes import AXES, Axis, Parameters
 
 #: Constraint names follow from table and column, so that a migration can refer to them.
 NAMING = {

@@ -31,8 +31,8 @@ from starcast.stores.database.sessions import (
 )
 from starcast.stores.database.views import VIEWS, View
 from starcast.support.errors import BusyError, RejectedError
+from starcast.support.paths import data_folder
 from starcast.support.progress import Reporter
-from starcast.support.resources import folder
 
 UPGRADE_SECONDS = 60
 #: The advisory lock that serializes migrations.
@@ -110,7 +110,7 @@ def _migrating(engine: Engine) -> Iterator[Connection]:
 def _config(connection: Connection) -> Config:
     config = Config()
     # Alembic's configuration interpolates %, which a path may contain.
-    config.set_main_option("script_location", str(folder("migrations")).replace("%", "%%"))
+    config.set_main_option("script_location", str(data_folder("migrations")).replace("%", "%%"))
     config.attributes["connection"] = connection
     return config
 

@@ -40,7 +40,7 @@ from starcast.stores.database.columns import (
     one_of,
     rational,
 )
-from starcast.support.axes.parameters import AXES
+from starcast.support.axes import AXES
 from starcast.support.vocabulary import LEVELS, VERDICT_WORDS, VERIFICATIONS, Collective, Ports
 
 #: The base class of all tables.

@@ -18,7 +18,7 @@ from starcast.stores.database.watched import (
     connect_watched,
 )
 from starcast.support.errors import BusyError, RejectedError, StarcastError, UnavailableError
-from starcast.support.resources import folder
+from starcast.support.paths import data_folder
 from starcast.support.signals import caused_by_interrupt
 
 CONNECT_SECONDS = 5
@@ -351,7 +351,7 @@ def revisions() -> tuple[str, ...]:
 
     The names of the migrations begin with them, so that alembic need not read the migrations.
     """
-    files = (folder("migrations") / "versions").glob("[0-9]*.py")
+    files = (data_folder("migrations") / "versions").glob("[0-9]*.py")
     return tuple(sorted(file.name.partition("_")[0] for file in files))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from starcast.support.axes.parameters import AXES, CHOICE, QUESTION
+from starcast.support.axes import AXES, CHOICE, QUESTION
 
 
 @dataclass(frozen=True)

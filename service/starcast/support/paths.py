@@ -1,0 +1,61 @@
+"""Paths that commands look up before anything large is loaded: settings, data files, plug-ins.
+
+`importlib.metadata` parses the metadata of all packages, which takes longer than most commands.
+So entry points are only detected here: does any installed package declare a group of them?
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import platformdirs
+
+#: The beginning of the names of all variables.
+PREFIX = "STARCAST_"
+#: The variable that names the settings file.
+CONFIG = f"{PREFIX}CONFIG"
+_PACKAGE = Path(__file__).resolve().parents[1]
+_METADATA = (".dist-info", ".egg-info")
+
+
+def config_file() -> Path:
+    """Return the path of the settings file, which need not exist.
+
+    It is ``STARCAST_CONFIG``, else ``starcast.toml`` in the working directory, else the file of
+    that name in the user's configuration folder.
+    """
+    if path := os.environ.get(CONFIG):
+        return Path(path)
+    local = Path("starcast.toml")
+    return local if local.is_file() else platformdirs.user_config_path("starcast") / local
+
+
+def data_folder(name: str) -> Path:
+    """Return the folder ``migrations``, ``queries``, ``records`` or ``examples``."""
+    shipped = _PACKAGE / "_shipped" / name
+    return shipped if shipped.is_dir() else _PACKAGE.parents[1] / name
+
+
+def is_declared(group: str) -> bool:
+    """Return whether a package may have entry points of a group; archives are not searched."""
+    header = f"[{group}]".encode()
+    return any(_declares(folder, header) for folder in sys.path)
+
+
+def _declares(folder: str, header: bytes) -> bool:
+    try:
+        names = os.listdir(folder or ".")  # noqa: PTH208 - paths would take longer than the search
+    except NotADirectoryError:
+        # An archive, which is not searched, may declare the group.
+        return True
+    except OSError:
+        return False
+    for name in names:
+        if name.endswith(_METADATA):
+            try:
+                with open(f"{folder}/{name}/entry_points.txt", "rb") as file:  # noqa: PTH123
+                    if header in file.read():
+                        return True
+            except OSError:  # most packages have none
+                continue
+    return False
