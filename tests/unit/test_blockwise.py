@@ -212,7 +212,7 @@ def test_a_range_of_s13_is_verified_within_arrays_of_one_block() -> None:
     found = examine_range(source, (source.count - 3, source.count))
     assert sum(found.load) == 3 * factorial(7) * 12
     assert found.exceptions == ()
-    assert max(found.greatest) <= 18
+    assert max(found.largest) <= 18
 
 
 def test_processes_and_any_number_of_ranges_return_the_same() -> None:

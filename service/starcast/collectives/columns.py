@@ -139,12 +139,12 @@ def rank_labels(topology: Topology, texts: Collection[str]) -> dict[str, int]:
     candidates = [text for text in texts if len(text) == length and text.isascii()]
     if len(candidates) < _FEW or topology.nodes > _TABLE:
         return {text: rank for text in candidates if (rank := _rank(topology, text)) is not None}
-    # Ranks are the places of labels in lexicographic order.
+    # Ranks are the positions of labels in lexicographic order.
     labels = topology.labels()
     lower = np.array([text.lower() for text in candidates])
-    places = np.minimum(np.searchsorted(labels, lower), topology.nodes - 1)
-    found = zip(candidates, places.tolist(), (labels[places] == lower).tolist(), strict=True)
-    return {text: place for text, place, is_label in found if is_label}
+    ranks = np.minimum(np.searchsorted(labels, lower), topology.nodes - 1)
+    found = zip(candidates, ranks.tolist(), (labels[ranks] == lower).tolist(), strict=True)
+    return {text: rank for text, rank, is_label in found if is_label}
 
 
 def _rank(topology: Topology, text: str) -> int | None:
@@ -163,11 +163,11 @@ def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int6
             hint="give one value per row",
         )
     if array.dtype.kind == "U" and name in ("sender", "receiver"):
-        labels, places = np.unique(array, return_inverse=True)
+        labels, label_of = np.unique(array, return_inverse=True)
         texts = labels.tolist()
         known = rank_labels(topology, texts)
         ranks = [known[text] if text in known else topology.rank(text) for text in texts]
-        return np.asarray(ranks, dtype=np.int64)[places]
+        return np.asarray(ranks, dtype=np.int64)[label_of]
     if name == "combine" and array.dtype.kind == "b":
         array = array.astype(np.int64)
     if array.size and array.dtype.kind not in "iu":

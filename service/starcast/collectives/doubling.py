@@ -120,12 +120,12 @@ def _inform_outside(nodes: _Integers, position: int, n: int, own: int) -> _Integ
     nodes[is_first, 0] = nodes[is_first, position - 1]
     nodes[is_first, position - 1] = position
     is_absent = ~is_first
-    for place in range(1, position - 1):
-        is_here = nodes[:, place] == position
+    for earlier in range(1, position - 1):
+        is_here = nodes[:, earlier] == position
         is_here &= ~is_first
-        nodes[is_here, place] = nodes[is_here, 0]
+        nodes[is_here, earlier] = nodes[is_here, 0]
         nodes[is_here, 0] = position
-        rounds[is_here] = 1 + own + place
+        rounds[is_here] = 1 + own + earlier
         is_absent &= ~is_here
     rest = nodes[is_absent]
     rounds[is_absent] = 1 + _round_in_clique(_replace_by_sender(rest, position, n, own), own)
@@ -186,10 +186,10 @@ def _doubling(size: int) -> list[_Step]:
     while len(arranged) < size - 1:
         now = 1 + (steps[-1].round if steps else 0)
         for sender in range(min(len(arranged), size - 1 - len(arranged))):
-            place = arranged[sender].index(len(arranged))
-            steps.append(_Step(sender, place + 1, now))
+            index = arranged[sender].index(len(arranged))
+            steps.append(_Step(sender, index + 1, now))
             arranged.append(arranged[sender].copy())
-            arranged[-1][0], arranged[-1][place] = arranged[-1][place], arranged[-1][0]
+            arranged[-1][0], arranged[-1][index] = arranged[-1][index], arranged[-1][0]
     return steps
 
 

@@ -114,7 +114,7 @@ def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list
     """
     holders: dict[int, list[int]] = {symbol: [] for symbol in capacity}
 
-    def place(cycle: int, tried: set[int]) -> bool:
+    def assign(cycle: int, tried: set[int]) -> bool:
         for symbol in sorted(cycles[cycle]):
             if symbol not in tried:
                 tried.add(symbol)
@@ -124,12 +124,12 @@ def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list
         return False
 
     def vacate(symbol: int, tried: set[int]) -> bool:
-        leaving = next((cycle for cycle in holders[symbol] if place(cycle, tried)), None)
+        leaving = next((cycle for cycle in holders[symbol] if assign(cycle, tried)), None)
         if leaving is not None:
             holders[symbol].remove(leaving)
         return leaving is not None
 
-    if not all(place(cycle, set()) for cycle in range(len(cycles))):
+    if not all(assign(cycle, set()) for cycle in range(len(cycles))):
         raise internal_error("the entries into the cycles of short necklaces cannot be balanced")
     chosen = {cycle: symbol for symbol, placed in holders.items() for cycle in placed}
     return [chosen[cycle] for cycle in range(len(cycles))]
@@ -171,7 +171,7 @@ def internal_error(what: str) -> StarcastError:
 def _displaced_cycles(node: Perms) -> list[Cycle]:
     """Return the cycles of two or more symbols, (s, x_s, x_{x_s}, ..) from the smallest s on."""
     cycles = permutations.cycles(node - np.uint8(1))
-    return [tuple(place + 1 for place in cycle) for cycle in cycles if len(cycle) > 1]
+    return [tuple(position + 1 for position in cycle) for cycle in cycles if len(cycle) > 1]
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
@@ -183,9 +183,9 @@ def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
 
 def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
     """Yield the dimensions that build a cycle entered at ``entry``, from the root on."""
-    place = cycle.index(entry)
+    start = cycle.index(entry)
     yield entry
-    yield from reversed((*cycle[place:], *cycle[:place]))
+    yield from reversed((*cycle[start:], *cycle[:start]))
 
 
 def _idle_steps(

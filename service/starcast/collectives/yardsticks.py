@@ -60,13 +60,13 @@ def rotate_messages(
             hops = longer if is_longer else nodes - 1 - longer
             hop = np.repeat(np.arange(hops), nodes)
             origin = np.tile(source, hops)
-            place = (origin + direction * hop) % nodes
-            following = (place + direction) % nodes
+            position = (origin + direction * hop) % nodes
+            following = (position + direction) % nodes
             parts.append(
                 Columns(
                     step=(delay[index] + hop + 1).astype(np.int32),
-                    sender=cycle[place],
-                    port=port_of[place],
+                    sender=cycle[position],
+                    port=port_of[position],
                     receiver=cycle[following],
                     tree=np.zeros(len(hop), dtype=np.uint8),
                     unit=cycle[origin] * messages + message,

@@ -119,7 +119,7 @@ def typeset(text: str) -> str:
     """Return a text in LaTeX, with specs of topologies and the names of axes as mathematics."""
     parts = _MATHEMATICS.split(text)
     return "".join(
-        _symbol(part) if place % 2 else escape_latex(part) for place, part in enumerate(parts)
+        _symbol(part) if turn % 2 else escape_latex(part) for turn, part in enumerate(parts)
     )
 
 

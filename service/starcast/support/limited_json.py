@@ -18,13 +18,13 @@ from starcast.support.limited import MB
 Shape = Any
 
 
-def check_shape(value: object, shape: Shape, place: str) -> None:
+def check_shape(value: object, shape: Shape, name: str) -> None:
     """Check that a JSON value has a shape.
 
     Args:
         value: the JSON value.
         shape: the shape.
-        place: name of the value in messages, such as ``its job``.
+        name: name of the value in messages, such as ``its job``.
 
     Raises:
         ValueError: the value has another shape; the message says where.
@@ -35,42 +35,42 @@ def check_shape(value: object, shape: Shape, place: str) -> None:
         ValueError: it.sizes.1 is not valid
     """
     if isinstance(shape, Mapping):
-        _check_object(value, shape, place)
+        _check_object(value, shape, name)
     elif isinstance(shape, list):
         if type(value) is not list:
-            raise ValueError(f"{place} is not a list")
+            raise ValueError(f"{name} is not a list")
         for number, element in enumerate(value):
-            check_shape(element, shape[0], f"{place}.{number}")
-    elif not _matches(value, shape, place):
-        raise ValueError(f"{place} is not valid")
+            check_shape(element, shape[0], f"{name}.{number}")
+    elif not _matches(value, shape, name):
+        raise ValueError(f"{name} is not valid")
 
 
-def _check_object(value: object, shape: Mapping[str, Shape], place: str) -> None:
+def _check_object(value: object, shape: Mapping[str, Shape], name: str) -> None:
     if type(value) is not dict:
-        raise ValueError(f"{place} is not an object")
+        raise ValueError(f"{name} is not an object")
     for key in shape:
         if key not in value:
-            raise ValueError(f"{place} has no '{key}'")
-        check_shape(value[key], shape[key], f"{place}.{key}")
+            raise ValueError(f"{name} has no '{key}'")
+        check_shape(value[key], shape[key], f"{name}.{key}")
     unknown = next((key for key in value if key not in shape), None)
     if unknown is not None:
-        raise ValueError(f"{place} has the unknown key '{unknown}'")
+        raise ValueError(f"{name} has the unknown key '{unknown}'")
 
 
-def _matches(value: object, shape: Shape, place: str) -> bool:
+def _matches(value: object, shape: Shape, name: str) -> bool:
     if shape is None:
         return value is None
     if isinstance(shape, tuple):
-        return any(_fits(value, each, place) for each in shape)
+        return any(_fits(value, each, name) for each in shape)
     if isinstance(shape, type):
         return type(value) is shape
     predicate: Callable[[object], bool] = shape
     return predicate(value)
 
 
-def _fits(value: object, shape: Shape, place: str) -> bool:
+def _fits(value: object, shape: Shape, name: str) -> bool:
     try:
-        check_shape(value, shape, place)
+        check_shape(value, shape, name)
     except ValueError:
         return False
     return True
@@ -89,7 +89,7 @@ def is_count(value: object) -> bool:
 #: Memory that the objects of a JSON text may take.
 _JSON_MEMORY = 400 * MB
 #: Memory of the objects in a JSON text by the bytes that introduce them: a string takes 64 bytes
-#: for two quotes, an object or array its smallest size, a number 32 bytes and a place in an array.
+#: for two quotes, an object or array its smallest size, a number 32 bytes and an entry in an array.
 _JSON_COSTS = {b"{": 232, b"[": 80, b'"': 32, b",": 40, b":": 60}
 
 
@@ -158,7 +158,7 @@ def _decode(text: str) -> tuple[Any, int]:
 
 
 class JsonCursor:
-    """A place in a JSON text, whose values are read one after the other.
+    """A position in a JSON text, whose values are read one after the other.
 
     So a long list needs no more memory than its text and one of its values.
 
@@ -171,7 +171,7 @@ class JsonCursor:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self.place = 0
+        self.position = 0
 
     def members(self) -> Iterator[str]:
         """Yield the keys of an object; the caller reads the value of each."""
@@ -190,9 +190,9 @@ class JsonCursor:
         """Return the next value, which has at most 8 MB of text."""
         self.skip_blanks()
         for size in _WINDOWS:
-            # A character per byte keeps the places, and the marks of JSON are ASCII.
-            window = self.data[self.place : self.place + size].decode("latin-1")
-            is_last = self.place + size >= len(self.data)
+            # A character per byte keeps the positions, and the marks of JSON are ASCII.
+            window = self.data[self.position : self.position + size].decode("latin-1")
+            is_last = self.position + size >= len(self.data)
             with suppress(json.JSONDecodeError):
                 value, length = _decode(window)
                 # A number at the end of the window may continue after it.
@@ -205,23 +205,23 @@ class JsonCursor:
     def end(self) -> None:
         """Check that the text ends here."""
         self.skip_blanks()
-        if self.place < len(self.data):
+        if self.position < len(self.data):
             raise ValueError("text follows after its end")
 
     def _advance(self, value: Any, text: str) -> Any:
-        start = self.place
-        self.place += len(text)
-        return value if text.isascii() else json.loads(self.data[start : self.place])
+        start = self.position
+        self.position += len(text)
+        return value if text.isascii() else json.loads(self.data[start : self.position])
 
     def _elements(self, opening: bytes, closing: bytes) -> Iterator[None]:
         self._expect(opening)
         if self._peek() == closing:
-            self.place += 1
+            self.position += 1
             return
         while True:
             yield
             mark = self._peek()
-            self.place += 1
+            self.position += 1
             if mark == closing:
                 return
             if mark != b",":
@@ -230,13 +230,13 @@ class JsonCursor:
     def _expect(self, mark: bytes) -> None:
         if self._peek() != mark:
             raise ValueError(_INCOMPLETE)
-        self.place += 1
+        self.position += 1
 
     def _peek(self) -> bytes:
         self.skip_blanks()
-        return self.data[self.place : self.place + 1]
+        return self.data[self.position : self.position + 1]
 
     def skip_blanks(self) -> None:
         """Go to the next value or mark."""
-        blanks = _BLANKS.match(self.data, self.place)
-        self.place = blanks.end() if blanks else self.place
+        blanks = _BLANKS.match(self.data, self.position)
+        self.position = blanks.end() if blanks else self.position

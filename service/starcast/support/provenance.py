@@ -16,11 +16,11 @@ _GIT_SECONDS = 10
 
 
 @cache
-def source_digest(package: Path = _PACKAGE) -> str:
+def source_digest() -> str:
     """Return the SHA-256 of the names and contents of all Python files of the package."""
     total = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        name = path.relative_to(package).as_posix()
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        name = path.relative_to(_PACKAGE).as_posix()
         total.update(f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     return total.hexdigest()
 

@@ -225,9 +225,9 @@ class Distances(_StarArray):
         at_home[block, rest[block, k] - width] = k
         self._gains = []
         for start in range(0, blocks.m, _TRIPLE):
-            places = tuple(range(start, min(start + _TRIPLE, blocks.m)))
-            column = np.ravel_multi_index(at_home[:, places].T, (blocks.m + 1,) * len(places))
-            self._gains.append((_fixed_point_gain(blocks.m, places), column))
+            triple = tuple(range(start, min(start + _TRIPLE, blocks.m)))
+            column = np.ravel_multi_index(at_home[:, triple].T, (blocks.m + 1,) * len(triple))
+            self._gains.append((_fixed_point_gain(blocks.m, triple), column))
 
     def _fill(self, chunk: slice, out: NDArray[np.uint8]) -> None:
         np.take(self._cycles, self._pattern[chunk], axis=0, out=out, mode="clip")
@@ -237,16 +237,16 @@ class Distances(_StarArray):
 
 
 @lru_cache(maxsize=8)
-def _fixed_point_gain(m: int, places: tuple[int, ...]) -> NDArray[np.uint8]:
+def _fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
     """Return twice the number of fixed points of each suffix pattern at some positions.
 
     Returns:
-        uint8 ``[(m+1)^places, m!]``. The first index packs, for each position, the index in the
+        uint8 ``[(m+1)^positions, m!]``. The first index packs, for each position, the index in the
         rest of the symbol that is at home there; m if no symbol of the rest is.
     """
     gain = np.zeros((1, factorial(m)), dtype=np.uint8)
-    for place in places:
-        fixed = permutations.table(m)[:, place] == np.arange(m + 1)[:, None]
+    for position in positions:
+        fixed = permutations.table(m)[:, position] == np.arange(m + 1)[:, None]
         gain = (gain[:, None, :] + 2 * fixed.astype(np.uint8)).reshape(-1, factorial(m))
     return gain
 
@@ -266,13 +266,13 @@ def through_prefix(
         ``[blocks]``; and for each symbol of the rest the position, from ``width`` on, where the
         path from it leaves the prefix, counted from 0, int16 ``[blocks, symbols]``.
     """
-    places = int(max(prefix.max(), rest.max(), width)) + 1
+    count = int(max(prefix.max(), rest.max(), width)) + 1
     # Positions are at most 35, so that int8 is enough.
-    target = np.empty((len(prefix), places), dtype=np.int8)
+    target = np.empty((len(prefix), count), dtype=np.int8)
     target[:, :width] = prefix
-    target[:, width:] = np.arange(width, places)
-    block = places * np.arange(len(prefix), dtype=np.int64)[:, None]
-    smallest = np.broadcast_to(np.arange(places, dtype=np.int8), target.shape).copy()
+    target[:, width:] = np.arange(width, count)
+    block = count * np.arange(len(prefix), dtype=np.int64)[:, None]
+    smallest = np.broadcast_to(np.arange(count, dtype=np.int8), target.shape).copy()
     # After i rounds of pointer doubling, a pointer has followed up to 2^i positions.
     for _ in range(width.bit_length()):
         ahead = target + block

@@ -192,7 +192,7 @@ def alternating_group(n: int) -> Generators:
 def torus(*sides: int) -> Generators:
     """Move by one place on one of the sides, either way."""
     return [
-        [step if other == place else 0 for other in range(len(sides))]
-        for place, side in enumerate(sides)
+        [step if other == axis else 0 for other in range(len(sides))]
+        for axis, side in enumerate(sides)
         for step in sorted({1, side - 1})
     ]

@@ -24,8 +24,8 @@ _MAX_NODES = factorial(12)  # as many as the largest star graph: ranks are int32
 def _is_odd(perms: Elements) -> NDArray[np.bool_]:
     """Return which permutations are odd, bool ``[count]``."""
     smaller = [
-        np.count_nonzero(perms[:, place + 1 :] < perms[:, place, None], axis=1)
-        for place in range(perms.shape[1])
+        np.count_nonzero(perms[:, position + 1 :] < perms[:, position, None], axis=1)
+        for position in range(perms.shape[1])
     ]
     return np.asarray(np.sum(smaller, axis=0) % 2 == 1)
 
@@ -145,21 +145,21 @@ class SignedPermutations(Permutations):
         rest = np.array(ranks, dtype=np.int64, ndmin=1)
         rows = np.empty((len(rest), self.n), dtype=np.int8)
         signs = np.empty_like(rows)
-        for place in reversed(range(self.n)):
-            rest, digit = np.divmod(rest, 2 * (self.n - place))
-            is_negative, rows[:, place] = np.divmod(digit, self.n - place)
-            signs[:, place] = 1 - 2 * is_negative
-            rows[:, place + 1 :] += rows[:, place + 1 :] >= rows[:, place, None]
+        for position in reversed(range(self.n)):
+            rest, digit = np.divmod(rest, 2 * (self.n - position))
+            is_negative, rows[:, position] = np.divmod(digit, self.n - position)
+            signs[:, position] = 1 - 2 * is_negative
+            rows[:, position + 1 :] += rows[:, position + 1 :] >= rows[:, position, None]
         return signs * (rows + 1)
 
     def ranks(self, elements: Elements) -> Ranks:
         """Return the ranks of elements, int32 ``[count]``; negative symbols come last."""
         ranks = np.zeros(len(elements), dtype=np.int32)
-        for place in range(self.n):
-            symbol = np.abs(elements[:, place, None])
-            smaller = np.count_nonzero(np.abs(elements[:, place + 1 :]) < symbol, axis=1)
-            size = self.n - place
-            ranks = ranks * (2 * size) + smaller + size * (elements[:, place] < 0)
+        for position in range(self.n):
+            symbol = np.abs(elements[:, position, None])
+            smaller = np.count_nonzero(np.abs(elements[:, position + 1 :]) < symbol, axis=1)
+            size = self.n - position
+            ranks = ranks * (2 * size) + smaller + size * (elements[:, position] < 0)
         return ranks.astype(np.int32)
 
     def product(self, left: Elements, right: Elements) -> Elements:

@@ -102,8 +102,8 @@ def _commuting(n: int, turns: int) -> Iterator[tuple[int, ...]]:
     for order in orders(range(turns)):
         for shifts in product(range(0, size, turns), repeat=turns):
             images = [
-                order[place % turns] + shifts[place % turns] + place - place % turns
-                for place in range(size)
+                order[index % turns] + shifts[index % turns] + index - index % turns
+                for index in range(size)
             ]
             yield (1, *(image % size + 2 for image in images))
 

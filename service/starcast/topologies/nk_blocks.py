@@ -21,13 +21,13 @@ _MAX_PATTERNS = (
     1000  # patterns per block: the temporaries of a chunk fit into the second-level cache
 )
 
-Places = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 
 class _Blocks(NamedTuple):
     m: int  # positions of the suffix
     size: int  # nodes of a block
-    patterns: Places  # [size, m]
+    patterns: Indices  # [size, m]
     prefix: Perms  # [blocks, k-m]
     rest: Perms  # [blocks, r]: the other symbols, ascending
 
@@ -91,14 +91,14 @@ class Neighbours(_NkArray):
 
 
 @lru_cache(maxsize=64)
-def _exchanges(n: int, k: int, port: int) -> tuple[Places, Ranks]:
+def _exchanges(n: int, k: int, port: int) -> tuple[Indices, Ranks]:
     """Return the `_exchange` for every number of smaller symbols, each ``[r + 1, size]``."""
     numbers = range(_blocks(n, k).rest.shape[1] + 1)
     newcomers, patterns = zip(*(_exchange(n, k, port, smaller) for smaller in numbers), strict=True)
     return np.stack(newcomers), np.stack(patterns)
 
 
-def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[Places, Ranks]:
+def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[Indices, Ranks]:
     """Return the index in the rest of the new first symbol, and the new pattern's rank.
 
     Returns:
@@ -106,15 +106,15 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[Places, Ranks]:
     """
     blocks = _blocks(n, k)
     patterns = blocks.patterns
-    place = port - 1 - (k - blocks.m)
-    newcomer = patterns[:, place] if port <= k else _next_in_clique(n, k, port - k, smaller)
+    position = port - 1 - (k - blocks.m)
+    newcomer = patterns[:, position] if port <= k else _next_in_clique(n, k, port - k, smaller)
     after = patterns - (patterns > newcomer[:, None]) + (patterns >= smaller)
     if port <= k:
-        after[:, place] = smaller - (newcomer < smaller)
+        after[:, position] = smaller - (newcomer < smaller)
     return newcomer, blocks.ranks(after)
 
 
-def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> Places:
+def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> Indices:
     """Return the symbol of the rest some steps after p_1 in the sorted clique, ``[size]``."""
     blocks = _blocks(n, k)
     is_missing = np.ones((blocks.size, blocks.rest.shape[1]), dtype=bool)
@@ -203,22 +203,22 @@ class Distances(_Relabelling):
     def _fill(self, chunk: slice, out: NDArray[np.uint8]) -> None:
         np.add(self._cycles[self._relabelled(chunk)], self._base[chunk, None], out=out)
         beta = np.repeat(self._beta[chunk, None], out.shape[1], axis=1)
-        for place, chosen in enumerate(self._blocks.patterns.T):
+        for position, chosen in enumerate(self._blocks.patterns.T):
             rest = self._rest[chunk][:, chosen]
-            out -= 2 * (rest == self._width + place).astype(np.uint8)
+            out -= 2 * (rest == self._width + position).astype(np.uint8)
             beta += rest >= self._k
         out += beta
         out += beta > 0
 
 
 @lru_cache(maxsize=8)
-def _closed_cycles(places: int, m: int) -> NDArray[np.uint8]:
+def _closed_cycles(symbols: int, m: int) -> NDArray[np.uint8]:
     """Return the number of cycles that each pattern has within 0..m-1, uint8 ``[size]``.
 
     Fixed points count as cycles.
     """
     counts = []
-    for row in (permutations.arrangements(places, m).astype(int) - 1).tolist():
+    for row in (permutations.arrangements(symbols, m).astype(int) - 1).tolist():
         least = [_least_of_cycle(row, start) for start in range(m)]
         counts.append(sum(least[start] == start for start in range(m)))
     return np.array(counts, dtype=np.uint8)

@@ -51,12 +51,14 @@ def arrangement_unrank(n: int, length: int, ranks: ArrayLike) -> Perms:
     if math.perm(n, length) <= _MAX_KEPT:
         return _kept_arrangements(n, length)[rest]
     rows = np.empty((len(rest), length), dtype=np.uint8)
-    for place in range(length):
-        rows[:, place], rest = np.divmod(rest, math.perm(n - 1 - place, length - 1 - place))
+    for position in range(length):
+        rows[:, position], rest = np.divmod(
+            rest, math.perm(n - 1 - position, length - 1 - position)
+        )
     # Convert Lehmer digits to symbols: a digit increases by 1 for every earlier symbol that is
     # not greater.
-    for place in range(length - 2, -1, -1):
-        rows[:, place + 1 :] += rows[:, place + 1 :] >= rows[:, place, None]
+    for position in range(length - 2, -1, -1):
+        rows[:, position + 1 :] += rows[:, position + 1 :] >= rows[:, position, None]
     rows += 1
     return rows
 
@@ -70,14 +72,14 @@ def rank(perms: Perms) -> Ranks:
 def arrangement_rank(rows: Perms, n: int) -> Ranks:
     """Return the ranks of arrangements among those of the same length, int32 ``[count]``."""
     ranks = np.zeros(len(rows), dtype=np.int32)
-    for place in range(rows.shape[1]):
-        symbol = rows[:, place]
+    for position in range(rows.shape[1]):
+        symbol = rows[:, position]
         smaller = np.zeros(len(rows), dtype=np.int32)
         # Loops over pairs of positions, each for all rows at once: there are few positions and
         # millions of rows.
-        for earlier in range(place):
+        for earlier in range(position):
             smaller += rows[:, earlier] < symbol
-        ranks *= n - place
+        ranks *= n - position
         ranks += symbol.astype(np.int32) - 1 - smaller
     return ranks
 

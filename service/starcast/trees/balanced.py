@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from starcast.topologies import Topology, permutations
 from starcast.topologies.necklaces import displacements, necklaces
-from starcast.trees.common import Places, Slab, slabs, translate_ports
+from starcast.trees.common import Positions, Slab, slabs, translate_ports
 from starcast.trees.construction import construction
 from starcast.trees.model import Forest
 
@@ -83,20 +83,20 @@ def perfectly_balanced(topology: Topology, root: int) -> Forest:
     for slab, part in slabs(n, rows):
         merging = merging_dimension(slab)
         for dimension, row in enumerate(part, start=2):
-            np.copyto(row, merging, where=slab.place[1] == dimension)
+            np.copyto(row, merging, where=slab.positions[1] == dimension)
     rows = translate_ports(topology, rows, root)
     return Forest(topology, rows, root, "perfectly-balanced", spanning=False)
 
 
 def merging_dimension(slab: Slab) -> NDArray[np.uint8]:
     """Return the dimension towards the parent of every node of a slab, uint8 ``[(n-1)!]``."""
-    place, k = slab.place, slab.place[1]
-    outside = _outside_cycle_of_1(place)
-    dimension = np.full(place.shape[1], slab.first, dtype=np.uint8)
+    positions, k = slab.positions, slab.positions[1]
+    outside = _outside_cycle_of_1(positions)
+    dimension = np.full(positions.shape[1], slab.first, dtype=np.uint8)
     # The first of k+1, .., n, 2, .., k-1 decides, so it is written last.
-    for position in range(len(place) - 1, 1, -1):
+    for position in range(len(positions) - 1, 1, -1):
         dimension[outside[position] & (position < k)] = position
-    for position in range(len(place) - 1, 1, -1):
+    for position in range(len(positions) - 1, 1, -1):
         dimension[outside[position] & (position > k)] = position
     return dimension
 
@@ -166,17 +166,17 @@ def _write_repeated_leaves(n: int, rows: NDArray[np.uint8]) -> None:
     rows[:, 0] = 0
 
 
-def _outside_cycle_of_1(place: Places) -> NDArray[np.bool_]:
+def _outside_cycle_of_1(positions: Positions) -> NDArray[np.bool_]:
     """Return whether a position is displaced and not in the cycle of 1.
 
     Returns:
         bool ``[n+1, count]``; row 0 is unused.
     """
-    outside: NDArray[np.bool_] = place != np.arange(len(place), dtype=np.uint8)[:, None]
-    position = place[1]
+    outside: NDArray[np.bool_] = positions != np.arange(len(positions), dtype=np.uint8)[:, None]
+    position = positions[1]
     # Follow the cycle backwards, several times around if it is short.
-    for _ in range(len(place) - 1):
+    for _ in range(len(positions) - 1):
         index = position[None, :].astype(np.intp)
         np.put_along_axis(outside, index, values=False, axis=0)
-        position = np.take_along_axis(place, index, axis=0)[0]
+        position = np.take_along_axis(positions, index, axis=0)[0]
     return outside

@@ -36,7 +36,7 @@ Base = Annotated[
         noun="a construction without arguments",
     ),
 ]
-Places = Annotated[
+Shift = Annotated[
     int,
     Argument(
         "i", "how many places, 0 to n-2", kind="index", maximum=lambda topology: topology.n - 2
@@ -79,7 +79,7 @@ def label_change(topology: Topology, root: int, base: Base) -> Forest:
     description="DC(i, T): every dimension of T moved by i places, with the same root",
     source="Tseng & Sheu 1997, Def. 4", exclusion=_no_dimension_change,
 )  # fmt: skip
-def dimension_change(topology: Topology, root: int, base: Base, i: Places) -> Forest:
+def dimension_change(topology: Topology, root: int, base: Base, i: Shift) -> Forest:
     """Return DC(i, T) for every tree T of a forest at the identity, translated to the root.
 
     Args:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from starcast.support.arrays import freeze
 from starcast.topologies import Topology
 
-Places = NDArray[np.uint8]
+Positions = NDArray[np.uint8]
 
 
 class Slab(NamedTuple):
@@ -19,11 +19,11 @@ class Slab(NamedTuple):
 
     Attributes:
         first: the first symbol.
-        place: ``[n+1, (n-1)!]``: the position of each symbol in each node; row 0 is unused.
+        positions: ``[n+1, (n-1)!]``: the position of each symbol in each node; row 0 is unused.
     """
 
     first: int
-    place: Places
+    positions: Positions
 
 
 def translate_ports(topology: Topology, rows: NDArray[np.uint8], root: int) -> NDArray[np.uint8]:
@@ -66,12 +66,12 @@ def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
 
 def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.uint8]]]:
     """Iterate over the slabs 2..n, with their parts of ``rows``, ``[trees, (n-1)!]``."""
-    later = _places(n - 1) + np.uint8(1)
+    later = _position_table(n - 1) + np.uint8(1)
     for first, part in enumerate(np.split(rows, n, axis=1)[1:], start=2):
         yield Slab(first, np.insert(later, first, 1, axis=0)), part
 
 
-def _places(n: int) -> Places:
+def _position_table(n: int) -> Positions:
     """Return the position of symbol s in the permutation of rank x, uint8 ``[n+1, n!]``.
 
     The indices are s and x; row 0 is unused.

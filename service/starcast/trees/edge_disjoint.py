@@ -66,7 +66,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.topologies import Topology
-from starcast.trees.common import Places, Slab, slabs, translate_ports
+from starcast.trees.common import Positions, Slab, slabs, translate_ports
 from starcast.trees.construction import construction
 from starcast.trees.model import Forest
 
@@ -104,16 +104,16 @@ def shortest_path_graph(topology: Topology, root: int) -> Forest:
     for slab, part in slabs(topology.n, rows):
         home = dimension_home(slab)
         for tree, row in enumerate(part, start=2):
-            np.copyto(row, home, where=slab.place[1] == tree)
+            np.copyto(row, home, where=slab.positions[1] == tree)
     rows = translate_ports(topology, rows, root)
     return Forest(topology, rows, root, "shortest-path-graph", spanning=False)
 
 
 def dimension_home(slab: Slab) -> NDArray[np.uint8]:
     """Return p(x) for every node of a slab, uint8 ``[(n-1)!]``."""
-    merging = np.flatnonzero(slab.place[1] == slab.first)
-    home = np.full(slab.place.shape[1], slab.first, dtype=np.uint8)
-    home[merging] = _first_displaced(slab.place[:, merging], slab.first)
+    merging = np.flatnonzero(slab.positions[1] == slab.first)
+    home = np.full(slab.positions.shape[1], slab.first, dtype=np.uint8)
+    home[merging] = _first_displaced(slab.positions[:, merging], slab.first)
     return home
 
 
@@ -123,11 +123,11 @@ def write_s1(n: int, rows: NDArray[np.uint8]) -> None:
     rows[:, 0] = 0
 
 
-def _first_displaced(place: Places, k: int) -> NDArray[np.uint8]:
+def _first_displaced(positions: Positions, k: int) -> NDArray[np.uint8]:
     """Return the first displaced position to the right of k, for nodes with symbol 1 in k."""
-    dimension = np.full(place.shape[1], k, dtype=np.uint8)
-    for position in reversed([*range(k + 1, len(place)), *range(2, k)]):
-        dimension[place[position] != position] = position
+    dimension = np.full(positions.shape[1], k, dtype=np.uint8)
+    for position in reversed([*range(k + 1, len(positions)), *range(2, k)]):
+        dimension[positions[position] != position] = position
     return dimension
 
 
@@ -151,18 +151,18 @@ def edge_disjoint(topology: Topology, root: int) -> Forest:
 
 
 def _write_slab(slab: Slab, rows: NDArray[np.uint8]) -> None:
-    """Write cases 1 to 3 for a slab: the neighbour with first symbol s is across place[s]."""
-    home, k = dimension_home(slab), slab.place[1]
+    """Write cases 1 to 3 for a slab: the neighbour with first symbol s is across positions[s]."""
+    home, k = dimension_home(slab), slab.positions[1]
     case_2 = k == slab.first
-    across_k = np.take_along_axis(slab.place, k[None, :].astype(np.intp), axis=0)[0]
+    across_k = np.take_along_axis(slab.positions, k[None, :].astype(np.intp), axis=0)[0]
     in_tree_q = np.where(case_2, k, across_k)
     for tree, row in enumerate(rows, start=2):
         if tree == slab.first:
             row[:] = np.where(case_2, home, k)
             continue
-        row[:] = slab.place[tree]
+        row[:] = slab.positions[tree]
         # x has q in position p(x), so this is tree q.
-        np.copyto(row, in_tree_q, where=slab.place[tree] == home)
+        np.copyto(row, in_tree_q, where=slab.positions[tree] == home)
         np.copyto(row, home, where=k == tree)
 
 

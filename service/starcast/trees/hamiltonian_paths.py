@@ -60,30 +60,32 @@ def cycle_word(n: int) -> Word:
 def walk(n: int, word: Word) -> Ranks:
     """Return the nodes of S_n that a word visits from the identity, int32 ``[len(word) + 1]``."""
     side = isqrt(len(word)) + 1
-    places = np.zeros((side, side), dtype=np.intp)  # runs of equal length; place 0 does not move
-    places.reshape(-1)[1 : len(word) + 1] = word - 1
+    positions = np.zeros((side, side), dtype=np.intp)  # runs of equal length; 0 does not move
+    positions.reshape(-1)[1 : len(word) + 1] = word - 1
     nodes = np.empty((side, side, n), dtype=np.uint8)
     run = np.arange(side)
     current = np.tile(np.arange(1, n + 1, dtype=np.uint8), (side, 1))
-    for step, place in enumerate(places.T):  # all runs at once, as if each began at the identity
-        current[run, 0], current[run, place] = current[run, place], current[run, 0]
+    for step, position in enumerate(
+        positions.T
+    ):  # all runs at once, as if each began at the identity
+        current[run, 0], current[run, position] = current[run, position], current[run, 0]
         nodes[:, step] = current
     for before, after in pairwise(nodes):
         after[:] = permutations.compose(before[-1], after)
     return permutations.rank(nodes.reshape(-1, n)[: len(word) + 1])
 
 
-def _paths_between(place: NDArray[np.uint8], start: Perms, goal: Perms) -> Word:
+def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Word:
     """Return Hamiltonian paths of several substars S_m, m >= 4, uint8 ``[count, m! - 1]``.
 
     Args:
-        place: the free positions of each substar, ascending from 1, ``[count, m]``.
+        position: the free positions of each substar, ascending from 1, ``[count, m]``.
         start: the symbols of the path's first node in these positions, ``[count, m]``.
         goal: those of its last node, an odd permutation of ``start``.
     """
-    count, m = place.shape
+    count, m = position.shape
     if m == _BASE:
-        return _paths_in_s4(place, start, goal)
+        return _paths_in_s4(position, start, goal)
     rows = np.arange(count)
     fixed = m - 1 - np.argmax((start != goal)[:, ::-1], axis=1)  # last position where they differ
     kept = np.arange(m - 1) + (np.arange(m - 1) >= fixed[:, None])
@@ -92,10 +94,10 @@ def _paths_between(place: NDArray[np.uint8], start: Perms, goal: Perms) -> Word:
         np.take_along_axis(start, kept, axis=1),
         np.take_along_axis(goal, kept, axis=1),
     )
-    inner = np.repeat(np.take_along_axis(place, kept, axis=1), m, axis=0)
+    inner = np.repeat(np.take_along_axis(position, kept, axis=1), m, axis=0)
     words = np.empty((count, m, factorial(m - 1)), dtype=np.uint8)
     words[:, :, :-1] = _paths_between(inner, *legs).reshape(count, m, -1)
-    words[:, :, -1] = place[rows, fixed][:, None]  # to the next substar; unused after the last
+    words[:, :, -1] = position[rows, fixed][:, None]  # to the next substar; unused after the last
     return words.reshape(count, -1)[:, :-1]
 
 
@@ -138,17 +140,17 @@ def _leaving_node(order: Perms, k: int, entered: Perms) -> Perms:
 def _is_odd(rows: Perms) -> NDArray[np.bool_]:
     """Return whether each row has an odd number of inversions."""
     odd = np.zeros(len(rows), dtype=bool)
-    for place in range(1, rows.shape[1]):
-        inversions = np.count_nonzero(rows[:, :place] > rows[:, place, None], axis=1)
+    for position in range(1, rows.shape[1]):
+        inversions = np.count_nonzero(rows[:, :position] > rows[:, position, None], axis=1)
         odd ^= (inversions % 2).astype(bool)
     return odd
 
 
-def _paths_in_s4(place: NDArray[np.uint8], start: Perms, goal: Perms) -> Word:
+def _paths_in_s4(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Word:
     """Return paths of S_4: relative to the start, the goal is one of the 12 odd permutations."""
     relative = np.argmax(start[:, :, None] == goal[:, None, :], axis=1) + 1
     paths = _s4_paths()[permutations.rank(relative.astype(np.uint8))]
-    return np.take_along_axis(place, paths.astype(np.intp), axis=1)
+    return np.take_along_axis(position, paths.astype(np.intp), axis=1)
 
 
 @lru_cache(maxsize=1)
@@ -156,7 +158,8 @@ def _s4_paths() -> NDArray[np.uint8]:
     """Return the paths of S_4 from the identity to each odd permutation.
 
     Returns:
-        uint8 ``[24, 23]``: by the rank of the last node, the places 1..3 exchanged with place 0.
+        uint8 ``[24, 23]``: by the rank of the last node, the positions 1..3 that are
+        exchanged with position 0.
     """
     paths = np.zeros((factorial(_BASE), factorial(_BASE) - 1), dtype=np.uint8)
     perms = permutations.table(_BASE)
@@ -168,12 +171,12 @@ def _s4_paths() -> NDArray[np.uint8]:
 def _search(nodes: list[tuple[int, ...]], goal: tuple[int, ...]) -> list[int]:
     """Return the first continuation of a path to the goal that visits all nodes, depth first."""
     node = nodes[-1]
-    for place in range(1, _BASE):
-        neighbour = (node[place], *node[1:place], node[0], *node[place + 1 :])
+    for position in range(1, _BASE):
+        neighbour = (node[position], *node[1:position], node[0], *node[position + 1 :])
         if neighbour == goal and len(nodes) == factorial(_BASE) - 1:
-            return [place]
+            return [position]
         if neighbour != goal and neighbour not in nodes:
             rest = _search([*nodes, neighbour], goal)
             if rest:
-                return [place, *rest]
+                return [position, *rest]
     return []

@@ -45,7 +45,7 @@ class Found(NamedTuple):
 
     exceptions: Array
     load: Array
-    greatest: Array
+    largest: Array
     witnesses: Array
 
 
@@ -62,7 +62,7 @@ class _Findings(NamedTuple):
     exceptions: Array
     exception_count: Array
     load: Array
-    greatest: Array
+    largest: Array
     witnesses: Array
     counts: Array
 
@@ -77,7 +77,7 @@ def examine(blocks: Blocks, tables: Tables, start: int, stop: int) -> Found:
         exceptions=np.zeros((MAX_EXCEPTIONS, 3), dtype=np.int64),
         exception_count=np.zeros(1, dtype=np.int64),
         load=np.zeros(trees + 1, dtype=np.int64),
-        greatest=np.zeros(trees, dtype=np.int64),
+        largest=np.zeros(trees, dtype=np.int64),
         witnesses=np.zeros((trees, WITNESSES, 2), dtype=np.int64),
         counts=np.zeros(trees, dtype=np.int64),
     )
@@ -89,7 +89,7 @@ def examine(blocks: Blocks, tables: Tables, start: int, stop: int) -> Found:
     ]
     witnesses = np.array(listed, dtype=np.int64).reshape(-1, 3)
     exceptions = found.exceptions[: found.exception_count[0]]
-    return Found(exceptions, found.load, found.greatest, witnesses)
+    return Found(exceptions, found.load, found.largest, witnesses)
 
 
 def read_block(blocks: Blocks, tables: Tables, block: int) -> tuple[Array, Array, Array]:
@@ -133,7 +133,7 @@ def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop:
     # Padded to multiples of 8 bytes, so that `_any_flag` tests 8 nodes at a time.
     flags = np.zeros((size + 7) // 8 * 8, dtype=np.uint8)
     neighbours = tables.neighbours
-    greatest, counts = found.greatest, found.counts
+    largest, counts = found.largest, found.counts
     # Changes are sorted by block, so one index moves along with the blocks.
     next_change = int(np.searchsorted(blocks.changes[:, 0], start))
     for block in range(start, stop):
@@ -166,7 +166,7 @@ def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop:
                 else:
                     has_parents = False
                 # Equal potentials are recorded until there are enough witnesses.
-                recorded = greatest[tree] + (counts[tree] == WITNESSES)
+                recorded = largest[tree] + (counts[tree] == WITNESSES)
                 if has_parents and _is_plain(level[begin : begin + size], flags, recorded):
                     continue
                 if not _examine_nodes(
@@ -258,7 +258,7 @@ def _examine_nodes(
 ) -> bool:
     """Record the exceptions and largest potentials of a row; return False if memory is full."""
     neighbours = tables.neighbours
-    greatest = found.greatest
+    largest = found.largest
     for order in range(len(row)):
         index = begin + order
         port = row[order]
@@ -271,7 +271,7 @@ def _examine_nodes(
             is_closer = _potential_across(blocks, tree, x, port) == value - 1
         if not is_closer and not _record_exception(found, block, tree, index):
             return False
-        if value >= greatest[tree]:
+        if value >= largest[tree]:
             _record_potential(found, block, tree, index, value)
     return True
 
@@ -301,8 +301,8 @@ def _record_exception(found: _Findings, block: int, tree: int, index: int) -> bo
 @jit
 def _record_potential(found: _Findings, block: int, tree: int, index: int, value: int) -> None:
     """Record a potential that no other exceeds, and its node as a witness."""
-    if value > found.greatest[tree]:
-        found.greatest[tree] = value
+    if value > found.largest[tree]:
+        found.largest[tree] = value
         found.counts[tree] = 0
     count = found.counts[tree]
     if count < WITNESSES:

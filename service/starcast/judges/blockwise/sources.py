@@ -36,7 +36,7 @@ _KINDS = {
 _CHANGES = ("label-change", "dimension-change")
 
 #: Block, tree and index in the block.
-Place = tuple[int, int, int]
+Address = tuple[int, int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Source:
 
     id: str
     blocks: Blocks
-    exceptions: frozenset[Place]
+    exceptions: frozenset[Address]
     root: Perms
     rotations: int
 
@@ -159,15 +159,15 @@ def _check_arguments(n: int, name: str, arguments: dict[str, int | str]) -> int:
             f"'{name}' takes the arguments {', '.join(sorted(expected))}",
             hint=f"such as '{name}(base=multiple{',i=2' if 'i' in expected else ''})'",
         )
-    places = arguments.get("i", 0)
-    if not isinstance(places, int) or not 0 <= places <= n - 2:
+    turns = arguments.get("i", 0)
+    if not isinstance(turns, int) or not 0 <= turns <= n - 2:
         raise InputError(
-            f"i = {places} is out of range on S{n}", hint=f"give an integer from 0 to {n - 2}"
+            f"i = {turns} is out of range on S{n}", hint=f"give an integer from 0 to {n - 2}"
         )
-    return places
+    return turns
 
 
-def _blocks(n: int, m: int, base: str) -> tuple[Blocks, frozenset[Place]]:
+def _blocks(n: int, m: int, base: str) -> tuple[Blocks, frozenset[Address]]:
     """Return the closed form of a base at the identity, and its exceptions."""
     identity = np.arange(1, n + 1, dtype=np.uint8)
     hubs = [identity]
@@ -183,17 +183,18 @@ def _blocks(n: int, m: int, base: str) -> tuple[Blocks, frozenset[Place]]:
         for tree, hub in enumerate(hubs):
             path, ports = greedy_path(identity, hub)
             changes += [
-                (*_place(node, tree, m), port) for node, port in zip(path, [0, *ports], strict=True)
+                (*_address(node, tree, m), port)
+                for node, port in zip(path, [0, *ports], strict=True)
             ]
     kind = _KINDS[base]
-    root = [(*_place(identity, tree, m), 0) for tree in range(trees)]
+    root = [(*_address(identity, tree, m), 0) for tree in range(trees)]
     exceptions = frozenset((block, tree, index) for block, tree, index, _ in [*changes, *root])
     array = np.array(sorted(changes), dtype=np.int64).reshape(-1, 4)
     return Blocks(kind, n, m, homes, array), exceptions
 
 
-def _place(node: Perms, tree: int, m: int) -> Place:
-    """Return the place of a node: its block, counted by tails, and its index in the block."""
+def _address(node: Perms, tree: int, m: int) -> Address:
+    """Return the block of a node, counted by tails, the tree, and the index in the block."""
     n = len(node)
     block = index = 0
     free = list(range(1, n + 1))
@@ -211,6 +212,6 @@ def label(source: Source, node: NDArray[np.uint8]) -> str:
     return str(permutations.labels(source.image(node[None, :]))[0])
 
 
-def locate(source: Source, node: Perms, tree: int) -> Place:
-    """Return the place of a node at the identity."""
-    return _place(node, tree, source.blocks.m)
+def locate(source: Source, node: Perms, tree: int) -> Address:
+    """Return the address of a node in a tree at the identity."""
+    return _address(node, tree, source.blocks.m)

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from starcast.judges.blockwise import judge, sources
 from starcast.judges.blockwise.ports import GREEDY, build_tables
-from starcast.judges.blockwise.sources import Place, Source, closed_form
+from starcast.judges.blockwise.sources import Address, Source, closed_form
 from starcast.support import parallel, processes
 from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.limited_json import Shape, is_count
@@ -66,15 +66,15 @@ class RangeResult:
 
     blocks: Range
     load: tuple[int, ...]
-    greatest: tuple[int, ...]
-    witnesses: tuple[Place, ...]
-    exceptions: tuple[Place, ...]
+    largest: tuple[int, ...]
+    witnesses: tuple[Address, ...]
+    exceptions: tuple[Address, ...]
 
     #: The shape of the values that `as_json` returns.
     SHAPE: ClassVar[Shape] = {
         "blocks": [is_count],
         "load": [is_count],
-        "greatest": [is_count],
+        "largest": [is_count],
         "witnesses": [[is_count]],
         "exceptions": [[is_count]],
     }
@@ -91,15 +91,15 @@ class RangeResult:
             values: a mapping of the shape `SHAPE`.
 
         Raises:
-            ValueError: a place or range has another number of values.
+            ValueError: an address or range has another number of values.
         """
         first, stop = map(int, values["blocks"])
         return cls(
             (first, stop),
             tuple(map(int, values["load"])),
-            tuple(map(int, values["greatest"])),
-            tuple(_place(row) for row in values["witnesses"]),
-            tuple(_place(row) for row in values["exceptions"]),
+            tuple(map(int, values["largest"])),
+            tuple(_address(row) for row in values["witnesses"]),
+            tuple(_address(row) for row in values["exceptions"]),
         )
 
 
@@ -211,15 +211,15 @@ def examine_range(source: Source, blocks: Range) -> RangeResult:
     """
     tables = build_tables(source.blocks.m)
     found = judge.examine(source.blocks, tables, *blocks)
-    exceptions = [_place(row) for row in found.exceptions.tolist()]
-    for place in exceptions:
-        if place not in source.exceptions:
-            raise _rejection(source, place)
+    exceptions = [_address(row) for row in found.exceptions.tolist()]
+    for address in exceptions:
+        if address not in source.exceptions:
+            raise _rejection(source, address)
     return RangeResult(
         blocks,
         tuple(found.load.tolist()),
-        tuple(found.greatest.tolist()),
-        tuple(_place(row) for row in found.witnesses.tolist()),
+        tuple(found.largest.tolist()),
+        tuple(_address(row) for row in found.witnesses.tolist()),
         tuple(exceptions),
     )
 
@@ -268,7 +268,7 @@ def _check_places(source: Source, result: RangeResult) -> None:
     is_valid = (
         0 <= first <= stop <= source.count
         and len(result.load) == source.trees + 1
-        and len(result.greatest) == source.trees
+        and len(result.largest) == source.trees
         and source.exceptions.issuperset(result.exceptions)
         and all(
             first <= block < stop and 0 <= tree < source.trees and 0 <= index < size
@@ -293,22 +293,22 @@ class _Follower:
         )
 
     def prove_height(self, tree: int, results: Sequence[RangeResult]) -> int:
-        greatest = max(result.greatest[tree] for result in results)
-        exceptions = [place for result in results for place in result.exceptions]
+        largest = max(result.largest[tree] for result in results)
+        exceptions = [address for result in results for address in result.exceptions]
         above = [
-            self.level(place, greatest) - self._potential(place)
-            for place in exceptions
-            if place[1] == tree
+            self.level(address, largest) - self._potential(address)
+            for address in exceptions
+            if address[1] == tree
         ]
         if not above:  # the root is an exception: its port is 0
             raise RejectedError(
                 f"{self._source.id} is not a forest: tree {tree} has no root",
                 hint="the port of the root is 0",
             )
-        bound = greatest + max(above)
+        bound = largest + max(above)
         attained = 0
-        for node in self._candidates(tree, greatest, results):
-            attained = max(attained, self.level(node, greatest))
+        for node in self._candidates(tree, largest, results):
+            attained = max(attained, self.level(node, largest))
             if attained == bound:
                 return bound
         if self._source.n <= _FEW:
@@ -320,47 +320,47 @@ class _Follower:
         )
 
     def _candidates(
-        self, tree: int, greatest: int, results: Sequence[RangeResult]
-    ) -> Iterator[Place]:
+        self, tree: int, largest: int, results: Sequence[RangeResult]
+    ) -> Iterator[Address]:
         for result in results:
-            if result.greatest[tree] == greatest:
-                yield from (place for place in result.witnesses if place[1] == tree)
+            if result.largest[tree] == largest:
+                yield from (address for address in result.witnesses if address[1] == tree)
         if self._source.n <= _FEW:
             size = factorial(self._source.blocks.m)
             for block in range(self._source.count):
                 yield from ((block, tree, index) for index in range(size))
 
-    def level(self, place: Place, greatest: int) -> int:
+    def level(self, address: Address, largest: int) -> int:
         """Return the number of links from a node to the root.
 
         Raises:
             RejectedError: a port does not exist, or the parents lead into a cycle.
         """
-        node, port = self._node(place)
+        node, port = self._node(address)
         # Between two exceptions the potential decreases at every hop, so no path to the root is
         # longer.
-        most = (len(self._source.exceptions) + 1) * (greatest + 1)
+        most = (len(self._source.exceptions) + 1) * (largest + 1)
         for level in range(most):
             if port == 0 and (np.diff(node.astype(np.int64)) == 1).all():  # the identity
                 return level
             if not 2 <= port <= self._source.n:
-                raise _rejection(self._source, sources.locate(self._source, node, place[1]))
+                raise _rejection(self._source, sources.locate(self._source, node, address[1]))
             node[[0, port - 1]] = node[[port - 1, 0]]
-            node, port = self._node(sources.locate(self._source, node, place[1]))
-        raise _rejection(self._source, place, "leads into a cycle and never to the root")
+            node, port = self._node(sources.locate(self._source, node, address[1]))
+        raise _rejection(self._source, address, "leads into a cycle and never to the root")
 
-    def _node(self, place: Place) -> tuple[NDArray[np.uint8], int]:
-        block, tree, index = place
+    def _node(self, address: Address) -> tuple[NDArray[np.uint8], int]:
+        block, tree, index = address
         nodes, ports, _ = self._read(block)
         return nodes[index].copy(), int(ports[tree, index])
 
-    def _potential(self, place: Place) -> int:
-        block, tree, index = place
+    def _potential(self, address: Address) -> int:
+        block, tree, index = address
         return int(self._read(block)[2][tree, index])
 
 
-def _rejection(source: Source, place: Place, reason: str = "") -> RejectedError:
-    block, tree, index = place
+def _rejection(source: Source, address: Address, reason: str = "") -> RejectedError:
+    block, tree, index = address
     nodes, ports, _ = judge.read_block(source.blocks, build_tables(source.blocks.m), block)
     port = int(ports[tree, index])
     if not reason and not 2 <= port <= source.n:
@@ -391,7 +391,7 @@ def _name(forest_id: str, blocks: Range) -> str:
     return f"blocks {blocks[0]} to {blocks[1] - 1} of {forest_id}"
 
 
-def _place(row: Sequence[int]) -> Place:
+def _address(row: Sequence[int]) -> Address:
     block, tree, index = map(int, row)
     return block, tree, index
 

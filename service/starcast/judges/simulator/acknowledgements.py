@@ -174,8 +174,8 @@ class _Traversals:
         wanted = self._traversal_of_hop * nodes + self._sender
         order = np.argsort(reached)
         # A sender that no hop reached gets a position past the end; `wrong` below detects it.
-        place = np.minimum(np.searchsorted(reached, wanted, sorter=order), max(len(order) - 1, 0))
-        parent = np.where(self._sender == source, -1, order[place])
+        found = np.minimum(np.searchsorted(reached, wanted, sorter=order), max(len(order) - 1, 0))
+        parent = np.where(self._sender == source, -1, order[found])
         wrong = (parent >= 0) & ((reached[parent] != wanted) | (parent >= hop))
         returns = (self._receiver == source).any() or repeats_previous(reached[order]).any()
         if wrong.any() or returns:

@@ -17,9 +17,9 @@ import numpy as np
 
 from starcast.judges.simulator.ownership import (
     Journeys,
-    Places,
+    PairIndex,
     Postcondition,
-    make_places,
+    make_pair_index,
     sort_rows,
 )
 from starcast.judges.simulator.packets import Packets
@@ -47,11 +47,11 @@ class Needs(NamedTuple):
         arrived = arrival[self.entries]
         return arrived if self.begins is None else np.maximum.reduceat(arrived, self.begins)
 
-    def row_of(self, place: int) -> int:
-        """Return the row that an entry at a place belongs to."""
+    def row_of(self, index: int) -> int:
+        """Return the row that an entry at an index belongs to."""
         if self.begins is None:
-            return place
-        return int(np.searchsorted(self.begins, place, side="right")) - 1
+            return index
+        return int(np.searchsorted(self.begins, index, side="right")) - 1
 
 
 class Dependencies(ABC):
@@ -82,10 +82,12 @@ class PairDependencies(Dependencies):
     def __init__(self, packets: Packets, executed: Executed) -> None:
         postcondition = executed.postcondition
         self._packets = packets
-        self.places: Places = make_places(postcondition, executed.rows, len(executed.rows))
-        self.size = self.places.size
+        self.pair_index: PairIndex = make_pair_index(
+            postcondition, executed.rows, len(executed.rows)
+        )
+        self.size = self.pair_index.size
         units = np.arange(postcondition.units)
-        self.initial = self.places.of(postcondition.source(units), units)
+        self.initial = self.pair_index.of(postcondition.source(units), units)
         # If rows are as many as the pairs that hold at the end and not at the start, no row gives
         # a pair twice.
         gained = (postcondition.pairs - postcondition.units) * executed.sources
@@ -95,11 +97,11 @@ class PairDependencies(Dependencies):
 
     def needs(self, rows: slice | Indices) -> Needs:
         """Return the position of each row's unit at its sender."""
-        return Needs(self.places.of(self._packets.sender[rows], self._packets.unit[rows]))
+        return Needs(self.pair_index.of(self._packets.sender[rows], self._packets.unit[rows]))
 
     def gives(self, rows: slice | Indices) -> Indices:
         """Return the position of each row's unit at its receiver."""
-        return self.places.of(self._packets.receiver[rows], self._packets.unit[rows])
+        return self.pair_index.of(self._packets.receiver[rows], self._packets.unit[rows])
 
 
 class JourneyDependencies(Dependencies):
@@ -174,10 +176,10 @@ class SumDependencies(Dependencies):
     def _needs(
         self, node: Column, unit: Column, lane: Indices, step: Column, passes: Mask
     ) -> Needs:
-        place = node.astype(np.int64) * self._units + unit
-        summed = self.sums.summed[place].astype(np.int64)
-        takes = passes & (self.sums.taken[place] < summed)
-        lane = np.where(passes, self.sums.lane[place], lane)
+        pair = node.astype(np.int64) * self._units + unit
+        summed = self.sums.summed[pair].astype(np.int64)
+        takes = passes & (self.sums.taken[pair] < summed)
+        lane = np.where(passes, self.sums.lane[pair], lane)
         step = np.where(passes, summed + 1, step)
         begins = np.searchsorted(self._keys, self._key(node, lane, 0))
         counts = np.searchsorted(self._keys, self._key(node, lane, step)) - begins
@@ -186,7 +188,7 @@ class SumDependencies(Dependencies):
         starts = np.cumsum(counts) - counts
         sources = np.repeat(begins - starts, counts) + np.arange(counts.sum())
         entries = np.take(np.append(self._added, 0), sources, mode="clip")
-        entries[starts[direct]] = np.where(takes, self._pairs + place, 0)[direct]
+        entries[starts[direct]] = np.where(takes, self._pairs + pair, 0)[direct]
         return Needs(entries, starts)
 
     def _pair(self, node: Column, unit: Column) -> Indices:
@@ -303,8 +305,8 @@ def find_deliveries(rows: Rows) -> Indices:
     if not len(first):
         return np.empty(0, dtype=np.int64)
     wanted = rows.sender * units + rows.unit
-    place = np.minimum(np.searchsorted(delivered[first], wanted), len(first) - 1)
-    row = first[place]
+    found = np.minimum(np.searchsorted(delivered[first], wanted), len(first) - 1)
+    row = first[found]
     # A unit may return to its source, which sent it before.
     is_delivery = (delivered[row] == wanted) & (rows.step[row] < rows.step)
     return np.where(is_delivery, row, -1)

@@ -210,9 +210,9 @@ def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times
         table = None
         if postcondition.to_all:
             table = _make_table(postcondition, ticks)
-            place = packets.receiver * np.int64(postcondition.units) + packets.unit
-            # Of several values for one place the last one is kept: the earliest step.
-            table[place[::-1]] = end[::-1]
+            pair = packets.receiver * np.int64(postcondition.units) + packets.unit
+            # Of several values for one pair the last one is kept: the earliest step.
+            table[pair[::-1]] = end[::-1]
         arrivals = _find_arrivals(executed, packets, ticks, end, table)
     return Timing(
         "synchronous",

@@ -9,11 +9,11 @@ from starcast.collectives.model import Schedule
 from starcast.judges.simulator.faults import FaultLike, Outages
 from starcast.judges.simulator.ownership import (
     Held,
-    Places,
+    PairIndex,
     Postcondition,
     derive_postcondition,
     initial_ownership,
-    make_places,
+    make_pair_index,
 )
 from starcast.judges.simulator.rows import Indices, Links, Mask, Rows, repeats_previous
 from starcast.judges.simulator.sums import Sums
@@ -36,13 +36,13 @@ def execute_under_faults(
     if postcondition.reduces:
         sums = Sums(postcondition, rows, len(rows), outages, possible)
         return sums.executed, sums.held_after(len(rows)), sums
-    places = make_places(postcondition, rows, len(rows))
-    held = initial_ownership(postcondition, places)
+    pair_index = make_pair_index(postcondition, rows, len(rows))
+    held = initial_ownership(postcondition, pair_index)
     executed = np.zeros(len(rows), dtype=bool)
     for batch in rows.batches(len(rows)):
         selected = np.flatnonzero(possible[batch]) + batch.start
-        executed[selected] = _execute_batch(rows, selected, places, held)
-    return executed, lambda node, unit: held[places.of(node, unit)], None
+        executed[selected] = _execute_batch(rows, selected, pair_index, held)
+    return executed, lambda node, unit: held[pair_index.of(node, unit)], None
 
 
 def find_executed(schedule: Schedule, faults: Iterable[FaultLike]) -> Mask:
@@ -59,10 +59,10 @@ def find_executed(schedule: Schedule, faults: Iterable[FaultLike]) -> Mask:
     return execute_under_faults(Rows(schedule), derive_postcondition(schedule), outages)[0]
 
 
-def _execute_batch(rows: Rows, selected: Indices, places: Places, held: Mask) -> Mask:
+def _execute_batch(rows: Rows, selected: Indices, pair_index: PairIndex, held: Mask) -> Mask:
     """Execute the selected rows in the order of time; update ``held``."""
-    source = places.of(rows.sender[selected], rows.unit[selected])
-    target = places.of(rows.receiver[selected], rows.unit[selected])
+    source = pair_index.of(rows.sender[selected], rows.unit[selected])
+    target = pair_index.of(rows.receiver[selected], rows.unit[selected])
     executed = np.zeros(len(selected), dtype=bool)
     # Step by step, because whether a row is executed depends on what all earlier steps delivered.
     begins = np.flatnonzero(~repeats_previous(rows.step[selected])).tolist()

@@ -142,7 +142,7 @@ _CHUNK = 2**20
 _NOT_HELD = "the sender does not hold the unit yet"
 
 
-class Places(ABC):
+class PairIndex(ABC):
     """Positions of (node, unit) pairs in arrays of ``size`` entries."""
 
     size: int
@@ -152,7 +152,7 @@ class Places(ABC):
         """Return the position of each pair; nodes and units must exist."""
 
 
-class Table(Places):
+class Table(PairIndex):
     """Index of all pairs."""
 
     def __init__(self, postcondition: Postcondition) -> None:
@@ -161,12 +161,12 @@ class Table(Places):
 
     def of(self, node: Column, unit: Column) -> Indices:
         """Return the index of each pair in the table of all pairs."""
-        place: Indices = np.multiply(node, self.units, dtype=np.int64)
-        place += unit
-        return place
+        index: Indices = np.multiply(node, self.units, dtype=np.int64)
+        index += unit
+        return index
 
 
-class Pairs(Places):
+class Pairs(PairIndex):
     """Index of the pairs that can be held: those held initially or delivered by some row.
 
     All other pairs map to the last index.
@@ -185,12 +185,12 @@ class Pairs(Places):
     def of(self, node: Column, unit: Column) -> Indices:
         """Return the index of each pair among those that can be held."""
         key = self._key(node, unit)
-        place = np.searchsorted(self.keys, key)
+        index = np.searchsorted(self.keys, key)
         known = np.zeros(len(key), dtype=bool)
         if len(self.keys):
-            known = np.take(self.keys, place, mode="clip") == key
-        place[~known] = self.size - 1
-        return place
+            known = np.take(self.keys, index, mode="clip") == key
+        index[~known] = self.size - 1
+        return index
 
     def _key(self, node: Column, unit: Column) -> Indices:
         key: Indices = np.multiply(unit, self.nodes, dtype=np.int64)
@@ -198,7 +198,7 @@ class Pairs(Places):
         return key
 
 
-def make_places(postcondition: Postcondition, rows: Rows, end: int) -> Places:
+def make_pair_index(postcondition: Postcondition, rows: Rows, end: int) -> PairIndex:
     """Return positions for the pairs of the postcondition and of the first ``end`` rows."""
     return Table(postcondition) if postcondition.to_all else Pairs(postcondition, rows, end)
 
@@ -220,11 +220,11 @@ def check_size(postcondition: Postcondition) -> None:
         )
 
 
-def initial_ownership(postcondition: Postcondition, places: Places) -> Mask:
-    """Return the pairs that hold before the first step, bool ``[places.size]``."""
+def initial_ownership(postcondition: Postcondition, pair_index: PairIndex) -> Mask:
+    """Return the pairs that hold before the first step, bool ``[pair_index.size]``."""
     units = np.arange(postcondition.units)
-    held = np.zeros(places.size, dtype=bool)
-    held[places.of(postcondition.source(units), units)] = True
+    held = np.zeros(pair_index.size, dtype=bool)
+    held[pair_index.of(postcondition.source(units), units)] = True
     return held
 
 
@@ -249,26 +249,30 @@ class ArrivalTimes(Deliveries):
     """The step in which each node first receives each unit, pair by pair; 0 from the start."""
 
     def __init__(
-        self, postcondition: Postcondition, rows: Rows, end: int, places: Places | None = None
+        self,
+        postcondition: Postcondition,
+        rows: Rows,
+        end: int,
+        pair_index: PairIndex | None = None,
     ) -> None:
         super().__init__(postcondition, rows, end)
-        self.places = places or Table(postcondition)
+        self.pair_index = pair_index or Table(postcondition)
         # One byte for few steps: the table is read and written in random order.
         dtype = np.min_scalar_type(int(rows.step[end - 1]) + 1 if end else 1)
         self._never = int(np.iinfo(dtype).max)
-        self._time = np.full(self.places.size, self._never, dtype=dtype)
+        self._time = np.full(self.pair_index.size, self._never, dtype=dtype)
         # From the last batch to the first, so that the earliest step is written last.
         for batch in reversed(list(rows.batches(end))):
-            place = self.places.of(rows.receiver[batch], rows.unit[batch])
+            index = self.pair_index.of(rows.receiver[batch], rows.unit[batch])
             # Of several values for one position the last one is kept: the earliest step.
-            self._time[place[::-1]] = rows.step[batch][::-1]
+            self._time[index[::-1]] = rows.step[batch][::-1]
         units = np.arange(postcondition.units)
-        self._time[self.places.of(postcondition.source(units), units)] = 0
+        self._time[self.pair_index.of(postcondition.source(units), units)] = 0
 
     def early(self, selection: slice | Indices) -> Indices:
         """Return the indices in a selection of the rows whose sender does not hold the unit yet."""
         rows = self.rows
-        time = self._time[self.places.of(rows.sender[selection], rows.unit[selection])]
+        time = self._time[self.pair_index.of(rows.sender[selection], rows.unit[selection])]
         return np.flatnonzero(time >= rows.step[selection])
 
     def find_early_send(self) -> Violation | None:
@@ -284,7 +288,7 @@ class ArrivalTimes(Deliveries):
         step = self._never if done == len(self.rows) else int(self.rows.step[done])
         # Initial units (time 0) are held before any step.
         before = min(max(step, 1), self._never)
-        return lambda node, unit: np.asarray(self._time[self.places.of(node, unit)] < before)
+        return lambda node, unit: np.asarray(self._time[self.pair_index.of(node, unit)] < before)
 
 
 class SortedRows(NamedTuple):
@@ -294,8 +298,8 @@ class SortedRows(NamedTuple):
     whatever tree it claims.
 
     Attributes:
-        order: the row at each place.
-        unit: the unit of the row at each place.
+        order: the row at each index.
+        unit: the unit of the row at each index.
         receiver: its receiver.
         departs: whether its sender is the source of the unit.
         continues: ``[rows - 1]``, whether the next row sends the unit on that the row has brought.
@@ -344,8 +348,8 @@ class Journeys(Deliveries):
         suspects = self._find_suspects()
         if not len(suspects):
             return None
-        places = make_places(self.postcondition, self.rows, self.end)
-        times = ArrivalTimes(self.postcondition, self.rows, self.end, places)
+        pair_index = make_pair_index(self.postcondition, self.rows, self.end)
+        times = ArrivalTimes(self.postcondition, self.rows, self.end, pair_index)
         early = suspects[times.early(suspects)]
         return self.rows.violation(int(early[0]), _NOT_HELD) if len(early) else None
 

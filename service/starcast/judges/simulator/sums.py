@@ -59,8 +59,8 @@ class Lanes:
                 hint="use fewer segments, messages or copies, or a smaller topology",
             )
 
-    def places(self, node: Column, rows: slice | Indices) -> Indices:
-        """Return the place of the sum of each node in the lane of each row."""
+    def cells(self, node: Column, rows: slice | Indices) -> Indices:
+        """Return the cell of the sum of each node in the lane of each row."""
         return np.asarray(node.astype(np.int64) * self.count + self.of[rows])
 
 
@@ -108,8 +108,8 @@ class Sums(Deliveries):
 
     def complete(self, node: Column, unit: Column) -> Indices:
         """Return the step after which each node has the complete unit, or `never`."""
-        place = node.astype(np.int64) * self.postcondition.units + unit
-        return np.asarray(np.minimum(self.summed[place], self.taken[place]))
+        pair = node.astype(np.int64) * self.postcondition.units + unit
+        return np.asarray(np.minimum(self.summed[pair], self.taken[pair]))
 
     def contributions(self) -> Indices:
         """Return the numbers of contributions that nodes hold at the end, ``[nodes, units]``."""
@@ -143,21 +143,21 @@ class Sums(Deliveries):
             self.executed[passed[~has]] = False
             passed = passed[has]
             added = index[adds]
-            target = lanes.places(rows.receiver[added], added)
-            np.add.at(size, target, size[lanes.places(rows.sender[added], added)])
+            target = lanes.cells(rows.receiver[added], added)
+            np.add.at(size, target, size[lanes.cells(rows.sender[added], added)])
             self._mark_complete(target[size[target] == goal], step)
-            place = rows.receiver[passed].astype(np.int64) * self.postcondition.units
-            place += rows.unit[passed]
-            self.taken[place] = np.minimum(self.taken[place], step)
+            pair = rows.receiver[passed].astype(np.int64) * self.postcondition.units
+            pair += rows.unit[passed]
+            self.taken[pair] = np.minimum(self.taken[pair], step)
 
     def _mark_complete(self, sums: Indices, step: int) -> None:
         node, lane = np.divmod(sums, self.lanes.count)
-        place = node * self.postcondition.units + lane // self.lanes.trees
+        pair = node * self.postcondition.units + lane // self.lanes.trees
         # Of several lanes that are complete in the same step, the first one counts.
-        place, lane = place[::-1], lane[::-1]
-        new = self.summed[place] == self.never
-        self.lane[place[new]] = lane[new]
-        self.summed[place[new]] = step
+        pair, lane = pair[::-1], lane[::-1]
+        new = self.summed[pair] == self.never
+        self.lane[pair[new]] = lane[new]
+        self.summed[pair[new]] = step
 
 
 def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Violation | None:
@@ -166,8 +166,8 @@ def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Vio
     combine = _combine(rows)[:end]
     step = rows.step[:end]
     size = postcondition.nodes * lanes.count
-    source = lanes.places(rows.sender[:end], slice(end))
-    target = lanes.places(rows.receiver[:end], slice(end))
+    source = lanes.cells(rows.sender[:end], slice(end))
+    target = lanes.cells(rows.receiver[:end], slice(end))
     never = Sums.never
     taken = np.full(size, never, dtype=np.int32)
     np.minimum.at(taken, target[~combine], step[~combine])
@@ -230,10 +230,10 @@ def _add_sets(
         wrong = []
         for turn in range(int(position.max()) + 1):
             chosen = order[position == turn]
-            place = target[begin:end][chosen]
-            overlaps = (sets[place] & arriving[chosen]).any(axis=1)
+            pair = target[begin:end][chosen]
+            overlaps = (sets[pair] & arriving[chosen]).any(axis=1)
             wrong += chosen[overlaps].tolist()
-            sets[place] |= arriving[chosen]
+            sets[pair] |= arriving[chosen]
         if wrong:
             return int(index[begin + min(wrong)])
     return None

@@ -283,8 +283,8 @@ def _run_program(problems: list[dict[str, Any]], installation: Path | None) -> l
             raise UnavailableError(f"SimGrid failed: {last}", hint=_TESTED)
         results: list[dict[str, Any]] = json.loads(ran.stdout)
         return results
-    place = "" if installation is None else f" in {installation}"
-    raise UnavailableError(f"SimGrid's Python module is not installed{place}", hint=_INSTALL)
+    where = "" if installation is None else f" in {installation}"
+    raise UnavailableError(f"SimGrid's Python module is not installed{where}", hint=_INSTALL)
 
 
 def _interpreters(installation: Path | None) -> Iterator[tuple[Path, dict[str, str]]]:
