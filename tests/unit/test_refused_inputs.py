@@ -151,7 +151,7 @@ def shard_content(kind: Kind) -> str:
         else:
             description = {"id": "S4:multiple:1234"}
             blocks: dict[str, Any] = {
-                "blocks": [0, 1], "load": [0, 0, 0, 0], "greatest": [1, 1, 1], "witnesses": [],
+                "blocks": [0, 1], "load": [0, 0, 0, 0], "largest": [1, 1, 1], "witnesses": [],
                 "exceptions": [],
             }  # fmt: skip
             write_shard(file, Job("forest", description, 1), only, {0: blocks})
@@ -234,7 +234,7 @@ SHARDS = {
         RejectedError,
     ),
     "heights of fewer trees": Case(
-        shard("forest", lambda all_: all_["results"]["0"].update(greatest=[1])),
+        shard("forest", lambda all_: all_["results"]["0"].update(largest=[1])),
         "is not one of",
         RejectedError,
     ),

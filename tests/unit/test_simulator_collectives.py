@@ -210,9 +210,9 @@ def test_tables_and_sorted_pairs_agree_under_faults(data: st.DataObject) -> None
     schedule = data.draw(random_schedules("S3", "Q2", "S4,2"))
     faults = data.draw(fault_sets(schedule.topology, 7))
     runs = []
-    for places in (lambda postcondition, _rows, _end: Table(postcondition), Pairs):
+    for pair_index in (lambda postcondition, _rows, _end: Table(postcondition), Pairs):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(fault_execution, "make_places", places)
+            patch.setattr(fault_execution, "make_pair_index", pair_index)
             runs.append(simulate(schedule, faults))
     same(*runs)
     assert runs[0].undelivered == runs[1].undelivered
