@@ -112,6 +112,7 @@ class Algorithm(Entry):
             return reason
         if self.required_arguments:
             return None
+        # The construction may depend on the arguments: those of a call without any decide.
         arguments = self.default_arguments(topology)
         construction = self.forest_construction(topology, self.ports[0], arguments)
         if construction is None:

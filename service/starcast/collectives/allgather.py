@@ -98,6 +98,7 @@ def _build_dimension_change(topology: Topology, root: int, ports: Ports, base: B
     tree = trees.forest(topology, base)
     changed = [dimension_change(topology, 0, tree, i) for i in range(topology.n - 1)]
     rows = np.concatenate([forest.parent_port for forest in changed])
+    # `Forest` copies arrays that can be written, and this one is not shared.
     rows.flags.writeable = False
     schedule = build_packets(Forest(topology, rows), ports, "dimension-change", {"base": base})
     return schedule.translate(root)

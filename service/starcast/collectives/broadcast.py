@@ -150,6 +150,7 @@ def _build_stream(
         ports=ports,
         root=forest.root,
         units=forest.trees * units_per_tree,
+        # Trees that share no link never send two units over one link in a step.
         packets=forest.congestion > 1 if packets is None else packets,
         forest=forest,
         **parameters,
@@ -207,6 +208,7 @@ def _build_recursive_substar(
     )
 
 
+# Not declared with those above: the catalogue lists algorithms in the order of declaration.
 _declare_segmented("nk-greedy", "Li, Chen, Xiang & Yao, section 4")
 _declare_segmented("nk-multiple", "Li, Chen, Xiang & Yao, section 5")
 _declare_segmented("binomial", "Johnsson & Ho 1989")

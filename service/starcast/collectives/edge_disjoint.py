@@ -138,6 +138,7 @@ def _build_allgather(
     """
     forest = trees.forest(topology, "edge-disjoint")
     assignment = assign_round_robin(messages, copies, forest.trees)
+    # Every hop takes as many steps as the fullest tree needs: the trees have to stay in step.
     first = (hop_numbers(forest) - 1) * assignment.largest + 1
     rows = flood_units(
         forest, assignment.tree, assignment.position, assignment.message, first=first
@@ -210,6 +211,7 @@ def _sizes_of_earlier_siblings(
 ) -> NDArray[np.int64]:
     """Return the total size of the subtrees of siblings visited before each node."""
     order = np.lexsort((turn, parents))
+    # One sum over all families; that of the nodes before the eldest sibling is subtracted below.
     before = np.cumsum(sizes[order], dtype=np.int64) - sizes[order]
     parent = parents[order]
     eldest = np.flatnonzero(np.r_[True, parent[1:] != parent[:-1]])
@@ -231,8 +233,10 @@ def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int
     """
     tree_count = topology.degree
     short = short_necklaces(topology.n)
+    # Nodes on short necklaces begin with 1, so that only the other symbols can be displaced.
     fixed = short[:, 1:] == np.arange(2, topology.n + 1)
     detour_sum = sum(kind.nodes * kind.least(copies) for kind in detours(topology.n))
+    # `detours` counts nodes on short necklaces, too, but they cannot choose their trees.
     detour_sum -= sum(
         Detours(1, tree_count - count, count, 0).least(copies)
         for count in np.count_nonzero(fixed, axis=1).tolist()

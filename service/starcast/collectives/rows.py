@@ -185,6 +185,7 @@ def order_furthest_first(
     order = np.lexsort((unit, -level, queue))
     position = np.arange(len(order))
     if not sequential:
+        # Counted from the first unit of the same queue, where the sorted queues begin.
         position -= np.searchsorted(queue[order], queue[order])
     departure = np.empty(len(order), dtype=np.int64)
     departure[order] = position + 1

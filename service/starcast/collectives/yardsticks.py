@@ -53,6 +53,7 @@ def rotate_messages(
     delay = [0, 0]
     parts = []
     source = np.arange(nodes)
+    # All-port, both directions are busy at the same time, so that each serves half of the nodes.
     longer = nodes - 1 if ports == "one" else ceil_div(nodes - 1, 2)
     for turn, message in enumerate(numbers):
         for index, (direction, port_of) in enumerate(directions):

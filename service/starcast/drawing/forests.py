@@ -65,6 +65,7 @@ def tidy_layout(root: int, children: Mapping[int, Sequence[int]]) -> dict[int, f
         order.extend(children.get(node, ()))
     offset: dict[int, float] = {root: 0.0}  # from the parent
     contours: dict[int, _Contour] = {}
+    # Children first and without recursion: a Hamiltonian path is a tree with a level per node.
     for node in reversed(order):
         subtrees = [contours.pop(child) for child in children.get(node, ())]
         positions = _spread(subtrees)

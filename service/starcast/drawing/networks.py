@@ -152,6 +152,7 @@ class Frame:
         first, second = self._periods
         shifts = [i * first + j * second for i in (0, -1, 1) for j in (0, -1, 1)]
         along = self._points[receiver] - self._points[sender]
+        # Rounded, so that images at equal distances are chosen by order and not by rounding errors.
         return complex(min(shifts, key=lambda shift: round(abs(along + shift), 3)))
 
     def _bend(self, sender: int, receiver: int) -> float:

@@ -29,9 +29,12 @@ def arrange(level: NDArray[np.integer], weight: Floats) -> Floats:
     x = np.zeros(len(level))
     for row in rows:
         x[row] = np.arange(len(row)) - (len(row) - 1) / 2
+    # A sweep can add crossings, so that the best order is kept.
     best, fewest = x.copy(), _crossings(level, weight, x)
     for sweep in range(_SWEEPS):
         for row in rows if sweep % 2 == 0 else rows[::-1]:
+            # Stable, so that nodes with equal means keep their order: pictures do not
+            # change by chance.
             row[:] = row[np.argsort(_neighbour_means(row, weight, x), kind="stable")]
             x[row] = np.arange(len(row)) - (len(row) - 1) / 2
         crossings = _crossings(level, weight, x)
@@ -69,6 +72,7 @@ def nearest_distance(points: NDArray[np.complex128]) -> float:
     """Return the least distance of two different points, from a sample of more than 1,024."""
     sample = points if len(points) <= 1_024 else points[:: len(points) // 64]
     apart = np.abs(sample[:, None] - points)
+    # Nodes of a quotient coincide, and a distance of 0 would give no scale.
     apart[apart < 1e-5] = np.inf
     least = float(apart.min())
     return least if np.isfinite(least) else 1.0

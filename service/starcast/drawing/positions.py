@@ -63,6 +63,7 @@ def substar_points(n: int, length: int) -> Points:
         np.exp(-2j * pi * last / n) * (inner[index] * np.exp(2j * pi * turn / 360) - 1j * radius)
         for turn in ([0] if is_hexagon else _TURNS)
     ]
+    # Rounded, so that every machine chooses the same of several equal turns.
     return min(candidates, key=lambda points: round(np.abs(points - points[neighbour]).sum(), 6))
 
 

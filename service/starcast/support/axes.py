@@ -49,7 +49,7 @@ def read_number(value: str | float | Fraction, axis: str) -> Fraction:
         InputError: the input is not a number, or has too many digits.
     """
     text = str(value).strip()
-    if isinstance(value, bool) or not _NUMBER.fullmatch(text):
+    if not _NUMBER.fullmatch(text):
         raise InputError(
             f"{axis} is '{_shorten(text)}', which is not a valid number",
             hint=f"write 1024, 2.5 or 23/3; {_BOUNDS}",
@@ -71,6 +71,7 @@ def read_count(value: str | float, axis: str, words: Sequence[str] = ()) -> int 
     if value in words:
         return str(value)
     expected = " or ".join(["a whole number", *words])
+    # A number that is only too large deserves another message than a word.
     if _MANY_DIGITS.fullmatch(str(value)):
         raise InputError(f"{axis} is out of range", hint="give at most 10^30")
     try:
@@ -122,6 +123,7 @@ def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[A
     values = given if isinstance(given, list | tuple) else [given]
     if not values:
         raise InputError(f"the grid has no {axis}", hint=f"give at least one: {axis} = [...]")
+    # Its text would be read as a value, and the message would not name the mistake.
     nested = next((value for value in values if isinstance(value, list | tuple | dict)), None)
     if nested is not None:
         raise InputError(

@@ -105,6 +105,7 @@ class ProgressLines:
         self._is_closed = True
 
 
+# Weak references: a reporter ends with its command, whether it was closed or not.
 _reporters: "weakref.WeakSet[ProgressLines]" = weakref.WeakSet()
 
 

@@ -104,6 +104,7 @@ class CayleyGraph(Topology):
         if rank == 0:
             return distances
         inverse = self.group.inverse(self.group.elements(rank)[0])
+        # Translations keep distances, so that one search serves all roots.
         return distances[self.translation(int(self.group.ranks(inverse[None, :])[0]))]
 
     def translation(self, root: int | str) -> Ranks:
@@ -201,6 +202,7 @@ def _move(group: Group, ranks: NDArray[np.integer], generator: Sequence[int]) ->
 def _search(group: Group, generators: Generators) -> NDArray[np.uint8]:
     """Return the distances from the identity; 0 also for nodes that are not reached."""
     distances = np.zeros(group.nodes, dtype=np.uint8)
+    # Distance 0 is that of the root, so it cannot mark the nodes that are not reached yet.
     is_new = np.ones(len(distances), dtype=bool)
     is_new[0] = False
     frontier = np.zeros(1, dtype=np.int32)
@@ -211,5 +213,6 @@ def _search(group: Group, generators: Generators) -> NDArray[np.uint8]:
             nodes = _move(group, frontier, generator)
             distances[nodes[is_new[nodes]]] = distance
             is_new[nodes] = False
+        # Read from the array, because several generators reach the same node.
         frontier = np.flatnonzero(distances == distance).astype(np.int32)
     return freeze(distances)

@@ -100,11 +100,13 @@ class EvenPermutations(Permutations):
         """Return the elements of some ranks, each the even one of a pair, ``[count, n]``."""
         rows = permutations.unrank(self.n, 2 * np.array(ranks, dtype=np.int64, ndmin=1))
         odd = _is_odd(rows)
+        # Exchanging the last two symbols gives the other permutation of the pair.
         rows[odd, -2:] = rows[odd, :-3:-1]
         return rows
 
     def ranks(self, elements: Elements) -> Ranks:
         """Return the ranks of elements among the even permutations, int32 ``[count]``."""
+        # The pair of an even permutation has the ranks 2i and 2i+1, in either order.
         return super().ranks(elements) // 2
 
     def parse(self, label: str) -> Elements:
@@ -174,6 +176,7 @@ class SignedPermutations(Permutations):
     def labels(self, elements: Elements) -> NDArray[np.str_]:
         """Return the labels of elements, with letters for negative symbols."""
         symbols = np.abs(elements).astype(np.uint8)
+        # Code points are changed for all labels at once: strings would need a loop in Python.
         codes = permutations.labels(symbols).view(np.uint32).reshape(symbols.shape)
         codes = np.where(elements < 0, symbols + np.uint32(ord("a") - 1), codes)
         return np.ascontiguousarray(codes).view(f"<U{self.n}")[:, 0]

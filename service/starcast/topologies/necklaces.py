@@ -74,6 +74,7 @@ def necklaces(n: int) -> Necklaces:
     period = np.full(count, n - 1, dtype=np.uint8)
     rotated = nodes
     for turns in range(1, n - 1):
+        # Ranks are rotated, not labels: one look-up per node replaces n symbols and a ranking.
         rotated = turn[rotated]
         # The first return to a node is its period; n-1 if there is no earlier return.
         period = np.where((rotated == nodes) & (period == n - 1), np.uint8(turns), period)
@@ -91,6 +92,7 @@ def short_necklaces(n: int) -> Perms:
     Returns:
         uint8 ``[count, n]``.
     """
+    # Few nodes commute with a rotation: they are generated, for a search would visit all n!.
     divisors = [g for g in range(1, n - 1) if (n - 1) % g == 0]
     nodes = {row for g in divisors for row in _commuting(n, g)}
     return np.array(sorted(nodes - {tuple(range(1, n + 1))}), dtype=np.uint8).reshape(-1, n)

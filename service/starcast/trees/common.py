@@ -56,6 +56,7 @@ def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
         root: the rank of the new root.
     """
     node, port, back = root, int(row[root]), 0
+    # The links keep their dimensions, so that only the path between the two roots changes.
     while True:
         row[node] = back
         if not port:

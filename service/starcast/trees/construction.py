@@ -92,6 +92,7 @@ def construction(
             description=description or f"trees of {origin.module}", exclusion=exclusion,
             one_tree_per_port=one_tree_per_port, partial=partial,
             arguments=read_arguments(name, origin, function, ("topology", "root")),
+            # Shipped functions are tested; the results of plug-ins are checked at every call.
             build=function if origin.is_shipped else build,
         )  # fmt: skip
         CONSTRUCTIONS.register(entry)

@@ -113,6 +113,7 @@ def dimension_home(slab: Slab) -> NDArray[np.uint8]:
     """Return p(x) for every node of a slab, uint8 ``[(n-1)!]``."""
     merging = np.flatnonzero(slab.positions[1] == slab.first)
     home = np.full(slab.positions.shape[1], slab.first, dtype=np.uint8)
+    # One node in n-1 needs the search for a displaced position, so only these are searched.
     home[merging] = _first_displaced(slab.positions[:, merging], slab.first)
     return home
 
@@ -215,6 +216,7 @@ def _deranged(symbols: int, displaced: int) -> int:
     """Return the number of permutations that displace a given number of symbols."""
     count = 1
     for size in range(1, displaced + 1):
+        # The recurrence of derangements: D_k = k D_(k-1) + (-1)^k.
         count = size * count + (1 if size % 2 == 0 else -1)
     return comb(symbols, displaced) * count
 

@@ -106,6 +106,7 @@ def write_fields(path: str | os.PathLike[str], fields: ForestFields) -> None:
         "topology": np.array(fields["topology"].spec),
         "root": np.array(fields["root"]),
         "construction": np.array(fields["construction"]),
+        # As text of JSON: numpy would pickle a mapping, and a pickle can run code when it is read.
         "arguments": np.array(json.dumps(dict(fields["arguments"]))),
         "spanning": np.array(fields["spanning"]),
         "verify_hubs": np.array(list(fields["verify_hubs"] or ()), dtype=np.int64),
@@ -147,6 +148,7 @@ class _Parts(ArrayArchive):
         Raises:
             ValueError: it is missing, larger than such a part can be, or damaged.
         """
+        # The header tells the size before anything is allocated.
         shape, dtype = self.header(name)
         if prod(shape) * dtype.itemsize > _SMALL_PART:
             raise ValueError(f"{name} is too large")

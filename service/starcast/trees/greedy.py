@@ -49,6 +49,7 @@ def multiple(topology: Topology, root: int) -> Forest:
     """
     rows = np.empty((topology.n - 1, topology.nodes), dtype=np.uint8)
     hubs = [_write_tree(topology, root, i, row) for i, row in enumerate(rows, 1)]
+    # Almost all nodes come closer to the old roots with every step, which makes `verify` fast.
     return Forest(topology, freeze(rows), root, "multiple", verify_hubs=hubs)
 
 
@@ -94,6 +95,7 @@ def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) 
     n = topology.n
     position = permutations.inverse(root).tolist()
     block, start = topology.nodes, 0
+    # Runs are filled as a whole: a port computed for each node would take n operations per node.
     # `start` is the first node that agrees with the root on its first `depth` symbols.
     for depth in range(n):
         symbols = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))

@@ -156,6 +156,7 @@ def _list_necklaces(topology: Topology) -> _NecklaceList:
     kind = np.where(smallest < topology.nodes // topology.n, 2, 1)
     nodes = np.stack([generator.node for generator in generators(topology).values()])
     kind[np.isin(smallest, orbits.leader[permutations.rank(nodes)])] = 0
+    # The order of the numbers: distance first, then kind, then the smallest node.
     smallest = smallest[np.lexsort((smallest, kind, topology.distances()[smallest]))]
     period = orbits.period[smallest].astype(np.int64)
     return _NecklaceList(smallest, period, np.cumsum(period) - period + 1)
@@ -171,6 +172,7 @@ def _first_nodes(topology: Topology, orbits: _NecklaceList, turn: Ranks) -> Rank
         closer = distances[topology.step(v, nodes)] < distances[nodes]
         first = np.where(closer & (nodes < first), nodes, first)
         nodes = turn[nodes]
+    # In N_k1 a rotation of the generator replaces the smallest node.
     for k, generator in generators(topology).items():
         index = np.searchsorted(distances[orbits.smallest], k)
         node = permutations.rank(generator.node[None, :])

@@ -234,7 +234,7 @@ def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification
     """
     found = sorted(results, key=lambda result: result.blocks)
     for result in found:
-        _check_places(source, result)
+        _check_addresses(source, result)
     # Each range has to begin where the one before it ends.
     ends = [0, *(result.blocks[1] for result in found)]
     starts = [*(result.blocks[0] for result in found), source.count]
@@ -257,7 +257,7 @@ def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification
     )
 
 
-def _check_places(source: Source, result: RangeResult) -> None:
+def _check_addresses(source: Source, result: RangeResult) -> None:
     """Check that a result, which may come from a file, is about blocks and trees of a forest.
 
     Raises:
@@ -307,6 +307,7 @@ class _Follower:
             )
         bound = largest + max(above)
         attained = 0
+        # One node that attains the bound proves it, so that usually one node is followed.
         for node in self._candidates(tree, largest, results):
             attained = max(attained, self.level(node, largest))
             if attained == bound:

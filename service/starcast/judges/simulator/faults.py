@@ -41,6 +41,7 @@ class Fault:
         # Typed as object, because callers without a type checker can pass anything.
         what: object = self.what
         if isinstance(what, list | tuple):
+            # The class is frozen, and a list would make it unhashable.
             object.__setattr__(self, "what", tuple(what))
         if isinstance(what, list | tuple) and len(what) != 2:
             raise InputError(

@@ -134,6 +134,7 @@ class Sums(Deliveries):
         size = self._size
         goal = int(self._counted.sum())
         self._mark_complete(np.flatnonzero(size == goal), 0)
+        # Step by step: what a row adds depends on what all earlier steps have added.
         for part in _steps(rows, self.end):
             step = int(rows.step[part.start])
             index = np.flatnonzero(self.executed[part]) + part.start
@@ -144,6 +145,7 @@ class Sums(Deliveries):
             passed = passed[has]
             added = index[adds]
             target = lanes.cells(rows.receiver[added], added)
+            # Not `size[target] +=`, which adds one of several sums that a node receives in a step.
             np.add.at(size, target, size[lanes.cells(rows.sender[added], added)])
             self._mark_complete(target[size[target] == goal], step)
             pair = rows.receiver[passed].astype(np.int64) * self.postcondition.units
@@ -179,6 +181,7 @@ def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Vio
     twice = np.zeros(size, dtype=bool)
     twice[senders[repeats_previous(senders)]] = True
     irregular = combine & (twice[source] | (sent[target] <= step))
+    # The usual case, for which numbers are enough (see above): sets take a bit per node for each sum.
     if not irregular.any():
         return violation
     odd = np.unique(lanes.of[irregular])
@@ -228,6 +231,7 @@ def _add_sets(
         starts = np.flatnonzero(~repeats_previous(into))
         position = np.arange(len(into)) - np.repeat(starts, np.diff(starts, append=len(into)))
         wrong = []
+        # The sums that reach a node in one step are added one by one: they may overlap, too.
         for turn in range(int(position.max()) + 1):
             chosen = order[position == turn]
             pair = target[begin:end][chosen]
