@@ -181,7 +181,7 @@ def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Vio
     twice = np.zeros(size, dtype=bool)
     twice[senders[repeats_previous(senders)]] = True
     irregular = combine & (twice[source] | (sent[target] <= step))
-    # The usual case, for which numbers are enough (see above): sets take a bit per node for each sum.
+    # The usual case, for which numbers are enough: sets take a bit per node for each sum.
     if not irregular.any():
         return violation
     odd = np.unique(lanes.of[irregular])
