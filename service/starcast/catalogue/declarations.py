@@ -104,6 +104,7 @@ def _read_argument(name: str, origin: Origin, parameter: inspect.Parameter) -> A
     default = parameter.default
     has_default = default is not inspect.Parameter.empty
     annotation: object = parameter.annotation
+    # Not `get_type_hints`: it would evaluate the annotations of the whole module of a plug-in.
     for declared in getattr(annotation, "__metadata__", ()):
         if isinstance(declared, Argument):
             return replace(declared, default=lambda _: default) if has_default else declared

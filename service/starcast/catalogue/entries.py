@@ -141,6 +141,8 @@ class Entry:
         Raises:
             InputError: an argument is unknown, missing or impossible on the topology.
         """
+        # Names first: an unknown name may be the misspelling of an argument that would
+        # seem missing.
         self._check_names(arguments)
         values: dict[str, Value] = {}
         for argument in self.arguments:
@@ -207,6 +209,7 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
             InputError: its name is taken.
         """
         known = self._entries.get(entry.name)
+        # A plug-in may be loaded again in one process, such as a notebook after an edit.
         if known and (known.origin.is_shipped or known.origin.module != entry.origin.module):
             raise InputError(
                 f"{entry.origin}: the {self.noun} '{entry.name}' exists already"

@@ -152,6 +152,7 @@ def _place_on_levels(
     for links, strength in ((subgraph.links, 1.0), (subgraph.others, 0.05)):
         for link in links:
             first, second = index[link.sender], index[link.receiver]
+            # Links within a level pull to no side, and would only add crossings.
             if level[first] != level[second]:
                 weight[first, second] = weight[second, first] = strength
     box = box_width(subgraph.topology.label(0))
@@ -218,6 +219,7 @@ def _strokes(subgraph: Subgraph, boxes: Mapping[int, Node], *, by_levels: bool) 
         colour, dashes = style(subgraph.topology, link.port)
         title = f"{start.label} -{link.port}{'->' if link.arrow else '-'} {end.label}"
         is_turned = (link.sender, link.receiver) in opposite
+        # Both directions of a link would lie on each other if they were straight.
         bend = _ASIDE if is_turned else 0.0
         if by_levels and start.center.imag == end.center.imag:  # around the boxes between
             along = end.center.real - start.center.real

@@ -63,6 +63,7 @@ def render(scene: Scene) -> str:
             parent = _element(svg, "g", style=f"animation-delay:{_SECONDS * (number - 1):.1f}s")
             parent.set("class", "step last" if panel is scene.panels[-1] else "step")
         _draw_panel(parent, panel, first + corner, inside + _MARGIN)
+    # A line per element, so that versions of a picture can be compared line by line.
     ET.indent(svg, " ")
     return ET.tostring(svg, encoding="unicode") + "\n"
 
@@ -154,6 +155,7 @@ def _draw_panel(parent: ET.Element, panel: Panel, corner: complex, right: float)
         _element(parent, "line", **ends, stroke="#EEEEEE", stroke_width=1)
         number = _text(parent, str(level), complex(_MARGIN + 16, y + 4), FAINT, font_size=11)
         number.set("text-anchor", "end")
+    # Strokes before nodes, because SVG paints in the order of the document.
     for stroke in panel.strokes:
         _draw_stroke(parent, stroke, corner)
     for node in panel.nodes:

@@ -247,9 +247,9 @@ def _read_experiment(cursor: JsonCursor) -> IncomingExperiment:
             runs = _Runs(cursor.data)
             for _ in cursor.items():
                 cursor.skip_blanks()
-                start = cursor.place
+                start = cursor.position
                 cursor.value()
-                runs.add(start, cursor.place)
+                runs.add(start, cursor.position)
             continue
         if key in fields or key == "runs":
             raise ValueError(f"{key}: it is given twice")

@@ -68,6 +68,7 @@ def inline_files(page: str, data: str = "") -> str:
         f"script-src '{_digest(script)}'"
     )
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    # The links go: the security policy would block them, and each would be an error in the console.
     page = _SCRIPT.sub("", _STYLE.sub("", page))
     page = _ICON.sub('<link rel="icon" href="data:,">', page)
     # As early as possible: a policy in the page holds for what follows it.

@@ -172,5 +172,6 @@ def check_method(info: zipfile.ZipInfo) -> None:
     Raises:
         ValueError: the member is encrypted, or its method of compression is not supported.
     """
+    # Refused before `zipfile` builds a decompressor, which may allocate what the member claims.
     if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
         raise ValueError(f"{info.filename} is encrypted or compressed by an unknown method")

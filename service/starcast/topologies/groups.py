@@ -21,15 +21,6 @@ _DIGITS = f"0{permutations.SYMBOLS}"
 _MAX_NODES = factorial(12)  # as many as the largest star graph: ranks are int32
 
 
-def _is_odd(perms: Elements) -> NDArray[np.bool_]:
-    """Return which permutations are odd, bool ``[count]``."""
-    smaller = [
-        np.count_nonzero(perms[:, position + 1 :] < perms[:, position, None], axis=1)
-        for position in range(perms.shape[1])
-    ]
-    return np.asarray(np.sum(smaller, axis=0) % 2 == 1)
-
-
 @dataclass(frozen=True)
 class Permutations:
     """The permutations of 1..n; x∘g is (x[g_1], .., x[g_n]).
@@ -99,7 +90,7 @@ class EvenPermutations(Permutations):
     def elements(self, ranks: ArrayLike) -> Elements:
         """Return the elements of some ranks, each the even one of a pair, ``[count, n]``."""
         rows = permutations.unrank(self.n, 2 * np.array(ranks, dtype=np.int64, ndmin=1))
-        odd = _is_odd(rows)
+        odd = permutations.is_odd(rows)
         # Exchanging the last two symbols gives the other permutation of the pair.
         rows[odd, -2:] = rows[odd, :-3:-1]
         return rows
@@ -116,7 +107,7 @@ class EvenPermutations(Permutations):
             InputError: the label is not that of a permutation, or the permutation is odd.
         """
         row = super().parse(label)
-        if _is_odd(row[None, :])[0]:
+        if permutations.is_odd(row[None, :])[0]:
             raise InputError(
                 f"the label '{label}' is an odd permutation", hint="exchange two of its symbols"
             )
@@ -125,7 +116,7 @@ class EvenPermutations(Permutations):
     def reduce(self, generator: tuple[int, ...]) -> tuple[int, ...] | None:
         """Return a generator as a row of an element; None also for an odd permutation."""
         reduced = super().reduce(generator)
-        return None if reduced is None or _is_odd(np.array([reduced]))[0] else reduced
+        return None if reduced is None or permutations.is_odd(np.array([reduced]))[0] else reduced
 
 
 class SignedPermutations(Permutations):

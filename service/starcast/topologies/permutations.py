@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -156,6 +157,15 @@ def cycles(images: ArrayLike) -> Iterator[list[int]]:
             index = row[index]
         if cycle:
             yield cycle
+
+
+def is_odd(rows: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
+    """Return which rows of different numbers have an odd number of inversions, bool ``[count]``."""
+    smaller = [
+        np.count_nonzero(rows[:, position + 1 :] < rows[:, position, None], axis=1)
+        for position in range(rows.shape[1])
+    ]
+    return np.asarray(np.sum(smaller, axis=0) % 2 == 1)
 
 
 def inverse(perm: Perms) -> Perms:

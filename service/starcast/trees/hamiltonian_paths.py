@@ -65,9 +65,8 @@ def walk(n: int, word: Word) -> Ranks:
     nodes = np.empty((side, side, n), dtype=np.uint8)
     run = np.arange(side)
     current = np.tile(np.arange(1, n + 1, dtype=np.uint8), (side, 1))
-    for step, position in enumerate(
-        positions.T
-    ):  # all runs at once, as if each began at the identity
+    # All runs at once, as if each began at the identity: the loop is as long as one run.
+    for step, position in enumerate(positions.T):
         current[run, 0], current[run, position] = current[run, position], current[run, 0]
         nodes[:, step] = current
     for before, after in pairwise(nodes):
@@ -132,18 +131,9 @@ def _legs(order: Perms, start: Perms, goal: Perms) -> tuple[Perms, Perms]:
 def _leaving_node(order: Perms, k: int, entered: Perms) -> Perms:
     others = np.sort(np.delete(order, [k, k + 1], axis=1), axis=1)
     left = np.column_stack([order[:, k + 1], others])
-    wrong = np.flatnonzero(_is_odd(left) == _is_odd(entered))
+    wrong = np.flatnonzero(permutations.is_odd(left) == permutations.is_odd(entered))
     left[wrong, -2:] = left[wrong, :-3:-1]
     return left
-
-
-def _is_odd(rows: Perms) -> NDArray[np.bool_]:
-    """Return whether each row has an odd number of inversions."""
-    odd = np.zeros(len(rows), dtype=bool)
-    for position in range(1, rows.shape[1]):
-        inversions = np.count_nonzero(rows[:, :position] > rows[:, position, None], axis=1)
-        odd ^= (inversions % 2).astype(bool)
-    return odd
 
 
 def _paths_in_s4(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Word:
@@ -163,7 +153,7 @@ def _s4_paths() -> NDArray[np.uint8]:
     """
     paths = np.zeros((factorial(_BASE), factorial(_BASE) - 1), dtype=np.uint8)
     perms = permutations.table(_BASE)
-    for rank in np.flatnonzero(_is_odd(perms)):
+    for rank in np.flatnonzero(permutations.is_odd(perms)):
         paths[rank] = _search([tuple(range(_BASE))], tuple(perms[rank].tolist()))
     return paths
 

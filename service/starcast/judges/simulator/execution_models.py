@@ -149,6 +149,7 @@ def timing(
         2124
     """
     ticks = make_ticks(unit_bytes, t_s, t_c, execution)
+    # If translation changes ports, the sources wait for one another on different links.
     if schedule.symmetric and not schedule.topology.translation_keeps_ports:
         schedule = schedule.expand()
     return time_executed(execute_valid(schedule, faults), ticks, execution)
@@ -175,6 +176,7 @@ def time_executed(executed: Executed, ticks: Ticks, execution: ExecutionModel) -
     simulation = executed.simulation
     topology = executed.rows.schedule.topology
     ticks.choose_dtype(ticks.end_of_steps(simulation), topology.degree * topology.nodes)
+    # Both models need it: asynchronous times never exceed those of the steps.
     clock = ticks.full(simulation.steps + 1, 0)
     clock[1:] = np.cumsum(ticks.durations(simulation.packet_sizes))
     packets = Packets(executed)
@@ -316,6 +318,7 @@ def _find_arrivals(
         destination = postcondition.destination(np.arange(postcondition.units))
         delivery = ticks.full(postcondition.units, ticks.never)
         delivers = packets.receiver == destination[packets.unit]
+        # Several rows can deliver a unit, and the earliest counts.
         np.minimum.at(delivery, packets.unit[delivers], end[delivers])
         delivery[units[source == destination[units]]] = 0
         arrivals = ticks.full(postcondition.nodes, 0)
