@@ -19,8 +19,7 @@ SOURCE = Path("service") / "starcast"
 AREAS = ("mathematics", "judges", "stores", "doors")
 PARTS = {
     "judges": "simulator checkers external",
-    "stores": "graph database ingest embedded experiments queries endpoints settings config_file"
-    " support resources",
+    "stores": "graph database ingest embedded experiments queries endpoints settings support",
     "doors": "cli lab web comparison doctor errors progress vocabulary",
 }
 #: Pattern of each operator, and the operator that replaces it.

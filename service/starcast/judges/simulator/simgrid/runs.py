@@ -278,13 +278,13 @@ def _run_program(problems: list[dict[str, Any]], installation: Path | None) -> l
         if ran.returncode == program.NOT_INSTALLED:
             continue
         if ran.returncode:
-            # The last line of a traceback is the exception; the others say only where.
+            # The last line of a traceback is the exception; the others say only location.
             last = (ran.stderr.strip().splitlines() or [f"exit code {ran.returncode}"])[-1]
             raise UnavailableError(f"SimGrid failed: {last}", hint=_TESTED)
         results: list[dict[str, Any]] = json.loads(ran.stdout)
         return results
-    where = "" if installation is None else f" in {installation}"
-    raise UnavailableError(f"SimGrid's Python module is not installed{where}", hint=_INSTALL)
+    location = "" if installation is None else f" in {installation}"
+    raise UnavailableError(f"SimGrid's Python module is not installed{location}", hint=_INSTALL)
 
 
 def _interpreters(installation: Path | None) -> Iterator[tuple[Path, dict[str, str]]]:
