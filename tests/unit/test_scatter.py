@@ -13,13 +13,14 @@ from oracles import scatter_trees as trees_page
 from starcast.collectives import Schedule, algorithms
 from starcast.collectives import schedule as build
 from starcast.collectives.catalogue import find
-from starcast.collectives.scatter import assign_trees, balanced_forest, build_scatter, root_ports
+from starcast.collectives.scatter import assign_trees, balanced_forest, build_scatter
 from starcast.judges.simulator import simulate
 from starcast.support.vocabulary import Ports
 from starcast.topologies import as_topology
 from starcast.trees import Forest
 from starcast.trees import forest as build_forest
 from starcast.trees.balanced import numbered_dimension, running_numbers
+from starcast.trees.metrics import root_ports
 from support.meeting import assert_complete, plain_rows, ports_of, refused, roots, tree_of
 
 SCATTERS = ("balanced", "near-balanced", "perfectly-balanced", "one-port")

@@ -19,7 +19,9 @@ from starcast.support.errors import InputError
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 from starcast.trees import Forest
-from starcast.trees.balanced import numbered_dimension, running_numbers
+from starcast.trees.balanced import running_numbers
+from starcast.trees.common import numbered_dimensions
+from starcast.trees.metrics import root_ports
 
 
 def build_scatter(
@@ -98,24 +100,6 @@ def count_trees(forest: Forest) -> NDArray[np.int64]:
     return np.asarray(np.count_nonzero(forest.parent_port, axis=0), dtype=np.int64)
 
 
-def root_ports(forest: Forest) -> NDArray[np.uint8]:
-    """Return the root's port that leads to each node in each tree.
-
-    Returns:
-        uint8 ``[trees, nodes]``; 0 for the root and for nodes outside the tree.
-    """
-    reverse_ports = forest.topology.reverse_ports()
-    nodes = np.arange(forest.topology.nodes)
-    result = np.empty_like(forest.parent_port)
-    for ports, parents, row in zip(forest.parent_port, forest.parents(), result, strict=True):
-        ancestor = np.where((parents < 0) | (parents == forest.root), nodes, parents)
-        # Paths can be as long as a Hamiltonian path: each turn doubles the distance covered.
-        for _ in range(forest.height.bit_length()):
-            ancestor = ancestor[ancestor]
-        row[:] = reverse_ports[ports[ancestor]]
-    return result
-
-
 def _check_all_reached(forest: Forest, trees_per_node: NDArray[np.int64]) -> None:
     outside = trees_per_node == 0
     outside[forest.root] = False
@@ -140,7 +124,7 @@ def balanced_forest(topology: Topology, messages: int) -> Forest:
         return first
     rows = np.repeat(first.parent_port, min(messages, topology.degree), axis=0)
     for copy, row in enumerate(rows):
-        dimensions = numbered_dimension(running_numbers(topology, copy), topology.n)
+        dimensions = numbered_dimensions(topology.n, running_numbers(topology, copy))
         row[1 : len(dimensions)] = dimensions[1:]
     return Forest(topology, rows)
 

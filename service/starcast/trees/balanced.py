@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from starcast.topologies import Topology, permutations
 from starcast.topologies.necklaces import displacements, necklaces
-from starcast.trees.common import Positions, Slab, slabs, translate_ports
+from starcast.trees.common import Positions, Slab, numbered_dimensions, slabs, translate_ports
 from starcast.trees.construction import construction
 from starcast.trees.model import Forest
 
@@ -44,7 +44,7 @@ def balanced(topology: Topology, root: int) -> Forest:
 
     Reference: Fragopoulou & Akl 1993, section 5.1.
     """
-    leaves = numbered_dimension(running_numbers(topology), topology.n)
+    leaves = numbered_dimensions(topology.n, running_numbers(topology))
     return _one_tree(topology, root, leaves, "balanced")
 
 
@@ -124,18 +124,13 @@ def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
     return numbers
 
 
-def numbered_dimension(numbers: NDArray[np.int64], n: int) -> NDArray[np.uint8]:
-    """Return v(m) = (m-1) mod (n-1) + 2."""
-    return ((numbers - 1) % (n - 1) + 2).astype(np.uint8)
-
-
 def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the lowest node y of each necklace with y_v != v, for v of its first number.
 
     The result is indexed by the necklace's leader.
     """
     nodes = np.arange(1, len(leader))
-    v = numbered_dimension(begin[leader[nodes]], n)
+    v = numbered_dimensions(n, begin[leader[nodes]])
     perms = permutations.unrank(n, nodes)
     symbol = np.take_along_axis(perms, v[:, None].astype(np.intp) - 1, axis=1)[:, 0]
     fit = nodes[symbol != v][::-1]

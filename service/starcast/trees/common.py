@@ -47,6 +47,16 @@ def translate_ports(topology: Topology, rows: NDArray[np.uint8], root: int) -> N
     return freeze(translated)
 
 
+def numbered_dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint8]:
+    """Return v(m) = (m-1) mod (n-1) + 2 for each number m from 1; 0 for the root's number 0.
+
+    Successive numbers have all n-1 dimensions, which keeps the branches of a root equally large.
+
+    Reference: Fragopoulou & Akl 1993, sections 3.2 and 5.1.
+    """
+    return np.where(numbers == 0, 0, (numbers - 1) % (n - 1) + 2).astype(np.uint8)
+
+
 def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
     """Reverse the links between the new root of a tree and the old one, in place.
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.support.errors import InputError
-from starcast.topologies.permutations import Ranks
+from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
 
@@ -26,7 +26,7 @@ def forest_metrics(forest: Forest) -> dict[str, Any]:
         >>> forest_metrics(forest("S5", "multiple"))["congestion"]
         2
     """
-    parents, levels = forest.parents(), forest.levels()
+    levels = forest.levels()
     profiles = [np.bincount(row[row >= 0]).tolist() for row in levels]
     distances = forest.topology.distances(forest.root)
     loads = forest.load_histogram()
@@ -37,7 +37,7 @@ def forest_metrics(forest: Forest) -> dict[str, Any]:
         "heights": [len(profile) - 1 for profile in profiles],
         "shortest_path": bool(((levels == distances) | (levels < 0)).all()),
         "leaves": forest.leaves.tolist(),
-        "branches": [_branch_sizes(forest, row) for row in parents],
+        "branches": [_sizes_by_port(forest.topology, row) for row in root_ports(forest)],
         "congestion": max(loads),
         "edge_disjoint": max(loads) <= 1,
         "links_by_load": loads,
@@ -45,16 +45,27 @@ def forest_metrics(forest: Forest) -> dict[str, Any]:
     }
 
 
-def _branch_sizes(forest: Forest, parents: Ranks) -> list[int]:
-    """Return the sizes of the subtrees of the root's children, computed by pointer doubling."""
-    nodes = np.arange(len(parents), dtype=np.int32)
-    top = np.where((parents < 0) | (parents == forest.root), nodes, parents)
-    while not np.array_equal(higher := top[top], top):
-        top = higher
-    sizes = np.bincount(top[parents >= 0], minlength=len(parents))
-    topology = forest.topology
-    neighbours = [int(topology.neighbours(port, [forest.root])[0]) for port in topology.ports]
-    return [int(sizes[neighbour]) for neighbour in neighbours if sizes[neighbour]]
+def root_ports(forest: Forest) -> NDArray[np.uint8]:
+    """Return the root's port that leads to each node in each tree.
+
+    Returns:
+        uint8 ``[trees, nodes]``; 0 for the root and for nodes outside the tree.
+    """
+    reverse_ports = forest.topology.reverse_ports()
+    nodes = np.arange(forest.topology.nodes)
+    result = np.empty_like(forest.parent_port)
+    for ports, parents, row in zip(forest.parent_port, forest.parents(), result, strict=True):
+        ancestor = np.where((parents < 0) | (parents == forest.root), nodes, parents)
+        # Paths can be as long as a Hamiltonian path: each turn doubles the distance covered.
+        for _ in range(forest.height.bit_length()):
+            ancestor = ancestor[ancestor]
+        row[:] = reverse_ports[ports[ancestor]]
+    return result
+
+
+def _sizes_by_port(topology: Topology, ports: NDArray[np.uint8]) -> list[int]:
+    sizes = np.bincount(ports, minlength=topology.ports[-1] + 1)
+    return [int(sizes[port]) for port in topology.ports if sizes[port]]
 
 
 Column = NDArray[np.int64]

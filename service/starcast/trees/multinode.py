@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from starcast.topologies import Topology, permutations
 from starcast.topologies.necklaces import necklaces, rotated_dimension, rotation
 from starcast.topologies.permutations import Perms, Ranks
-from starcast.trees.common import translate_ports
+from starcast.trees.common import numbered_dimensions, translate_ports
 from starcast.trees.construction import construction
 from starcast.trees.hamiltonian_paths import Word, cycle_word, path_word, walk
 from starcast.trees.model import Forest
@@ -110,7 +110,7 @@ def necklace(topology: Topology, root: int) -> Forest:
 
     Reference: Fragopoulou & Akl 1993, section 3.2.
     """
-    row = dimensions(topology.n, numbering(topology))[None, :]
+    row = numbered_dimensions(topology.n, numbering(topology))[None, :]
     rows = translate_ports(topology, row, root)
     return Forest(topology, rows, root, "necklace", verify_hubs=(root,))
 
@@ -126,11 +126,6 @@ def numbering(topology: Topology) -> Ranks:
         numbers[nodes[chosen]] = orbits.number[chosen] + turns
         nodes = turn[nodes]
     return numbers
-
-
-def dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """Return v(m) for each number m; 0 for the root's number 0."""
-    return np.where(numbers == 0, 0, (numbers - 1) % (n - 1) + 2).astype(np.uint8)
 
 
 def generators(topology: Topology) -> dict[int, Generator]:
@@ -165,7 +160,7 @@ def _list_necklaces(topology: Topology) -> _NecklaceList:
 def _first_nodes(topology: Topology, orbits: _NecklaceList, turn: Ranks) -> Ranks:
     """Return the node of each necklace that has its first number."""
     distances = topology.distances()
-    v = dimensions(topology.n, orbits.number)
+    v = numbered_dimensions(topology.n, orbits.number)
     first = np.full(len(orbits.smallest), topology.nodes, dtype=np.int32)
     nodes = orbits.smallest
     for _ in range(topology.n - 1):

@@ -19,10 +19,11 @@ from starcast.claims.reference.scatter_trees import random_trees
 from starcast.claims.registry import checks
 from starcast.collectives.model import BYTES_PER_ROW, Schedule, build_schedule
 from starcast.collectives.rows import route_units
-from starcast.collectives.scatter import build_scatter, root_ports
+from starcast.collectives.scatter import build_scatter
 from starcast.records import checkers
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
+from starcast.trees.metrics import root_ports
 from starcast.trees.model import Forest
 
 _SEED = 1993
