@@ -259,8 +259,7 @@ def _build_units(rows: Columns, forest: Forest, name: str, ports: Ports, message
 
 def _declare(construction: str, source: str) -> None:
     def count_rows(topology: Topology, _: Arguments) -> int:
-        tree_count = topology.degree if CONSTRUCTIONS[construction].one_tree_per_port else 1
-        return tree_count * (topology.nodes - 1)
+        return CONSTRUCTIONS[construction].count_spanning_edges(topology)
 
     def forest_construction(topology: Topology, ports: str, _: Arguments) -> str | None:
         return construction if count_sources(topology, ports) == 1 else None

@@ -43,8 +43,7 @@ Base = Annotated[
 
 def _count_stream_rows(topology: Topology, arguments: Arguments) -> int:
     construction = CONSTRUCTIONS[str(arguments["base"])]
-    tree_count = topology.degree if construction.one_tree_per_port else 1
-    return int(arguments["segments"]) * tree_count * (topology.nodes - 1)
+    return int(arguments["segments"]) * construction.count_spanning_edges(topology)
 
 
 def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:

@@ -158,12 +158,11 @@ def _build_stream(
 
 
 def _row_counter(construction: str) -> Callable[[Topology, Arguments], int]:
-    one_tree_per_port = CONSTRUCTIONS[construction].one_tree_per_port
+    entry = CONSTRUCTIONS[construction]
 
     def count_rows(topology: Topology, arguments: Arguments) -> int:
         (units_per_tree,) = arguments.values()
-        tree_count = topology.degree if one_tree_per_port else 1
-        return int(units_per_tree) * tree_count * (topology.nodes - 1)
+        return int(units_per_tree) * entry.count_spanning_edges(topology)
 
     return count_rows
 

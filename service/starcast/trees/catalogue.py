@@ -56,7 +56,7 @@ def forest(
     entry = find(name, topology)
     values = entry.resolve_arguments(topology, given)
     rank = topology.node(root)
-    trees = topology.degree if entry.one_tree_per_port else 1
+    trees = entry.count_trees(topology)
     memory.require(
         memory.forest_bytes(topology.nodes, trees),
         f"trees of '{entry.name}' on the {topology.nodes:,} nodes of {topology.spec}",
@@ -146,8 +146,7 @@ def count_edges(topology: Topology | str, construction: str, **arguments: int | 
         return count_edges(topology, str(values["base"]))
     if entry.name in _PARTIAL:
         return _PARTIAL[entry.name](topology.n)
-    trees = topology.degree if entry.one_tree_per_port else 1
-    return trees * (topology.nodes - 1)
+    return entry.count_spanning_edges(topology)
 
 
 def _shortest_path(n: int) -> int:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from starcast.catalogue.declarations import Function, check_declaration, read_arguments
 from starcast.catalogue.entries import Entry, Registry
-from starcast.catalogue.origin import Origin, run_guarded
+from starcast.catalogue.origin import run_guarded
 from starcast.support.errors import InputError
 from starcast.topologies import Topology, as_topology
 from starcast.trees.model import Forest
@@ -34,6 +34,14 @@ class Construction(Entry):
 
     def __str__(self) -> str:
         return f"the construction '{self.name}'"
+
+    def count_trees(self, topology: Topology) -> int:
+        """Return the number of its trees on a topology."""
+        return topology.degree if self.one_tree_per_port else 1
+
+    def count_spanning_edges(self, topology: Topology) -> int:
+        """Return the number of edges of all its trees, if each of them reaches all nodes."""
+        return self.count_trees(topology) * (topology.nodes - 1)
 
 
 CONSTRUCTIONS: Registry[Construction] = Registry("construction")
@@ -83,8 +91,7 @@ def construction(
             result = run_guarded(
                 f"the construction '{name}'", origin, lambda: function(topology, root, **arguments)
             )
-            trees = topology.degree if one_tree_per_port else 1
-            array = _check_parent_ports(name, origin, result, topology, trees)
+            array = _check_parent_ports(entry, result, topology)
             return Forest(topology, array, root, name, arguments, spanning=not partial)
 
         entry = Construction(
@@ -101,15 +108,14 @@ def construction(
     return decorate
 
 
-def _check_parent_ports(
-    name: str, origin: Origin, result: Any, topology: Topology, trees: int
-) -> NDArray[np.uint8]:
+def _check_parent_ports(entry: Construction, result: Any, topology: Topology) -> NDArray[np.uint8]:
+    name, origin = entry.name, entry.origin
     array: NDArray[Any] = run_guarded(
         f"the result of '{name}'",
         origin,
         lambda: np.atleast_2d(np.asarray(getattr(result, "parent_port", result))),
     )
-    expected = (trees, topology.nodes)
+    expected = (entry.count_trees(topology), topology.nodes)
     if array.dtype.kind not in "iu" or array.shape != expected:
         shape = " x ".join(map(str, array.shape))
         raise InputError(
