@@ -379,6 +379,7 @@ def _group_begins(level: Ranks, group_units: int, n: int) -> NDArray[np.int64]:
     begins = np.empty((n - 1, len(level)), dtype=np.int64)
     rotated = rotation(n)
     node = np.arange(len(level), dtype=np.int32)
+    # Each tree reaches the rotated nodes in the same steps as the tree before it.
     for row in begins:
         row[node] = first
         node = rotated[node]

@@ -95,6 +95,7 @@ def short_words(n: int, messages: int) -> tuple[Word, ...]:
     cycles_of = dict(zip(ranks, map(_displaced_cycles, nodes), strict=True))
     bundles = [(rank, message, cycles_of[rank]) for rank in ranks for message in range(messages)]
     cycles = [cycle for _, _, bundle in bundles for cycle in bundle]
+    # One choice for all messages together, because their loads of a dimension add up.
     entry = iter(choose_entries(cycles, _entry_capacities(n, cycles)))
     words = []
     for rank, message, bundle in bundles:
@@ -116,6 +117,7 @@ def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list
 
     def assign(cycle: int, tried: set[int]) -> bool:
         for symbol in sorted(cycles[cycle]):
+            # Once per path: two full symbols would otherwise ask each other forever.
             if symbol not in tried:
                 tried.add(symbol)
                 if len(holders[symbol]) < capacity[symbol] or vacate(symbol, tried):

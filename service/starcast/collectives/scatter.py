@@ -86,6 +86,7 @@ def assign_trees(forest: Forest, messages: int) -> Units:
     trees_per_node = count_trees(forest)
     _check_all_reached(forest, trees_per_node)
     node, tree = np.nonzero(forest.parent_port.T)
+    # The transposed array lists the trees of a node one after the other, from `begins` on.
     begins = np.searchsorted(node, np.arange(forest.topology.nodes))
     destination, message = (
         column.reshape(-1)

@@ -104,6 +104,7 @@ def _place_bands(level: NDArray[np.int64], neighbours: NDArray[np.int32]) -> NDA
     rows = [np.flatnonzero(level == number) for number in range(int(level.max()) + 1)]
     columns = int(np.ceil(np.sqrt(len(level) * 2 * _ASPECT)))
     share = np.zeros(len(level))  # the position in the level, from -1 to 1
+    # Not by `arrange`, whose matrix of all pairs would not fit: there are up to 400,000 nodes.
     for sweep in range(_BAND_SWEEPS):
         for row in rows if sweep % 2 == 0 else rows[::-1]:
             wanted = share[neighbours[:, row]].mean(axis=0)

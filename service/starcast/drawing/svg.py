@@ -175,6 +175,7 @@ def _draw_stroke(parent: ET.Element, stroke: Stroke, corner: complex) -> None:
         size = 3 + 2 * stroke.width
         along = size * (tip - before[-1]) / (abs(tip - before[-1]) or 1.0)
         neck = tip - along
+        # The line ends behind the head: its blunt end would cover the tip.
         curves[-1] = (*before, neck)
         head = " ".join(map(_point, (tip, neck + along * 0.5j, neck - along * 0.5j)))
     path = _element(group, "path", d=" ".join(map(_path, curves)))

@@ -191,6 +191,7 @@ class Topology(Displayable, ABC):
             ranks: the nodes, ``[count]``.
         """
         out = np.empty(len(ranks), dtype=np.int32)
+        # Port by port, because `neighbours` takes one port for many nodes.
         for port in np.unique(ports).tolist():
             chosen = ports == port
             out[chosen] = self.neighbours(port, ranks[chosen])
@@ -303,6 +304,7 @@ class Topology(Displayable, ABC):
         return f"topology({self.spec!r})"
 
     def __eq__(self, other: object) -> bool:
+        # Objects of one spec are the same topology, also those that a worker has unpickled.
         return isinstance(other, Topology) and other.spec == self.spec
 
     def __hash__(self) -> int:

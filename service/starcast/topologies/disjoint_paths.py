@@ -92,6 +92,7 @@ class _Flow:
                     heappush(heap, (total, other))
         if end not in settled:
             return False
+        # Sides that are not settled are at least as far as the end: their prices remain valid.
         for side in settled:
             self._price[side] = self._priced(side) + cost[end] - cost[side]
         sides = [end]

@@ -90,6 +90,7 @@ def family(
         many = noun or f"{name} graphs"
 
         def build(spec: str, *numbers: int) -> Topology:
+            # Before the function is called, whose error would not name the sizes.
             if sizes and numbers and numbers[0] not in sizes:
                 first = next(iter(inspect.signature(function).parameters), "n")
                 raise InputError(
@@ -139,6 +140,7 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
             hint=f"specs consist of {SPEC_CHARACTERS}",
         )
     shipped = [each for each in FAMILIES.values() if each.origin.is_shipped and each.name != name]
+    # Whether two expressions match the same text is hard to decide, so that examples are tried.
     taken = next(filter(compiled.fullmatch, chain.from_iterable(map(_examples, shipped))), None)
     if taken is not None:
         letters = [each.pattern.pattern.partition("(")[0] for each in shipped]

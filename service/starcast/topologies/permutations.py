@@ -92,6 +92,7 @@ def arrangements(n: int, length: int) -> Perms:
         uint8 ``[n!/(n-length)!, length]``.
     """
     rows = np.zeros((1, 0), dtype=np.uint8)
+    # From the last symbol on, so that rows come out in lexicographic order without sorting.
     for size in range(n - length + 1, n + 1):
         first = np.repeat(np.arange(1, size + 1, dtype=np.uint8), len(rows))
         later = np.tile(rows, (size, 1))
@@ -123,6 +124,7 @@ def composition_table(m: int) -> NDArray[np.int16]:
         Read-only int16 ``[m!, m!]``, by the ranks of h and p.
     """
     perms = table(m)
+    # int16 holds the 7! ranks; the table of m = 7 has 25 million entries.
     out = np.empty((len(perms), len(perms)), dtype=np.int16)
     for row, outer in enumerate(perms):
         out[row] = rank(outer[perms] + np.uint8(1))

@@ -107,24 +107,6 @@ def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) 
     out[start] = 0
 
 
-def greedy_path(start: Perms, root: Perms) -> tuple[Perms, list[int]]:
-    """Return the path from a node to the root of L(root).
-
-    Returns:
-        The nodes, uint8 ``[length + 1, n]``, and the ports crossed, ``length`` of them.
-    """
-    node, goal = start.tolist(), root.tolist()
-    nodes, ports = [list(node)], []
-    while node != goal:
-        index = goal.index(node[0])
-        if index == 0:
-            index = next(i for i in range(1, len(goal)) if node[i] != goal[i])
-        node[0], node[index] = node[index], node[0]
-        nodes.append(list(node))
-        ports.append(index + 1)
-    return np.array(nodes, dtype=np.uint8), ports
-
-
 class _Front(NamedTuple):
     """The nodes informed last, with the arguments of the procedure, as arrays of equal length.
 

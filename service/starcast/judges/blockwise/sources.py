@@ -21,7 +21,6 @@ from starcast.topologies import permutations
 from starcast.topologies.necklaces import rotate, rotated_dimension
 from starcast.topologies.permutations import Perms
 from starcast.trees.construction import find
-from starcast.trees.greedy import greedy_path
 
 #: Symbols of a block that are not in its tail: tables of 6! entries fit into the cache.
 MAX_BLOCK = 7
@@ -125,6 +124,7 @@ def closed_form(
         )
     identity = np.arange(1, n + 1, dtype=np.uint8)
     parsed = identity if root is None else permutations.parse(root, n)
+    # Ids have labels from 1, whatever labels the caller prints.
     with permutations.labels_from(1):
         label = permutations.labels(parsed[None, :])[0]
     blocks, exceptions = _blocks(n, min(m, n), base)
@@ -181,7 +181,7 @@ def _blocks(n: int, m: int, base: str) -> tuple[Blocks, frozenset[Address]]:
     if base == "multiple":
         # On the path between root and hub, the ports differ from the closed form (Def. 2).
         for tree, hub in enumerate(hubs):
-            path, ports = greedy_path(identity, hub)
+            path, ports = _greedy_path(identity, hub)
             changes += [
                 (*_address(node, tree, m), port)
                 for node, port in zip(path, [0, *ports], strict=True)
@@ -191,6 +191,24 @@ def _blocks(n: int, m: int, base: str) -> tuple[Blocks, frozenset[Address]]:
     exceptions = frozenset((block, tree, index) for block, tree, index, _ in [*changes, *root])
     array = np.array(sorted(changes), dtype=np.int64).reshape(-1, 4)
     return Blocks(kind, n, m, homes, array), exceptions
+
+
+def _greedy_path(start: Perms, root: Perms) -> tuple[Perms, list[int]]:
+    """Return the path from a node to the root of L(root).
+
+    Returns:
+        The nodes, uint8 ``[length + 1, n]``, and the ports crossed, ``length`` of them.
+    """
+    node, goal = start.tolist(), root.tolist()
+    nodes, ports = [list(node)], []
+    while node != goal:
+        index = goal.index(node[0])
+        if index == 0:
+            index = next(i for i in range(1, len(goal)) if node[i] != goal[i])
+        node[0], node[index] = node[index], node[0]
+        nodes.append(list(node))
+        ports.append(index + 1)
+    return np.array(nodes, dtype=np.uint8), ports
 
 
 def _address(node: Perms, tree: int, m: int) -> Address:
