@@ -7,7 +7,7 @@ from math import factorial
 import pytest
 
 from starcast.claims import growth
-from starcast.claims.formulas import arrangements, diameter, distance_sum, nk_diameter
+from starcast.claims.growth import arrangements, diameter, distance_sum, nk_diameter
 from starcast.topologies import topology
 
 BOUNDED: dict[str, Callable[[int], growth.Number]] = {

@@ -6,11 +6,10 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.formulas import distance_sum
-from starcast.claims.growth import EXACT, Number, divided, factorial, harmonic
+from starcast.claims.growth import EXACT, Number, distance_sum, divided, factorial, harmonic
 from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference import bfs
-from starcast.claims.reference.star_labels import rotation, rotations, symbols
+from starcast.claims.reference.labels import rotation, rotations, symbols
 
 
 def leaders(network: CachedTopology) -> NDArray[np.int32]:

@@ -12,11 +12,19 @@ from typing import Literal, NamedTuple
 import mpmath
 
 from starcast.claims.check import REVERSED, ClaimCheck
-from starcast.claims.formulas import diameter, distance_sum
-from starcast.claims.growth import EXACT, Number, divided, factorial, greatest, log2, rounded_up
-from starcast.claims.model import BYTES_PER_LINK
+from starcast.claims.growth import (
+    EXACT,
+    Number,
+    diameter,
+    distance_sum,
+    divided,
+    factorial,
+    greatest,
+    log2,
+    rounded_up,
+)
+from starcast.claims.model import Memory
 from starcast.claims.reference.lower_bound_counts import NetworkCounts, count_from_node
-from starcast.topologies import Topology
 
 _WORDS = {"ft": "fault-tolerant", "allport": "all-port", "oneport": "one-port", "time": "steps"}
 
@@ -66,13 +74,8 @@ def describe_cell(cell: str) -> str:
     return f"{_WORDS.get(what, what)} of {' '.join(_WORDS.get(word, word) for word in of)}"
 
 
-def network_bytes(topology: Topology) -> int:
-    """Estimate the memory, in bytes per node of S_n, of both neighbour tables.
-
-    The hypercube has up to 2 n! nodes.
-    """
-    return BYTES_PER_LINK * 4 * topology.n
-
+#: Memory for both neighbour tables: the hypercube has up to 2 n! nodes.
+NETWORKS = Memory(6 * 64)
 
 # Orders of growth. Bounds and orders are functions of the counts of a network, or of n, and of
 # further amounts, such as M and x; quotients are the largest over all amounts.

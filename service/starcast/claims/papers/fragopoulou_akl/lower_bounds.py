@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import distance_sum
-from starcast.claims.growth import Number, divided, factorial, log2
-from starcast.claims.model import BYTES_PER_LINK
+from starcast.claims.growth import Number, distance_sum, divided, factorial, log2
+from starcast.claims.model import Memory
 from starcast.claims.reference import lower_bound_counts, necklaces, star_vs_hypercube
 from starcast.claims.reference.star_vs_hypercube import GrowthCell, Order, cube, least_steps
 from starcast.claims.registry import check_rows, checks
@@ -196,7 +195,7 @@ check_rows(bound_is_met, {f"FA.Tab4.{cell}": bound for cell, bound in BOUNDS.ite
 check_rows(
     no_schedule_beats_bound,
     {f"FA.Tab5.{cell}": bound for cell, bound in BOUNDS.items()},
-    bytes_per_node=lambda cube, _: max(BYTES_PER_LINK, 2 * BYTES_PER_ROW) * cube.degree,
+    memory=Memory(2 * BYTES_PER_ROW),
 )
 
 
@@ -301,35 +300,35 @@ def entry_is_of_order(check: ClaimCheck, cell: GrowthCell) -> None:
 check_rows(
     entry_is_of_order,
     star_vs_hypercube.growth_cells("FA.Tab6", COUNTS, ORDERS),
-    bytes_per_node=lambda topology, _: star_vs_hypercube.network_bytes(topology),
+    memory=star_vs_hypercube.NETWORKS,
 )
 
 
 compare = partial(star_vs_hypercube.compare, bounds=COUNTS, amounts=star_vs_hypercube.one_message)
 
 
-@checks("FA.hyper.degree", bytes_per_node=star_vs_hypercube.network_bytes)
+@checks("FA.hyper.degree", memory=star_vs_hypercube.NETWORKS)
 def hypercube_is_faster_by_degree(check: ClaimCheck) -> None:
     """Check that all-port allgather and scatter are slower on S_n by a factor of order log n."""
     star_vs_hypercube.check_counts(check)
     compare(check, "star / hypercube / log n", "allgather-allport-time", "scatter-allport-time")
 
 
-@checks("FA.hyper.diameter", bytes_per_node=star_vs_hypercube.network_bytes)
+@checks("FA.hyper.diameter", memory=star_vs_hypercube.NETWORKS)
 def star_needs_fewer_transmissions(check: ClaimCheck) -> None:
     """Check that the transmissions on Q_k are more by a factor of order log n."""
     star_vs_hypercube.check_counts(check)
     compare(check, "hypercube / star / log n", "scatter-transmissions", "alltoall-transmissions")
 
 
-@checks("FA.hyper.both", bytes_per_node=star_vs_hypercube.network_bytes)
+@checks("FA.hyper.both", memory=star_vs_hypercube.NETWORKS)
 def exchange_times_are_of_one_order(check: ClaimCheck) -> None:
     """Check that the steps of all-port alltoall are of the same order on both networks."""
     star_vs_hypercube.check_counts(check)
     compare(check, "star / hypercube", "alltoall-allport-time")
 
 
-@checks("FA.hyper.other", bytes_per_node=star_vs_hypercube.network_bytes)
+@checks("FA.hyper.other", memory=star_vs_hypercube.NETWORKS)
 def other_cells_are_of_one_order(check: ClaimCheck) -> None:
     """Check that all other cells of Table 6 are of the same order on both networks."""
     star_vs_hypercube.check_counts(check)

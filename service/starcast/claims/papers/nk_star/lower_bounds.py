@@ -7,12 +7,10 @@ from itertools import product
 import numpy as np
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import arrangements, nk_diameter
-from starcast.claims.growth import Number, divided, greatest
-from starcast.claims.reference import bfs, lower_bound_counts
+from starcast.claims.growth import Number, arrangements, divided, greatest, nk_diameter
+from starcast.claims.reference import bfs, lower_bound_counts, nk_star
 from starcast.claims.registry import check_rows
 from starcast.collectives.model import Schedule
-from starcast.topologies import Topology
 
 #: Largest number of rows, of all sources if they are written out, of a compared schedule.
 _MAX_ROWS = 80_000
@@ -48,11 +46,6 @@ class Bound:
         """Return the coefficient of m T_c."""
         messages = self.messages(n, k)
         return divided(messages, n - 1) if self.ports == "all" else messages
-
-
-def bound_bytes(topology: Topology) -> int:
-    """Estimate the memory, in bytes per node, of a schedule that is compared with a bound."""
-    return 200 * topology.degree * (4 if topology.translation_keeps_ports else topology.nodes)
 
 
 def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
@@ -142,12 +135,8 @@ def _rows(cells: str) -> dict[str, Bound]:
     }
 
 
-def _bytes(topology: Topology, _: Bound | str) -> int:
-    return bound_bytes(topology)
-
-
-check_rows(check_lemma, {"NK.L1": "broadcast", "NK.L2": "allgather"}, bytes_per_node=_bytes)
-check_rows(start_up_order, _rows("all startup"), bytes_per_node=_bytes)
-check_rows(check_start_ups, _rows("one startup"), bytes_per_node=_bytes)
+check_rows(check_lemma, {"NK.L1": "broadcast", "NK.L2": "allgather"}, memory=nk_star.ALLGATHERS)
+check_rows(start_up_order, _rows("all startup"), memory=nk_star.ALLGATHERS)
+check_rows(check_start_ups, _rows("one startup"), memory=nk_star.ALLGATHERS)
 check_rows(transmission_order, _rows("all transmission, one transmission"))
-check_rows(check_time, _rows("all overall, one overall"), bytes_per_node=_bytes)
+check_rows(check_time, _rows("all overall, one overall"), memory=nk_star.ALLGATHERS)

@@ -7,14 +7,11 @@ from functools import cache
 from typing import Literal, get_args
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import arrangements, nk_diameter
-from starcast.claims.growth import Number, divided, greatest, sqrt
-from starcast.claims.providers import executions
-from starcast.claims.reference import nk_congestion, nk_loads, nk_pipelines
-from starcast.claims.reference.nk_loads import height_bound
-from starcast.claims.reference.nk_pipelines import MANY_TREES, ONE_TREE
+from starcast.claims.growth import Number, arrangements, divided, greatest, nk_diameter, sqrt
+from starcast.claims.reference import nk_star
+from starcast.claims.reference.nk_star import MANY_TREES, ONE_TREE, height_bound
 from starcast.claims.reference.pipelines import Pipeline
-from starcast.claims.registry import check_rows
+from starcast.claims.registry import check_rows, executions
 from starcast.support.integers import ceil_div
 
 
@@ -32,7 +29,7 @@ def register_cells(
         check_rows(
             function,
             rows,
-            bytes_per_node=lambda topology, _: nk_pipelines.broadcast_bytes(topology),
+            memory=nk_star.BROADCASTS,
         )
 
 
@@ -43,7 +40,7 @@ def _check_one_tree(check: ClaimCheck, ports: str) -> None:
     """Check D+p-1 slots of m/p bytes; one-port at most n-1 times that, and (n-1)m bytes or more."""
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
-    broadcast = nk_pipelines.execute_broadcast(check, ONE_TREE, ports)
+    broadcast = nk_star.execute_broadcast(check, ONE_TREE, ports)
     for p in broadcast.segments.tolist():
         place = {"p": p, "of": broadcast.schedule}
         steps = broadcast.steps[p - 1]
@@ -135,7 +132,7 @@ register_cells(one_tree_overall, "one-tree-overall")
 def _check_many_trees(check: ClaimCheck, ports: str) -> None:
     """Check heights of at most 2D, and the slots with 1 and 2 segments per tree."""
     n, k = check.n_and_k
-    height = nk_pipelines.greatest_height(check, MANY_TREES)
+    height = nk_star.greatest_height(check, MANY_TREES)
     check.true("the trees span, and are at most 2D high", 0 < height <= height_bound(n, k))
     for broadcast in executions("broadcast", MANY_TREES, ports=ports, segments=(1, 2))(check):
         p = int(broadcast.arguments["segments"])
@@ -165,8 +162,8 @@ def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
     Each slot then has as many segments as the congestion c.
     """
     _check_many_trees(check, ports)
-    broadcast = nk_pipelines.execute_broadcast(check, MANY_TREES, ports)
-    congestion = int(nk_pipelines.link_loads(check, MANY_TREES).max())
+    broadcast = nk_star.execute_broadcast(check, MANY_TREES, ports)
+    congestion = int(nk_star.link_loads(check, MANY_TREES).max())
     what = "segments that one more adds to the largest packets"
     check.equal(what, broadcast.increment, congestion, of=broadcast.schedule)
     check.true("the congestion is at most n-1", congestion <= check.n - 1)
@@ -180,8 +177,8 @@ def many_trees_overall(check: ClaimCheck, ports: str) -> None:
 
     def quotient(n: int, k: int) -> Number:
         measured = height_bound(n, k)
-        stated = (stated_height(n, k), nk_loads.optimal_bytes(n, k))
-        return nk_loads.greatest_quotient(*((measured, term) for term in stated))
+        stated = (stated_height(n, k), nk_star.optimal_bytes(n, k))
+        return nk_star.greatest_quotient(*((measured, term) for term in stated))
 
     what = "2D(T_s + m T_c), no less than the time with p = 1, over (2D-1)T_s + m(N-1)/(n-1) T_c"
     check.order(what, quotient)
@@ -191,10 +188,10 @@ def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
     """Check that the one-port bytes on MT, for T_s = 0 and every p, grow like n m."""
     n, k = check.n_and_k
     _check_many_trees(check, ports)
-    loads = nk_pipelines.link_loads(check, MANY_TREES)
+    loads = nk_star.link_loads(check, MANY_TREES)
     port_loads = loads.max(axis=0)
     total = int(port_loads.sum())
-    height = nk_pipelines.greatest_height(check, MANY_TREES)
+    height = nk_star.greatest_height(check, MANY_TREES)
     packets = []
     lengths = (height, height + 1)
     for broadcast in executions("broadcast", MANY_TREES, ports=ports, segments=lengths)(check):
@@ -204,30 +201,30 @@ def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
         check.true(what, packets[-1] >= p * total, p=p)
     check.equal("segments that one more adds to the packets", packets[1] - packets[0], total)
     what = "port k+s has a link of load min{s, k-1, n-k-1} or more, every port one of 1 or more"
-    check.true(what, port_loads >= nk_congestion.least_loads(n, k))
+    check.true(what, port_loads >= nk_star.least_loads(n, k))
     what = "the links and the trees of which this is proved for all n and k are there"
-    check.true(what, nk_congestion.contains_shared_links(check))
+    check.true(what, nk_star.contains_shared_links(check))
     what = (
         "((k-1) + sum over s = 1..n-k of max{1, min{s, k-1, n-k-1}})/(n-1), no more than the bytes "
         "over m, over 1"
     )
-    check.order(what, lambda n, k: divided(nk_congestion.least_sum(n, k), n - 1))
+    check.order(what, lambda n, k: divided(nk_star.least_sum(n, k), n - 1))
     other = check.reading(
         "no sub-slots: only what a node itself sends, one packet after the other, takes time"
     )
     sends = loads.sum(axis=1).max()
-    other.true("the busiest node sends at least so often", sends >= nk_congestion.least_sends(n, k))
+    other.true("the busiest node sends at least so often", sends >= nk_star.least_sends(n, k))
     what = (
         "max{n-1, t(n-k-t+1)}/(n-1) with the best t < k, t < n-k, no more than the bytes over m of "
         "one node, over 1"
     )
-    other.order(what, lambda n, k: divided(nk_congestion.least_sends(n, k), n - 1))
+    other.order(what, lambda n, k: divided(nk_star.least_sends(n, k), n - 1))
     correction = check.correction(
         "its bytes are at least that sum over n-1, times m, which for k = n/2 grows like n m, and "
         "with p without end at most c m, c the congestion of the trees"
     )
     what = "bytes over m, times n-1"
-    correction.at_least(what, port_loads.sum(), nk_congestion.least_sum(n, k))
+    correction.at_least(what, port_loads.sum(), nk_star.least_sum(n, k))
     correction.at_most(what, port_loads.sum(), (n - 1) * int(loads.max()))
 
 
@@ -280,7 +277,7 @@ class TableLine:
     def byte_terms(self, n: int, k: int) -> tuple[Number, Number]:
         """Return the bytes over m that the execution does not exceed, and the stated bytes."""
         if self.ports == "all":
-            return nk_loads.bytes_formula(n, k), nk_loads.optimal_bytes(n, k)
+            return nk_star.bytes_formula(n, k), nk_star.optimal_bytes(n, k)
         return arrangements(n, k) - 1, arrangements(n, k) - 1
 
 
@@ -302,20 +299,20 @@ LINES = (
 def _check_levels(check: ClaimCheck, line: TableLine) -> None:
     """Check the height of the trees, and the bytes of all levels."""
     n, k = check.n_and_k
-    loads = nk_loads.class_loads(check, line.trees)
+    loads = nk_star.class_loads(check, line.trees)
     levels = len(loads)
     if line.trees == ONE_TREE:
         check.equal("levels", levels, nk_diameter(n, k))
     else:
         check.true("levels are at most 2D", levels <= height_bound(n, k))
     if line.ports == "all":
-        formula = nk_loads.bytes_formula(n, k)
-        share = nk_loads.bytes_by_class(loads)
+        formula = nk_star.bytes_formula(n, k)
+        share = nk_star.bytes_by_class(loads)
         check.equal("bytes over m, each class of links by itself", share, formula)
-        check.true("bytes over m are no more", nk_loads.all_port_bytes(loads) <= formula)
+        check.true("bytes over m are no more", nk_star.all_port_bytes(loads) <= formula)
         return
-    check.equal("bytes over m", nk_loads.one_port_bytes(check, loads), arrangements(n, k) - 1)
-    few = nk_loads.last_sub_slot(check, loads) <= (n - 1) * levels
+    check.equal("bytes over m", nk_star.one_port_bytes(check, loads), arrangements(n, k) - 1)
+    few = nk_star.last_sub_slot(check, loads) <= (n - 1) * levels
     check.true("start-ups are at most n-1 for every level", few)
 
 
@@ -335,7 +332,7 @@ def allgather_order(check: ClaimCheck, cell: tuple[TableLine, Column]) -> None:
     else:
         what = f"time over {line.start_ups_text} + {line.bytes_text}"
         terms = (line.start_up_terms, line.byte_terms)
-        check.order(what, lambda n, k: nk_loads.greatest_quotient(*(of(n, k) for of in terms)))
+        check.order(what, lambda n, k: nk_star.greatest_quotient(*(of(n, k) for of in terms)))
 
 
 _NAMES = {ONE_TREE: "one-tree", MANY_TREES: "many-trees"}

@@ -12,27 +12,31 @@ import numpy as np
 
 from starcast.claims import growth
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import diameter, even_share, multiple_height
-from starcast.claims.growth import Number, divided, factorial, log2, sqrt
-from starcast.claims.providers import Execution, executions
+from starcast.claims.growth import (
+    Number,
+    diameter,
+    divided,
+    even_share,
+    factorial,
+    log2,
+    multiple_height,
+    sqrt,
+)
+from starcast.claims.model import Memory
 from starcast.claims.reference import pipelines
-from starcast.claims.reference.surds import rational_sqrt
-from starcast.claims.registry import Provider
+from starcast.claims.reference.pipelines import rational_sqrt
+from starcast.claims.registry import Execution, Provider, executions
 from starcast.collectives.model import Schedule
 from starcast.records import checkers
 from starcast.support.integers import ceil_div
-from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
 #: Largest number of segments per tree in executions; all smaller numbers are executed too.
 MAX_SEGMENTS = 4
 SEGMENTS = tuple(range(1, MAX_SEGMENTS + 1))
 SMALL = pipelines.parameters()
-
-
-def multiple_bytes(topology: Topology) -> int:
-    """Estimate the memory, in bytes per node, of Algorithm 1 with all SEGMENTS, in both models."""
-    return 80 * topology.degree * MAX_SEGMENTS * (MAX_SEGMENTS + 1)
+#: Memory of Algorithm 1 with all SEGMENTS, in both port models.
+ALGORITHM_1 = Memory(80 * MAX_SEGMENTS * (MAX_SEGMENTS + 1))
 
 
 # Closed forms of section 6.1 and of Theorems 1 and 2

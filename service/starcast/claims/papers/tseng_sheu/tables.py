@@ -11,14 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import diameter, even_share
-from starcast.claims.growth import Number, divided, factorial, log2, sqrt
+from starcast.claims.growth import Number, diameter, divided, even_share, factorial, log2, sqrt
+from starcast.claims.model import Memory
 from starcast.claims.papers.tseng_sheu import closed_forms as forms
 from starcast.claims.papers.tseng_sheu.closed_forms import SMALL
-from starcast.claims.providers import executions
-from starcast.claims.reference.pipelines import Time, exact_time
-from starcast.claims.reference.surds import add_sqrt
-from starcast.claims.registry import check_rows, checks
+from starcast.claims.reference.pipelines import Time, add_sqrt, exact_time
+from starcast.claims.registry import check_rows, checks, executions
 from starcast.records import checkers
 
 PARTS = ("startup", "transmission", "overall")
@@ -135,9 +133,7 @@ for _row in TIMES:
     check_rows(
         order_of_part,
         {f"TS.Tab1.{_row}-{part}": (_row, part) for part in PARTS},
-        bytes_per_node=(
-            (lambda topology, _: forms.multiple_bytes(topology)) if "ours" in _row else None
-        ),
+        memory=forms.ALGORITHM_1 if "ours" in _row else Memory(),
     )
 
 
