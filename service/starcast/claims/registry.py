@@ -11,7 +11,6 @@ from starcast.claims.reference import bfs
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator import Simulation
 from starcast.support.errors import StarcastError
-from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
 
 Object = TypeVar("Object")
@@ -138,19 +137,6 @@ class Execution:
     root: str
 
 
-@dataclass(frozen=True)
-class RootDistances:
-    """Distances of all nodes from a root.
-
-    Attributes:
-        label: label of the root.
-        values: int32 ``[nodes]``, by breadth-first search.
-    """
-
-    label: str
-    values: Ranks
-
-
 def forests(construction: str, *, roots: int | None = 1, **arguments: Argument) -> Provider[Forest]:
     """Yield the forests of a construction at the sample roots.
 
@@ -197,25 +183,6 @@ def executions(
                 schedule = check.schedule(collective, algorithm, ports, root, **chosen)
                 simulation = check.execute(schedule)
                 yield Execution(schedule, simulation, chosen, check.label(root))
-
-    return provide
-
-
-def distances(*, roots: int | None = None) -> Provider[RootDistances]:
-    """Yield the distances of all nodes from each sample root, by breadth-first search."""
-
-    def provide(check: ClaimCheck) -> Iterator[RootDistances]:
-        for root in _sample_roots(check, roots):
-            yield RootDistances(check.label(root), bfs.distances(check, root))
-
-    return provide
-
-
-def sample_roots(count: int | None = None) -> Provider[int]:
-    """Yield the ranks of the sample roots."""
-
-    def provide(check: ClaimCheck) -> Iterable[int]:
-        return _sample_roots(check, count)
 
     return provide
 

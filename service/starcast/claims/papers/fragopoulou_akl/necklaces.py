@@ -1,6 +1,7 @@
 """Fragopoulou & Akl 1993, section 3.2 and Appendix B: necklaces, moves, and counts of nodes."""
 
 from itertools import permutations
+from math import factorial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from starcast.claims.growth import diameter
 from starcast.claims.papers.fragopoulou_akl import star_graph
 from starcast.claims.reference.bfs import distances, profile
 from starcast.claims.reference.labels import return_times, rotation, rotations, symbols
-from starcast.claims.registry import checks
+from starcast.claims.registry import check_rows, checks
 
 
 @checks("FA.T5")
@@ -152,32 +153,36 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
     return int(np.count_nonzero(distances(check)[members] == diameter(check.n) - 1))
 
 
-@checks("FA.B.even")
-def nodes_before_last_for_even_n(check: ClaimCheck) -> None:
-    """Check that at least 3!(n-1) nodes are at distance K-1 if n is even."""
+def nodes_before_last(check: ClaimCheck, parity: tuple[int, str, str]) -> None:
+    """Check that at least (l-1)!(n-1) nodes are at distance K-1, l = 4 for even n and 3 for odd.
+
+    They are on the necklaces with any order of 2..l, as `listed_nodes` counts them.
+    """
     n = check.n
+    last, necklaces, corrected = parity
     count = int(profile(check)[diameter(n) - 1])
-    check.at_least("nodes at distance K-1", count, 6 * (n - 1))
-    what = "those on the necklaces of (1 *)(5 6)..(n-1 n), * any order of 2, 3, 4"
-    check.at_least(what, listed_nodes(check, 4), 6 * (n - 1))
-    correction = check.correction(
-        "at least 3!(n-1) nodes are at distance K-1 for even n >= 6, and 3(n-1) = 9 for n = 4"
-    )
-    correction.at_least("nodes at distance K-1", count, (6 if n >= 6 else 3) * (n - 1))
+    stated = factorial(last - 1) * (n - 1)
+    check.at_least("nodes at distance K-1", count, stated)
+    check.at_least(f"those on the necklaces of {necklaces}", listed_nodes(check, last), stated)
+    correction = check.correction(corrected)
+    correction.at_least("nodes at distance K-1", count, stated if n > last else stated // 2)
 
 
-@checks("FA.B.odd")
-def nodes_before_last_for_odd_n(check: ClaimCheck) -> None:
-    """Check that at least 2!(n-1) nodes are at distance K-1 if n is odd."""
-    n = check.n
-    count = int(profile(check)[diameter(n) - 1])
-    check.at_least("nodes at distance K-1", count, 2 * (n - 1))
-    what = "those on the necklaces of (1 *)(4 5)..(n-1 n), * any order of 2, 3"
-    check.at_least(what, listed_nodes(check, 3), 2 * (n - 1))
-    correction = check.correction(
-        "at least 2!(n-1) nodes are at distance K-1 for odd n >= 5, and n-1 = 2 for n = 3"
-    )
-    correction.at_least("nodes at distance K-1", count, (2 if n >= 5 else 1) * (n - 1))
+check_rows(
+    nodes_before_last,
+    {
+        "FA.B.even": (
+            4,
+            "(1 *)(5 6)..(n-1 n), * any order of 2, 3, 4",
+            "at least 3!(n-1) nodes are at distance K-1 for even n >= 6, and 3(n-1) = 9 for n = 4",
+        ),
+        "FA.B.odd": (
+            3,
+            "(1 *)(4 5)..(n-1 n), * any order of 2, 3",
+            "at least 2!(n-1) nodes are at distance K-1 for odd n >= 5, and n-1 = 2 for n = 3",
+        ),
+    },
+)
 
 
 @checks("FA.B.ones")

@@ -13,8 +13,7 @@ from starcast.claims.model import Memory, all_pairs
 from starcast.claims.reference import bfs, labels
 from starcast.claims.reference.bfs import distances
 from starcast.claims.reference.labels import symbols
-from starcast.claims.registry import RootDistances, checks
-from starcast.claims.registry import distances as distances_from_roots
+from starcast.claims.registry import checks
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
 from starcast.topologies import permutations
@@ -174,14 +173,15 @@ def substars(check: ClaimCheck) -> None:
             check.equal("its image is a link of S_k", heads, stated, k=k, node=tail)
 
 
-@checks("FA.d", given=distances_from_roots())
-def mean_distance(check: ClaimCheck, search: RootDistances) -> None:
+@checks("FA.d", given=bfs.roots)
+def mean_distance(check: ClaimCheck, root: int) -> None:
     """Check the mean and the sum of the distances from a root."""
     n = check.n
-    total = int(search.values.sum(dtype=np.int64))
+    total = int(bfs.distances(check, root).sum(dtype=np.int64))
     mean = n + divided(2, n) + harmonic(n) - 4
-    check.equal("mean of the distances", divided(total, check.nodes), mean, node=search.label)
-    check.equal("sum of the distances", total, factorial(n) * mean, node=search.label)
+    place = {"node": check.label(root)}
+    check.equal("mean of the distances", divided(total, check.nodes), mean, **place)
+    check.equal("sum of the distances", total, factorial(n) * mean, **place)
 
 
 @checks("FA.dist")

@@ -9,14 +9,13 @@ from starcast.claims.model import Memory, all_pairs
 from starcast.claims.reference import bfs, nk_star
 from starcast.claims.reference.labels import node_labels, outgoing_links
 from starcast.claims.reference.nk_star import MANY_TREES, ONE_TREE, heights
-from starcast.claims.registry import RootDistances, checks, distances, forests
+from starcast.claims.registry import checks, forests
 from starcast.records import checkers
 from starcast.topologies import permutations
 from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
 
 one_tree = forests(ONE_TREE)
-from_identity = distances(roots=1)
 
 
 def parents_and_levels(check: ClaimCheck, tree: Forest) -> tuple[Ranks, Ranks]:
@@ -40,16 +39,18 @@ def nk_star_size(check: ClaimCheck) -> None:
     ordered = np.sort(check.neighbours, axis=0)
     degree = np.count_nonzero(np.diff(ordered, axis=0, prepend=-1) != 0, axis=0)
     check.equal("neighbours of each node", degree, n - 1, node=check.label)
-    for source in distances()(check):
-        reached = np.count_nonzero(source.values >= 0)
-        check.equal("nodes that are reached", reached, arrangements(n, k), source=source.label)
-        greatest = source.values.max()
-        check.equal("greatest distance", greatest, nk_diameter(n, k), source=source.label)
+    for root in bfs.roots(check):
+        distance = bfs.distances(check, root)
+        source = check.label(root)
+        reached = np.count_nonzero(distance >= 0)
+        check.equal("nodes that are reached", reached, arrangements(n, k), source=source)
+        check.equal("greatest distance", distance.max(), nk_diameter(n, k), source=source)
 
 
-@checks("NK.E1", given=from_identity)
-def internal_cycles_take_formula_1(check: ClaimCheck, source: RootDistances) -> None:
+@checks("NK.E1")
+def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
     """Compare the steps that correct an internal cycle with formula (1)."""
+    distance = bfs.distances(check)
     n, k = check.n_and_k
     labels = nk_star.symbols(check)
     of_nodes = nk_star.cycles(labels)
@@ -59,23 +60,24 @@ def internal_cycles_take_formula_1(check: ClaimCheck, source: RootDistances) -> 
     corrected = permutations.arrangement_rank(np.where(on_cycle, in_place, labels[node]), n)
     m = of_nodes.length[node, first]
     stated = np.where(first == 0, m - 1, m + 1)
-    steps = source.values[node] - source.values[corrected]
+    steps = distance[node] - distance[corrected]
     check.equal("steps", steps, stated, node=check.labels(node), symbols=m)
     inside = np.flatnonzero(of_nodes.beta == 0)
     stated = of_nodes.internal_steps[inside]
     what = "steps of all internal cycles"
-    check.equal(what, source.values[inside], stated, node=check.labels(inside))
+    check.equal(what, distance[inside], stated, node=check.labels(inside))
 
 
-@checks("NK.E2", given=from_identity)
-def external_chains_take_formula_2(check: ClaimCheck, source: RootDistances) -> None:
+@checks("NK.E2")
+def external_chains_take_formula_2(check: ClaimCheck) -> None:
     """Compare distances with formula (2), and with the sum of formulas (1) and (2)."""
+    distance = bfs.distances(check)
     of_nodes = nk_star.cycles(nk_star.symbols(check))
     external = of_nodes.external_steps
     alone = np.flatnonzero((of_nodes.beta > 0) & ~of_nodes.misplaced.any(axis=1))
-    check.equal("steps", source.values[alone], external[alone], node=check.labels(alone))
+    check.equal("steps", distance[alone], external[alone], node=check.labels(alone))
     stated = of_nodes.internal_steps + external
-    check.equal("distance from Id", source.values, stated, node=check.label)
+    check.equal("distance from Id", distance, stated, node=check.label)
 
 
 @checks("NK.T1", given=forests(ONE_TREE, roots=None))
@@ -154,16 +156,17 @@ def leaves_of_s42_are_on_one_level(check: ClaimCheck, tree: Forest) -> None:
     check.equal("level", levels[leaf], levels[leaf[0]], node=check.labels(leaf))
 
 
-@checks("NK.C2.farthest", given=from_identity)
-def farthest_nodes_have_stated_forms(check: ClaimCheck, source: RootDistances) -> None:
+@checks("NK.C2.farthest")
+def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
     """Check that every node at distance D has one of the forms of the proof."""
+    distance = bfs.distances(check)
     n, k = check.n_and_k
     labels = nk_star.symbols(check)
     of_nodes = nk_star.cycles(labels)
     computed = of_nodes.internal_steps + of_nodes.external_steps
     what = "distance by (1) and (2), as the proof has it"
-    check.equal(what, computed, source.values, node=check.label)
-    is_farthest = source.values == nk_diameter(n, k)
+    check.equal(what, computed, distance, node=check.label)
+    is_farthest = distance == nk_diameter(n, k)
     farthest = np.flatnonzero(is_farthest)
     stated, more = _farthest_forms(n, k, labels[:, 0] == 1, of_nodes)
     check.true("it has one of the forms", stated[farthest], node=check.labels(farthest))
@@ -172,7 +175,7 @@ def farthest_nodes_have_stated_forms(check: ClaimCheck, source: RootDistances) -
         "length 2: n-k external chains, one of length 2 and the others of length 1, or n-k-1 >= 1 "
         "external chains of length 1; then exactly these nodes but Id are at distance D"
     )
-    expected = (stated | more) & (source.values > 0)
+    expected = (stated | more) & (distance > 0)
     correction.equal("distance D", is_farthest, expected, node=check.label)
 
 

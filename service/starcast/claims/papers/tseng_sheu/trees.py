@@ -21,7 +21,7 @@ from starcast.claims.reference.labels import (
     outgoing_links,
     symbols,
 )
-from starcast.claims.registry import checks, forests, sample_roots
+from starcast.claims.registry import checks, forests
 from starcast.records import checkers
 from starcast.topologies import permutations
 from starcast.topologies.permutations import Ranks
@@ -99,6 +99,31 @@ def loads_towards_roots(network: CachedTopology, root: int) -> NDArray[np.int64]
     return loads
 
 
+# Section 2: the star graph
+
+
+def check_star_size(check: ClaimCheck) -> None:
+    """Check number of nodes, links, degree and diameter of S_n against its neighbour table."""
+    n = check.n
+    label_symbols = symbols(check)
+    check.equal("nodes with labels of their own", len(np.unique(check.labels())), factorial(n))
+    for port, heads in zip(check.ports, check.neighbours, strict=True):
+        swapped = label_symbols.copy()
+        swapped[:, [0, port - 1]] = swapped[:, [port - 1, 0]]
+        exchanges = (label_symbols[heads] == swapped).all(axis=1)
+        what = f"dimension {port} exchanges positions 1 and {port}"
+        check.true(what, exchanges, node=check.label)
+    # Equal neighbours are adjacent after sorting: every step between different ones is one more.
+    ordered = np.sort(check.neighbours, axis=0)
+    degree = 1 + np.count_nonzero(np.diff(ordered, axis=0), axis=0)
+    check.equal("neighbours of a node", degree, n - 1, node=check.label)
+    for root in bfs.roots(check):
+        distances = bfs.distances(check, root)
+        label = check.label(root)
+        check.equal("nodes reached", np.count_nonzero(distances >= 0), factorial(n), node=label)
+        check.equal("greatest distance", distances.max(), diameter(n), node=label)
+
+
 @checks("TS.size", memory=Memory(36, power=2))
 def size_and_symmetry(check: ClaimCheck) -> None:
     """Check nodes, degree and diameter, and that automorphisms reach all nodes and links."""
@@ -149,7 +174,7 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
     check.equal("distance of the next node", measured, expected, **place)
 
 
-@checks("TS.L4", given=sample_roots())
+@checks("TS.L4", given=bfs.roots)
 def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
     """Check that at most two of the trees L(rho^i(r)) contain a link towards their roots."""
     label = check.label(root)
@@ -233,7 +258,7 @@ def congestion_of_trees(check: ClaimCheck, forest: Forest) -> None:
 
 def sample_paths(check: ClaimCheck) -> Iterator[Path]:
     """Yield p_1, .., p_{n-1} from each sample root."""
-    for root in sample_roots()(check):
+    for root in bfs.roots(check):
         yield from shift_paths(check, root)
 
 
@@ -279,10 +304,10 @@ def cycle_notation(cycles: list[list[int]]) -> str:
     return "".join(f"({' '.join(map(str, cycle))})" for cycle in cycles)
 
 
-@checks("TS.L6-disjoint", given=sample_roots())
+@checks("TS.L6-disjoint", given=bfs.roots)
 def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
     """Check the symbol r_1 on every p_i, and that no two of the paths share a link."""
-    label_symbols = labels.symbols(check)
+    label_symbols = symbols(check)
     ends = []
     for path in shift_paths(check, root):
         nodes = path.nodes[1:]
@@ -308,7 +333,7 @@ def dimensions_of_paths(check: ClaimCheck, path: Path) -> None:
     check.equal("dimensions", observed, stated, node=check.label(int(path.nodes[0])), i=path.i)
 
 
-@checks("TS.L6-opposite", given=sample_roots())
+@checks("TS.L6-opposite", given=bfs.roots)
 def opposite_links(check: ClaimCheck, root: int) -> None:
     """Check that at most one tree L(rho^j(r)) has the opposite of a link of p_i."""
     loads = loads_towards_roots(check, root)
@@ -317,28 +342,3 @@ def opposite_links(check: ClaimCheck, root: int) -> None:
         link = np.array([link_label(check, *ends) for ends in zip(tails, heads, strict=True)])
         what = f"trees with the opposite of a link of p_i, r = {check.label(root)}"
         check.at_most(what, loads[tails, path.ports.astype(np.int64) - 2], 1, i=path.i, link=link)
-
-
-# Checks that several papers share.
-
-
-def check_star_size(check: ClaimCheck) -> None:
-    """Check number of nodes, links, degree and diameter of S_n against its neighbour table."""
-    n = check.n
-    symbols = labels.symbols(check)
-    check.equal("nodes with labels of their own", len(np.unique(check.labels())), factorial(n))
-    for port, heads in zip(check.ports, check.neighbours, strict=True):
-        swapped = symbols.copy()
-        swapped[:, [0, port - 1]] = swapped[:, [port - 1, 0]]
-        exchanges = (symbols[heads] == swapped).all(axis=1)
-        what = f"dimension {port} exchanges positions 1 and {port}"
-        check.true(what, exchanges, node=check.label)
-    # Equal neighbours are adjacent after sorting: every step between different ones is one more.
-    ordered = np.sort(check.neighbours, axis=0)
-    degree = 1 + np.count_nonzero(np.diff(ordered, axis=0), axis=0)
-    check.equal("neighbours of a node", degree, n - 1, node=check.label)
-    for root in bfs.roots(check):
-        distances = bfs.distances(check, root)
-        label = check.label(root)
-        check.equal("nodes reached", np.count_nonzero(distances >= 0), factorial(n), node=label)
-        check.equal("greatest distance", distances.max(), diameter(n), node=label)
