@@ -7,6 +7,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
+from sqlalchemy.orm import Session
+
 from starcast.comparison import sides as side_names
 from starcast.comparison.matching import (
     FIGURES,
@@ -32,6 +34,7 @@ from starcast.comparison.networks import (
 from starcast.stores.database import models
 from starcast.support.axes.parameters import AXES
 from starcast.support.errors import InputError
+from starcast.support.progress import Reporter
 
 #: The figures that a comparison shows by default.
 USUAL = ("steps", "time", MISSING)
@@ -404,3 +407,39 @@ def _source(run: models.Run) -> str:
     revision = str(source.get("revision") or "")[:12]
     words = [str(source.get("version", "")), revision, "with changes" * bool(source.get("dirty"))]
     return " ".join(filter(None, words))
+
+
+def compare_stored(
+    session: Session,
+    names: Iterable[str],
+    reporter: Reporter,
+    *,
+    across: Iterable[str] = (),
+    conditions: Iterable[str] = (),
+    baseline: str | None = None,
+    by: Literal["message_units", "segments"] = "message_units",
+    sort: str | None = None,
+) -> Comparison:
+    """Load experiments by name, or runs by number, and compare them.
+
+    Args:
+        session: a session of the database.
+        names: the sides; a single experiment is split by algorithm, base and copies.
+        reporter: receives how many runs of an experiment are missing.
+        across: axes in which compared runs may differ, such as ``topology``.
+        conditions: conditions on the runs, such as ``topology=S5``.
+        baseline: the side that the others are compared with; by default the first.
+        by: match runs by the pieces of a message, or by segments per tree.
+        sort: the column to sort by; ``-COLUMN`` descends.
+
+    Raises:
+        NotFoundError: an experiment, a run or the baseline does not exist.
+        InputError: an axis, a condition or a column is not valid, or nothing can be compared.
+    """
+    axes = check_crossed(across)
+    selection = side_names.read_conditions(conditions)
+    sides = [side_names.load_side(session, name) for name in names]
+    for sentence in dict.fromkeys(side.incomplete for side in sides if side.incomplete):
+        reporter.say(sentence)
+    comparison = compare(side_names.select_runs(sides, selection), baseline, axes, by)
+    return comparison if sort is None else comparison.sorted_by(sort)
