@@ -23,7 +23,7 @@ _DIGITS = 120
 EXACT = 60
 
 
-def bounded(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
+def find_order(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
     """Return whether a positive quotient of closed forms in n stays below a constant.
 
     Args:
@@ -69,14 +69,14 @@ def sqrt(value: Number) -> Number:
     return mpmath.sqrt(_float(value))
 
 
-def divided(value: Number, by: Number) -> Number:
+def divide(value: Number, by: Number) -> Number:
     """Return a quotient, exact for integers and fractions."""
     if isinstance(value, int | Fraction) and isinstance(by, int | Fraction):
         return Fraction(value) / Fraction(by)
     return _float(value) / _float(by)
 
 
-def rounded_up(value: Number) -> Number:
+def ceil(value: Number) -> Number:
     """Return the ceiling; a huge value is returned unchanged, because its fraction is unknown."""
     if isinstance(value, int | Fraction):
         return -((-value) // 1)
@@ -88,7 +88,7 @@ def greatest(values: Iterable[Number]) -> Number:
     return max(values, key=_float)
 
 
-def shown(value: Number) -> str:
+def format_number(value: Number) -> str:
     """Return a number as text: exact for a small fraction, otherwise four digits."""
     if isinstance(value, Fraction | int) and Fraction(value).denominator < 1000:
         return str(value)
@@ -158,7 +158,7 @@ def distance_sum(n: int) -> Number:
 
 def even_share(n: int) -> Number:
     """Return ceil((n!-1)/(n-1)): the share of each of n-1 links in all other nodes of S_n."""
-    return rounded_up(divided(factorial(n) - 1, n - 1))
+    return ceil(divide(factorial(n) - 1, n - 1))
 
 
 def arrangements(n: int, k: int) -> Number:

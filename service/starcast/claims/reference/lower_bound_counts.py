@@ -210,7 +210,12 @@ def delivers_copies(schedule: Schedule, copies: int) -> bool:
     return bool((np.delete(reached, schedule.root, axis=0) >= copies).all())
 
 
-# Schedules of unit messages on hypercubes that are compared with lower bounds.
+# Schedules of unit messages on hypercubes that are compared with lower bounds
+#
+# The catalogue has only broadcasts on hypercubes. These are the schedules of Fragopoulou &
+# Akl on the trees of Johnsson & Ho; the simulator verifies them like any other schedule. The copies
+# of units are distributed round robin over the k edge-disjoint trees, so that those of one unit use
+# different trees.
 
 
 _TREES = "edge-disjoint-binomial"
@@ -227,16 +232,24 @@ def unit_schedules_on_cube(
             yield check.schedule(collective, _TREE, segments=messages)
         return
     if copies == messages == 1:
-        alone = {"allgather": (_gray, _grown), "scatter": (_sent,), "alltoall": (_walked, _packed)}
+        alone = {
+            "allgather": (_gray_code_allgather, _growing_allgather),
+            "scatter": (_binomial_scatter,),
+            "alltoall": (_one_port_alltoall, _all_port_alltoall),
+        }
         for make in alone[collective][: 1 if ports == "one" else 2]:
             yield check.build(partial(make, check), f"{collective} {make.__name__}")
     if ports == "all":
-        copied = {"allgather": _spread, "scatter": _addressed, "alltoall": _exchanged}[collective]
+        copied = {
+            "allgather": _allgather_in_copies,
+            "scatter": _scatter_in_copies,
+            "alltoall": _alltoall_in_copies,
+        }[collective]
         create = partial(copied, check, messages, copies)
         yield check.build(create, f"{collective} in copies", messages, copies)
 
 
-class _Dealt(NamedTuple):
+class _Copy(NamedTuple):
     """One copy of a unit: its message, its tree, and its position among the copies in the tree."""
 
     message: int
@@ -244,9 +257,9 @@ class _Dealt(NamedTuple):
     turn: int
 
 
-def _dealt(degree: int, messages: int, copies: int) -> list[_Dealt]:
+def _assign_copies(degree: int, messages: int, copies: int) -> list[_Copy]:
     numbers = range(messages * copies)
-    return [_Dealt(copy // copies, copy % degree, copy // degree) for copy in numbers]
+    return [_Copy(copy // copies, copy % degree, copy // degree) for copy in numbers]
 
 
 def _schedule(
@@ -282,7 +295,7 @@ def _columns(check: ClaimCheck, rows: list[tuple[int, int, int, int]]) -> Column
 # One message
 
 
-def _gray(check: ClaimCheck) -> Schedule:
+def _gray_code_allgather(check: ClaimCheck) -> Schedule:
     """Return a one-port allgather along the Gray code, a Hamiltonian path, in 2^k - 1 steps."""
     rows = []
     at = 0
@@ -294,7 +307,7 @@ def _gray(check: ClaimCheck) -> Schedule:
     return _schedule(check, "allgather", "gray-code", _columns(check, rows), ports="one")
 
 
-def _grown(check: ClaimCheck) -> Schedule:
+def _growing_allgather(check: ClaimCheck) -> Schedule:
     """Return an all-port allgather that reaches a new node over each port in every step.
 
     Of several new nodes it reaches the one with the fewest remaining choices.
@@ -316,7 +329,7 @@ def _grown(check: ClaimCheck) -> Schedule:
     return _schedule(check, "allgather", "grown", _columns(check, rows))
 
 
-def _sent(check: ClaimCheck) -> Schedule:
+def _binomial_scatter(check: ClaimCheck) -> Schedule:
     """Return a one-port scatter along the binomial tree, farthest first, in 2^k - 1 steps."""
     forest = check.forest(_TREE)
     # All nodes but the root, which is last.
@@ -325,17 +338,17 @@ def _sent(check: ClaimCheck) -> Schedule:
     return _schedule(check, "scatter", "one-port", rows, ports="one", forest=forest)
 
 
-def _walked(check: ClaimCheck) -> Schedule:
+def _one_port_alltoall(check: ClaimCheck) -> Schedule:
     """Return a one-port alltoall in k 2^(k-1) steps.
 
     For every destination all nodes use its ports, one after the other.
     """
     forest = check.forest(_TREE)
-    rows = _one_by_one(check, forest, 1, 1)
+    rows = _send_one_by_one(check, forest, 1, 1)
     return _schedule(check, "alltoall", "one-port", rows, ports="one", forest=forest)
 
 
-def _packed(check: ClaimCheck) -> Schedule:
+def _all_port_alltoall(check: ClaimCheck) -> Schedule:
     """Return an all-port alltoall: each port sends a unit that needs it and has farthest to go."""
     rows = []
     left = {node: node for node in range(1, check.nodes)}
@@ -363,7 +376,7 @@ def _packed(check: ClaimCheck) -> Schedule:
 # M messages in x copies, through edge-disjoint trees
 
 
-def _turned(check: ClaimCheck, tree: int) -> NDArray[np.int64]:
+def _rotate_nodes(check: ClaimCheck, tree: int) -> NDArray[np.int64]:
     """Return the image of a node when labels are rotated right, so that port 1 becomes tree + 1."""
     nodes = np.arange(check.nodes)
     return (nodes >> tree) | ((nodes << (check.n - tree)) & (check.nodes - 1))
@@ -375,13 +388,13 @@ def _levels(check: ClaimCheck, forest: Forest) -> NDArray[np.int64]:
     return bfs.levels(above, forest.root).astype(np.int64)
 
 
-def _spread(check: ClaimCheck, messages: int, copies: int) -> Schedule:
+def _allgather_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
     """Return an allgather over the trees level by level, with one link of each tree per step."""
     forest = check.forest(_TREES)
     order = np.argsort(_levels(check, forest), kind="stable")[1:]
     parts = []
-    for message, tree, turn in _dealt(check.degree, messages, copies):
-        node = _turned(check, tree)[order]
+    for message, tree, turn in _assign_copies(check.degree, messages, copies):
+        node = _rotate_nodes(check, tree)[order]
         port = forest.parent_port[tree, node].astype(np.int64)
         same = np.full(len(node), 1)
         step = np.arange(1, len(node) + 1) + turn * len(node)
@@ -391,7 +404,7 @@ def _spread(check: ClaimCheck, messages: int, copies: int) -> Schedule:
     return _schedule(check, "allgather", "edge-disjoint", rows, messages, forest=forest)
 
 
-def _addressed(check: ClaimCheck, messages: int, copies: int) -> Schedule:
+def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
     """Return a scatter with one unit per tree and step, farthest first; copies alternate trees."""
     forest = check.forest(_TREES)
     levels = bfs.depths(check, forest.parent_port, forest.root).astype(np.int64)
@@ -405,19 +418,19 @@ def _addressed(check: ClaimCheck, messages: int, copies: int) -> Schedule:
     return _schedule(check, "scatter", "edge-disjoint", rows, messages, forest=forest)
 
 
-def _exchanged(check: ClaimCheck, messages: int, copies: int) -> Schedule:
+def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
     """Return an alltoall with one unit per tree at a time, to destinations rotated with it."""
     forest = check.forest(_TREES)
-    rows = _one_by_one(check, forest, messages, copies)
+    rows = _send_one_by_one(check, forest, messages, copies)
     return _schedule(check, "alltoall", "edge-disjoint", rows, messages, forest=forest)
 
 
-def _one_by_one(check: ClaimCheck, forest: Forest, messages: int, copies: int) -> Columns:
+def _send_one_by_one(check: ClaimCheck, forest: Forest, messages: int, copies: int) -> Columns:
     level = _levels(check, forest)[1:]
     begins = np.cumsum(level) - level + 1
     parts = []
-    for message, tree, turn in _dealt(check.degree, messages, copies):
-        node = _turned(check, tree)[1:]
+    for message, tree, turn in _assign_copies(check.degree, messages, copies):
+        node = _rotate_nodes(check, tree)[1:]
         trees = np.full(len(node), tree)
         step = begins + turn * int(level.sum())
         parts.append(route_units(forest, trees, node, step, node * messages + message))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, arrangements, divided, greatest, nk_diameter
+from starcast.claims.growth import Number, arrangements, divide, greatest, nk_diameter
 from starcast.claims.model import Memory, unless_symmetric
 from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference import bfs
@@ -360,13 +360,13 @@ def bytes_formula(n: int, k: int) -> Number:
     """
     nodes = arrangements(n, k)
     if k in (1, n - 1):
-        return divided(nodes - 1, n - 1)
-    return divided(nodes, n) + divided(divided(k * nodes, n) - 1, k - 1)
+        return divide(nodes - 1, n - 1)
+    return divide(nodes, n) + divide(divide(k * nodes, n) - 1, k - 1)
 
 
 def optimal_bytes(n: int, k: int) -> Number:
     """Return (N-1)/(n-1)."""
-    return divided(arrangements(n, k) - 1, n - 1)
+    return divide(arrangements(n, k) - 1, n - 1)
 
 
 def dimension_change_allgather(network: CachedTopology) -> Schedule:
@@ -404,7 +404,7 @@ def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
 
     ``terms`` are the coefficients of each parameter in the measured and in the stated sum.
     """
-    return greatest(divided(measured, stated) for measured, stated in terms)
+    return greatest(divide(measured, stated) for measured, stated in terms)
 
 
 # Links that many of the trees MT share, for all n and 2 <= k <= n-2

@@ -101,11 +101,11 @@ class Pipeline:
 
     def time(self, p: Number, T_s: Number, b: Number) -> Number:  # noqa: N803 - as the papers write it
         """Return the time with p segments."""
-        return self.slot * (self.height + p - 1) * (T_s + growth.divided(self.share * b, p))
+        return self.slot * (self.height + p - 1) * (T_s + growth.divide(self.share * b, p))
 
     def square(self, T_s: Number, b: Number) -> Number:  # noqa: N803
         """Return the square of q, the best real p, for T_s > 0."""
-        return growth.divided((self.height - 1) * self.share * b, T_s)
+        return growth.divide((self.height - 1) * self.share * b, T_s)
 
     def least(self, T_s: Number, b: Number) -> Number:  # noqa: N803
         """Return the time with the best real p, or the limit for extreme p if b or T_s is 0."""
@@ -118,7 +118,7 @@ class Pipeline:
         if not T_s:
             return self.slot * self.share * b
         # The time is convex in p, so that the best integer is next to the best real p.
-        above = growth.rounded_up(growth.sqrt(self.square(T_s, b))) if b else 1
+        above = growth.ceil(growth.sqrt(self.square(T_s, b))) if b else 1
         return min(self.time(p, T_s, b) for p in (max(1, above - 1), max(1, above)))
 
     def exact_least(self, T_s: Fraction, b: Fraction) -> Fraction | Surd:  # noqa: N803
@@ -210,4 +210,4 @@ def greatest(
 ) -> Number:
     """Return the largest quotient of a time and a stated order over the selected `loads`."""
     chosen = [load for load in loads(n) if of(n, *load)]
-    return growth.greatest(growth.divided(time(n, *load), stated(n, *load)) for load in chosen)
+    return growth.greatest(growth.divide(time(n, *load), stated(n, *load)) for load in chosen)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from starcast.claims import growth
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import diameter, distance_sum, divided
+from starcast.claims.growth import diameter, distance_sum, divide
 from starcast.claims.model import Memory, all_pairs
 from starcast.claims.papers.edge_disjoint_trees.broadcast import (
     ExecutedCollective,
@@ -376,7 +376,7 @@ def level_sum(n: int) -> growth.Number:
 
 
 def _levels_by_distances(n: int) -> growth.Number:
-    return divided(level_sum(n), distance_sum(n))
+    return divide(level_sum(n), distance_sum(n))
 
 
 @checks("EDT.SC.transmissions")
@@ -413,7 +413,7 @@ def alltoall_steps(check: ClaimCheck) -> None:
         stated = alltoall.messages * int(level_sum(check.n))
         check.equal("steps", alltoall.steps, stated, **alltoall.place)
     what = "(steps - M(n!-1)) / (M t_n)"
-    check.order(what, lambda n: divided(level_sum(n) - growth.factorial(n) + 1, distance_sum(n)))
+    check.order(what, lambda n: divide(level_sum(n) - growth.factorial(n) + 1, distance_sum(n)))
 
 
 @checks("EDT.TE.transmissions")

@@ -15,7 +15,7 @@ from functools import partial
 from typing import NamedTuple
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, diameter, distance_sum, divided, factorial, log2
+from starcast.claims.growth import Number, diameter, distance_sum, divide, factorial, log2
 from starcast.claims.model import Memory
 from starcast.claims.reference import lower_bound_counts, star_vs_hypercube
 from starcast.claims.reference.lower_bound_counts import NetworkCounts
@@ -46,7 +46,7 @@ def pipeline_steps(counts: NetworkCounts, units: int) -> Number:
 
 def by_degree_and_diameter(units: Number, links: Number) -> Number:
     """Return units/links + links, the order of a pipeline: links is of the order of D as well."""
-    return divided(units, links) + links
+    return divide(units, links) + links
 
 
 M_STAR = Order("O(M/n + n)", lambda n, m, _: by_degree_and_diameter(m, n))
@@ -58,9 +58,9 @@ COPIES_CUBE = Order(
 M_NODES = Order("O(M n!)", lambda n, m, _: m * factorial(n))
 NODES = Order("O(Mx n!)", lambda n, m, x: m * x * factorial(n))
 PAIRS = Order("O(Mx n!^2)", lambda n, m, x: m * x * factorial(n) ** 2)
-NODES_BY_N = Order("O(Mx n!/n)", lambda n, m, x: divided(m * x * factorial(n), n))
+NODES_BY_N = Order("O(Mx n!/n)", lambda n, m, x: divide(m * x * factorial(n), n))
 NODES_BY_N_LOG_N = Order(
-    "O(Mx n!/(n log n))", lambda n, m, x: divided(m * x * factorial(n), n_log_n(n))
+    "O(Mx n!/(n log n))", lambda n, m, x: divide(m * x * factorial(n), n_log_n(n))
 )
 NODES_N = Order("O(Mx n! n)", lambda n, m, x: m * x * factorial(n) * n)
 NODES_N_LOG_N = Order("O(Mx n! n log n)", lambda n, m, x: m * x * factorial(n) * n_log_n(n))
@@ -78,7 +78,7 @@ BOUNDS: dict[str, Bound] = {
     "ft-allgather-transmissions": lambda c, m, x: m * x * c.nodes * (c.nodes - 1),
     "ft-scatter-time": lambda c, m, x: least_steps(m * x * (c.nodes - 1), c.links),
     "ft-scatter-transmissions": lambda c, m, x: m * x * c.total,
-    ALLTOALL_TIME: lambda c, m, x: divided(m * x * c.total, c.links),
+    ALLTOALL_TIME: lambda c, m, x: divide(m * x * c.total, c.links),
     "ft-alltoall-transmissions": lambda c, m, x: m * x * c.nodes * c.total,
 }
 #: Table 4: the order of each bound on S_n and on the hypercube.

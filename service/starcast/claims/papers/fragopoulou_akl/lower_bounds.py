@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, distance_sum, divided, factorial, log2
+from starcast.claims.growth import Number, distance_sum, divide, factorial, log2
 from starcast.claims.model import Memory
 from starcast.claims.reference import lower_bound_counts, necklaces, star_vs_hypercube
 from starcast.claims.reference.star_vs_hypercube import (
@@ -240,7 +240,7 @@ def abstract(check: ClaimCheck) -> None:
 
 def rule_9_quotient(n: int) -> Number:
     """Return the steps of Rule 9 over ceil(t_n/(n-1))."""
-    return divided(necklaces.rule_9_steps(n), least_steps(distance_sum(n), n - 1))
+    return divide(necklaces.rule_9_steps(n), least_steps(distance_sum(n), n - 1))
 
 
 def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
@@ -268,8 +268,8 @@ def check_rule_9(check: ClaimCheck) -> Schedule:
 
 NODES = Order("O(n!)", factorial)
 PAIRS = Order("O(n!^2)", lambda n: factorial(n) ** 2)
-OVER_N = Order("O(n!/n)", lambda n: divided(factorial(n), n))
-OVER_N_LOG_N = Order("O(n!/(n log n))", lambda n: divided(factorial(n), n * log2(n)))
+OVER_N = Order("O(n!/n)", lambda n: divide(factorial(n), n))
+OVER_N_LOG_N = Order("O(n!/(n log n))", lambda n: divide(factorial(n), n * log2(n)))
 TIMES_N = Order("O(n! n)", lambda n: factorial(n) * n)
 TIMES_N_LOG_N = Order("O(n! n log n)", lambda n: factorial(n) * n * log2(n))
 PAIRS_TIMES_N = Order("O(n!^2 n)", lambda n: factorial(n) ** 2 * n)

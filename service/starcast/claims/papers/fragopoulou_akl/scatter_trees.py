@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck, PlaceValue
-from starcast.claims.growth import divided, even_share, factorial
+from starcast.claims.growth import divide, even_share, factorial
 from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference import bfs, necklaces
 from starcast.claims.reference.labels import (
@@ -410,7 +410,7 @@ def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
     check.at_most("nodes of the largest subtree, the bound", largest, 2 * substar - 1, of=forest)
     check.at_least("nodes of the smallest subtree, the bound", smallest, substar, of=forest)
     what = "largest subtree / smallest subtree"
-    check.order(what, lambda n: divided(necklaces.largest_branch(n), necklaces.smallest_branch(n)))
+    check.order(what, lambda n: divide(necklaces.largest_branch(n), necklaces.smallest_branch(n)))
 
 
 # Theorem 10

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import diameter, divided, factorial, harmonic, log2
+from starcast.claims.growth import diameter, divide, factorial, harmonic, log2
 from starcast.claims.model import Memory, all_pairs
 from starcast.claims.reference import bfs, labels
 from starcast.claims.reference.bfs import distances
@@ -129,9 +129,9 @@ def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
     degree = (np.diff(ordered, axis=1) > 0).sum(axis=1) + 1
     check.equal("different neighbours of a node", degree, n - 1, node=check.label)
     check.equal("diameter", bfs.diameter(check), diameter(n))
-    check.order("(n-1) log2 n / log2 n!", lambda n: divided((n - 1) * log2(n), log2(factorial(n))))
+    check.order("(n-1) log2 n / log2 n!", lambda n: divide((n - 1) * log2(n), log2(factorial(n))))
     what = "floor(3(n-1)/2) log2 n / log2 n!"
-    check.order(what, lambda n: divided(diameter(n) * log2(n), log2(factorial(n))))
+    check.order(what, lambda n: divide(diameter(n) * log2(n), log2(factorial(n))))
     cube = check.at(f"Q{(check.nodes - 1).bit_length()}")
     measured = check.nodes <= cube.nodes < 2 * check.nodes
     check.true("the least hypercube with n! nodes has less than 2 n!", measured)
@@ -141,7 +141,7 @@ def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
         # Compared as powers of two: log2 n! is not rational.
         place = {"found": 2**value, "stated": check.nodes}
         below.true(f"2 to the power of the {name} is less than n!", 2**value < check.nodes, **place)
-    check.same_order("log2 n! / (n log2 n)", lambda n: divided(log2(factorial(n)), n * log2(n)))
+    check.same_order("log2 n! / (n log2 n)", lambda n: divide(log2(factorial(n)), n * log2(n)))
 
 
 @checks("FA.S1-substars")
@@ -178,9 +178,9 @@ def mean_distance(check: ClaimCheck, root: int) -> None:
     """Check the mean and the sum of the distances from a root."""
     n = check.n
     total = int(bfs.distances(check, root).sum(dtype=np.int64))
-    mean = n + divided(2, n) + harmonic(n) - 4
+    mean = n + divide(2, n) + harmonic(n) - 4
     place = {"node": check.label(root)}
-    check.equal("mean of the distances", divided(total, check.nodes), mean, **place)
+    check.equal("mean of the distances", divide(total, check.nodes), mean, **place)
     check.equal("sum of the distances", total, factorial(n) * mean, **place)
 
 

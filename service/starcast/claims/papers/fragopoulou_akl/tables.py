@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, divided, even_share
+from starcast.claims.growth import Number, divide, even_share
 from starcast.claims.model import Memory
 from starcast.claims.papers.fragopoulou_akl.lower_bounds import (
     distances,
@@ -206,7 +206,7 @@ def near_balanced_scatter(check: ClaimCheck) -> None:
 
 def largest_branch_quotient(n: int) -> Number:
     """Return the largest subtree of Definition 13 over ceil((n!-1)/(n-1))."""
-    return divided(necklaces.largest_branch(n), even_share(n))
+    return divide(necklaces.largest_branch(n), even_share(n))
 
 
 @checks("FA.Tab3.allport-near-1-time", memory=Memory(2 * BYTES_PER_ROW))

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, arrangements, divided, greatest, nk_diameter
+from starcast.claims.growth import Number, arrangements, divide, greatest, nk_diameter
 from starcast.claims.reference import bfs, lower_bound_counts, nk_star
 from starcast.claims.registry import check_rows
 from starcast.collectives.model import Schedule
@@ -45,7 +45,7 @@ class Bound:
     def share(self, n: int, k: int) -> Number:
         """Return the coefficient of m T_c."""
         messages = self.messages(n, k)
-        return divided(messages, n - 1) if self.ports == "all" else messages
+        return divide(messages, n - 1) if self.ports == "all" else messages
 
 
 def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
@@ -99,14 +99,14 @@ def start_up_order(check: ClaimCheck, bound: Bound) -> None:
     check_counts(check, bound)
     what = "the lemma with T_c = 0 over D T_s"
     # Without T_c, the bound is the larger of the start-ups and 0.
-    check.order(what, lambda n, k: divided(greatest([nk_diameter(n, k), 0]), nk_diameter(n, k)))
+    check.order(what, lambda n, k: divide(greatest([nk_diameter(n, k), 0]), nk_diameter(n, k)))
 
 
 #: The order of the transmission in a cell of the tables, in words and as a formula.
 _CELLS: dict[tuple[str, str], tuple[str, Callable[[int, int], Number]]] = {
-    ("broadcast", "all"): ("m/(n-1)", lambda n, k: divided(1, n - 1)),  # noqa: ARG005
+    ("broadcast", "all"): ("m/(n-1)", lambda n, k: divide(1, n - 1)),  # noqa: ARG005
     ("broadcast", "one"): ("m", lambda n, k: 1),  # noqa: ARG005
-    ("allgather", "all"): ("m(N-1)/(n-1)", lambda n, k: divided(arrangements(n, k) - 1, n - 1)),
+    ("allgather", "all"): ("m(N-1)/(n-1)", lambda n, k: divide(arrangements(n, k) - 1, n - 1)),
     ("allgather", "one"): ("m(N-1)", lambda n, k: arrangements(n, k) - 1),
 }
 
@@ -116,7 +116,7 @@ def transmission_order(check: ClaimCheck, bound: Bound) -> None:
     check_counts(check, bound)
     name, cell = _CELLS[bound.collective, bound.ports]
     what = f"the lemma with T_s = 0 over {name} T_c"
-    check.order(what, lambda n, k: divided(greatest([0, bound.share(n, k)]), cell(n, k)))
+    check.order(what, lambda n, k: divide(greatest([0, bound.share(n, k)]), cell(n, k)))
 
 
 def check_lemma(check: ClaimCheck, collective: str) -> None:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Literal, get_args
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, arrangements, divided, greatest, nk_diameter, sqrt
+from starcast.claims.growth import Number, arrangements, divide, greatest, nk_diameter, sqrt
 from starcast.claims.reference import nk_star
 from starcast.claims.reference.nk_star import MANY_TREES, ONE_TREE, height_bound
 from starcast.claims.reference.pipelines import Pipeline
@@ -59,25 +59,25 @@ def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
     """Check the order of growth of the time on the tree SP if bytes cost nothing (T_c = 0)."""
     _check_one_tree(check, ports)
     if ports == "all":
-        check.order("D T_s over D T_s", lambda n, k: divided(nk_diameter(n, k), nk_diameter(n, k)))
+        check.order("D T_s over D T_s", lambda n, k: divide(nk_diameter(n, k), nk_diameter(n, k)))
         return
     what = "(n-1)D T_s over n D T_s"
-    check.order(what, lambda n, k: divided((n - 1) * nk_diameter(n, k), n * nk_diameter(n, k)))
+    check.order(what, lambda n, k: divide((n - 1) * nk_diameter(n, k), n * nk_diameter(n, k)))
 
 
 def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
     """Check the order of growth of the time on the tree SP if start-ups cost nothing (T_s = 0)."""
     _check_one_tree(check, ports)
     if ports == "all":
-        check.order("m T_c over m T_c/(n-1)", lambda n, _: divided(1, divided(1, n - 1)))
+        check.order("m T_c over m T_c/(n-1)", lambda n, _: divide(1, divide(1, n - 1)))
         correction = check.correction("O(m T_c): the one tree carries all m bytes")
-        correction.order("m T_c over m T_c", lambda *_: divided(1, 1))
+        correction.order("m T_c over m T_c", lambda *_: divide(1, 1))
         return
     check.order("(n-1)m T_c over m T_c", lambda n, _: n - 1)
     correction = check.correction(
         "O((n-1)m T_c): the source sends the whole message to n-1 children, one after the other"
     )
-    correction.order("(n-1)m T_c over (n-1)m T_c", lambda n, _: divided(n - 1, n - 1))
+    correction.order("(n-1)m T_c over (n-1)m T_c", lambda n, _: divide(n - 1, n - 1))
 
 
 def one_tree_overall(check: ClaimCheck, ports: str) -> None:
@@ -118,7 +118,7 @@ def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
     # powers, and the two limits without T_c and without T_s, decide the order.
     loads = [(1, 0), (0, 1), *((1, Fraction(n) ** power) for power in range(-2, 5))]
     line = Pipeline(diameter, 1, slot)
-    return greatest(divided(line.least_whole(*load), stated(*load)) for load in loads)
+    return greatest(divide(line.least_whole(*load), stated(*load)) for load in loads)
 
 
 register_cells(one_tree_start_up, "one-tree-startup")
@@ -150,10 +150,10 @@ def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
     _check_many_trees(check, ports)
     if ports == "all":
         what = "2D T_s, no less than the time with T_c = 0, over (2D-1)T_s"
-        check.order(what, lambda n, k: divided(height_bound(n, k), stated_height(n, k)))
+        check.order(what, lambda n, k: divide(height_bound(n, k), stated_height(n, k)))
         return
     what = "2(n-1)D T_s, no less than the time with T_c = 0, over (n-1)(2D-1)T_s"
-    check.order(what, lambda n, k: divided((n - 1) * height_bound(n, k), one_port_height(n, k)))
+    check.order(what, lambda n, k: divide((n - 1) * height_bound(n, k), one_port_height(n, k)))
 
 
 def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
@@ -168,7 +168,7 @@ def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
     check.equal(what, broadcast.increment, congestion, of=broadcast.schedule)
     check.true("the congestion is at most n-1", congestion <= check.n - 1)
     what = "m T_c, no less than c m/(n-1) T_c, over m(N-1)/(n-1) T_c"
-    check.order(what, lambda n, k: divided(n - 1, arrangements(n, k) - 1))
+    check.order(what, lambda n, k: divide(n - 1, arrangements(n, k) - 1))
 
 
 def many_trees_overall(check: ClaimCheck, ports: str) -> None:
@@ -208,7 +208,7 @@ def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
         "((k-1) + sum over s = 1..n-k of max{1, min{s, k-1, n-k-1}})/(n-1), no more than the bytes "
         "over m, over 1"
     )
-    check.order(what, lambda n, k: divided(nk_star.least_sum(n, k), n - 1))
+    check.order(what, lambda n, k: divide(nk_star.least_sum(n, k), n - 1))
     other = check.reading(
         "no sub-slots: only what a node itself sends, one packet after the other, takes time"
     )
@@ -218,7 +218,7 @@ def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
         "max{n-1, t(n-k-t+1)}/(n-1) with the best t < k, t < n-k, no more than the bytes over m of "
         "one node, over 1"
     )
-    other.order(what, lambda n, k: divided(nk_star.least_sends(n, k), n - 1))
+    other.order(what, lambda n, k: divide(nk_star.least_sends(n, k), n - 1))
     correction = check.correction(
         "its bytes are at least that sum over n-1, times m, which for k = n/2 grows like n m, and "
         "with p without end at most c m, c the congestion of the trees"
@@ -325,10 +325,10 @@ def allgather_order(check: ClaimCheck, cell: tuple[TableLine, Column]) -> None:
     _check_levels(check, line)
     if column == "startup":
         what = f"start-up over {line.start_ups_text}"
-        check.order(what, lambda n, k: divided(*line.start_up_terms(n, k)))
+        check.order(what, lambda n, k: divide(*line.start_up_terms(n, k)))
     elif column == "transmission":
         what = f"transmission over {line.bytes_text}"
-        check.order(what, lambda n, k: divided(*line.byte_terms(n, k)))
+        check.order(what, lambda n, k: divide(*line.byte_terms(n, k)))
     else:
         what = f"time over {line.start_ups_text} + {line.bytes_text}"
         terms = (line.start_up_terms, line.byte_terms)

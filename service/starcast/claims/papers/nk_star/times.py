@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, arrangements, divided, nk_diameter
+from starcast.claims.growth import Number, arrangements, divide, nk_diameter
 from starcast.claims.reference import nk_star
 from starcast.claims.reference.labels import outgoing_links
 from starcast.claims.reference.nk_star import (
@@ -215,7 +215,7 @@ def all_port_is_optimal(check: ClaimCheck) -> None:
     schedule = broadcast.schedule
     check.equal("bytes over m", broadcast.shares, _one_tree_shares(diameter, p), p=p, of=schedule)
     check.equal(FURTHER_BYTES, broadcast.increment, 1, of=schedule)
-    check.order("m over m/(n-1)", lambda n, _: divided(1, divided(1, n - 1)))
+    check.order("m over m/(n-1)", lambda n, _: divide(1, divide(1, n - 1)))
     correction = check.correction(
         "the bytes are n-1 times the bound m/(n-1) of Lemma 1: at least m, since the one tree "
         "carries all of it"
@@ -371,7 +371,7 @@ def all_port_allgather_is_optimal(check: ClaimCheck) -> None:
     """Check that the bytes are O(m(N-1)/(n-1)), the bound of Lemma 2."""
     _check_bytes_and_height(check)
     what = "bytes over m(N-1)/(n-1)"
-    check.order(what, lambda n, k: divided(nk_star.bytes_formula(n, k), optimal_bytes(n, k)))
+    check.order(what, lambda n, k: divide(nk_star.bytes_formula(n, k), optimal_bytes(n, k)))
 
 
 @checks("NK.T5", given=one_port, memory=nk_star.ALLGATHERS)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, diameter, divided, factorial, greatest, log2, rounded_up
+from starcast.claims.growth import Number, ceil, diameter, divide, factorial, greatest, log2
 from starcast.claims.model import Memory
 from starcast.claims.papers.tseng_sheu.trees import check_star_size
 from starcast.claims.reference import bfs
@@ -128,7 +128,7 @@ def greatest_quotient(steps: Formula, order: Formula, n: int) -> Number:
     # Linear in M over linear in M, the quotient is monotonic: M = 1 and the far end would do, and
     # powers of n between them are tried as well.
     lengths = (1, 2, n, n**2, n**3, n**8, 10**6 * n**8)
-    return greatest(divided(steps(n, messages), order(n, messages)) for messages in lengths)
+    return greatest(divide(steps(n, messages), order(n, messages)) for messages in lengths)
 
 
 def stream_steps(check: ClaimCheck, row: PortModel) -> None:
@@ -295,7 +295,7 @@ def one_port_bound(check: ClaimCheck) -> None:
         )
         check.at_least("steps", simulation.steps, (nodes - 1).bit_length(), of=schedule)
     what = "n log2 n / ceil(log2 n!)"
-    check.order(what, lambda n: divided(n * log2(n), rounded_up(log2(factorial(n)))))
+    check.order(what, lambda n: divide(n * log2(n), ceil(log2(factorial(n)))))
 
 
 @checks("SLC.LB-allport", memory=STREAMS)
@@ -311,4 +311,4 @@ def all_port_bound(check: ClaimCheck) -> None:
             "step in which a node is reached", measured, distances, node=check.label, of=schedule
         )
         check.at_least("steps", simulation.steps, bound, of=schedule)
-    check.order("n / D_n", lambda n: divided(n, diameter(n)))
+    check.order("n / D_n", lambda n: divide(n, diameter(n)))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, diameter, divided, even_share, factorial, log2, sqrt
+from starcast.claims.growth import Number, diameter, divide, even_share, factorial, log2, sqrt
 from starcast.claims.model import Memory
 from starcast.claims.papers.tseng_sheu import closed_forms as forms
 from starcast.claims.papers.tseng_sheu.closed_forms import SMALL
@@ -87,7 +87,7 @@ ORDERS = {
     "day": (LINEAR, MESSAGE, ONE_TREE),
     "ours-allport": (
         LINEAR,
-        Order("m T_c/n", lambda n, _startup, b: divided(b, n)),
+        Order("m T_c/n", lambda n, _startup, b: divide(b, n)),
         Order("n T_s + sqrt(m T_s T_c) + m T_c/n", forms.theorem1_order),
     ),
     "misic": (
@@ -220,7 +220,7 @@ def necklace_transmission(check: ClaimCheck) -> None:
     check.at_most("messages a link", carried, np.array(bound, dtype=object))
 
     def quotient(n: int) -> Number:
-        return 1 + divided(sqrt(short_necklaces_squared(n)), forms.messages_per_link(n))
+        return 1 + divide(sqrt(short_necklaces_squared(n)), forms.messages_per_link(n))
 
     check.order("(n!-1)/(n-1) + (n-1) sqrt(n!) over (n!-1)/(n-1)", quotient)
 

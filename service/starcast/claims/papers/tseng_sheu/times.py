@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, diameter, divided, factorial, log2, multiple_height, sqrt
+from starcast.claims.growth import Number, diameter, divide, factorial, log2, multiple_height, sqrt
 from starcast.claims.model import Memory
 from starcast.claims.papers.tseng_sheu import closed_forms as forms
 from starcast.claims.papers.tseng_sheu.closed_forms import SMALL
@@ -111,7 +111,7 @@ def best_real_number_of_segments(check: ClaimCheck) -> None:
         place = {"T_s": str(startup), "mT_c": str(b)}
         check.true("the time falls before q and rises after it", np.array(falls + rises), **place)
     what = "q over sqrt(m T_c/T_s)"
-    check.order(what, lambda n: sqrt(divided(2 * (multiple_height(n) - 1), n - 1)))
+    check.order(what, lambda n: sqrt(divide(2 * (multiple_height(n) - 1), n - 1)))
 
 
 @checks("TS.T1.time", memory=Memory(56 * BYTES_PER_ROW))
@@ -301,7 +301,7 @@ def startup_of_short_messages(check: ClaimCheck) -> None:
 
     def quotient(n: int) -> Number:
         over_lemma1 = greatest(n, time, forms.lemma1_oneport, is_short)
-        return divided(over_lemma1 * log2(n), n)
+        return divide(over_lemma1 * log2(n), n)
 
     check.order("time of Theorem 2 over n/log n times Lemma 1 where m T_c <= n^2 T_s", quotient)
 
@@ -342,7 +342,7 @@ def allport_terms(check: ClaimCheck) -> None:
     """Check start-up and transmission of Theorem 1 against their terms in Lemma 1."""
     forms.check_algorithm1(check)
     time = forms.theorem1_time
-    check.order("start-up of Theorem 1 over D_n T_s", lambda n: divided(time(n, 1, 0), diameter(n)))
+    check.order("start-up of Theorem 1 over D_n T_s", lambda n: divide(time(n, 1, 0), diameter(n)))
     check.order("transmission of Theorem 1 over m T_c/(n-1)", lambda n: time(n, 0, 1) * (n - 1))
     startups = check.reading(
         "h + p - 1 with the best real p is of the order of D_n, also for m T_c = n^4 T_s"
@@ -350,7 +350,7 @@ def allport_terms(check: ClaimCheck) -> None:
 
     def quotient(n: int) -> Number:
         pipeline = forms.theorem1(n)
-        return divided(pipeline.height - 1 + sqrt(pipeline.square(1, n**4)), diameter(n))
+        return divide(pipeline.height - 1 + sqrt(pipeline.square(1, n**4)), diameter(n))
 
     startups.order("start-ups over D_n", quotient)
 
@@ -364,11 +364,11 @@ def transmission_improves(check: ClaimCheck) -> None:
 
     def sheu93_quotient(startup: int, power: int, n: int) -> Number:
         load = (startup, n**power)
-        return divided(forms.sheu93(n).least(*load), n * forms.theorem1(n).least(*load))
+        return divide(forms.sheu93(n).least(*load), n * forms.theorem1(n).least(*load))
 
     def sheu95_quotient(startup: int, power: int, n: int) -> Number:
         load = (startup, n**power)
-        return divided(forms.sheu95(n).least(*load), log2(n) * forms.theorem2(n).least(*load))
+        return divide(forms.sheu95(n).least(*load), log2(n) * forms.theorem2(n).least(*load))
 
     for words, *load in (("T_s = 0", 0, 0), ("m T_c = n^4 T_s", 1, 4)):
         check.same_order(f"[16] over Theorem 1 over n, {words}", partial(sheu93_quotient, *load))
@@ -423,11 +423,11 @@ def time_with_pipelining(check: ClaimCheck) -> None:
 def sum_of_phases_order(check: ClaimCheck) -> None:
     """Check the closed form of the sum of ceil(log2 i), and its order."""
     check.equal("the sum, term by term", forms.sum_of_phases(check.n), forms.phases(check.n))
-    check.order("the sum over n log n", lambda n: divided(forms.phases(n), n * log2(n)))
+    check.order("the sum over n log n", lambda n: divide(forms.phases(n), n * log2(n)))
 
 
 @checks("TS.S61-sheu95")
 def best_segments_of_sheu95(check: ClaimCheck) -> None:
     """Check the best real p of [17] among 64 fractions, for several m, and its order."""
     forms.check_best_segments(check, Pipeline(check.n), Fraction(check.n - 1))
-    check.same_order("the best p over sqrt(n m T_c/T_s)", lambda n: sqrt(divided(n - 1, n)))
+    check.same_order("the best p over sqrt(n m T_c/T_s)", lambda n: sqrt(divide(n - 1, n)))
