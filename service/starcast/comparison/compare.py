@@ -23,14 +23,6 @@ from starcast.comparison.matching import (
     gap,
     value,
 )
-from starcast.comparison.networks import (
-    CROSSABLE,
-    Network,
-    check_crossed,
-    crossed_values,
-    networks,
-    split_side,
-)
 from starcast.stores.database import models
 from starcast.support.axes.parameters import AXES
 from starcast.support.errors import InputError
@@ -192,15 +184,15 @@ class Comparison:
         return [
             self.column(name, side)
             for side in self.sides
-            for name in crossed_values(side, self.across)
+            for name in side_names.crossed_values(side, self.across)
         ]
 
     @property
-    def networks(self) -> tuple[Network, ...]:
+    def networks(self) -> tuple[side_names.Network, ...]:
         """The networks of a comparison across topologies; empty for other comparisons."""
         if "topology" not in self.across:
             return ()
-        return networks(run for side in self.sides for run in side.runs)
+        return side_names.networks(run for side in self.sides for run in side.runs)
 
     def blocking_axes(self) -> list[str]:
         """Return the axes that make rows not comparable and that could be crossed."""
@@ -212,7 +204,7 @@ class Comparison:
         ]
         return [
             axis
-            for axis in CROSSABLE
+            for axis in side_names.CROSSABLE
             if axis not in self.across
             and any(getattr(run, axis) != getattr(other, axis) for run, other in pairs)
         ]
@@ -300,7 +292,7 @@ class Comparison:
             cells = {name: figure(run, name) for name in self.figures}
             cells["gap"] = gap(run)
             cells |= {name: single_value(run, name) for name in PARAMETERS}
-            cells |= crossed_values(side, self.across)
+            cells |= side_names.crossed_values(side, self.across)
             row |= {self.column(name, side): cell for name, cell in cells.items()}
         for side, judgement in zip(self.sides[1:], self.judgements(match), strict=True):
             row |= dict(zip(self.change_columns(side), judgement, strict=True))
@@ -341,9 +333,9 @@ def compare(
         InputError: there is nothing to compare, or an axis cannot be crossed.
         NotFoundError: no side has the name of the baseline.
     """
-    axes = check_crossed(across)
+    axes = side_names.check_crossed(across)
     parts = side_names.with_distinct_names(
-        part for side in sides for part in split_side(side, axes, alone=len(sides) == 1)
+        part for side in sides for part in side_names.split_side(side, axes, alone=len(sides) == 1)
     )
     if len(parts) < 2:
         raise InputError(
@@ -436,7 +428,7 @@ def compare_stored(
         NotFoundError: an experiment, a run or the baseline does not exist.
         InputError: an axis, a condition or a column is not valid, or nothing can be compared.
     """
-    axes = check_crossed(across)
+    axes = side_names.check_crossed(across)
     selection = side_names.read_conditions(conditions)
     sides = [side_names.load_side(session, name) for name in names]
     for sentence in dict.fromkeys(side.incomplete for side in sides if side.incomplete):

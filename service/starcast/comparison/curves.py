@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from starcast.comparison.compare import Comparison
 from starcast.comparison.matching import FIGURES, as_text, figure, value
-from starcast.comparison.networks import PARTS, axis_value
+from starcast.comparison.sides import PARTS, axis_value
 from starcast.stores.database import models, repository
 from starcast.support.axes.parameters import QUESTION
 from starcast.topologies import as_topology, count_nodes

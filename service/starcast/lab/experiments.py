@@ -454,8 +454,7 @@ class Experiments(Connection):
         from starcast.comparison.compare import compare_stored
         from starcast.comparison.curves import load_profiles
         from starcast.comparison.layout import tabulate
-        from starcast.comparison.networks import check_crossed
-        from starcast.comparison.sides import read_conditions
+        from starcast.comparison.sides import check_crossed, read_conditions
 
         axes = check_crossed([across] if isinstance(across, str) else across)
         wanted = as_conditions(conditions)

@@ -16,7 +16,7 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starcast.claims import claims as all_claims
 from starcast.claims import report, select_claims
 from starcast.comparison import page
-from starcast.comparison.networks import CROSSABLE
+from starcast.comparison.sides import CROSSABLE
 from starcast.drawing.explorer import EXPLORER
 from starcast.queries.parameters import STORED
 from starcast.records import PROBLEM_NAMES
