@@ -76,6 +76,7 @@ class Comparison:
         for side in self.sides:
             word = re.sub(r"\W+", "_", side.name).strip("_")
             number = 1
+            # Two names can differ in punctuation only, and columns must be different.
             while (suffix := word if number == 1 else f"{word}_{number}") in suffixes.values():
                 number += 1
             suffixes[side.name] = suffix
@@ -382,6 +383,7 @@ def _judge(baseline: models.Run | None, run: models.Run | None) -> Judgement:
 
 def _varies(parameter: str, matches: Sequence[Match]) -> bool:
     """Return whether a side has several values; for a single row, whether the sides differ."""
+    # Nothing varies down a single row; what its sides do differently is all there is to show.
     if len(matches) == 1:
         return len(matches[0].values(parameter)) > 1
     columns = zip(*(match.runs for match in matches), strict=True)

@@ -252,6 +252,7 @@ def panels(comparison: Comparison) -> list[Panel]:
     """
     questions: _Questions = {}
     for side, run in _complete_runs(comparison):
+        # A crossed axis is part of a curve's label instead, so that its values share a panel.
         question = tuple(None if axis in comparison.across else value(run, axis) for axis in AXES)
         part = tuple(getattr(run, name) for name in (*comparison.across, *PARTS))
         sides = questions.setdefault(question, {}).setdefault(part, {})
