@@ -1,4 +1,6 @@
-"""Orders of growth: decide whether a quotient of closed forms stays below a constant.
+"""Orders of growth, and the closed forms that the papers compare.
+
+The first part decides whether a quotient of closed forms stays below a constant.
 
 A quotient of the papers' closed forms behaves like n^a (log n)^b, with multiples of one half as a
 and b: it consists of factorials, logarithms, square roots and ceilings. From n to n^2 it changes by
@@ -120,7 +122,7 @@ def _float(value: Number) -> Number:
     return mpmath.mpf(value)
 
 
-# Closed forms of the papers, independent of `starcast.costs` and of every array.
+# Closed forms of the papers, independent of `starcast.costs` and of every array
 
 
 def diameter(n: int) -> int:

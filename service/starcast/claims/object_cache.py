@@ -135,7 +135,7 @@ class CachedTopology:
         return self.objects.get_or_create("schedule", (self.spec, *key), create)
 
 
-# The single trees and algorithms that starcast ships; claims ignore those of plug-ins.
+# The single trees and algorithms that starcast ships; claims ignore those of plug-ins
 
 
 def single_trees(topology: Topology) -> tuple[str, ...]:

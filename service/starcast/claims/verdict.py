@@ -1,4 +1,4 @@
-"""Verdicts: one rule derives them from the evidence of every claim."""
+"""Verdicts: one rule derives them from the evidence of every claim, and sentences explain them."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -113,7 +113,7 @@ def _counterexample_size(verdict: Verdict) -> tuple[int, int]:
     return size_of(verdict.counterexample or {})
 
 
-# Descriptions of evidence and counterexamples in sentences.
+# Descriptions of evidence and counterexamples in sentences
 
 
 _MAX_SIZES = 8

@@ -105,7 +105,7 @@ def return_times(network: CachedTopology) -> NDArray[np.int64]:
     return times
 
 
-# Labels of nodes and directed links (``tail -> head``) for the places of a `ClaimCheck`.
+# Labels of nodes and directed links (``tail -> head``) for the places of a `ClaimCheck`
 
 
 def node_labels(network: CachedTopology, nodes: NDArray[np.integer]) -> Callable[[int], str]:

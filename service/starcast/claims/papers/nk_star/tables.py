@@ -1,4 +1,4 @@
-"""Li, Chen, Xiang & Yao, Tables 1 and 2: the rows of the executed algorithms, and of Y.S. Chen."""
+"""Li, Chen, Xiang & Yao, Tables 1 and 2: all rows; and Lemmas 1 and 2, their rows 'optimal'."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -350,7 +350,7 @@ check_rows(
 )
 
 
-# Li, Chen, Xiang & Yao: lower bounds, Lemmas 1 and 2, and the rows 'optimal' of Tables 1 and 2.
+# Lemmas 1 and 2, and the rows 'optimal' of both tables
 
 
 #: Largest number of rows, of all sources if they are written out, of a compared schedule.

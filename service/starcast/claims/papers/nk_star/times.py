@@ -1,6 +1,7 @@
-"""Li, Chen, Xiang & Yao, sections 4 and 7: executed times of one-to-all broadcast.
+"""Li, Chen, Xiang & Yao, sections 4, 5, 7 and 8: executed times of both broadcasts.
 
-Theorems 2, 3, 8 and 9 state O(..) of expressions that are verified as times.
+One-to-all in sections 4 and 7, all-to-all in sections 5 and 8, each on the tree SP and on the
+trees MT. Theorems 2, 3, 8 and 9 state O(..) of expressions that are verified as times.
 """
 
 from collections.abc import Iterator
@@ -241,7 +242,7 @@ def one_port_is_optimal(check: ClaimCheck) -> None:
     correction.equal(FURTHER_BYTES, broadcast.increment, n - 1)
 
 
-# Li, Chen, Xiang & Yao, sections 5 and 8: all-to-all broadcast on the tree SP and the trees MT.
+# Sections 5 and 8: all-to-all broadcast on the tree SP and the trees MT
 
 
 #: Largest number of rows, for all sources, with which MT is also executed.
