@@ -8,12 +8,12 @@ import pytest
 from starcast.claims import Claim, catalogue, find_claim, select_claims, verify
 from starcast.claims.check import ClaimCheck
 from starcast.claims.evidence import Evidence
-from starcast.claims.model import family_sizes, only
+from starcast.claims.model import Memory, all_pairs, family_sizes, only, unless_symmetric
 from starcast.claims.verify import Task, applies_to, requested_sizes
 from starcast.support.errors import InputError, LimitError, StarcastError
 from starcast.support.progress import Silent
 from starcast.support.progress import Task as Bar
-from starcast.topologies import memory
+from starcast.topologies import memory, topology
 
 SIZES = ["S3", "S4"]
 CLAIMS = select_claims(["TS.L5", "TS.h"])
@@ -89,6 +89,15 @@ def test_a_size_beyond_memory_is_an_error_and_omitted_from_the_deep_level(
     ]
     with pytest.raises(LimitError):
         verify.plan_pairs([lemma5], "quick")
+
+
+def test_memory_is_estimated_per_link_or_per_pair_of_nodes() -> None:
+    links = Memory(10, power=2)
+    assert links.required(topology("S4")) == 24 * 10 * 3**2
+    assert Memory(10, power=0, of_pairs=all_pairs).required(topology("S4")) == 24**2 * 10
+    unsymmetric = Memory(10, of_pairs=unless_symmetric)
+    assert unsymmetric.required(topology("S4,3")) == 24 * 10 * 3
+    assert unsymmetric.required(topology("S4,2")) == 12**2 * 10 * 3
 
 
 def test_tasks_are_sections_at_sizes_the_largest_first() -> None:
