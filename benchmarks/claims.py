@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from time import perf_counter
 
 from benchmarks.measure import Figure
-from starcast.claims import claims, parallel
+from starcast.claims import claims, verify
 from starcast.support.progress import Silent
 
 _JOBS = 2
@@ -15,8 +15,8 @@ _SLOWEST = 10
 def figures() -> Iterator[Figure]:
     """Yield seconds; shared objects count for the check that needed them first."""
     begin = perf_counter()
-    with parallel.run_tasks(
-        parallel.plan_tasks(parallel.plan_pairs(claims().values())), _JOBS, Silent()
+    with verify.run_tasks(
+        verify.plan_tasks(verify.plan_pairs(claims().values())), _JOBS, Silent()
     ) as done:
         evidence = [one for some in done for one in some]
     elapsed = perf_counter() - begin

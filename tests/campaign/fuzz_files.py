@@ -18,11 +18,10 @@ from typing import Any, get_args
 import numpy as np
 
 from starcast.experiments.design import Design
-from starcast.experiments.exchange import record_run
+from starcast.experiments.exchange import read_shards, record_run, run_shard
 from starcast.experiments.exchange_file import FORMAT, read_file
 from starcast.experiments.execution import execute, price_run
 from starcast.experiments.grid import Grid
-from starcast.experiments.sharding import read_shards, run_shard
 from starcast.judges.blockwise import closed_form, merge_blocks, verify_shard
 from starcast.records import Record, load_all, load_record, path_of, shipped_folder, verify
 from starcast.search import Budget, verify_bound

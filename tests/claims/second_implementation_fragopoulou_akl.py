@@ -404,10 +404,10 @@ def hypercube_exchange(spec: str) -> Place | None:
 def other_cells(spec: str) -> Place | None:
     """Compare star graph and hypercube in the other cells, in both directions."""
 
-    def divided(first: Quantity, second: Quantity) -> Quantity:
+    def divide(first: Quantity, second: Quantity) -> Quantity:
         return lambda n: first(n) / second(n)
 
     quotients: list[Quantity] = []
     for star, cube in OTHER_CELLS.values():
-        quotients += [divided(star, cube), divided(cube, star)]
+        quotients += [divide(star, cube), divide(cube, star)]
     return unbounded(size(spec), *quotients)

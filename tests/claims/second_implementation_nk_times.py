@@ -201,7 +201,7 @@ def _links_share_many_trees(spec: str) -> Place | None:
     """For k = n/2 there are at least (k-1)(k+4)/2 shares.
 
     Dimensions 2..k have 1 share each, and k+s has the trees of one link: for all n the trees
-    2..t+1, t = min{s, k-1}. `starcast.claims.reference.nk_congestion` contains the argument.
+    2..t+1, t = min{s, k-1}. `starcast.claims.reference.nk_star` contains the argument.
     """
     for k in (2, 3, 4):
         n = 2 * k

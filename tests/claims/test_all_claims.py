@@ -8,7 +8,7 @@ import pytest
 
 from claims.second_implementation import SECOND_IMPLEMENTATIONS
 from starcast.claims import claims
-from starcast.claims.claim_files import claim_entries
+from starcast.claims.catalogue import claim_entries
 from starcast.claims.verdict import Verdict
 
 for module in sorted(Path(__file__).parent.glob("second_implementation_*.py")):

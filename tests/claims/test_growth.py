@@ -7,20 +7,20 @@ from math import factorial
 import pytest
 
 from starcast.claims import growth
-from starcast.claims.formulas import arrangements, diameter, distance_sum, nk_diameter
+from starcast.claims.growth import arrangements, diameter, distance_sum, nk_diameter
 from starcast.topologies import topology
 
 BOUNDED: dict[str, Callable[[int], growth.Number]] = {
     "a constant": lambda _: Fraction(3, 7),
-    "D_n / n": lambda n: growth.divided(diameter(n), n),
-    "t_n / (n n!)": lambda n: growth.divided(distance_sum(n), n * growth.factorial(n)),
-    "log2 n! / (n log2 n)": lambda n: growth.divided(
+    "D_n / n": lambda n: growth.divide(diameter(n), n),
+    "t_n / (n n!)": lambda n: growth.divide(distance_sum(n), n * growth.factorial(n)),
+    "log2 n! / (n log2 n)": lambda n: growth.divide(
         growth.log2(growth.factorial(n)), n * growth.log2(n)
     ),
-    "1 / n": lambda n: growth.divided(1, n),
-    "1 / log n": lambda n: growth.divided(1, growth.log2(n)),
-    "n^20 / n!": lambda n: growth.divided(n**20, growth.factorial(n)),
-    "1 + 8 / log n": lambda n: 1 + growth.divided(8, growth.log2(n)),
+    "1 / n": lambda n: growth.divide(1, n),
+    "1 / log n": lambda n: growth.divide(1, growth.log2(n)),
+    "n^20 / n!": lambda n: growth.divide(n**20, growth.factorial(n)),
+    "1 + 8 / log n": lambda n: 1 + growth.divide(8, growth.log2(n)),
 }
 UNBOUNDED: dict[str, Callable[[int], growth.Number]] = {
     "log n": growth.log2,
@@ -28,26 +28,26 @@ UNBOUNDED: dict[str, Callable[[int], growth.Number]] = {
     "n": lambda n: n,
     "sqrt(n)": growth.sqrt,
     "H_n": growth.harmonic,
-    "n!/n^9": lambda n: growth.divided(growth.factorial(n), n**9),
-    "log2 n! / n": lambda n: growth.divided(growth.log2(growth.factorial(n)), n),
+    "n!/n^9": lambda n: growth.divide(growth.factorial(n), n**9),
+    "log2 n! / n": lambda n: growth.divide(growth.log2(growth.factorial(n)), n),
 }
 
 
 @pytest.mark.parametrize("name", BOUNDED)
 def test_bounded_quotients_are_recognized(name: str) -> None:
-    assert growth.bounded(BOUNDED[name])[0]
+    assert growth.find_order(BOUNDED[name])[0]
 
 
 @pytest.mark.parametrize("name", UNBOUNDED)
 def test_growing_quotients_are_recognized(name: str) -> None:
-    assert not growth.bounded(UNBOUNDED[name])[0]
+    assert not growth.find_order(UNBOUNDED[name])[0]
 
 
 def test_the_order_is_described() -> None:
-    assert growth.bounded(growth.log2)[1] == "log n"
-    assert growth.bounded(growth.sqrt)[1] == "n^1/2"
-    assert growth.bounded(lambda n: growth.log2(n) ** 2)[1] == "(log n)^2"
-    assert growth.bounded(lambda _: 5)[1] == "constant"
+    assert growth.find_order(growth.log2)[1] == "log n"
+    assert growth.find_order(growth.sqrt)[1] == "n^1/2"
+    assert growth.find_order(lambda n: growth.log2(n) ** 2)[1] == "(log n)^2"
+    assert growth.find_order(lambda _: 5)[1] == "constant"
 
 
 @pytest.mark.parametrize("n", [1, 2, 10, 59, 60])
@@ -78,6 +78,6 @@ def test_formulas_agree_with_the_graphs(n: int) -> None:
 
 
 def test_numbers_are_shown_exactly_or_with_four_digits() -> None:
-    assert growth.shown(Fraction(23, 3)) == "23/3"
-    assert growth.shown(7) == "7"
-    assert growth.shown(growth.log2(3)) == "1.585"
+    assert growth.format_number(Fraction(23, 3)) == "23/3"
+    assert growth.format_number(7) == "7"
+    assert growth.format_number(growth.log2(3)) == "1.585"

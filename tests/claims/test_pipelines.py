@@ -4,8 +4,15 @@ from fractions import Fraction
 
 import pytest
 
-from starcast.claims.reference.pipelines import Pipeline, loads, parameters
-from starcast.claims.reference.surds import Surd, add_sqrt, floor_sqrt, rational_sqrt
+from starcast.claims.reference.pipelines import (
+    Pipeline,
+    Surd,
+    add_sqrt,
+    floor_sqrt,
+    loads,
+    parameters,
+    rational_sqrt,
+)
 
 
 def test_a_rational_square_root_becomes_a_fraction() -> None:

@@ -11,8 +11,8 @@ import psutil
 import pytest
 from sqlalchemy import URL, Engine
 
-from starcast.claims import claims, parallel, storage
-from starcast.claims.describe import describe_place
+from starcast.claims import claims, storage, verify
+from starcast.claims.verdict import describe_place
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import NotFoundError
 from support.claim_runs import check_and_store
@@ -42,7 +42,7 @@ def test_the_evidence_of_the_parts_of_a_conjunction_is_stored_once(engine: Engin
         ("TS.T1.order", "S3"), ("TS.T1.time", "S3"),
     ]  # fmt: skip
     asked = [claims()[verdict.claim] for verdict in verdicts]
-    assert parallel.judge_claims(asked, evidence) == verdicts
+    assert verify.judge_claims(asked, evidence) == verdicts
 
 
 def test_the_newest_verdict_of_each_claim_is_returned(engine: Engine) -> None:
@@ -70,11 +70,11 @@ PATIENCE = 60
 SCRIPT = """
 import time
 from starcast.claims import parallel
-run_check = parallel.run_check
+run_check = verify.run_check
 def slow(*words):
     time.sleep(0.5)
     return run_check(*words)
-parallel.run_check = slow
+verify.run_check = slow
 if __name__ == "__main__":
     from starcast.cli.app import main
     main()

@@ -15,7 +15,7 @@ from sqlalchemy import URL, Engine
 
 from starcast.catalogue import plugins
 from starcast.catalogue.plugins import pack
-from starcast.claims import parallel, select_claims
+from starcast.claims import select_claims, verify
 from starcast.experiments.design import Design
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
@@ -121,8 +121,8 @@ def test_claims_whose_worker_is_killed_have_the_same_evidence(
     """A smaller part of the level full (see `CLAIMS`)."""
     claims = select_claims(CLAIMS)
     killer = Killer(cluster_of_two)
-    verdicts = parallel.verify_claims(claims, sizes=SIZES, reporter=killer, executor=executor)
-    alone = parallel.verify_claims(claims, sizes=SIZES, jobs=1)
+    verdicts = verify.verify_claims(claims, sizes=SIZES, reporter=killer, executor=executor)
+    alone = verify.verify_claims(claims, sizes=SIZES, jobs=1)
     assert [verdict.claim for verdict in verdicts] == [verdict.claim for verdict in alone]
     for verdict, expected in zip(verdicts, alone, strict=True):
         assert (verdict.verdict, verdict.detail) == (expected.verdict, expected.detail)

@@ -14,11 +14,11 @@ from sqlalchemy import Engine, text
 from starcast.catalogue import plugins
 from starcast.catalogue.origin import PluginMissingError
 from starcast.comparison.compare import compare
+from starcast.comparison.curves import load_profiles
 from starcast.comparison.listing import list_runs, run_facts
 from starcast.comparison.page import describe
 from starcast.comparison.plots import plot_file
 from starcast.comparison.sides import load_side
-from starcast.comparison.stored import load_profiles
 from starcast.experiments.design import Design, as_toml
 from starcast.experiments.exchange import Imported, export_experiments, import_experiments
 from starcast.experiments.grid import Grid

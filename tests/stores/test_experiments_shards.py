@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import Engine
 
 from starcast.experiments.design import Design
+from starcast.experiments.exchange import merge_experiment, run_shard
 from starcast.experiments.running import run_experiment
-from starcast.experiments.sharding import merge_experiment, run_shard
 from starcast.stores.database import repository
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import InputError, NotFoundError

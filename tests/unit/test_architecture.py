@@ -43,7 +43,7 @@ FILE_SCHEMAS = {"starcast.records.schema"}
 #: The modules of claims that store and list verification runs.
 CLAIMS_IN_DATABASE = {
     "starcast.claims.storage",
-    "starcast.claims.listing",
+    "starcast.claims.report",
 }
 
 

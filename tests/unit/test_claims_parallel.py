@@ -5,16 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from starcast.claims import Claim, catalogue, find_claim, parallel, select_claims
+from starcast.claims import Claim, catalogue, find_claim, select_claims, verify
 from starcast.claims.check import ClaimCheck
 from starcast.claims.evidence import Evidence
-from starcast.claims.model import family_sizes, only
-from starcast.claims.parallel import Task
-from starcast.claims.verify import applies_to, requested_sizes
+from starcast.claims.model import Memory, all_pairs, family_sizes, only, unless_symmetric
+from starcast.claims.verify import Task, applies_to, requested_sizes
 from starcast.support.errors import InputError, LimitError, StarcastError
 from starcast.support.progress import Silent
 from starcast.support.progress import Task as Bar
-from starcast.topologies import memory
+from starcast.topologies import memory, topology
 
 SIZES = ["S3", "S4"]
 CLAIMS = select_claims(["TS.L5", "TS.h"])
@@ -30,13 +29,13 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> dict[str, Claim]:
 
 def test_a_claim_is_verified_on_its_sizes_and_beyond() -> None:
     lemma5 = find_claim("TS.L5")
-    assert parallel.plan_pairs([lemma5]) == tuple(
+    assert verify.plan_pairs([lemma5]) == tuple(
         ("TS.L5", spec) for spec in (*lemma5.sizes.beyond, *lemma5.sizes.quick)
     )
 
 
 def test_requested_sizes_are_sorted_and_unique() -> None:
-    assert parallel.plan_pairs([find_claim("TS.L5")], sizes=["S5", "S3", "S4", "S3"]) == (
+    assert verify.plan_pairs([find_claim("TS.L5")], sizes=["S5", "S3", "S4", "S3"]) == (
         ("TS.L5", "S3"), ("TS.L5", "S4"), ("TS.L5", "S5"),
     )  # fmt: skip
 
@@ -46,12 +45,12 @@ def test_each_claim_is_verified_on_the_requested_sizes_that_it_is_about() -> Non
         find_claim("TS.L5"),
         replace(find_claim("TS.L5"), id="TS.h", sizes=only("Q3")),
     )
-    assert parallel.plan_pairs([stars_only, hypercubes_only], sizes=["S3", "Q3"]) == (
+    assert verify.plan_pairs([stars_only, hypercubes_only], sizes=["S3", "Q3"]) == (
         ("TS.L5", "S3"),
         ("TS.h", "Q3"),
     )
     with pytest.raises(InputError, match=r"TS.L5 is not about S4,2"):
-        parallel.plan_pairs([stars_only, hypercubes_only], sizes=["S3", "S4,2"])
+        verify.plan_pairs([stars_only, hypercubes_only], sizes=["S3", "S4,2"])
 
 
 def test_a_claim_applies_to_its_sizes_and_to_larger_ones_unless_it_names_them() -> None:
@@ -70,7 +69,7 @@ def test_a_claim_applies_to_its_sizes_and_to_larger_ones_unless_it_names_them() 
 
 
 def test_a_conjunction_stands_for_its_parts() -> None:
-    pairs = parallel.plan_pairs([find_claim("TS.T1")], sizes=["S3"])
+    pairs = verify.plan_pairs([find_claim("TS.T1")], sizes=["S3"])
     assert {name for name, _ in pairs} <= {"TS.T1.time", "TS.T1.order"}
 
 
@@ -79,9 +78,9 @@ def test_a_size_beyond_memory_is_an_error_and_omitted_from_the_deep_level(
 ) -> None:
     lemma5 = find_claim("TS.L5")
     with pytest.raises(LimitError, match=r"to verify TS.L5 on S12 take about .* GB"):
-        parallel.plan_pairs([lemma5], sizes=["S12"])
+        verify.plan_pairs([lemma5], sizes=["S12"])
     monkeypatch.setattr(memory, "physical", lambda: lemma5.required_bytes("S6"))
-    assert [spec for _, spec in parallel.plan_pairs([lemma5], "deep")] == [
+    assert [spec for _, spec in verify.plan_pairs([lemma5], "deep")] == [
         "S2",
         "S3",
         "S4",
@@ -89,28 +88,36 @@ def test_a_size_beyond_memory_is_an_error_and_omitted_from_the_deep_level(
         "S6",
     ]
     with pytest.raises(LimitError):
-        parallel.plan_pairs([lemma5], "quick")
+        verify.plan_pairs([lemma5], "quick")
+
+
+def test_memory_is_estimated_per_link_or_per_pair_of_nodes() -> None:
+    links = Memory(10, power=2)
+    assert links.required(topology("S4")) == 24 * 10 * 3**2
+    assert Memory(10, power=0, of_pairs=all_pairs).required(topology("S4")) == 24**2 * 10
+    unsymmetric = Memory(10, of_pairs=unless_symmetric)
+    assert unsymmetric.required(topology("S4,3")) == 24 * 10 * 3
+    assert unsymmetric.required(topology("S4,2")) == 12**2 * 10 * 3
 
 
 def test_tasks_are_sections_at_sizes_the_largest_first() -> None:
-    tasks = parallel.plan_tasks(parallel.plan_pairs(CLAIMS, sizes=SIZES))
+    tasks = verify.plan_tasks(verify.plan_pairs(CLAIMS, sizes=SIZES))
     sections = {claim.section for claim in CLAIMS}
     assert [task.size for task in tasks] == ["S4"] * len(sections) + ["S3"] * len(sections)
     assert sorted(name for task in tasks if task.size == "S3" for name in task.claims) == sorted(
         claim.id for claim in CLAIMS
     )
-    assert [task.total_bytes for task in tasks] == sorted(
-        (task.total_bytes for task in tasks), reverse=True
-    )
+    estimates = [sum(task.estimates) for task in tasks]
+    assert estimates == sorted(estimates, reverse=True)
 
 
 def test_claims_that_are_too_large_together_do_not_share_a_cache(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pairs = parallel.plan_pairs(select_claims(["TS.L5"]), sizes=["S5"])
+    pairs = verify.plan_pairs(select_claims(["TS.L5"]), sizes=["S5"])
     alone = max(find_claim(name).required_bytes("S5") for name, _ in pairs)
     monkeypatch.setattr(memory, "physical", lambda: 4 * alone)
-    assert sorted(task.claims for task in parallel.plan_tasks(pairs)) == sorted(
+    assert sorted(task.claims for task in verify.plan_tasks(pairs)) == sorted(
         (name,) for name, _ in pairs
     )
 
@@ -141,10 +148,10 @@ class Bars(Silent):
 def test_several_processes_return_the_same_evidence_as_one() -> None:
     """No process is left, and both report their progress."""
     found: list[set[Evidence]] = []
-    todo = parallel.plan_tasks(parallel.plan_pairs(CLAIMS, sizes=SIZES))
+    todo = verify.plan_tasks(verify.plan_pairs(CLAIMS, sizes=SIZES))
     for jobs in (1, 2):
         bars = Bars()
-        with parallel.run_tasks(todo, jobs, bars) as done:
+        with verify.run_tasks(todo, jobs, bars) as done:
             evidence = [one for some in done for one in some]
         found.append(sorted(evidence, key=lambda one: (one.claim, one.size)))  # type: ignore[arg-type]
         assert bars.done == bars.total == len(evidence)
@@ -155,7 +162,7 @@ def test_several_processes_return_the_same_evidence_as_one() -> None:
 def test_verify_claims_and_check_return_the_same_verdicts() -> None:
     from starcast import check
 
-    for verdict in parallel.verify_claims(CLAIMS, sizes=SIZES):
+    for verdict in verify.verify_claims(CLAIMS, sizes=SIZES):
         alone = check(verdict.claim, sizes=SIZES)
         assert (verdict.verdict, verdict.sizes, verdict.counterexample) == (
             alone.verdict,
@@ -165,21 +172,21 @@ def test_verify_claims_and_check_return_the_same_verdicts() -> None:
 
 
 def test_a_verdict_needs_the_evidence_of_all_parts() -> None:
-    with parallel.run_tasks(
-        parallel.plan_tasks(parallel.plan_pairs([find_claim("TS.L5")], sizes=["S3"])), 1, Silent()
+    with verify.run_tasks(
+        verify.plan_tasks(verify.plan_pairs([find_claim("TS.L5")], sizes=["S3"])), 1, Silent()
     ) as done:
         evidence = [one for some in done for one in some]
     assert [
         one.claim
-        for one in parallel.judge_claims([find_claim("TS.L5"), find_claim("TS.T1")], evidence)
+        for one in verify.judge_claims([find_claim("TS.L5"), find_claim("TS.T1")], evidence)
     ] == ["TS.L5"]
 
 
 def test_zero_jobs_are_an_error() -> None:
-    todo = parallel.plan_tasks(parallel.plan_pairs([find_claim("TS.L5")], sizes=["S3"]))
+    todo = verify.plan_tasks(verify.plan_pairs([find_claim("TS.L5")], sizes=["S3"]))
     with (
         pytest.raises(InputError, match="the number of jobs is 0, less than 1"),
-        parallel.run_tasks(todo, 0, Silent()),
+        verify.run_tasks(todo, 0, Silent()),
     ):
         pytest.fail("it began")
 
@@ -194,7 +201,7 @@ def test_an_exception_in_a_check_names_the_claim(registered: dict[str, Claim]) -
     with pytest.raises(
         StarcastError, match=r"the check of TS.L5 failed on S3: ZeroDivisionError: S3"
     ):
-        parallel.run_task(Task("S3", ("TS.L5",), 0, 0))
+        verify.run_task(Task("S3", ("TS.L5",)))
 
     def greedy(check: ClaimCheck) -> None:
         raise MemoryError(check.topology.spec)
@@ -203,17 +210,17 @@ def test_an_exception_in_a_check_names_the_claim(registered: dict[str, Claim]) -
         "TS.L5", "", "", family_sizes("star", 6, 7, 8), greedy, section="test"
     )
     with pytest.raises(LimitError, match=r"memory was exhausted while verifying TS.L5 on S3"):
-        parallel.run_task(Task("S3", ("TS.L5",), 0, 0))
+        verify.run_task(Task("S3", ("TS.L5",)))
 
 
 def test_a_task_beyond_free_memory_is_an_error_when_it_starts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    todo = parallel.plan_tasks(parallel.plan_pairs(CLAIMS, sizes=SIZES))
-    monkeypatch.setattr(memory, "available", lambda: todo[0].required_bytes - 1)
+    todo = verify.plan_tasks(verify.plan_pairs(CLAIMS, sizes=SIZES))
+    monkeypatch.setattr(memory, "available", lambda: max(todo[0].estimates) - 1)
     with (
         pytest.raises(LimitError, match=rf"on {todo[0].size} need about"),
-        parallel.run_tasks(todo, 2, Silent()) as done,
+        verify.run_tasks(todo, 2, Silent()) as done,
     ):
         next(done)
     assert multiprocessing.active_children() == []

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from starcast import StarcastError, topology
-from starcast.claims import catalogue, claim_files, registry
+from starcast.claims import catalogue, registry
+from starcast.claims.catalogue import parse_entry, parse_sizes
 from starcast.claims.check import ClaimCheck
-from starcast.claims.claim_files import parse_entry, parse_sizes
 from starcast.claims.model import Paper
 from starcast.claims.object_cache import ObjectCache
-from starcast.claims.providers import executions, forests, sample_roots
+from starcast.claims.registry import executions, forests
 from starcast.trees.model import Forest
 
 PAPER = Paper("TS", "Tseng & Sheu 1997", (), "", 1997, "")
@@ -76,7 +76,7 @@ def test_sizes_are_a_family_or_a_list() -> None:
 
 @pytest.mark.usefixtures("empty_registry")
 def test_a_check_without_a_claim_is_an_error() -> None:
-    registry.register("TS.X1", lambda _: None)
+    registry.checks("TS.X1")(lambda _: None)
     with pytest.raises(StarcastError, match=r"checks without a claim in claims\.toml: TS.X1"):
         catalogue.claims()
 
@@ -91,11 +91,11 @@ def test_a_claim_without_a_check_is_an_error() -> None:
 @pytest.mark.usefixtures("empty_registry")
 def test_a_second_check_is_an_error() -> None:
     with pytest.raises(StarcastError, match=r"claim TS.L5 has two checks"):
-        registry.register("TS.L5", lambda _: None)
+        registry.checks("TS.L5")(lambda _: None)
 
 
 def test_every_paper_has_a_citation() -> None:
-    assert [paper.key for paper in claim_files.papers().values()] == [
+    assert [paper.key for paper in catalogue.papers().values()] == [
         "TS",
         "SLC",
         "FA",
@@ -104,15 +104,18 @@ def test_every_paper_has_a_citation() -> None:
     ]
 
 
-def test_a_check_is_called_for_every_pair_of_prepared_objects() -> None:
-    calls: list[tuple[str, int]] = []
+@pytest.mark.usefixtures("empty_registry")
+def test_a_check_is_called_for_every_prepared_object() -> None:
+    roots = []
 
-    def function(check: ClaimCheck, forest: Forest, root: int) -> None:
-        calls.append((f"{check.topology.spec} {forest.root}", root))
+    @registry.checks("TS.X1", given=forests("multiple", roots=2))
+    def record_root(check: ClaimCheck, forest: Forest) -> None:
+        roots.append((check.topology.spec, forest.root))
 
-    given = (forests("multiple", roots=2), sample_roots(2))
-    registry.with_objects(function, given)(ClaimCheck(topology("S3"), ObjectCache()))
-    assert calls == [(f"S3 {root}", other) for root in range(6) for other in range(6)]
+    registered = registry.registered_checks()["TS.X1"]
+    registered.function(ClaimCheck(topology("S3"), ObjectCache()))
+    assert roots == [("S3", root) for root in range(6)]
+    assert registered.section == record_root.__module__
 
 
 def test_executions_record_that_schedules_are_carried_out() -> None:

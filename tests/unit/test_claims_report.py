@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from starcast.claims import Verdict, parallel, report, select_claims, serialization
+from starcast.claims import Verdict, evidence, report, select_claims, verify
 from starcast.claims.evidence import Aside, Evidence, Finding
 from starcast.queries.counterexample import quote_string, to_cypher
 from starcast.support.errors import NotFoundError
@@ -27,7 +27,7 @@ PLACE: dict[str, int | str] = {
 @pytest.fixture(scope="module")
 def verdicts() -> tuple[Verdict, ...]:
     """The verdicts on a claim that fails on S3, and on another."""
-    return parallel.verify_claims(select_claims(["TS.L5", "TS.h"]), sizes=["S3", "S4"], jobs=1)
+    return verify.verify_claims(select_claims(["TS.L5", "TS.h"]), sizes=["S3", "S4"], jobs=1)
 
 
 def failed(
@@ -54,8 +54,8 @@ def test_evidence_is_converted_to_json_and_back_in_order(
     )
     for one in (evidence_of_lemma, *(found for verdict in verdicts for found in verdict.evidence)):
         # PostgreSQL gives names back in an order of its own.
-        text = json.dumps(serialization.evidence_to_json(one), sort_keys=True)
-        again = serialization.evidence_from_json(one.claim, one.size, one.seconds, json.loads(text))
+        text = json.dumps(evidence.evidence_to_json(one), sort_keys=True)
+        again = evidence.evidence_from_json(one.claim, one.size, one.seconds, json.loads(text))
         assert (again, again.seconds) == (one, one.seconds)
         for old, new in zip(one.findings, again.findings, strict=True):
             assert list(old.counterexample or ()) == list(new.counterexample or ())
@@ -82,7 +82,7 @@ def test_the_markdown_has_one_row_per_claim_and_the_corrections(
 
 
 def test_pages_are_the_same_every_time(verdicts: tuple[Verdict, ...]) -> None:
-    again = parallel.verify_claims(select_claims(["TS.L5", "TS.h"]), sizes=["S3", "S4"], jobs=2)
+    again = verify.verify_claims(select_claims(["TS.L5", "TS.h"]), sizes=["S3", "S4"], jobs=2)
     assert report.markdown(again) == report.markdown(verdicts)
     assert report.html(again) == report.html(verdicts)
 

@@ -11,8 +11,14 @@ from starcast.comparison.compare import BETTER, NOT_COMPARABLE, WORSE, compare
 from starcast.comparison.curves import panels
 from starcast.comparison.layout import lay_out
 from starcast.comparison.matching import Side
-from starcast.comparison.networks import CROSSABLE, network
-from starcast.comparison.sides import names_contain, read_conditions, select_runs, with_short_names
+from starcast.comparison.sides import (
+    CROSSABLE,
+    names_contain,
+    network,
+    read_conditions,
+    select_runs,
+    with_short_names,
+)
 from starcast.stores.database.models import Run
 from starcast.support.axes import CHOICE, QUESTION
 from starcast.support.errors import InputError, NotFoundError

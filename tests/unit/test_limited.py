@@ -45,7 +45,7 @@ EXPERIMENTS = (
     "from starcast.experiments.exchange import import_experiments; import_experiments(None, file)"
 )
 SHARDS = (
-    "from starcast.experiments.sharding import merge_experiment; merge_experiment(None, [file])"
+    "from starcast.experiments.exchange import merge_experiment; merge_experiment(None, [file])"
 )
 BACKUP = "from starcast.stores.database.backup import read_manifest; read_manifest(file)"
 RECORD = "from starcast.records import load_record; load_record(file)"

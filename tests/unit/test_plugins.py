@@ -15,7 +15,7 @@ import starcast
 from starcast import forest, schedule, simulate, topology
 from starcast.catalogue import plugins
 from starcast.catalogue.origin import ORIGINS
-from starcast.claims.reference import shipped
+from starcast.claims import object_cache
 from starcast.collectives.catalogue import algorithms_on
 from starcast.costs import Machine
 from starcast.costs.tables import Problem, build_table, execute_row
@@ -240,14 +240,14 @@ def test_two_plug_ins_cannot_share_a_name(load: Callable[[str], None], tmp_path:
 
 def test_claims_do_not_look_at_plug_ins() -> None:
     star = topology("S4")
-    known = shipped.single_trees(star), shipped.algorithms_on(star, "broadcast")
+    known = object_cache.single_trees(star), object_cache.algorithms_on(star, "broadcast")
     load_examples()
 
     @starcast.algorithm("broadcast", "none", source="this test")
     def none(topology: Topology, root: int, ports: str) -> None:
         """Return no schedule."""
 
-    assert (shipped.single_trees(star), shipped.algorithms_on(star, "broadcast")) == known
+    assert (object_cache.single_trees(star), object_cache.algorithms_on(star, "broadcast")) == known
     assert "highest-ports" in single_trees("S4")
     assert "none" in {algorithm.name for algorithm in algorithms_on(star, "broadcast")}
 

@@ -19,8 +19,8 @@ import pytest
 import starcast
 from starcast.collectives import schedule
 from starcast.experiments.design import Design
+from starcast.experiments.exchange import read_shards, run_shard
 from starcast.experiments.grid import Grid
-from starcast.experiments.sharding import read_shards, run_shard
 from starcast.judges.blockwise import merge_blocks
 from starcast.records import load_record, path_of, shipped_folder, verify
 from starcast.search.sharding import merge_searches

@@ -5,7 +5,7 @@ import pytest
 from starcast import schedule, simulate, topology
 from starcast.collectives.doubling import SUBSTAR
 from starcast.costs.counts import ceil_log2
-from starcast.costs.recorded import substar_doubling
+from starcast.costs.forms import substar_doubling
 from starcast.records import load_all, shipped_folder
 from starcast.search.broadcast import OnePortBroadcast
 

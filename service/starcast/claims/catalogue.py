@@ -1,16 +1,169 @@
 """All claims: entries of the papers' data files joined with their checks."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
+from importlib.resources import files
 from pkgutil import iter_modules
+from typing import Any
 
-from starcast.claims.claim_files import PAPER_PACKAGES, ClaimEntry, claim_entries, part_ids
-from starcast.claims.model import Claim, union
+from starcast.claims.model import FAMILIES, Claim, Paper, Sizes, family_sizes, only, union
 from starcast.claims.registry import registered_checks
+from starcast.records import PROBLEM_NAMES
 from starcast.support.errors import InputError, StarcastError
+from starcast.support.text import as_sentence
+from starcast.support.vocabulary import LEVELS
+from starcast.topologies import topology
+
+# Entries of the papers' data files
+
+
+#: Packages of `starcast.claims.papers`, in the order in which claims are listed.
+PAPER_PACKAGES = (
+    "tseng_sheu",
+    "sheu_liaw_chen",
+    "fragopoulou_akl",
+    "edge_disjoint_trees",
+    "nk_star",
+)
+_TEXTS = ("id", "number", "statement", "notation", "reading")
+_KEYS = frozenset({*_TEXTS, "sizes", "conjunction", "record"})
+_SIZE_KEYS = frozenset({"family", *LEVELS, "least", "beyond", "omit"})
+
+
+@dataclass(frozen=True)
+class ClaimEntry:
+    """One ``[[claim]]`` of a ``claims.toml``; see `starcast.claims.model.Claim`.
+
+    A conjunction of the claims below its id has neither notation nor sizes of its own.
+    """
+
+    id: str
+    number: str
+    statement: str
+    notation: str
+    reading: str
+    sizes: Sizes | None
+    paper: Paper
+    record: str = ""
+
+    @property
+    def is_conjunction(self) -> bool:
+        """Whether the claim is the conjunction of the claims below its id."""
+        return self.sizes is None
+
+
+@cache
+def papers() -> dict[str, Paper]:
+    """Return the papers by key, in listing order."""
+    return {paper.key: paper for paper, _ in _files()}
+
+
+@cache
+def claim_entries() -> dict[str, ClaimEntry]:
+    """Return the entries of all papers by id, in the order of the files.
+
+    Raises:
+        StarcastError: an entry is malformed; the message names its id.
+    """
+    entries: dict[str, ClaimEntry] = {}
+    for paper, tables in _files():
+        for table in tables:
+            entry = parse_entry(table, paper)
+            if entry.id in entries:
+                raise StarcastError(f"claim {entry.id} is declared twice")
+            entries[entry.id] = entry
+    for entry in entries.values():
+        if entry.is_conjunction and not part_ids(entry.id, entries):
+            raise StarcastError(f"claim {entry.id} is a conjunction without parts")
+    return entries
+
+
+def part_ids(claim_id: str, entries: Mapping[str, ClaimEntry] | None = None) -> tuple[str, ...]:
+    """Return the ids of the claims that a conjunction consists of; empty for any other claim."""
+    known = claim_entries() if entries is None else entries
+    if not known[claim_id].is_conjunction:
+        return ()
+    return tuple(other for other in known if other.startswith(f"{claim_id}."))
+
+
+def parse_entry(table: Mapping[str, Any], paper: Paper) -> ClaimEntry:
+    """Convert one ``[[claim]]`` table.
+
+    Raises:
+        StarcastError: the id is not an id of the paper, a key is unknown or missing, the sizes
+            are malformed, or the record is not one of a search problem.
+    """
+    claim_id = table.get("id", "")
+    if not isinstance(claim_id, str) or not claim_id.startswith(f"{paper.key}."):
+        raise StarcastError(f"claim {claim_id!r} needs an id that begins with '{paper.key}.'")
+    unknown = sorted(table.keys() - _KEYS)
+    if unknown:
+        raise StarcastError(f"claim {claim_id} has unknown keys: {', '.join(unknown)}")
+    is_conjunction = bool(table.get("conjunction", False))
+    required = {"number", "statement"} | (set() if is_conjunction else {"notation", "sizes"})
+    missing = sorted(required - table.keys())
+    if missing:
+        raise StarcastError(f"claim {claim_id} has no {', '.join(missing)}")
+    record = table.get("record", "")
+    if record and record not in PROBLEM_NAMES:
+        raise StarcastError(
+            f"claim {claim_id} points to the records of an unknown problem: {record}"
+        )
+    texts = {key: _one_line(table.get(key, "")) for key in _TEXTS}
+    return ClaimEntry(
+        claim_id,
+        texts["number"],
+        texts["statement"],
+        as_sentence(texts["notation"]),
+        as_sentence(texts["reading"]),
+        None if is_conjunction else parse_sizes(claim_id, table["sizes"]),
+        paper,
+        record,
+    )
+
+
+def parse_sizes(claim_id: str, table: Mapping[str, Any]) -> Sizes:
+    """Convert the ``sizes`` of a claim: ``only``, or a family with its largest n for each level.
+
+    Raises:
+        StarcastError: the family is unknown, a level is missing, or a spec is not a topology.
+    """
+    if "only" in table:
+        sizes = only(*table["only"])
+    else:
+        family = table.get("family")
+        if family not in FAMILIES:
+            known = ", ".join(FAMILIES)
+            raise StarcastError(f"claim {claim_id} has unknown family {family!r}; known: {known}")
+        if not set(LEVELS) <= table.keys() <= _SIZE_KEYS:
+            raise StarcastError(f"claim {claim_id} has malformed sizes: {dict(table)}")
+        sizes = family_sizes(**table)
+    for spec in (*sizes.beyond, *sizes.deep):
+        try:
+            topology(spec)
+        except StarcastError as error:
+            raise StarcastError(f"claim {claim_id} has a malformed size: {error}") from error
+    return sizes
+
+
+def _files() -> Iterator[tuple[Paper, list[dict[str, Any]]]]:
+    for package in PAPER_PACKAGES:
+        path = files("starcast.claims.papers").joinpath(package, "claims.toml")
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        fields = document["paper"]
+        yield Paper(**{**fields, "authors": tuple(fields["authors"])}), document["claim"]
+
+
+def _one_line(text: str) -> str:
+    """Join the lines of a multi-line string."""
+    return " ".join(text.split())
+
+
+# Entries joined with their checks
 
 
 @cache
@@ -105,7 +258,7 @@ def _claim(entry: ClaimEntry) -> Claim:
     registered = registered_checks()[entry.id]
     if entry.sizes is None:
         raise StarcastError(f"claim {entry.id} has no sizes")
-    claim = Claim(
+    return Claim(
         entry.id,
         entry.number,
         entry.notation,
@@ -116,10 +269,8 @@ def _claim(entry: ClaimEntry) -> Claim:
         statement=entry.statement,
         paper=entry.paper,
         record=entry.record,
+        memory=registered.memory,
     )
-    if registered.bytes_per_node is None:
-        return claim
-    return replace(claim, bytes_per_node=registered.bytes_per_node)
 
 
 def _conjunction(entry: ClaimEntry, single: dict[str, Claim]) -> Claim:

@@ -140,13 +140,13 @@ class ClaimCheck(CachedTopology):
         place = None
         if order is not None:
             place = {"found": f"growing like {order}", "stated": BOUNDED}
-        measured = f"{growth.shown(value)}{FAR}{growth.shown(far_value)}"
+        measured = f"{growth.format_number(value)}{FAR}{growth.format_number(far_value)}"
         self._add(what, "O", 1, np.array([measured], dtype=object), place, "")
 
     def same_order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
         """Record that closed forms are of the same order: quotient and reciprocal are bounded."""
         self.order(what, quotient)
-        self.order(f"{what}{REVERSED}", lambda *size: growth.divided(1, quotient(*size)))
+        self.order(f"{what}{REVERSED}", lambda *size: growth.divide(1, quotient(*size)))
 
     def absent(self, what: str, reason: str) -> None:
         """Record that the papers do not contain the subject of the claim.
@@ -244,7 +244,7 @@ class ClaimCheck(CachedTopology):
         paths: list[Callable[[int], growth.Number]] = [quotient]
         if self.topology.family == "nk-star":
             paths = [partial(_along, quotient, k) for k in _K_OF_N]
-        results = [growth.bounded(path) for path in paths]
+        results = [growth.find_order(path) for path in paths]
         unbounded = (order for is_bounded, order, _ in results if not is_bounded)
         return next(unbounded, None), max(far_value for _, _, far_value in results)
 

@@ -1,8 +1,8 @@
-"""Evidence recorded by checks, and the possible verdicts."""
+"""Evidence recorded by checks, and its form in JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 #: Relations between measured and stated values. ``=``: they are equal; ``<=`` and ``>=``: the
 #: stated value is a bound; ``O``: a quotient stays below a constant; ``absent``: the papers do not
@@ -81,3 +81,48 @@ class Evidence:
     asides: tuple[Aside, ...] = ()
     seconds: float = field(default=0.0, compare=False)
     undefined: str = ""
+
+
+# JSON
+#
+# Places become lists of pairs, because PostgreSQL does not keep the order of object keys.
+
+
+def evidence_to_json(evidence: Evidence) -> dict[str, Any]:
+    """Return the findings and asides of evidence; claim, size and seconds are stored separately."""
+    return {
+        "findings": _findings_to_json(evidence.findings),
+        "asides": [
+            {**vars(aside), "findings": _findings_to_json(aside.findings)}
+            for aside in evidence.asides
+        ],
+        "undefined": evidence.undefined,
+    }
+
+
+def evidence_from_json(
+    claim: str, size: str, seconds: float, values: Mapping[str, Any]
+) -> Evidence:
+    """Return the evidence that `evidence_to_json` converted."""
+    asides = tuple(
+        Aside(**{**aside, "findings": _findings_from_json(aside["findings"])})
+        for aside in values["asides"]
+    )
+    findings = _findings_from_json(values["findings"])
+    return Evidence(claim, size, findings, asides, seconds, values["undefined"])
+
+
+def _findings_to_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    return [
+        {**vars(finding), "counterexample": place and [list(pair) for pair in place.items()]}
+        for finding in findings
+        for place in [finding.counterexample]
+    ]
+
+
+def _findings_from_json(rows: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
+    return tuple(
+        Finding(**{**row, "counterexample": place if place is None else dict(place)})
+        for row in rows
+        for place in [row["counterexample"]]
+    )

@@ -1,4 +1,6 @@
-"""Orders of growth: decide whether a quotient of closed forms stays below a constant.
+"""Orders of growth, and the closed forms that the papers compare.
+
+The first part decides whether a quotient of closed forms stays below a constant.
 
 A quotient of the papers' closed forms behaves like n^a (log n)^b, with multiples of one half as a
 and b: it consists of factorials, logarithms, square roots and ceilings. From n to n^2 it changes by
@@ -23,7 +25,7 @@ _DIGITS = 120
 EXACT = 60
 
 
-def bounded(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
+def find_order(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
     """Return whether a positive quotient of closed forms in n stays below a constant.
 
     Args:
@@ -69,14 +71,14 @@ def sqrt(value: Number) -> Number:
     return mpmath.sqrt(_float(value))
 
 
-def divided(value: Number, by: Number) -> Number:
+def divide(value: Number, by: Number) -> Number:
     """Return a quotient, exact for integers and fractions."""
     if isinstance(value, int | Fraction) and isinstance(by, int | Fraction):
         return Fraction(value) / Fraction(by)
     return _float(value) / _float(by)
 
 
-def rounded_up(value: Number) -> Number:
+def ceil(value: Number) -> Number:
     """Return the ceiling; a huge value is returned unchanged, because its fraction is unknown."""
     if isinstance(value, int | Fraction):
         return -((-value) // 1)
@@ -88,7 +90,7 @@ def greatest(values: Iterable[Number]) -> Number:
     return max(values, key=_float)
 
 
-def shown(value: Number) -> str:
+def format_number(value: Number) -> str:
     """Return a number as text: exact for a small fraction, otherwise four digits."""
     if isinstance(value, Fraction | int) and Fraction(value).denominator < 1000:
         return str(value)
@@ -118,3 +120,51 @@ def _float(value: Number) -> Number:
     if isinstance(value, Fraction):
         return mpmath.mpf(value.numerator) / value.denominator
     return mpmath.mpf(value)
+
+
+# Closed forms of the papers, independent of `starcast.costs` and of every array
+
+
+def diameter(n: int) -> int:
+    """Return D_n = floor(3(n-1)/2), the diameter of S_n."""
+    return 3 * (n - 1) // 2
+
+
+def multiple_height(n: int) -> int:
+    """Return D_n + n + g - 2, where g is the largest proper divisor of n.
+
+    This is the largest of the heights in Lemma 5 of Tseng & Sheu 1997.
+    """
+    # A huge n is a power of two, and any other n is small enough to be built.
+    least_divisor = next((d for d in range(2, 64) if n % d == 0), n)
+    return diameter(n) + n + n // least_divisor - 2
+
+
+def nk_diameter(n: int, k: int) -> int:
+    """Return the diameter of S_{n,k}: 2k-1 for k <= floor(n/2), k + floor((n-1)/2) above.
+
+    Li, Chen, Xiang & Yao, section 2.
+    """
+    return 2 * k - 1 if k <= n // 2 else k + (n - 1) // 2
+
+
+def distance_sum(n: int) -> Number:
+    """Return t_n = n!(n + 2/n + H_n - 4), the sum of all distances from a node of S_n.
+
+    Exact up to n = 60. Fragopoulou & Akl 1993.
+    """
+    if n > EXACT:
+        return factorial(n) * (n + harmonic(n) - 4)
+    return int(factorial(n) * (n + Fraction(2, n) + harmonic(n) - 4))
+
+
+def even_share(n: int) -> Number:
+    """Return ceil((n!-1)/(n-1)): the share of each of n-1 links in all other nodes of S_n."""
+    return ceil(divide(factorial(n) - 1, n - 1))
+
+
+def arrangements(n: int, k: int) -> Number:
+    """Return N = n!/(n-k)!, the number of nodes of S_{n,k}; exact up to n = 60."""
+    if n <= EXACT:
+        return factorial(n) // factorial(n - k)
+    return factorial(n) / factorial(n - k)

@@ -8,11 +8,8 @@ from starcast.support.vocabulary import Level
 from starcast.topologies import Topology, topology
 
 CheckFunction = Callable[[ClaimCheck], None]
-BytesPerNode = Callable[[Topology], int]
 #: Topology families that a claim can be about.
 FAMILIES = ("star", "nk-star", "hypercube")
-#: Default memory estimate per directed link: a few arrays over all links.
-BYTES_PER_LINK = 64
 #: The smallest n of a family that claims are about, and the size below it.
 _LEAST: Mapping[str, int] = {"star": 3, "nk-star": 3, "hypercube": 2}
 _BEYOND: Mapping[str, tuple[str, ...]] = {
@@ -20,6 +17,38 @@ _BEYOND: Mapping[str, tuple[str, ...]] = {
     "nk-star": ("S2,1",),
     "hypercube": ("Q1",),
 }
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The memory that a check needs, estimated by one rule: ``bytes * degree**power`` per node.
+
+    Attributes:
+        bytes: bytes per directed link (for power 1); by default a few arrays over all links. A row
+            of a schedule has `starcast.collectives.model.BYTES_PER_ROW` bytes.
+        power: 2 if as many rows as ports cross each link, 0 if the degree does not matter.
+        of_pairs: whether all this is needed for every pair of nodes of a topology, such as in the
+            schedule of all sources.
+    """
+
+    bytes: int = 64
+    power: int = 1
+    of_pairs: Callable[[Topology], bool] = lambda _: False
+
+    def required(self, size: Topology) -> int:
+        """Return the estimate for a topology, in bytes."""
+        nodes = size.nodes**2 if self.of_pairs(size) else size.nodes
+        return int(nodes * self.bytes * size.degree**self.power)
+
+
+def all_pairs(_: Topology) -> bool:
+    """Return True: a check keeps something for every pair of nodes."""
+    return True
+
+
+def unless_symmetric(size: Topology) -> bool:
+    """Return whether one source's schedule does not represent the others by translation."""
+    return not size.translation_keeps_ports
 
 
 @dataclass(frozen=True)
@@ -149,10 +178,6 @@ def is_degenerate(spec: str) -> bool:
     return size.n <= (3 if size.family == "star" else 2)
 
 
-def _default_bytes_per_node(size: Topology) -> int:
-    return BYTES_PER_LINK * size.degree
-
-
 @dataclass(frozen=True)
 class Claim:
     """A claim of a paper.
@@ -172,7 +197,7 @@ class Claim:
         paper: the paper that makes the claim.
         record: the search problem whose records hold the best known values for the subject of the
             claim; empty without one. The verdict does not depend on them.
-        bytes_per_node: estimate of the memory that the check needs, in bytes per node.
+        memory: estimate of the memory that the check needs.
     """
 
     id: str
@@ -182,7 +207,7 @@ class Claim:
     check: CheckFunction | None
     reading: str = ""
     section: str = ""
-    bytes_per_node: BytesPerNode = _default_bytes_per_node
+    memory: Memory = Memory()
     statement: str = ""
     parts: tuple[str, ...] = ()
     paper: Paper | None = None
@@ -195,8 +220,7 @@ class Claim:
 
     def required_bytes(self, spec: str) -> int:
         """Return the estimated memory of the check on a topology, in bytes."""
-        size = topology(spec)
-        return size.nodes * self.bytes_per_node(size)
+        return self.memory.required(topology(spec))
 
 
 def _specs(family: str, n: int) -> tuple[str, ...]:

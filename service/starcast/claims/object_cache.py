@@ -6,12 +6,16 @@ from typing import Any, TypeVar, cast
 
 from numpy.typing import NDArray
 
+from starcast.collectives import catalogue
 from starcast.collectives import catalogue as collectives
+from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator import FaultLike, Simulation, simulate
 from starcast.topologies import Topology, topology
 from starcast.topologies.permutations import Ranks
 from starcast.trees import catalogue as trees
+from starcast.trees.construction import CONSTRUCTIONS
+from starcast.trees.construction import single_trees as all_single_trees
 from starcast.trees.model import Forest
 
 Object = TypeVar("Object")
@@ -129,3 +133,21 @@ class CachedTopology:
     def build(self, create: Callable[[], Schedule], *key: Any) -> Schedule:
         """Return a schedule that is not in the catalogue, by a key that names it."""
         return self.objects.get_or_create("schedule", (self.spec, *key), create)
+
+
+# The single trees and algorithms that starcast ships; claims ignore those of plug-ins
+
+
+def single_trees(topology: Topology) -> tuple[str, ...]:
+    """Return the names of the shipped constructions of a single spanning tree on its family."""
+    entries = (CONSTRUCTIONS[name] for name in all_single_trees(topology))
+    return tuple(entry.name for entry in entries if entry.origin.is_shipped and entry.families)
+
+
+def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
+    """Return the shipped algorithms of a collective that need no arguments."""
+    return tuple(
+        algorithm
+        for algorithm in catalogue.algorithms_on(topology, collective)
+        if algorithm.origin.is_shipped
+    )

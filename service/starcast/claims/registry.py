@@ -1,19 +1,22 @@
-"""Registration of checks: the decorator `checks`, and `check_rows` for rows of tables."""
+"""Registration of checks by `checks` and `check_rows`, and providers of the objects they use."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import product
 from typing import Any, TypeVar
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.model import BytesPerNode, CheckFunction
+from starcast.claims.model import CheckFunction, Memory
+from starcast.claims.reference import bfs
+from starcast.collectives.model import Schedule
+from starcast.judges.simulator import Simulation
 from starcast.support.errors import StarcastError
-from starcast.topologies import Topology
+from starcast.trees.model import Forest
 
 Object = TypeVar("Object")
 Row = TypeVar("Row")
 Function = TypeVar("Function", bound=Callable[..., None])
-#: Yields the prepared objects of a check, one after the other; see `starcast.claims.providers`.
+#: Yields the prepared objects of a check, one after the other.
 Provider = Callable[[ClaimCheck], Iterable[Object]]
 
 
@@ -22,7 +25,7 @@ class RegisteredCheck:
     """A check function with its memory estimate and the module that registered it."""
 
     function: CheckFunction
-    bytes_per_node: BytesPerNode | None
+    memory: Memory
     section: str
 
 
@@ -37,17 +40,16 @@ def registered_checks() -> Mapping[str, RegisteredCheck]:
 def checks(
     claim_id: str,
     *,
-    given: Provider[Any] | tuple[Provider[Any], ...] | None = None,
-    bytes_per_node: BytesPerNode | None = None,
+    given: Provider[Any] | None = None,
+    memory: Memory = Memory(),  # noqa: B008 - frozen
 ) -> Callable[[Function], Function]:
     """Register the decorated function as the check of a claim.
 
     Args:
         claim_id: id of an entry in the paper's ``claims.toml``.
-        given: provider of prepared objects (see `starcast.claims.providers`). The function is
-            called once per object, or with two providers once per pair of objects, the second
-            varying faster. Without it the function is called once, with the `ClaimCheck` alone.
-        bytes_per_node: memory estimate (default: a few arrays over all links).
+        given: provider of prepared objects, such as `forests`. The function is called once per
+            object; without it, once with the `ClaimCheck` alone.
+        memory: estimate of the memory that the check needs.
 
     Raises:
         StarcastError: the claim already has a check.
@@ -60,7 +62,8 @@ def checks(
     """
 
     def decorate(function: Function) -> Function:
-        register(claim_id, with_objects(function, given), bytes_per_node, function.__module__)
+        check = function if given is None else _each_check(function, given)
+        _register(claim_id, check, memory, function)
         return function
 
     return decorate
@@ -70,76 +73,125 @@ def check_rows(
     function: Callable[[ClaimCheck, Row], None],
     rows: Mapping[str, Row],
     *,
-    bytes_per_node: Callable[[Topology, Row], int] | None = None,
+    memory: Memory = Memory(),  # noqa: B008 - frozen
 ) -> None:
     """Register one check function for several claims, such as the cells of a table.
 
     Args:
         function: called with the `ClaimCheck` and the row of the claim.
         rows: the row of each claim, by claim id.
-        bytes_per_node: memory estimate for a topology and a row.
+        memory: estimate of the memory that each check needs.
 
     Raises:
         StarcastError: a claim already has a check.
     """
     for claim_id, row in rows.items():
-        estimate = None if bytes_per_node is None else _row_estimate(bytes_per_node, row)
-        register(claim_id, _row_check(function, row), estimate, function.__module__)
+        _register(claim_id, _row_check(function, row), memory, function)
 
 
-def register(
-    claim_id: str,
-    function: CheckFunction,
-    bytes_per_node: BytesPerNode | None = None,
-    section: str = "",
-) -> None:
-    """Register a check function for a claim; `checks` and `check_rows` are the usual ways.
+def _each_check(function: Callable[..., None], given: Provider[Any]) -> CheckFunction:
+    def check_each(check: ClaimCheck) -> None:
+        # Not in two passes: findings that a provider records itself, such as the execution of a
+        # schedule, come directly before the findings about that object.
+        for prepared in given(check):
+            function(check, prepared)
 
-    Raises:
-        StarcastError: the claim already has a check.
-    """
-    if claim_id in _CHECKS:
-        raise StarcastError(f"claim {claim_id} has two checks")
-    module = section or _module_of(function)
-    name = module.removeprefix("starcast.claims.papers.")
-    _CHECKS[claim_id] = RegisteredCheck(function, bytes_per_node, name)
-
-
-def with_objects(function: Callable[..., None], given: Any) -> CheckFunction:
-    """Return a check function that calls ``function`` once per prepared object or pair."""
-    if given is None:
-        return function
-    providers = given if isinstance(given, tuple) else (given,)
-    return partial(_call_for_each, function=function, providers=providers)
-
-
-def _call_for_each(
-    check: ClaimCheck, *, function: Callable[..., None], providers: tuple[Provider[Any], ...]
-) -> None:
-    # Objects are prepared one at a time: findings that a provider records itself, such as the
-    # execution of a schedule, come directly before the findings about that object.
-    first, *others = providers
-    for prepared in first(check):
-        bound = partial(_prepend, function, prepared)
-        if others:
-            _call_for_each(check, function=bound, providers=tuple(others))
-        else:
-            bound(check)
-
-
-def _prepend(function: Callable[..., None], prepared: Any, check: ClaimCheck, *others: Any) -> None:
-    function(check, prepared, *others)
+    return check_each
 
 
 def _row_check(function: Callable[[ClaimCheck, Row], None], row: Row) -> CheckFunction:
     return lambda check: function(check, row)
 
 
-def _row_estimate(estimate: Callable[[Topology, Row], int], row: Row) -> BytesPerNode:
-    return lambda size: estimate(size, row)
+def _register(claim_id: str, check: CheckFunction, memory: Memory, function: Any) -> None:
+    if claim_id in _CHECKS:
+        raise StarcastError(f"claim {claim_id} has two checks")
+    section = function.__module__.removeprefix("starcast.claims.papers.")
+    _CHECKS[claim_id] = RegisteredCheck(check, memory, section)
 
 
-def _module_of(function: Any) -> str:
-    while isinstance(function, partial):
-        function = function.func
-    return str(function.__module__)
+# Providers of prepared objects for checks
+#
+# A provider is the ``given`` argument of `checks`, or is called in a check: ``for execution in
+# broadcasts(check)``. It yields objects at the size of a `ClaimCheck`. Sample roots are those of
+# `starcast.claims.reference.bfs.roots`: all nodes of small topologies, otherwise a few.
+
+
+Argument = int | str
+
+
+@dataclass(frozen=True)
+class Execution:
+    """A schedule with its simulation.
+
+    Attributes:
+        schedule: the schedule.
+        simulation: its execution without faults.
+        arguments: the arguments of the algorithm.
+        root: label of the root.
+    """
+
+    schedule: Schedule
+    simulation: Simulation
+    arguments: dict[str, Argument]
+    root: str
+
+
+def forests(construction: str, *, roots: int | None = 1, **arguments: Argument) -> Provider[Forest]:
+    """Yield the forests of a construction at the sample roots.
+
+    Args:
+        construction: name in the catalogue of constructions.
+        roots: number of sample roots (None: the default sample). One root is the identity.
+        arguments: arguments of the construction.
+    """
+
+    def provide(check: ClaimCheck) -> Iterator[Forest]:
+        for root in _sample_roots(check, roots):
+            yield check.forest(construction, root=root, **arguments)
+
+    return provide
+
+
+def executions(
+    collective: str,
+    algorithm: str,
+    *,
+    ports: str = "all",
+    roots: int | None = 1,
+    **arguments: Argument | Sequence[Argument],
+) -> Provider[Execution]:
+    """Yield the executed schedules of an algorithm at the sample roots.
+
+    Each schedule is executed with `ClaimCheck.execute`, which records that it is carried out.
+
+    Args:
+        collective: name of the collective.
+        algorithm: name in the catalogue of algorithms.
+        ports: port model.
+        roots: number of sample roots (None: the default sample). One root is the identity.
+        arguments: arguments of the algorithm; all combinations of the values of those that are
+            sequences, such as ``messages=(1, 2, 3)``.
+    """
+    names = tuple(arguments)
+    choices = [_as_sequence(values) for values in arguments.values()]
+
+    def provide(check: ClaimCheck) -> Iterator[Execution]:
+        for root in _sample_roots(check, roots):
+            for values in product(*choices):
+                chosen = dict(zip(names, values, strict=True))
+                schedule = check.schedule(collective, algorithm, ports, root, **chosen)
+                simulation = check.execute(schedule)
+                yield Execution(schedule, simulation, chosen, check.label(root))
+
+    return provide
+
+
+def _sample_roots(check: ClaimCheck, count: int | None) -> tuple[int, ...]:
+    if count == 1:
+        return (0,)
+    return bfs.roots(check) if count is None else bfs.roots(check, count)
+
+
+def _as_sequence(values: Argument | Sequence[Argument]) -> Sequence[Argument]:
+    return (values,) if isinstance(values, int | str) else values

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from sqlalchemy import func, select, tuple_
 from sqlalchemy.orm import Session
 
-from starcast.claims import serialization
-from starcast.claims.evidence import Evidence
+from starcast.claims.evidence import Evidence, evidence_from_json, evidence_to_json
 from starcast.claims.model import size_order, sort_sizes
 from starcast.claims.verdict import Verdict
 from starcast.stores.database import models
@@ -69,7 +68,7 @@ def save_claim_run(session: Session, asked: Question, verdicts: Sequence[Verdict
             claim_run=run.id,
             claim=each.claim,
             size=each.size,
-            evidence=serialization.evidence_to_json(each),
+            evidence=evidence_to_json(each),
             seconds=each.seconds,
         )
         for each in evidence.values()
@@ -149,7 +148,7 @@ def load_evidence(
     if claims is not None:
         query = query.where(ClaimEvidence.claim.in_(claims))
     return [
-        serialization.evidence_from_json(row.claim, row.size, row.seconds, row.evidence)
+        evidence_from_json(row.claim, row.size, row.seconds, row.evidence)
         for row in session.scalars(query)
     ]
 

@@ -205,7 +205,7 @@ def experiments(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def claims(incomplete: str) -> list[str]:
     """Return the ids of the claims."""
-    from starcast.claims.claim_files import claim_entries
+    from starcast.claims.catalogue import claim_entries
 
     return _matching(claim_entries(), incomplete)
 

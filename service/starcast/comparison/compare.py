@@ -7,6 +7,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
+from sqlalchemy.orm import Session
+
 from starcast.comparison import sides as side_names
 from starcast.comparison.matching import (
     FIGURES,
@@ -21,17 +23,10 @@ from starcast.comparison.matching import (
     gap,
     value,
 )
-from starcast.comparison.networks import (
-    CROSSABLE,
-    Network,
-    check_crossed,
-    crossed_values,
-    networks,
-    split_side,
-)
 from starcast.stores.database import models
 from starcast.support.axes import AXES
 from starcast.support.errors import InputError
+from starcast.support.progress import Reporter
 
 #: The figures that a comparison shows by default.
 USUAL = ("steps", "time", MISSING)
@@ -81,6 +76,7 @@ class Comparison:
         for side in self.sides:
             word = re.sub(r"\W+", "_", side.name).strip("_")
             number = 1
+            # Two names can differ in punctuation only, and columns must be different.
             while (suffix := word if number == 1 else f"{word}_{number}") in suffixes.values():
                 number += 1
             suffixes[side.name] = suffix
@@ -189,15 +185,15 @@ class Comparison:
         return [
             self.column(name, side)
             for side in self.sides
-            for name in crossed_values(side, self.across)
+            for name in side_names.crossed_values(side, self.across)
         ]
 
     @property
-    def networks(self) -> tuple[Network, ...]:
+    def networks(self) -> tuple[side_names.Network, ...]:
         """The networks of a comparison across topologies; empty for other comparisons."""
         if "topology" not in self.across:
             return ()
-        return networks(run for side in self.sides for run in side.runs)
+        return side_names.networks(run for side in self.sides for run in side.runs)
 
     def blocking_axes(self) -> list[str]:
         """Return the axes that make rows not comparable and that could be crossed."""
@@ -209,7 +205,7 @@ class Comparison:
         ]
         return [
             axis
-            for axis in CROSSABLE
+            for axis in side_names.CROSSABLE
             if axis not in self.across
             and any(getattr(run, axis) != getattr(other, axis) for run, other in pairs)
         ]
@@ -297,7 +293,7 @@ class Comparison:
             cells = {name: figure(run, name) for name in self.figures}
             cells["gap"] = gap(run)
             cells |= {name: single_value(run, name) for name in PARAMETERS}
-            cells |= crossed_values(side, self.across)
+            cells |= side_names.crossed_values(side, self.across)
             row |= {self.column(name, side): cell for name, cell in cells.items()}
         for side, judgement in zip(self.sides[1:], self.judgements(match), strict=True):
             row |= dict(zip(self.change_columns(side), judgement, strict=True))
@@ -338,9 +334,9 @@ def compare(
         InputError: there is nothing to compare, or an axis cannot be crossed.
         NotFoundError: no side has the name of the baseline.
     """
-    axes = check_crossed(across)
+    axes = side_names.check_crossed(across)
     parts = side_names.with_distinct_names(
-        part for side in sides for part in split_side(side, axes, alone=len(sides) == 1)
+        part for side in sides for part in side_names.split_side(side, axes, alone=len(sides) == 1)
     )
     if len(parts) < 2:
         raise InputError(
@@ -387,6 +383,7 @@ def _judge(baseline: models.Run | None, run: models.Run | None) -> Judgement:
 
 def _varies(parameter: str, matches: Sequence[Match]) -> bool:
     """Return whether a side has several values; for a single row, whether the sides differ."""
+    # Nothing varies down a single row; what its sides do differently is all there is to show.
     if len(matches) == 1:
         return len(matches[0].values(parameter)) > 1
     columns = zip(*(match.runs for match in matches), strict=True)
@@ -404,3 +401,39 @@ def _source(run: models.Run) -> str:
     revision = str(source.get("revision") or "")[:12]
     words = [str(source.get("version", "")), revision, "with changes" * bool(source.get("dirty"))]
     return " ".join(filter(None, words))
+
+
+def compare_stored(
+    session: Session,
+    names: Iterable[str],
+    reporter: Reporter,
+    *,
+    across: Iterable[str] = (),
+    conditions: Iterable[str] = (),
+    baseline: str | None = None,
+    by: Literal["message_units", "segments"] = "message_units",
+    sort: str | None = None,
+) -> Comparison:
+    """Load experiments by name, or runs by number, and compare them.
+
+    Args:
+        session: a session of the database.
+        names: the sides; a single experiment is split by algorithm, base and copies.
+        reporter: receives how many runs of an experiment are missing.
+        across: axes in which compared runs may differ, such as ``topology``.
+        conditions: conditions on the runs, such as ``topology=S5``.
+        baseline: the side that the others are compared with; by default the first.
+        by: match runs by the pieces of a message, or by segments per tree.
+        sort: the column to sort by; ``-COLUMN`` descends.
+
+    Raises:
+        NotFoundError: an experiment, a run or the baseline does not exist.
+        InputError: an axis, a condition or a column is not valid, or nothing can be compared.
+    """
+    axes = side_names.check_crossed(across)
+    selection = side_names.read_conditions(conditions)
+    sides = [side_names.load_side(session, name) for name in names]
+    for sentence in dict.fromkeys(side.incomplete for side in sides if side.incomplete):
+        reporter.say(sentence)
+    comparison = compare(side_names.select_runs(sides, selection), baseline, axes, by)
+    return comparison if sort is None else comparison.sorted_by(sort)

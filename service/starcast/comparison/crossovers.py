@@ -232,6 +232,7 @@ def _crossings(
         regions = _line_regions(ours, theirs, sizes[0], sizes[-1])
     else:
         regions = _spot_regions(first_spots, second_spots, sizes, kind)
+    # Regions of equal times are passed over: the better curve changes across them, or it does not.
     for before, after in pairwise(region for region in regions if region.difference != 0):
         if (before.difference < 0) == (after.difference < 0):
             continue
@@ -277,6 +278,7 @@ def _spot_regions(
         if ours is not None and theirs is not None:
             yield from _line_regions(ours, theirs, low, high)
             continue
+        # Two points and not one range: where the curves meet between the stored sizes is unknown.
         for m in (low, high):
             segments = (first[m].run.segments, second[m].run.segments)
             yield _Region(m, m, first[m].time - second[m].time, segments)

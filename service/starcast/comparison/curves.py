@@ -12,10 +12,12 @@ from itertools import pairwise
 from math import log10
 from typing import Any, NamedTuple
 
+from sqlalchemy.orm import Session
+
 from starcast.comparison.compare import Comparison
 from starcast.comparison.matching import FIGURES, as_text, figure, value
-from starcast.comparison.networks import PARTS, axis_value
-from starcast.stores.database import models
+from starcast.comparison.sides import PARTS, axis_value
+from starcast.stores.database import models, repository
 from starcast.support.axes import QUESTION
 from starcast.topologies import as_topology, count_nodes
 
@@ -250,6 +252,7 @@ def panels(comparison: Comparison) -> list[Panel]:
     """
     questions: _Questions = {}
     for side, run in _complete_runs(comparison):
+        # A crossed axis is part of a curve's label instead, so that its values share a panel.
         question = tuple(None if axis in comparison.across else value(run, axis) for axis in AXES)
         part = tuple(getattr(run, name) for name in (*comparison.across, *PARTS))
         sides = questions.setdefault(question, {}).setdefault(part, {})
@@ -371,3 +374,11 @@ def _line(runs: Sequence[models.Run], sizes: Sequence[Fraction], kind: str) -> L
     line = Line(start_ups * largest.t_s, carried / largest.message_bytes * largest.t_c)
     straight = all(line.at(m) == figure(stored[m], "time", kind) for m in sizes)
     return line if straight else None
+
+
+def load_profiles(session: Session, comparison: Comparison) -> dict[int, list[int]]:
+    """Return the links used in each step, by the numbers of the runs of `profiled_runs`."""
+    runs = dict.fromkeys(run.id for run in profiled_runs(comparison))
+    return {
+        run: [step.links_used for step in repository.load_profile(session, run)] for run in runs
+    }

@@ -263,6 +263,8 @@ class _Pairing:
             self._match(mine.pop(key), others.pop(key), rest, (*matched, axis))
         left, right = _joined(mine), _joined(others)
         self._matched |= dict.fromkeys((*left, *right), (*matched, axis))
+        # Not every number of pieces with every other: the rows would multiply, and most of them
+        # would compare an algorithm at a number of pieces that is not its best.
         if axis == self._points.by and left and right:
             self._match(_fastest(left), _fastest(right), rest, matched)
 
@@ -275,6 +277,8 @@ class _Pairing:
         question = self._points.question
         for size in range(1, len(question) + 1):
             for apart, last in product(combinations(question, size), ((self._points.by,), ())):
+                # First with equal pieces, then with any: a row should differ in as little as
+                # possible, so that its reason names what really separates the runs.
                 if len(chosen) == len(ours) or not free:
                     return chosen
                 axes = [axis for axis in (*question, *self._common, *last) if axis not in apart]

@@ -17,9 +17,8 @@ from starcast.comparison.crossovers import (
 from starcast.comparison.curves import Curve, Panel, Path, panels, panels_with_steps
 from starcast.comparison.layout import MAX_ABREAST, tabulate, tabulate_layout
 from starcast.comparison.matching import figure
-from starcast.comparison.networks import networks
 from starcast.comparison.remarks import matched_by
-from starcast.comparison.sides import parent
+from starcast.comparison.sides import networks, parent
 from starcast.stores.database import models
 from starcast.support.axes import QUESTION
 from starcast.support.html import inline_files, render_page

@@ -3,22 +3,23 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from math import isqrt, sqrt
 
 from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.reductions import REVERSED
 from starcast.costs import (
-    edge_disjoint,
     fragopoulou_akl,
     hypercube,
     nk_star,
-    recorded,
-    reductions,
     tseng_sheu,
 )
-from starcast.costs.machine import Cost, Form, Machine, check_message
+from starcast.costs.counts import ceil_log2, phases
+from starcast.costs.machine import Cost, Form, Machine, check_message, stepwise_form
+from starcast.records import shipped_record
 from starcast.support.errors import InputError
+from starcast.support.integers import ceil_div
 from starcast.topologies import Topology, as_topology
 
 #: The cost for a number of pieces.
@@ -46,50 +47,154 @@ class Entry:
         return pieces * trees * (topology.nodes if self.each_node else 1)
 
 
-_SCATTERS: dict[str, Callable[..., Form]] = {
-    "balanced": fragopoulou_akl.BALANCED.form,
-    "near-balanced": fragopoulou_akl.NEAR_BALANCED.form,
-    "perfectly-balanced": fragopoulou_akl.PERFECTLY_BALANCED.form,
-    "one-port": fragopoulou_akl.ONE_PORT_SCATTER.form,
-    "edge-disjoint": edge_disjoint.scatter,
-}
+# Algorithms that come from records; all forms are exact
+
+
+_RECORDS = "starcast: records"
+
+
+def optimal_broadcast(topology: Topology, _ports: str) -> Form:
+    """Return the rounds of the record, N-1 transmissions."""
+    steps = shipped_record("one-port-broadcast", topology.spec).value
+    return stepwise_form(steps, 1, topology.nodes - 1, _RECORDS)
+
+
+def substar_doubling(topology: Topology, _ports: str) -> Form:
+    """Return R_k rounds, N-1 transmissions.
+
+    With m = n-k+1, R_1 = ceil(log2 m), and R_j is R_{j-1} + 1 plus the least max(i + j-2, i + c_i)
+    over i = 1..R_1, where c_i is the least c with (2^i - 1) 2^c >= m - 1.
+    """
+    size, length = topology.n - int(topology.k or 1) + 1, int(topology.k or 1)
+    doubling = ceil_log2(size)
+    steps = doubling
+    for position in range(2, length + 1):
+        steps += 1 + min(
+            own + max(position - 2, ceil_log2(Fraction(size - 1, 2**own - 1)))
+            for own in range(1, doubling + 1)
+        )
+    return stepwise_form(steps, 1, topology.nodes - 1, _RECORDS)
+
+
+def symbol_doubling(topology: Topology, _ports: str) -> Form:
+    """Return the sum of 1 + ceil(log2(i-1)) rounds, i = 2..n, N-1 transmissions."""
+    n = topology.n
+    return stepwise_form(n - 1 + phases(n - 1), 1, topology.nodes - 1, "starcast")
+
+
+def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) -> Form:
+    """Return ceil(k(N-1)/2) steps for C cycles and k = ceil(M/C), M N(N-1) transmissions."""
+    cycles = shipped_record("hamiltonian-decomposition", topology.spec).value
+    steps = ceil_div(ceil_div(messages, cycles) * (topology.nodes - 1), 2)
+    transmissions = messages * topology.nodes * (topology.nodes - 1)
+    return stepwise_form(steps, Fraction(1, messages), transmissions, _RECORDS)
+
+
+# The ring, recursive doubling, and allreduces
+#
+# A reduce or a reduce-scatter has the form of the broadcast or allgather that runs backwards. The
+# message of an allreduce is the whole vector of a node, m bytes. References: P. Patarasuk and
+# X. Yuan, JPDC 69(2), 2009; R. Thakur, R. Rabenseifner and W. Gropp, IJHPCA 19(1), 2005.
+
+
+def ring(topology: Topology, ports: str, messages: int) -> Form:
+    """Return M(N-1) steps; both ways round at once, ceil(M(N-1)/2). Exact."""
+    hops = messages * (topology.nodes - 1)
+    steps = hops if ports == "one" else ceil_div(hops, 2)
+    transmissions = topology.nodes * hops
+    return stepwise_form(steps, Fraction(1, messages), transmissions, "Patarasuk & Yuan 2009")
+
+
+def doubling(topology: Topology, _ports: str) -> Form:
+    """Return d T_s + (N-1) m T_c: a node sends 1, 2, 4, .. messages in d steps. Exact."""
+    others = topology.nodes - 1
+    return Form(
+        start_ups=topology.n,
+        bytes_per_m=Fraction(others),
+        transmissions=topology.nodes * others,
+        source="Thakur, Rabenseifner & Gropp 2005",
+        steps=topology.n,
+    )
+
+
+def scatter_and_gather(allgather: Callable[..., Form]) -> Callable[..., Form]:
+    """Return the form of a reduce-scatter and an allgather of m/N bytes each."""
+
+    def form(topology: Topology, ports: str, **arguments: int | str) -> Form:
+        half = allgather(topology, ports, **arguments)
+        return replace(_twice(half), bytes_per_m=2 * half.bytes_per_m / topology.nodes)
+
+    return form
+
+
+def reduce_and_broadcast(broadcast: Callable[..., Form], is_single: bool) -> Callable[..., Form]:
+    """Return the form of a reduce and a broadcast.
+
+    All-port along a single tree, the broadcast follows the first unit of the reduce: S(p) + S(1)
+    steps for S(p) steps of a broadcast of p units. This is as exact as the broadcast's form. Other
+    forms are those of one after the other, an upper bound for several units.
+    """
+
+    def form(topology: Topology, ports: str, **arguments: int | str) -> Form:
+        half = broadcast(topology, ports, **arguments)
+        single = arguments | dict.fromkeys(arguments.keys() & {"segments", "messages"}, 1)
+        both = _twice(half)
+        if is_single and ports == "all" and "copies" not in arguments:
+            steps = half.start_ups + broadcast(topology, ports, **single).start_ups
+            packet = half.bytes_per_m / half.start_ups
+            return replace(both, start_ups=steps, bytes_per_m=steps * packet, steps=steps)
+        if not arguments:
+            return both
+        note = "an execution can be shorter: reduce and broadcast are pipelined"
+        return replace(both, note="; ".join(filter(None, (half.note, note))))
+
+    return form
+
+
+def _twice(half: Form) -> Form:
+    return replace(
+        half,
+        start_ups=2 * half.start_ups,
+        bytes_per_m=2 * half.bytes_per_m,
+        transmissions=None if half.transmissions is None else 2 * half.transmissions,
+        steps=None if half.steps is None else 2 * half.steps,
+    )
+
+
+# The catalogue
+
+
 FORMS = {
+    **{key: Entry(partial(row.form, key[0])) for key, row in fragopoulou_akl.ROWS.items()},
     ("broadcast", "greedy"): Entry(tseng_sheu.greedy),
     ("broadcast", "multiple"): Entry(tseng_sheu.multiple, each_tree=True),
     ("broadcast", "recursive-substar"): Entry(tseng_sheu.recursive_substar),
-    ("broadcast", "edge-disjoint"): Entry(edge_disjoint.broadcast),
+    ("broadcast", "edge-disjoint"): Entry(fragopoulou_akl.broadcast),
     ("broadcast", "nk-greedy"): Entry(nk_star.greedy),
     ("broadcast", "nk-multiple"): Entry(nk_star.multiple, each_tree=True),
     ("broadcast", "binomial"): Entry(hypercube.binomial),
     ("broadcast", "edge-disjoint-binomial"): Entry(hypercube.edge_disjoint_binomial),
-    ("broadcast", "optimal"): Entry(recorded.optimal_broadcast),
-    ("broadcast", "substar-doubling"): Entry(recorded.substar_doubling),
-    ("broadcast", "symbol-doubling"): Entry(recorded.symbol_doubling),
+    ("broadcast", "optimal"): Entry(optimal_broadcast),
+    ("broadcast", "substar-doubling"): Entry(substar_doubling),
+    ("broadcast", "symbol-doubling"): Entry(symbol_doubling),
     ("allgather", "dimension-change"): Entry(tseng_sheu.dimension_change, each_tree=True),
-    ("allgather", "rotated-hamiltonian"): Entry(fragopoulou_akl.ROTATED_HAMILTONIAN.form),
-    ("allgather", "necklace"): Entry(fragopoulou_akl.NECKLACE.form),
-    ("allgather", "hamiltonian-cycle"): Entry(fragopoulou_akl.HAMILTONIAN_CYCLE.form),
-    ("allgather", "edge-disjoint"): Entry(edge_disjoint.allgather),
-    ("allgather", "hamiltonian-decomposition"): Entry(recorded.hamiltonian_decomposition),
+    ("allgather", "edge-disjoint"): Entry(fragopoulou_akl.allgather),
+    ("allgather", "hamiltonian-decomposition"): Entry(hamiltonian_decomposition),
     ("allgather", "nk-greedy"): Entry(nk_star.greedy_allgather),
     ("allgather", "nk-multiple"): Entry(nk_star.multiple_allgather, each_tree=True),
-    **{("scatter", name): Entry(form) for name, form in _SCATTERS.items()},
-    ("allgather", "ring"): Entry(reductions.ring),
-    ("allgather", "binomial"): Entry(reductions.doubling),
-    ("alltoall", "necklace"): Entry(fragopoulou_akl.RULE_9.form),
-    ("alltoall", "perfectly-balanced"): Entry(fragopoulou_akl.RULE_10.form),
-    ("alltoall", "exact"): Entry(fragopoulou_akl.EXACT_ALLTOALL.form),
-    ("alltoall", "one-port"): Entry(fragopoulou_akl.ONE_PORT_ALLTOALL.form),
-    ("alltoall", "edge-disjoint"): Entry(edge_disjoint.alltoall),
+    ("scatter", "edge-disjoint"): Entry(fragopoulou_akl.scatter),
+    ("allgather", "ring"): Entry(ring),
+    ("allgather", "binomial"): Entry(doubling),
+    ("alltoall", "edge-disjoint"): Entry(fragopoulou_akl.alltoall),
 }
 for (_collective, _name), _entry in list(FORMS.items()):
     if _collective in REVERSED:  # what runs backwards takes as long
         FORMS[REVERSED[_collective], _name] = _entry
     if _collective == "broadcast" and ("allgather", _name) not in FORMS:
-        _form = reductions.reduce_and_broadcast(_entry.form, not _entry.each_tree)
+        _form = reduce_and_broadcast(_entry.form, not _entry.each_tree)
         FORMS["allreduce", _name] = replace(_entry, form=_form)
     if _collective == "allgather":
-        _form = reductions.scatter_and_gather(_entry.form)
+        _form = scatter_and_gather(_entry.form)
         FORMS["allreduce", _name] = replace(_entry, form=_form, each_node=True)
 
 

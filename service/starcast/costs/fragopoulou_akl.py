@@ -1,4 +1,4 @@
-"""The closed forms of Fragopoulou & Akl 1993, Tables 1 to 3, one row for each algorithm.
+"""The closed forms of Fragopoulou & Akl: 1993, Tables 1 to 3, a row per algorithm; and 1996.
 
 Messages are units, one per link and step, so a step takes T_s + m/M T_c. N = n!, t_n is the sum of
 all distances from a node, h the number of necklaces (docs/definitions/fragopoulou-akl.md).
@@ -9,12 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from starcast.collectives.edge_disjoint import scatter_transmissions
 from starcast.costs.counts import necklace_count, necklace_distance_sum
 from starcast.costs.machine import Form, stepwise_form
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
+from starcast.trees.edge_disjoint import level_sum
 
 PAPER = "Fragopoulou & Akl 1993"
+PAPER_1996 = "Fragopoulou & Akl 1996"
 OURS = "starcast"
 
 #: ``steps(topology, messages)``.
@@ -32,24 +35,22 @@ class Row:
     """The closed form of an algorithm.
 
     Attributes:
-        collective: the collective, which decides the number of transmissions.
         steps: the number of steps for M messages.
         source: the source of the form.
         sends_one_message: whether the source states the form for one message only; for M messages
             it is then starcast's.
     """
 
-    collective: str
     steps: Steps
     source: str
     sends_one_message: bool = False
 
-    def form(self, topology: Topology, _ports: str, messages: int = 1) -> Form:
-        """Return the closed form for M messages."""
+    def form(self, collective: str, topology: Topology, _ports: str, messages: int = 1) -> Form:
+        """Return the closed form for M messages; the collective decides the transmissions."""
         source = self.source
         if self.sends_one_message and messages > 1:
             source = f"{OURS}; {source} is about one message"
-        transmissions = messages * _TRANSMISSIONS[self.collective](topology)
+        transmissions = messages * _TRANSMISSIONS[collective](topology)
         steps = self.steps(topology, messages)
         return stepwise_form(steps, Fraction(1, messages), transmissions, source)
 
@@ -69,34 +70,105 @@ def _send_all(topology: Topology, messages: int) -> int:
     return ceil_div(messages * topology.distance_sum, topology.degree)
 
 
-ROTATED_HAMILTONIAN = Row("allgather", _receive_all, f"{PAPER}, Table 1 (algorithm 1)")
-NECKLACE = Row("allgather", _receive_all, f"{PAPER}, Table 1 (algorithm 2)", sends_one_message=True)
-HAMILTONIAN_CYCLE = Row("allgather", _receive_one, f"{PAPER}, Table 1 (SLA)")
-# For M messages the paper takes M ceil((N-1)/(n-1)) steps, along one path; in starcast the running
-# numbers continue over the messages.
-BALANCED = Row("scatter", _receive_all, f"{PAPER}, Table 2 (balanced)", sends_one_message=True)
-# Table 2 states O(ceil((N-1)/(n-1))). By Rule 5 there are as many steps as the largest subtree has
-# nodes, and T_2 has one node of every necklace.
-NEAR_BALANCED = Row(
-    "scatter",
-    lambda topology, messages: messages * necklace_count(topology.n),
-    f"{OURS}; {PAPER}, Table 2 (almost balanced) gives the order",
-)
-# Defined if n-1 divides M, as rule 10 is.
-PERFECTLY_BALANCED = Row("scatter", _receive_all, f"{PAPER}, Table 2 (perfectly balanced)")
-ONE_PORT_SCATTER = Row("scatter", _receive_one, f"{PAPER}, Table 2 (SLA)")  # Rule 8
-# The necklaces are served one after the other, each in as many steps as its distance. Table 3
-# states O(ceil(t_n/(n-1))). The paper's h d (Rule 9), d the mean distance of the nodes, weights all
-# necklaces equally and differs from that sum.
-RULE_9 = Row(
-    "alltoall",
-    lambda topology, _messages: necklace_distance_sum(topology.n, topology.distance_sum),
-    f"{OURS}; {PAPER}, Table 3 (Rule 9) gives the order",
-)
-RULE_10 = Row("alltoall", _send_all, f"{PAPER}, Table 3 (Rule 10)")
-EXACT_ALLTOALL = Row("alltoall", _send_all, OURS)  # section 9 leaves any M open
-ONE_PORT_ALLTOALL = Row(
-    "alltoall",
-    lambda topology, messages: messages * topology.distance_sum,
-    f"{PAPER}, Table 3 (SLA)",  # section 8
-)
+ROWS: dict[tuple[str, str], Row] = {
+    ("allgather", "rotated-hamiltonian"): Row(_receive_all, f"{PAPER}, Table 1 (algorithm 1)"),
+    ("allgather", "necklace"): Row(
+        _receive_all, f"{PAPER}, Table 1 (algorithm 2)", sends_one_message=True
+    ),
+    ("allgather", "hamiltonian-cycle"): Row(_receive_one, f"{PAPER}, Table 1 (SLA)"),
+    # For M messages the paper takes M ceil((N-1)/(n-1)) steps, along one path; in starcast the
+    # running numbers continue over the messages.
+    ("scatter", "balanced"): Row(
+        _receive_all, f"{PAPER}, Table 2 (balanced)", sends_one_message=True
+    ),
+    # Table 2 states O(ceil((N-1)/(n-1))). By Rule 5 there are as many steps as the largest subtree
+    # has nodes, and T_2 has one node of every necklace.
+    ("scatter", "near-balanced"): Row(
+        lambda topology, messages: messages * necklace_count(topology.n),
+        f"{OURS}; {PAPER}, Table 2 (almost balanced) gives the order",
+    ),
+    # Defined if n-1 divides M, as rule 10 is.
+    ("scatter", "perfectly-balanced"): Row(_receive_all, f"{PAPER}, Table 2 (perfectly balanced)"),
+    ("scatter", "one-port"): Row(_receive_one, f"{PAPER}, Table 2 (SLA)"),  # Rule 8
+    # The necklaces are served one after the other, each in as many steps as its distance. Table 3
+    # states O(ceil(t_n/(n-1))). The paper's h d (Rule 9), d the mean distance of the nodes, weights
+    # all necklaces equally and differs from that sum.
+    ("alltoall", "necklace"): Row(
+        lambda topology, _messages: necklace_distance_sum(topology.n, topology.distance_sum),
+        f"{OURS}; {PAPER}, Table 3 (Rule 9) gives the order",
+    ),
+    ("alltoall", "perfectly-balanced"): Row(_send_all, f"{PAPER}, Table 3 (Rule 10)"),
+    ("alltoall", "exact"): Row(_send_all, OURS),  # section 9 leaves any M open
+    ("alltoall", "one-port"): Row(
+        lambda topology, messages: messages * topology.distance_sum,
+        f"{PAPER}, Table 3 (SLA)",  # section 8
+    ),
+}
+
+
+# 1996: x copies of unit messages along edge-disjoint trees
+#
+# The paper gives times for x = 1, for x that divides n-1, and for x = n-1. For other x the forms
+# use c = ceil(Mx/(n-1)), the largest number of copies of a tree, and are starcast's.
+
+
+def broadcast(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
+    """Return at most ceil(Mx/(n-1)) + D_n + 3 steps, Mx(N-1) transmissions: sections 4.2 and 4.3.
+
+    This is an upper bound: the paper assumes trees of height D_n + 4. Counted for n = 3..10, the
+    height is D_n + 3 for even n and D_n + 2 for odd n, so the form has one or two steps too many
+    (four on S_2, whose tree is a single link).
+    """
+    steps = ceil_div(messages * copies, topology.degree) + topology.diameter + 3
+    excess = "four steps"
+    if topology.n > 2:
+        excess = "one step" if topology.n % 2 == 0 else "two steps"
+    return stepwise_form(
+        steps,
+        Fraction(1, messages),
+        messages * copies * (topology.nodes - 1),
+        f"{PAPER_1996}, sections 4.2 and 4.3",
+        f"{excess} too many: the trees are lower than the paper assumes",
+    )
+
+
+def allgather(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
+    """Return M(N-1) steps with n-1 copies, M N(n-1)(N-1) transmissions: section 4.4. Exact.
+
+    With x copies c(N-1) steps and Mx N(N-1) transmissions, c = ceil(Mx/(n-1)), which is
+    starcast's; ceil(Mx(N-1)/(n-1)) in Table 2 is the lower bound.
+    """
+    steps = ceil_div(messages * copies, topology.degree) * (topology.nodes - 1)
+    transmissions = messages * copies * topology.nodes * (topology.nodes - 1)
+    source = f"{PAPER_1996}, section 4.4"
+    if copies != topology.degree:
+        source = f"{OURS}; {source} is about n-1 copies"
+    return stepwise_form(steps, Fraction(1, messages), transmissions, source)
+
+
+def scatter(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
+    """Return M(N-1) steps with n-1 copies: section 4.5. Exact.
+
+    With x copies it is ceil(Mx(N-1)/(n-1)), which is Table 2. Transmissions with n-1 copies: M
+    times the sum of all levels in all trees, which the paper bounds by a constant times M(n-1) t_n.
+    With fewer copies they depend on starcast's choice of the trees for a node's copies.
+    """
+    steps = ceil_div(messages * copies * (topology.nodes - 1), topology.degree)
+    transmissions = scatter_transmissions(topology, messages, copies)
+    source = f"{PAPER_1996}, section 4.5"
+    if copies != topology.degree:
+        source = f"{OURS}; {PAPER_1996}, Table 2"
+    return stepwise_form(steps, Fraction(1, messages), transmissions, source)
+
+
+def alltoall(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
+    """Return c L steps and Mx N L transmissions, where L is the sum of the levels of a tree.
+
+    Exact, and starcast's. Section 4.6 states M(N-1) + O(M t_n) steps and O(M N(n-1) t_n)
+    transmissions, with n-1 copies.
+    """
+    levels = level_sum(topology)
+    steps = ceil_div(messages * copies, topology.degree) * levels
+    transmissions = messages * copies * topology.nodes * levels
+    source = f"{OURS}; {PAPER_1996}, section 4.6 gives the order"
+    return stepwise_form(steps, Fraction(1, messages), transmissions, source)

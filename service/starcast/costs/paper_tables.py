@@ -89,7 +89,7 @@ class TimesRow(NamedTuple):
         base: the construction given to the algorithm.
         reference: the work that the row is about, as a key of ``references.bib``; empty for the
             paper's own rows.
-        printed: the name of its closed form in `starcast.costs.printed`, if no algorithm executes
+        printed: the name of its closed form in `starcast.costs.tables`, if no algorithm executes
             it; empty for the lower bound.
     """
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
-from starcast.experiments.faults import resolve_faults
-from starcast.experiments.point import ARGUMENT_AXES, Point, Structure
+from starcast.experiments.point import ARGUMENT_AXES, Point, Structure, resolve_faults
 from starcast.support.axes import AXES, BEST, DEGREE, NONE, POINT_AXES, drawn_faults, read_axis
 from starcast.support.errors import InputError, LimitError
 from starcast.support.spec_syntax import format_spec, parse_spec

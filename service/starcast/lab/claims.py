@@ -20,7 +20,7 @@ from starcast.support.text import pluralize
 from starcast.support.vocabulary import Level, VerdictWord
 
 if TYPE_CHECKING:
-    from starcast.claims import Verdict, listing
+    from starcast.claims import Verdict, report
 
 ClaimId = Annotated[str, Shell(metavar="ID", completes="claims")]
 ClaimName = Annotated[str, Shell(completes="claims")]
@@ -111,10 +111,10 @@ class Claims(Connection):
             $ starcast claims list TS
             $ starcast claims list --verdict fails
         """
-        from starcast.claims import listing, select_claims
+        from starcast.claims import report, select_claims
 
         selected = select_claims(names)
-        return listing.list_claims(selected, self._verdicts(demanded=verdict is not None), verdict)
+        return report.list_claims(selected, self._verdicts(demanded=verdict is not None), verdict)
 
     def claim(self, claim_id: ClaimId) -> ClaimFacts:
         """Show a claim, its sizes, and its newest stored verdict.
@@ -139,7 +139,7 @@ class Claims(Connection):
             $ starcast claims show TS.L5
             $ starcast claims show TS.L5 --cypher | starcast query ask -
         """
-        from starcast.claims import find_claim, listing
+        from starcast.claims import find_claim, report
 
         claim = find_claim(claim_id)
         stored = self._verdicts()
@@ -148,7 +148,7 @@ class Claims(Connection):
                 f"no verdict is stored; 'starcast claims check {claim.id}' verifies it"
             )
         _, verdict = stored.get(claim.id, (None, None))
-        return ClaimFacts(listing.claim_facts(claim, stored), verdict)
+        return ClaimFacts(report.claim_facts(claim, stored), verdict)
 
     def check_claims(
         self,
@@ -189,7 +189,7 @@ class Claims(Connection):
             $ starcast claims check TS.L5 NK.Tab1 --level full
             $ starcast claims check TS.L5 --sizes S4,S5 --no-store
         """
-        from starcast.claims import listing, parallel, select_claims, storage
+        from starcast.claims import report, select_claims, storage, verify
 
         if level is not None and sizes is not None:
             raise InputError("--level and --sizes cannot be combined", hint="remove one")
@@ -197,24 +197,24 @@ class Claims(Connection):
         claims = select_claims(names)
         # Asked before the computation, which may take minutes.
         store = store and self._can_store()
-        verdicts = parallel.verify_claims(claims, chosen, specs, jobs, self.reporter, executor)
+        verdicts = verify.verify_claims(claims, chosen, specs, jobs, self.reporter, executor)
         if not store:
-            return listing.list_verdicts(verdicts, claims, specs)
+            return report.list_verdicts(verdicts, claims, specs)
         try:
             with self._session() as session:
                 asked = storage.question_of(names, chosen, specs)
                 number = storage.save_claim_run(session, asked, verdicts).id
         except StarcastError as error:  # the verdicts are shown, whatever happened to the server
-            return listing.list_verdicts(verdicts, claims, specs, "nothing is stored", error)
+            return report.list_verdicts(verdicts, claims, specs, "nothing is stored", error)
         stored = f"stored as verification run {number}"
-        return listing.list_verdicts(verdicts, claims, specs, stored)
+        return report.list_verdicts(verdicts, claims, specs, stored)
 
     def claim_runs(self) -> Table:
         """List the stored verification runs: requested claims, code, and number of verdicts."""
-        from starcast.claims import listing
+        from starcast.claims import report
 
         with self._session() as session:
-            return listing.list_claim_runs(session)
+            return report.list_claim_runs(session)
 
     def claim_changes(
         self,
@@ -236,10 +236,10 @@ class Claims(Connection):
             $ starcast claims changed
             $ starcast claims changed 3 7
         """
-        from starcast.claims import listing
+        from starcast.claims import report
 
         with self._session() as session:
-            return listing.list_changes(session, before, after)
+            return report.list_changes(session, before, after)
 
     def claim_report(self, *, run: RunNumber = None) -> ClaimReport:
         """Report on a stored verification run.
@@ -260,7 +260,7 @@ class Claims(Connection):
             $ starcast claims report --run 3 --format markdown
         """
         from starcast.claims import storage
-        from starcast.claims.listing import run_provenance
+        from starcast.claims.report import run_provenance
 
         with self._session() as session:
             found = storage.load_claim_run(session, run)
@@ -282,7 +282,7 @@ class Claims(Connection):
             return False
         return True
 
-    def _verdicts(self, *, demanded: bool = False) -> "listing.Stored":
+    def _verdicts(self, *, demanded: bool = False) -> "report.Stored":
         """Return the newest stored verdict of each claim with its run; none without a server.
 
         Raises:

@@ -199,8 +199,8 @@ class Experiments(Connection):
             $ starcast experiment run crossovers --grid crossovers-in-m --jobs 2
         """
         from starcast.experiments.design import Design, read_design
+        from starcast.experiments.exchange import run_shard
         from starcast.experiments.running import run_experiment
-        from starcast.experiments.sharding import run_shard
         from starcast.support.shards import parse_shard
 
         given = {axis: plain_values(value) for axis, value in axes.items()}
@@ -250,7 +250,7 @@ class Experiments(Connection):
         Example:
             $ starcast experiment merge part-*.json
         """
-        from starcast.experiments.sharding import merge_experiment
+        from starcast.experiments.exchange import merge_experiment
 
         merged = merge_experiment(self.engine, [Path(file) for file in files], name)
         kept = pluralize(merged.kept, "was", "were")
@@ -451,10 +451,10 @@ class Experiments(Connection):
             $ starcast compare substar multiple --format latex --plot figure.pdf > table.tex
             $ starcast compare sizes --across topology --where topology=S5 --where topology=Q7
         """
+        from starcast.comparison.compare import compare_stored
+        from starcast.comparison.curves import load_profiles
         from starcast.comparison.layout import tabulate
-        from starcast.comparison.networks import check_crossed
-        from starcast.comparison.sides import read_conditions
-        from starcast.comparison.stored import compare_stored, load_profiles
+        from starcast.comparison.sides import check_crossed, read_conditions
 
         axes = check_crossed([across] if isinstance(across, str) else across)
         wanted = as_conditions(conditions)

@@ -8,9 +8,8 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from starcast.claims.describe import describe_place
 from starcast.claims.evidence import Place
-from starcast.claims.verdict import Verdict
+from starcast.claims.verdict import Verdict, describe_place
 from starcast.collectives.model import COLLECTIVES
 from starcast.ingest.planning import parse_request
 from starcast.stores.graph.schema import FOREST, LINK, NODE, ON, SCHEDULE, SEND, TOPOLOGY, TREE_EDGE

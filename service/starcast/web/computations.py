@@ -224,7 +224,7 @@ def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> Facts:
 def verify_claim(claim_id: str) -> "Verdict":
     """Return the verdict on a claim at its quick sizes."""
     from starcast.claims.catalogue import find_claim  # noqa: PLC0415 - few requests need them
-    from starcast.claims.parallel import verify_claims  # noqa: PLC0415
+    from starcast.claims.verify import verify_claims  # noqa: PLC0415
 
     # One process, since this is a worker already.
     return verify_claims((find_claim(claim_id),), "quick", None, 1)[0]

@@ -14,9 +14,9 @@ from fastapi import APIRouter, Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from starcast.claims import claims as all_claims
-from starcast.claims import listing, report, select_claims
+from starcast.claims import report, select_claims
 from starcast.comparison import page
-from starcast.comparison.networks import CROSSABLE
+from starcast.comparison.sides import CROSSABLE
 from starcast.drawing.explorer import EXPLORER
 from starcast.queries.parameters import STORED
 from starcast.records import PROBLEM_NAMES
@@ -215,7 +215,7 @@ def list_claims(
     """List the claims with their verdicts."""
     stored = claims.stored_verdicts(service)
     selected = select_claims([paper] if paper else [])
-    table = listing.list_claims(selected, stored, verdict or None)
+    table = report.list_claims(selected, stored, verdict or None)
     wanted = words.casefold().split()
     found = [row["id"] for row in table if all(word in _text_of(row) for word in wanted)]
     rows = [

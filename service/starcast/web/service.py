@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar, cast
 
 from fastapi import Depends, Request
 
-from starcast.claims.listing import Stored
+from starcast.claims.report import Stored
 from starcast.lab import Lab
 from starcast.queries import Library, load_library
 from starcast.support.errors import BusyError, StarcastError, UnavailableError

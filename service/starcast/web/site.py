@@ -25,7 +25,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urljoin, urlsplit
 import numpy as np
 
 from starcast.claims.catalogue import claims as all_claims
-from starcast.claims.parallel import verify_claims
+from starcast.claims.verify import verify_claims
 from starcast.collectives.catalogue import ScheduleParameters, parse_schedule_id
 from starcast.collectives.model import COLLECTIVES
 from starcast.drawing import explorer

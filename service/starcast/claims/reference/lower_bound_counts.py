@@ -6,19 +6,21 @@ table alone; the schedules are those of unit messages.
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from itertools import product
+from functools import partial
+from itertools import count, product
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import Number
-from starcast.claims.object_cache import CachedTopology
+from starcast.claims.object_cache import CachedTopology, algorithms_on, single_trees
 from starcast.claims.reference import bfs
-from starcast.claims.reference.cube_schedules import unit_schedules_on_cube
 from starcast.claims.reference.pipelines import exact_time, parameters, units_per_message
-from starcast.claims.reference.shipped import algorithms_on, single_trees
-from starcast.collectives.model import Schedule
+from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.rows import Columns, concatenate_rows, route_units
+from starcast.trees.model import Forest
 
 #: The grid on which times are compared with lower bounds.
 BOUND_GRID = parameters((1, 2), (0, 1, 4), (0, 1, 4))
@@ -206,3 +208,230 @@ def delivers_copies(schedule: Schedule, copies: int) -> bool:
         arrived = schedule.unit[schedule.receiver == schedule.unit // (units // nodes)]
         reached = np.bincount(arrived, minlength=units).reshape(nodes, -1)
     return bool((np.delete(reached, schedule.root, axis=0) >= copies).all())
+
+
+# Schedules of unit messages on hypercubes that are compared with lower bounds
+#
+# The catalogue has only broadcasts on hypercubes. These are the schedules of Fragopoulou &
+# Akl on the trees of Johnsson & Ho; the simulator verifies them like any other schedule. The copies
+# of units are distributed round robin over the k edge-disjoint trees, so that those of one unit use
+# different trees.
+
+
+_TREES = "edge-disjoint-binomial"
+_TREE = "binomial"
+
+
+def unit_schedules_on_cube(
+    check: ClaimCheck, collective: str, ports: str = "all", messages: int = 1, copies: int = 1
+) -> Iterator[Schedule]:
+    """Yield all schedules of a collective; all-port includes one-port schedules."""
+    if collective == "broadcast":
+        yield check.schedule(collective, _TREES, messages=messages, copies=copies)
+        if copies == 1:
+            yield check.schedule(collective, _TREE, segments=messages)
+        return
+    if copies == messages == 1:
+        alone = {
+            "allgather": (_gray_code_allgather, _growing_allgather),
+            "scatter": (_binomial_scatter,),
+            "alltoall": (_one_port_alltoall, _all_port_alltoall),
+        }
+        for make in alone[collective][: 1 if ports == "one" else 2]:
+            yield check.build(partial(make, check), f"{collective} {make.__name__}")
+    if ports == "all":
+        copied = {
+            "allgather": _allgather_in_copies,
+            "scatter": _scatter_in_copies,
+            "alltoall": _alltoall_in_copies,
+        }[collective]
+        create = partial(copied, check, messages, copies)
+        yield check.build(create, f"{collective} in copies", messages, copies)
+
+
+class _Copy(NamedTuple):
+    """One copy of a unit: its message, its tree, and its position among the copies in the tree."""
+
+    message: int
+    tree: int
+    turn: int
+
+
+def _assign_copies(degree: int, messages: int, copies: int) -> list[_Copy]:
+    numbers = range(messages * copies)
+    return [_Copy(copy // copies, copy % degree, copy // degree) for copy in numbers]
+
+
+def _schedule(
+    check: ClaimCheck,
+    collective: str,
+    algorithm: str,
+    rows: Columns,
+    messages: int = 1,
+    *,
+    ports: str = "all",
+    forest: Forest | None = None,
+) -> Schedule:
+    return build_schedule(
+        rows,
+        topology=check.topology,
+        collective=collective,
+        algorithm=algorithm,
+        ports=ports,
+        units=messages if collective == "allgather" else messages * check.nodes,
+        packets=False,
+        forest=forest,
+        symmetric=collective != "scatter",
+    )
+
+
+def _columns(check: ClaimCheck, rows: list[tuple[int, int, int, int]]) -> Columns:
+    """Return columns from rows of step, sender, port and unit."""
+    step, sender, port, unit = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+    receiver = sender ^ (1 << (check.n - port))
+    return Columns(step, sender, port, receiver, np.zeros_like(step), unit)
+
+
+# One message
+
+
+def _gray_code_allgather(check: ClaimCheck) -> Schedule:
+    """Return a one-port allgather along the Gray code, a Hamiltonian path, in 2^k - 1 steps."""
+    rows = []
+    at = 0
+    for step in range(1, check.nodes):
+        # Each step of the Gray code flips the lowest set bit of the step's number.
+        port = check.n - ((step & -step).bit_length() - 1)
+        rows.append((step, at, port, 0))
+        at ^= 1 << (check.n - port)
+    return _schedule(check, "allgather", "gray-code", _columns(check, rows), ports="one")
+
+
+def _growing_allgather(check: ClaimCheck) -> Schedule:
+    """Return an all-port allgather that reaches a new node over each port in every step.
+
+    Of several new nodes it reaches the one with the fewest remaining choices.
+    """
+    rows = []
+    since = {0: 0}
+    for step in count(1):
+        if len(since) == check.nodes:
+            break
+        for port in check.ports:
+            bit = 1 << (check.n - port)
+            # A node passes the message on in a later step than it receives it.
+            before = [node ^ bit for node, when in since.items() if when < step]
+            near = [node for node in before if node not in since]
+            if near:
+                node = min(near, key=lambda node: (node.bit_count(), node))
+                rows.append((step, node ^ bit, port, 0))
+                since[node] = step
+    return _schedule(check, "allgather", "grown", _columns(check, rows))
+
+
+def _binomial_scatter(check: ClaimCheck) -> Schedule:
+    """Return a one-port scatter along the binomial tree, farthest first, in 2^k - 1 steps."""
+    forest = check.forest(_TREE)
+    # All nodes but the root, which is last.
+    node = np.argsort(-_levels(check, forest), kind="stable")[:-1]
+    rows = route_units(forest, np.zeros_like(node), node, np.arange(1, len(node) + 1), node)
+    return _schedule(check, "scatter", "one-port", rows, ports="one", forest=forest)
+
+
+def _one_port_alltoall(check: ClaimCheck) -> Schedule:
+    """Return a one-port alltoall in k 2^(k-1) steps.
+
+    For every destination all nodes use its ports, one after the other.
+    """
+    forest = check.forest(_TREE)
+    rows = _send_one_by_one(check, forest, 1, 1)
+    return _schedule(check, "alltoall", "one-port", rows, ports="one", forest=forest)
+
+
+def _all_port_alltoall(check: ClaimCheck) -> Schedule:
+    """Return an all-port alltoall: each port sends a unit that needs it and has farthest to go."""
+    rows = []
+    left = {node: node for node in range(1, check.nodes)}
+
+    def waiting(port: int) -> int:
+        return sum(bits >> (check.n - port) & 1 for bits in left.values())
+
+    for step in count(1):
+        if not left:
+            break
+        moving: set[int] = set()
+        # The port with the fewest units chooses first, since it has the fewest alternatives.
+        for port in sorted(check.ports, key=waiting):
+            bit = 1 << (check.n - port)
+            able = [unit for unit, bits in left.items() if bits & bit and unit not in moving]
+            if able:
+                unit = max(able, key=lambda unit: (left[unit].bit_count(), -unit))
+                rows.append((step, unit ^ left[unit], port, unit))
+                left[unit] ^= bit
+                moving.add(unit)
+        left = {unit: bits for unit, bits in left.items() if bits}
+    return _schedule(check, "alltoall", "packed", _columns(check, rows))
+
+
+# M messages in x copies, through edge-disjoint trees
+
+
+def _rotate_nodes(check: ClaimCheck, tree: int) -> NDArray[np.int64]:
+    """Return the image of a node when labels are rotated right, so that port 1 becomes tree + 1."""
+    nodes = np.arange(check.nodes)
+    return (nodes >> tree) | ((nodes << (check.n - tree)) & (check.nodes - 1))
+
+
+def _levels(check: ClaimCheck, forest: Forest) -> NDArray[np.int64]:
+    """Return the links of the first tree; the other trees are its rotations."""
+    above = bfs.parents(check, forest.parent_port[0])
+    return bfs.levels(above, forest.root).astype(np.int64)
+
+
+def _allgather_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
+    """Return an allgather over the trees level by level, with one link of each tree per step."""
+    forest = check.forest(_TREES)
+    order = np.argsort(_levels(check, forest), kind="stable")[1:]
+    parts = []
+    for message, tree, turn in _assign_copies(check.degree, messages, copies):
+        node = _rotate_nodes(check, tree)[order]
+        port = forest.parent_port[tree, node].astype(np.int64)
+        same = np.full(len(node), 1)
+        step = np.arange(1, len(node) + 1) + turn * len(node)
+        sender = node ^ (1 << (check.n - port))
+        parts.append(Columns(step, sender, port, node, same * tree, same * message))
+    rows = concatenate_rows(parts)
+    return _schedule(check, "allgather", "edge-disjoint", rows, messages, forest=forest)
+
+
+def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
+    """Return a scatter with one unit per tree and step, farthest first; copies alternate trees."""
+    forest = check.forest(_TREES)
+    levels = bfs.depths(check, forest.parent_port, forest.root).astype(np.int64)
+    copy, node = np.divmod(np.arange(messages * copies * check.nodes), check.nodes)
+    copy, node = copy[node > 0], node[node > 0]
+    tree = (copy + node * messages * copies) % check.degree
+    order = np.lexsort((copy, node, -levels[tree, node], tree))
+    copy, node, tree = copy[order], node[order], tree[order]
+    step = np.arange(len(tree)) - np.searchsorted(tree, tree) + 1
+    rows = route_units(forest, tree, node, step, node * messages + copy // copies)
+    return _schedule(check, "scatter", "edge-disjoint", rows, messages, forest=forest)
+
+
+def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
+    """Return an alltoall with one unit per tree at a time, to destinations rotated with it."""
+    forest = check.forest(_TREES)
+    rows = _send_one_by_one(check, forest, messages, copies)
+    return _schedule(check, "alltoall", "edge-disjoint", rows, messages, forest=forest)
+
+
+def _send_one_by_one(check: ClaimCheck, forest: Forest, messages: int, copies: int) -> Columns:
+    level = _levels(check, forest)[1:]
+    begins = np.cumsum(level) - level + 1
+    parts = []
+    for message, tree, turn in _assign_copies(check.degree, messages, copies):
+        node = _rotate_nodes(check, tree)[1:]
+        trees = np.full(len(node), tree)
+        step = begins + turn * int(level.sum())
+        parts.append(route_units(forest, trees, node, step, node * messages + message))
+    return concatenate_rows(parts)

@@ -6,11 +6,10 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.formulas import distance_sum
-from starcast.claims.growth import EXACT, Number, divided, factorial, harmonic
+from starcast.claims.growth import EXACT, Number, distance_sum, divide, factorial, harmonic
 from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference import bfs
-from starcast.claims.reference.star_labels import rotation, rotations, symbols
+from starcast.claims.reference.labels import rotation, rotations, symbols
 
 
 def leaders(network: CachedTopology) -> NDArray[np.int32]:
@@ -112,7 +111,7 @@ def rule_9_steps(n: int) -> Number:
     gcd(e', d) cycles. Above n = 60 every node that starts with 1 counts as a necklace of its own.
     """
     t_1 = factorial(n - 1) * (n - 3 + harmonic(n - 1))
-    rest = divided(distance_sum(n) - t_1, n - 1)
+    rest = divide(distance_sum(n) - t_1, n - 1)
     if n > EXACT:
         return rest + t_1
     total = Fraction(0)

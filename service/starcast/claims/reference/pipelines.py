@@ -9,8 +9,9 @@ of q, or 1.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache, lru_cache, total_ordering
 from itertools import product
+from math import isqrt
 from typing import Any, NamedTuple
 
 import mpmath
@@ -19,11 +20,72 @@ from numpy.typing import NDArray
 
 from starcast.claims import growth
 from starcast.claims.growth import Number
-from starcast.claims.reference.surds import Surd, add_sqrt, floor_sqrt
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator import Simulation
 from starcast.trees.model import Forest
+
+# Numbers a + sqrt(b) with fractions a and b, compared exactly by squaring
+#
+# The best times over real numbers of segments are such numbers.
+
+
+Exact = int | Fraction
+
+
+def rational_sqrt(value: Exact) -> Fraction | None:
+    """Return the square root of a fraction; None if it is irrational."""
+    fraction = Fraction(value)
+    root = Fraction(isqrt(fraction.numerator), isqrt(fraction.denominator))
+    return root if root * root == fraction else None
+
+
+def floor_sqrt(value: Exact) -> int:
+    """Return the largest integer that does not exceed the square root of a fraction."""
+    return isqrt(int(Fraction(value) // 1))
+
+
+def add_sqrt(rational: Exact, square: Exact) -> "Fraction | Surd":
+    """Return ``rational + sqrt(square)``, as a fraction if it is rational."""
+    root = rational_sqrt(square)
+    if root is None:
+        return Surd(Fraction(rational), Fraction(square))
+    return Fraction(rational) + root
+
+
+@total_ordering
+class Surd:
+    """An irrational number ``rational + sqrt(square)``, comparable with fractions.
+
+    `add_sqrt` creates it.
+    """
+
+    def __init__(self, rational: Fraction, square: Fraction) -> None:
+        self.rational = rational
+        self.square = square
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Surd):
+            return False
+        return (self.rational, self.square) == (other.rational, other.square)
+
+    def __lt__(self, other: Exact) -> bool:
+        difference = other - self.rational
+        # sqrt(square) < other - rational, both sides squared: no rounding can change the result.
+        return difference > 0 and difference * difference > self.square
+
+    def __hash__(self) -> int:
+        return hash((self.rational, self.square))
+
+    def __add__(self, summand: Exact) -> "Surd":
+        return Surd(self.rational + summand, self.square)
+
+    def __str__(self) -> str:
+        return f"{self.rational} + sqrt({self.square})"
+
+
+# Pipelines
+
 
 #: A time as a function of n, T_s and b = m T_c.
 Time = Callable[[int, Number, Number], Number]
@@ -39,11 +101,11 @@ class Pipeline:
 
     def time(self, p: Number, T_s: Number, b: Number) -> Number:  # noqa: N803 - as the papers write it
         """Return the time with p segments."""
-        return self.slot * (self.height + p - 1) * (T_s + growth.divided(self.share * b, p))
+        return self.slot * (self.height + p - 1) * (T_s + growth.divide(self.share * b, p))
 
     def square(self, T_s: Number, b: Number) -> Number:  # noqa: N803
         """Return the square of q, the best real p, for T_s > 0."""
-        return growth.divided((self.height - 1) * self.share * b, T_s)
+        return growth.divide((self.height - 1) * self.share * b, T_s)
 
     def least(self, T_s: Number, b: Number) -> Number:  # noqa: N803
         """Return the time with the best real p, or the limit for extreme p if b or T_s is 0."""
@@ -56,7 +118,7 @@ class Pipeline:
         if not T_s:
             return self.slot * self.share * b
         # The time is convex in p, so that the best integer is next to the best real p.
-        above = growth.rounded_up(growth.sqrt(self.square(T_s, b))) if b else 1
+        above = growth.ceil(growth.sqrt(self.square(T_s, b))) if b else 1
         return min(self.time(p, T_s, b) for p in (max(1, above - 1), max(1, above)))
 
     def exact_least(self, T_s: Fraction, b: Fraction) -> Fraction | Surd:  # noqa: N803
@@ -148,4 +210,4 @@ def greatest(
 ) -> Number:
     """Return the largest quotient of a time and a stated order over the selected `loads`."""
     chosen = [load for load in loads(n) if of(n, *load)]
-    return growth.greatest(growth.divided(time(n, *load), stated(n, *load)) for load in chosen)
+    return growth.greatest(growth.divide(time(n, *load), stated(n, *load)) for load in chosen)

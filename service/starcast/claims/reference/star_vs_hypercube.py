@@ -12,11 +12,19 @@ from typing import Literal, NamedTuple
 import mpmath
 
 from starcast.claims.check import REVERSED, ClaimCheck
-from starcast.claims.formulas import diameter, distance_sum
-from starcast.claims.growth import EXACT, Number, divided, factorial, greatest, log2, rounded_up
-from starcast.claims.model import BYTES_PER_LINK
+from starcast.claims.growth import (
+    EXACT,
+    Number,
+    ceil,
+    diameter,
+    distance_sum,
+    divide,
+    factorial,
+    greatest,
+    log2,
+)
+from starcast.claims.model import Memory
 from starcast.claims.reference.lower_bound_counts import NetworkCounts, count_from_node
-from starcast.topologies import Topology
 
 _WORDS = {"ft": "fault-tolerant", "allport": "all-port", "oneport": "one-port", "time": "steps"}
 
@@ -44,7 +52,7 @@ def power_of_2(exponent: Number) -> Number:
 
 def least_steps(count: Number, links: Number) -> Number:
     """Return ceil(count/links): the fewest steps in which a count passes these links."""
-    return rounded_up(divided(count, links))
+    return ceil(divide(count, links))
 
 
 def check_counts(
@@ -66,13 +74,8 @@ def describe_cell(cell: str) -> str:
     return f"{_WORDS.get(what, what)} of {' '.join(_WORDS.get(word, word) for word in of)}"
 
 
-def network_bytes(topology: Topology) -> int:
-    """Estimate the memory, in bytes per node of S_n, of both neighbour tables.
-
-    The hypercube has up to 2 n! nodes.
-    """
-    return BYTES_PER_LINK * 4 * topology.n
-
+#: Memory for both neighbour tables: the hypercube has up to 2 n! nodes.
+NETWORKS = Memory(6 * 64)
 
 # Orders of growth. Bounds and orders are functions of the counts of a network, or of n, and of
 # further amounts, such as M and x; quotients are the largest over all amounts.
@@ -105,7 +108,7 @@ class GrowthCell(NamedTuple):
     def quotient(self, n: int, *amounts: int) -> Number:
         """Return the quotient of the bound and the stated order."""
         bound = self.bound(self.network(n), *amounts)
-        return divided(bound, self.stated.value(n, *amounts))
+        return divide(bound, self.stated.value(n, *amounts))
 
 
 def growth_cells(
@@ -147,7 +150,7 @@ def same_order(check: ClaimCheck, what: str, quotient: Bound, amounts: Amounts) 
     """Check that a quotient and its reciprocal stay below one constant for all n and amounts."""
     order(check, what, quotient, amounts)
     what = f"{what}{REVERSED}"
-    order(check, what, lambda *values: divided(1, quotient(*values)), amounts)
+    order(check, what, lambda *values: divide(1, quotient(*values)), amounts)
 
 
 Comparison = Literal["star / hypercube", "star / hypercube / log n", "hypercube / star / log n"]
@@ -167,7 +170,7 @@ def compare(
 
 
 def _compared(comparison: Comparison, bound: Bound, n: int, *values: int) -> Number:
-    factor = divided(bound(star(n), *values), bound(cube(n), *values))
+    factor = divide(bound(star(n), *values), bound(cube(n), *values))
     if comparison == "hypercube / star / log n":
-        return divided(1, factor * log2(n))
-    return factor if comparison == "star / hypercube" else divided(factor, log2(n))
+        return divide(1, factor * log2(n))
+    return factor if comparison == "star / hypercube" else divide(factor, log2(n))

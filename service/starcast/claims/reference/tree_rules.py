@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.object_cache import CachedTopology
-from starcast.claims.reference.star_labels import positions
+from starcast.claims.reference.labels import positions
 from starcast.topologies.permutations import Perms, Ranks
 
 #: Symbols, positions or dimensions.

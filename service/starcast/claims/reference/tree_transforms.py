@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.object_cache import CachedTopology
-from starcast.claims.reference import bfs, star_labels
-from starcast.claims.reference.shipped import single_trees
+from starcast.claims.object_cache import CachedTopology, single_trees
+from starcast.claims.reference import bfs, labels
 from starcast.collectives.model import Schedule
 from starcast.topologies.permutations import Ranks
 
@@ -61,7 +60,7 @@ def random_tree(network: CachedTopology, seed: int, root: int = 0) -> Tree:
 
 def label_change(network: CachedTopology, tree: Tree, x: int) -> Tree:
     """Return LC(x, T): every node y becomes x∘y, and every link keeps its dimension."""
-    image = star_labels.translation(network, x)
+    image = labels.translation(network, x)
     row = np.zeros_like(tree.row)
     row[image] = tree.row
     return Tree(f"LC({network.label(x)}, {tree.name})", int(image[tree.root]), row)
@@ -96,7 +95,7 @@ def link_loads(
         The loads, int64 ``[levels, nodes, ports]``, from parent to child; and the number of nodes
         of T on each level from 1.
     """
-    images = star_labels.translations(network)
+    images = labels.translations(network)
     parent = bfs.parents(network, tree.row)
     profile = np.bincount(np.maximum(bfs.levels(parent, tree.root), 0))[1:]
     links = network.nodes * network.degree

@@ -5,8 +5,8 @@ from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Path, Query
 
-from starcast.claims import Claim, Verdict, find_claim, listing, select_claims, storage
-from starcast.claims.listing import Stored
+from starcast.claims import Claim, Verdict, find_claim, report, select_claims, storage
+from starcast.claims.report import Stored
 from starcast.queries.counterexample import locate, to_cypher
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import InputError, NotFoundError, UnavailableError
@@ -37,7 +37,7 @@ def list_claims(
 ) -> Page[models.ClaimResource]:
     """List the claims in the order of the papers; verdicts are null without PostgreSQL."""
     claims = select_claims([paper] if paper else [])
-    table = listing.list_claims(claims, stored_verdicts(service), verdict)
+    table = report.list_claims(claims, stored_verdicts(service), verdict)
     items = [models.ClaimResource(**claim_fields(row)) for row in table]
     return paging.respond(items, lambda item: item.id)
 
@@ -49,8 +49,8 @@ def show_claim(claim_id: IdParameter, service: ServiceParameter) -> models.Claim
     run, verdict = stored_verdicts(service).get(claim.id, (None, None))
     if verdict is None and claim.check is not None and not service.published:
         verdict = service.workers.run(computations.verify_claim, claim.id)
-    row = {**listing.claim_row(claim), **listing.verdict_row(verdict)}
-    facts = listing.claim_facts(
+    row = {**report.claim_row(claim), **report.verdict_row(verdict)}
+    facts = report.claim_facts(
         claim, {} if run is None or verdict is None else {claim.id: (run, verdict)}
     )
     return models.ClaimDetail(

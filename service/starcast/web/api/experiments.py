@@ -8,10 +8,9 @@ from fastapi import APIRouter, Path, Query
 from sqlalchemy import func, select
 
 from starcast.comparison.compare import Comparison
-from starcast.comparison.networks import CROSSABLE
+from starcast.comparison.curves import load_profiles
 from starcast.comparison.page import Profiles, describe, describe_panels
-from starcast.comparison.sides import load_side
-from starcast.comparison.stored import load_profiles
+from starcast.comparison.sides import CROSSABLE, load_side
 from starcast.lab import ComparisonTable, Lab
 from starcast.stores.database.models import Experiment, Run
 from starcast.stores.database.sessions import open_session

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import diameter
+from starcast.claims.growth import diameter
 from starcast.claims.reference import bfs
-from starcast.claims.reference.place_labels import outgoing_links
+from starcast.claims.reference.labels import outgoing_links
 from starcast.claims.registry import checks
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule

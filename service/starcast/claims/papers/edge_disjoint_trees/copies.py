@@ -10,25 +10,25 @@ from numpy.typing import NDArray
 
 from starcast.claims import growth
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import diameter, distance_sum
-from starcast.claims.growth import divided
+from starcast.claims.growth import diameter, distance_sum, divide
+from starcast.claims.model import Memory, all_pairs
 from starcast.claims.papers.edge_disjoint_trees.broadcast import (
     ExecutedCollective,
     check_transmissions,
     execute_collective,
 )
-from starcast.claims.reference import bfs, fault_cuts
-from starcast.claims.reference import star_labels as labels
+from starcast.claims.reference import bfs, fault_cuts, labels
 from starcast.claims.reference.fault_cuts import FaultyPart, PossibleFaults, describe_fault
-from starcast.claims.reference.place_labels import node_labels, outgoing_links
+from starcast.claims.reference.labels import node_labels, outgoing_links
 from starcast.claims.registry import Provider, checks
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator import Simulation, simulate_acknowledged
 from starcast.support.integers import ceil_div
-from starcast.topologies import Topology
 
 #: Number of fault sets that are executed in the simulator, for each schedule.
 EXECUTED_SETS = 12
+#: Memory of the faults that block copies: whether each fault keeps a copy from each node.
+CUTS = Memory(16, of_pairs=all_pairs)
 
 
 def divisors(n: int) -> list[int]:
@@ -85,19 +85,14 @@ def _trees_per_unit(schedule: Schedule) -> list[int]:
     return [len(fault_cuts.trees_of_unit(schedule, unit)) for unit in range(schedule.units)]
 
 
-def cuts_bytes(topology: Topology) -> int:
-    """Estimate the memory, in bytes per node, of the faults that block copies."""
-    return 16 * topology.degree * topology.nodes
-
-
-@checks("EDT.FT.survives", bytes_per_node=cuts_bytes)
+@checks("EDT.FT.survives", memory=CUTS)
 def all_copies_survive(check: ClaimCheck) -> None:
     """Check that n-1 copies survive any n-2 faults."""
     for messages in (1, 2) if check.n <= 5 else (1,):
         check_survives(check, messages, check.n - 1)
 
 
-@checks("EDT.FT.copies", bytes_per_node=cuts_bytes)
+@checks("EDT.FT.copies", memory=CUTS)
 def some_copies_survive(check: ClaimCheck) -> None:
     """Check that x copies survive any x-1 faults, for x that divide n-1."""
     for copies in divisors(check.n):
@@ -130,7 +125,7 @@ def transmissions_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) ->
 _SAMPLE = ((1, 2), (1, 3), (3, 3))
 
 
-@checks("EDT.FT.divides", bytes_per_node=lambda topology: 4 * cuts_bytes(topology))
+@checks("EDT.FT.divides", memory=Memory(64, of_pairs=all_pairs))
 def copies_that_do_not_divide(check: ClaimCheck) -> None:
     """Check whether distributing copies round robin suffices if x does not divide n-1."""
     n = check.n
@@ -281,9 +276,7 @@ def _execute_acknowledged(
     return check.objects.get_or_create("simulation", key, create)
 
 
-@checks(
-    "EDT.MNB.fault-tolerant", bytes_per_node=lambda topology: 400 * topology.degree * topology.nodes
-)
+@checks("EDT.MNB.fault-tolerant", memory=Memory(400, of_pairs=all_pairs))
 def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
     """Count the units that faults keep from healthy nodes, with and without acknowledgements."""
     schedule = execute_collective(check, "allgather", 1, check.n - 1).schedule
@@ -383,7 +376,7 @@ def level_sum(n: int) -> growth.Number:
 
 
 def _levels_by_distances(n: int) -> growth.Number:
-    return divided(level_sum(n), distance_sum(n))
+    return divide(level_sum(n), distance_sum(n))
 
 
 @checks("EDT.SC.transmissions")
@@ -420,7 +413,7 @@ def alltoall_steps(check: ClaimCheck) -> None:
         stated = alltoall.messages * int(level_sum(check.n))
         check.equal("steps", alltoall.steps, stated, **alltoall.place)
     what = "(steps - M(n!-1)) / (M t_n)"
-    check.order(what, lambda n: divided(level_sum(n) - growth.factorial(n) + 1, distance_sum(n)))
+    check.order(what, lambda n: divide(level_sum(n) - growth.factorial(n) + 1, distance_sum(n)))
 
 
 @checks("EDT.TE.transmissions")

@@ -6,12 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.providers import forests
-from starcast.claims.reference import bfs
-from starcast.claims.reference import star_labels as labels
+from starcast.claims.reference import bfs, labels
 from starcast.claims.reference import tree_rules as rules
-from starcast.claims.reference.place_labels import links_by_port, node_labels
-from starcast.claims.registry import checks
+from starcast.claims.reference.labels import links_by_port, node_labels
+from starcast.claims.registry import checks, forests
 from starcast.records import checkers
 from starcast.topologies.permutations import Perms, Ranks
 from starcast.trees.model import Forest

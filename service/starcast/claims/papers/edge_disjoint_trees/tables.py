@@ -15,24 +15,23 @@ from functools import partial
 from typing import NamedTuple
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import diameter, distance_sum
-from starcast.claims.growth import Number, divided, factorial, log2
-from starcast.claims.model import BYTES_PER_LINK
+from starcast.claims.growth import Number, diameter, distance_sum, divide, factorial, log2
+from starcast.claims.model import Memory
 from starcast.claims.reference import lower_bound_counts, star_vs_hypercube
 from starcast.claims.reference.lower_bound_counts import NetworkCounts
 from starcast.claims.reference.star_vs_hypercube import (
+    NETWORKS,
     Bound,
     GrowthCell,
     Order,
     check_counts,
     least_steps,
     messages_and_copies,
-    network_bytes,
     star,
 )
 from starcast.claims.registry import check_rows, checks
+from starcast.collectives.model import BYTES_PER_ROW
 from starcast.support.integers import ceil_div
-from starcast.topologies import Topology
 
 
 def n_log_n(n: int) -> Number:
@@ -47,7 +46,7 @@ def pipeline_steps(counts: NetworkCounts, units: int) -> Number:
 
 def by_degree_and_diameter(units: Number, links: Number) -> Number:
     """Return units/links + links, the order of a pipeline: links is of the order of D as well."""
-    return divided(units, links) + links
+    return divide(units, links) + links
 
 
 M_STAR = Order("O(M/n + n)", lambda n, m, _: by_degree_and_diameter(m, n))
@@ -59,9 +58,9 @@ COPIES_CUBE = Order(
 M_NODES = Order("O(M n!)", lambda n, m, _: m * factorial(n))
 NODES = Order("O(Mx n!)", lambda n, m, x: m * x * factorial(n))
 PAIRS = Order("O(Mx n!^2)", lambda n, m, x: m * x * factorial(n) ** 2)
-NODES_BY_N = Order("O(Mx n!/n)", lambda n, m, x: divided(m * x * factorial(n), n))
+NODES_BY_N = Order("O(Mx n!/n)", lambda n, m, x: divide(m * x * factorial(n), n))
 NODES_BY_N_LOG_N = Order(
-    "O(Mx n!/(n log n))", lambda n, m, x: divided(m * x * factorial(n), n_log_n(n))
+    "O(Mx n!/(n log n))", lambda n, m, x: divide(m * x * factorial(n), n_log_n(n))
 )
 NODES_N = Order("O(Mx n! n)", lambda n, m, x: m * x * factorial(n) * n)
 NODES_N_LOG_N = Order("O(Mx n! n log n)", lambda n, m, x: m * x * factorial(n) * n_log_n(n))
@@ -79,7 +78,7 @@ BOUNDS: dict[str, Bound] = {
     "ft-allgather-transmissions": lambda c, m, x: m * x * c.nodes * (c.nodes - 1),
     "ft-scatter-time": lambda c, m, x: least_steps(m * x * (c.nodes - 1), c.links),
     "ft-scatter-transmissions": lambda c, m, x: m * x * c.total,
-    ALLTOALL_TIME: lambda c, m, x: divided(m * x * c.total, c.links),
+    ALLTOALL_TIME: lambda c, m, x: divide(m * x * c.total, c.links),
     "ft-alltoall-transmissions": lambda c, m, x: m * x * c.nodes * c.total,
 }
 #: Table 4: the order of each bound on S_n and on the hypercube.
@@ -112,7 +111,7 @@ def check_order(check: ClaimCheck, cell: GrowthCell) -> None:
         star_vs_hypercube.order(other, what, by_degree.quotient, messages_and_copies)
 
 
-check_rows(check_order, CELLS, bytes_per_node=lambda topology, _: network_bytes(topology))
+check_rows(check_order, CELLS, memory=NETWORKS)
 
 
 # The closing comparison
@@ -121,14 +120,14 @@ check_rows(check_order, CELLS, bytes_per_node=lambda topology, _: network_bytes(
 compare = partial(star_vs_hypercube.compare, bounds=BOUNDS, amounts=messages_and_copies)
 
 
-@checks("EDT.hyper.degree", bytes_per_node=network_bytes)
+@checks("EDT.hyper.degree", memory=NETWORKS)
 def allgather_and_scatter_steps(check: ClaimCheck) -> None:
     """Check that the hypercube takes fewer steps by a factor of order log n."""
     check_counts(check)
     compare(check, "star / hypercube / log n", "ft-allgather-time", "ft-scatter-time")
 
 
-@checks("EDT.hyper.te-time", bytes_per_node=network_bytes)
+@checks("EDT.hyper.te-time", memory=NETWORKS)
 def alltoall_steps(check: ClaimCheck) -> None:
     """Check the factor of the steps of total exchanges, and that it is bounded instead."""
     check_counts(check)
@@ -146,7 +145,7 @@ def alltoall_steps(check: ClaimCheck) -> None:
     compare(other, "star / hypercube / log n", "ft-scatter-time")
 
 
-@checks("EDT.hyper.diameter", bytes_per_node=network_bytes)
+@checks("EDT.hyper.diameter", memory=NETWORKS)
 def scatter_and_alltoall_transmissions(check: ClaimCheck) -> None:
     """Check that the star graph takes fewer transmissions by a factor of order log n."""
     check_counts(check)
@@ -154,7 +153,7 @@ def scatter_and_alltoall_transmissions(check: ClaimCheck) -> None:
     compare(check, "hypercube / star / log n", *rows)
 
 
-@checks("EDT.hyper.broadcast", bytes_per_node=network_bytes)
+@checks("EDT.hyper.broadcast", memory=NETWORKS)
 def broadcast_steps(check: ClaimCheck) -> None:
     """Check that the steps of broadcasts are exactly of the stated orders."""
     check_counts(check)
@@ -164,7 +163,7 @@ def broadcast_steps(check: ClaimCheck) -> None:
             star_vs_hypercube.same_order(check, what, cell.quotient, messages_and_copies)
 
 
-@checks("EDT.hyper.other", bytes_per_node=network_bytes)
+@checks("EDT.hyper.other", memory=NETWORKS)
 def broadcast_transmissions(check: ClaimCheck) -> None:
     """Check that both networks take transmissions of the same order."""
     check_counts(check)
@@ -304,19 +303,14 @@ def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NetworkCounts) -> 
         lower_bound_counts.check_not_beaten(other, schedules, bound, cell.unit, M=messages, x=x)
 
 
-def schedules_bytes(topology: Topology, cell: BoundCell) -> int:
-    """Estimate the memory, in bytes per node, of the schedules of all M and x.
-
-    There is a row per node and copy, or a row per link of its path if each node has its own units.
-    """
-    rows = 2 * topology.n if cell.collective in ("scatter", "alltoall") else 1
-    copies = sum(messages * x for messages, x in amounts(topology.degree, cell))
-    return max(BYTES_PER_LINK * topology.degree, 80 * rows * copies)
+def _memory(cell: BoundCell) -> Memory:
+    # The largest schedule has about degree messages, or degree copies, for every node: one row for
+    # each, or a row per link of its path if each node has its own units.
+    rows = 16 if cell.collective in ("scatter", "alltoall") else 7
+    return Memory(rows * BYTES_PER_ROW, power=1 if cell.collective == "allgather" else 2)
 
 
 for _table, _formulas in TABLES.items():
-    _cells = {
-        f"EDT.Tab{_table}.{row}": BoundCell(_table, row, stated)
-        for row, stated in _formulas.items()
-    }
-    check_rows(check_bound, _cells, bytes_per_node=schedules_bytes)
+    for _row, _stated in _formulas.items():
+        _cell = BoundCell(_table, _row, _stated)
+        check_rows(check_bound, {f"EDT.Tab{_table}.{_row}": _cell}, memory=_memory(_cell))

@@ -5,29 +5,24 @@ from fractions import Fraction
 import numpy as np
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import distance_sum
-from starcast.claims.growth import factorial
+from starcast.claims.growth import distance_sum, factorial
+from starcast.claims.model import Memory
 from starcast.claims.papers.fragopoulou_akl.lower_bounds import (
     distances_of_pairs,
     rule_9_quotient,
     shared_distances,
 )
-from starcast.claims.providers import Execution, executions
 from starcast.claims.reference import bfs, necklaces
-from starcast.claims.registry import checks
+from starcast.claims.registry import Execution, checks, executions
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
-from starcast.topologies import Topology
 
 #: Up to S_5 the schedule of all sources is executed as well; S_4 with several messages.
 _ALL_SOURCES_NODES = 120
 _ALL_SOURCES_NODES_OF_MESSAGES = 24
+#: Memory of one source's schedule of unit messages.
+ONE_SOURCE = Memory(3 * BYTES_PER_ROW)
 
 rule_9 = executions("alltoall", "necklace")
-
-
-def source_bytes(topology: Topology) -> int:
-    """Estimate the memory, in bytes per node, of one source's schedule of unit messages."""
-    return BYTES_PER_ROW * 2 * topology.n
 
 
 def check_conflict_free(
@@ -100,7 +95,7 @@ def necklace_count(check: ClaimCheck) -> int:
 # Rule 9
 
 
-@checks("FA.R9.conflict-free", bytes_per_node=source_bytes)
+@checks("FA.R9.conflict-free", memory=ONE_SOURCE)
 def rule_9_is_conflict_free(check: ClaimCheck) -> None:
     """Check that the schedule follows rule 9, and that it has no conflict."""
     schedule = check.schedule("alltoall", "necklace")
@@ -108,14 +103,14 @@ def rule_9_is_conflict_free(check: ClaimCheck) -> None:
     check_conflict_free(check, schedule)
 
 
-@checks("FA.R9.transmissions", given=rule_9, bytes_per_node=source_bytes)
+@checks("FA.R9.transmissions", given=rule_9, memory=ONE_SOURCE)
 def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
     """Check that rule 9 takes n! t_n transmissions."""
     stated = distances_of_pairs(check.n)
     check.equal("transmissions", exchange.simulation.transmissions, stated, of=exchange.schedule)
 
 
-@checks("FA.R9.time", given=rule_9, bytes_per_node=source_bytes)
+@checks("FA.R9.time", given=rule_9, memory=ONE_SOURCE)
 def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
     """Check whether rule 9 takes h d steps."""
     steps = exchange.simulation.steps
@@ -146,7 +141,7 @@ def number_of_necklaces(check: ClaimCheck) -> None:
     check.equal("necklaces, by Burnside's count", h, stated)
 
 
-@checks("FA.R9.bound", given=rule_9, bytes_per_node=source_bytes)
+@checks("FA.R9.bound", given=rule_9, memory=ONE_SOURCE)
 def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
     """Check whether rule 9 takes at most (2(n-1)! - 1) d steps."""
     nodes = 2 * factorial(check.n - 1)
@@ -159,7 +154,7 @@ def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
     correction.at_most("steps", steps, nodes * d, of=exchange.schedule)
 
 
-@checks("FA.R9.order", given=rule_9, bytes_per_node=source_bytes)
+@checks("FA.R9.order", given=rule_9, memory=ONE_SOURCE)
 def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
     """Check the closed form of the steps of rule 9, and its order."""
     stated = necklaces.rule_9_steps(check.n)
@@ -170,7 +165,7 @@ def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
 # Rule 10, one port, and the open problem
 
 
-@checks("FA.R10", bytes_per_node=lambda topology: source_bytes(topology) * 2 * topology.degree)
+@checks("FA.R10", memory=Memory(6 * BYTES_PER_ROW, power=2))
 def rule_10(check: ClaimCheck) -> None:
     """Check that rule 10 has no conflict, and its steps and transmissions."""
     n = check.n
@@ -183,7 +178,7 @@ def rule_10(check: ClaimCheck) -> None:
         check.takes(schedule, shared_distances(n, messages), transmissions, M=messages)
 
 
-@checks("FA.S8", given=executions("alltoall", "one-port", ports="one"), bytes_per_node=source_bytes)
+@checks("FA.S8", given=executions("alltoall", "one-port", ports="one"), memory=ONE_SOURCE)
 def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
     """Check that one message is under way in each step, and steps and transmissions."""
     schedule = exchange.schedule
@@ -196,7 +191,7 @@ def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
         check.execute(check.build(schedule.expand, "written out", schedule.id))
 
 
-@checks("FA.open", bytes_per_node=source_bytes)
+@checks("FA.open", memory=ONE_SOURCE)
 def exact_exchange(check: ClaimCheck) -> None:
     """Check that the schedule `exact` takes ceil(t_n/(n-1)) steps."""
     schedule = check.schedule("alltoall", "exact")

@@ -7,17 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import even_share
-from starcast.claims.growth import factorial
-from starcast.claims.papers.fragopoulou_akl import nodes
-from starcast.claims.providers import Execution, executions, forests
-from starcast.claims.reference import star_labels
+from starcast.claims.growth import even_share, factorial
+from starcast.claims.model import Memory, all_pairs
+from starcast.claims.papers.fragopoulou_akl import star_graph
+from starcast.claims.reference import labels
 from starcast.claims.reference.bfs import levels, parents
-from starcast.claims.registry import checks
+from starcast.claims.registry import Execution, checks, executions, forests
 from starcast.collectives.model import BYTES_PER_ROW, COLUMNS, Schedule
 from starcast.judges.simulator import Simulation
 from starcast.support.integers import ceil_div
-from starcast.topologies import Topology
 from starcast.topologies.permutations import Perms, Ranks
 from starcast.trees.model import Forest
 
@@ -26,6 +24,8 @@ _RANDOM_PATHS = 4
 _TRIES = 400
 
 _ALL_SOURCES = 5  # up to S_5 the messages of all sources are followed as well, n!(n!-1) rows
+#: Memory of one source's schedule and the neighbour table.
+ONE_SOURCE = Memory(BYTES_PER_ROW + 64)
 
 trees = forests("rotated-hamiltonian")
 allgathers = executions("allgather", "rotated-hamiltonian")
@@ -34,8 +34,8 @@ allgathers = executions("allgather", "rotated-hamiltonian")
 @checks("FA.T4", given=trees)
 def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that R^(j-2) maps paths T_2 to Hamiltonian paths T_j, also those of the forest."""
-    rotations = star_labels.rotations(check)
-    label_symbols = star_labels.symbols(check)
+    rotations = labels.rotations(check)
+    label_symbols = labels.symbols(check)
     paths = [path_of_forest(check, forest, 2)]
     if check.n <= _MAX_DRAWN:
         paths.extend(random_paths(check))
@@ -44,10 +44,10 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
         for number, path in enumerate(paths):
             image = rotations[j - 2, path]
             place = {"j": j, "path": number}
-            first = nodes.node_of_cycles(check.n, (1, j))
+            first = star_graph.node_of_cycles(check.n, (1, j))
             check.equal("rank of the first node", int(image[0]), first, **place)
             check.equal("nodes of the path, sorted", np.sort(image), members, **place)
-            adjacent = nodes.types_between(check, image[:-1], image[1:]) > 0
+            adjacent = star_graph.types_between(check, image[:-1], image[1:]) > 0
             check.true("consecutive nodes are neighbours", adjacent, **place)
         stated = rotations[j - 2, paths[0]]
         check.equal("node of T_j", path_of_forest(check, forest, j), stated, j=j, of=forest)
@@ -57,13 +57,13 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that T_j crosses a link of type t_j(i) where T_2 crosses one of type i."""
     ports = forest.parent_port[0].astype(np.int64)
-    rotations = star_labels.rotations(check)
+    rotations = labels.rotations(check)
     path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
-    types = nodes.types_between(check, path[:-1], path[1:])
+    types = star_graph.types_between(check, path[:-1], path[1:])
     step = np.arange(1, len(types) + 1)
     for j in range(2, check.n + 1):
         image = rotations[j - 2, path]
-        crossed = nodes.types_between(check, image[:-1], image[1:])
+        crossed = star_graph.types_between(check, image[:-1], image[1:])
         stated = rotated_types(check.n, j, types)
         place = {"j": j, "step": step, "of": forest}
         check.equal("type that T_2 crosses, rotated j-2 times", crossed, stated, **place)
@@ -73,7 +73,7 @@ def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
     """Return T_j of the forest: the nodes with symbol 1 in position j, by their level."""
     level = levels(parents(check, forest.parent_port[0]), 0)
-    in_position = star_labels.symbols(check)[:, j - 1] == 1
+    in_position = labels.symbols(check)[:, j - 1] == 1
     members = np.flatnonzero(in_position).astype(np.int32)
     path: Ranks = members[np.argsort(level[members], kind="stable")]
     return path
@@ -99,8 +99,8 @@ def _random_path(check: ClaimCheck, rng: np.random.Generator) -> list[int]:
     """Return a path that always continues to a node with the fewest exits; empty if it fails."""
     # Links of type 3..n keep symbol 1 in position 2.
     neighbours = check.neighbours[1:].T.tolist()
-    path = [nodes.node_of_cycles(check.n, (1, 2))]
-    in_position = star_labels.symbols(check)[:, 1] == 1
+    path = [star_graph.node_of_cycles(check.n, (1, 2))]
+    in_position = labels.symbols(check)[:, 1] == 1
     unvisited = set(np.flatnonzero(in_position).tolist()) - set(path)
     while unvisited:
         candidates = [node for node in neighbours[path[-1]] if node in unvisited]
@@ -118,20 +118,15 @@ def _random_path(check: ClaimCheck, rng: np.random.Generator) -> list[int]:
 # Algorithm 1, and allgather along a cycle
 
 
-def source_bytes(topology: Topology) -> int:
-    """Estimate the memory, in bytes per node, of one source's schedule and the neighbour table."""
-    return BYTES_PER_ROW + 64 * topology.degree
-
-
 def one_source(check: ClaimCheck) -> Schedule:
     """Return the schedule of algorithm 1 for the source 12..n, which represents all sources."""
     return check.schedule("allgather", "rotated-hamiltonian")
 
 
-@checks("FA.A1.1", bytes_per_node=source_bytes)
+@checks("FA.A1.1", memory=ONE_SOURCE)
 def phase_1(check: ClaimCheck) -> None:
     """Check the steps of phase 1, that it has no conflict, and which messages arrive."""
-    label_symbols = star_labels.symbols(check)
+    label_symbols = labels.symbols(check)
     schedule = one_source(check)
     part = select_rows(schedule, label_symbols[schedule.receiver, 0] != 1)
     simulation = check.objects.simulation(part)
@@ -147,7 +142,7 @@ def phase_1(check: ClaimCheck) -> None:
 
 
 def _check_phase_1_of_all_sources(check: ClaimCheck, part: Schedule) -> None:
-    label_symbols = star_labels.symbols(check)
+    label_symbols = labels.symbols(check)
     simulation = check.objects.simulation(part)
     check.equal("steps, all sources written out", simulation.steps, factorial(check.n - 1), of=part)
     _check_no_conflict(check, "all sources are without conflict", simulation, part)
@@ -167,11 +162,11 @@ def _check_no_conflict(
     check.true(what, violation is None, found=str(violation), stated="None", of=schedule)
 
 
-@checks("FA.A1.2", bytes_per_node=source_bytes)
+@checks("FA.A1.2", memory=ONE_SOURCE)
 def phase_2(check: ClaimCheck) -> None:
     """Check that phase 2 follows phase 1 and rule 1, its steps, and that it has no conflict."""
     phase_1_steps = factorial(check.n - 1)
-    label_symbols = star_labels.symbols(check)
+    label_symbols = labels.symbols(check)
     schedule = one_source(check)
     last = label_symbols[schedule.receiver, 0] == 1
     after = bool((schedule.step[last] > phase_1_steps).all())
@@ -198,7 +193,7 @@ def phase_2(check: ClaimCheck) -> None:
 def phase_1_is_local(check: ClaimCheck) -> None:
     """Check that the type of the incoming link determines that of the outgoing link."""
     n = check.n
-    first = star_labels.symbols(check)[:, 0]
+    first = labels.symbols(check)[:, 0]
     forest = check.forest("rotated-hamiltonian")
     path = path_of_forest(check, forest, 2)
     types = forest.parent_port[0, path].astype(np.int64)
@@ -228,9 +223,9 @@ def phase_1_is_local(check: ClaimCheck) -> None:
 def messages_by_rule_1(check: ClaimCheck) -> None:
     """Check how many messages rule 1 gives to each link, and how many each link carries."""
     n = check.n
-    label_symbols = star_labels.symbols(check)
+    label_symbols = labels.symbols(check)
     schedule = one_source(check)
-    types = nodes.link_types(check)
+    types = star_graph.link_types(check)
     stated = np.where(types == n, factorial(n - 2) - 1, factorial(n - 2))
     first = label_symbols[:, 0].astype(np.intp)
     last = label_symbols[:, -1].astype(np.intp)
@@ -238,14 +233,14 @@ def messages_by_rule_1(check: ClaimCheck) -> None:
     np.add.at(sources_by_ends, (first, last), 1)
     is_own = (label_symbols[:, 1:] == label_symbols[:, -1:]).astype(np.int64)
     messages = sources_by_ends[first[:, None], label_symbols[:, 1:]] - is_own
-    place = nodes.node_and_type(check)
+    place = star_graph.node_and_type(check)
     check.equal("messages that rule 1 gives to a link", messages, stated, **place)
     ports = schedule.port[label_symbols[schedule.receiver, 0] == 1]
     carried = np.bincount(ports, minlength=n + 1)[2:]
     check.equal("messages over a type", carried, stated, dimension=types, of=schedule)
 
 
-@checks("FA.A1.steps", given=allgathers, bytes_per_node=source_bytes)
+@checks("FA.A1.steps", given=allgathers, memory=ONE_SOURCE)
 def algorithm_1_steps(check: ClaimCheck, allgather: Execution) -> None:
     """Check the steps of algorithm 1: ceil((n!-1)/(n-1)), as the sum of both phases."""
     n = check.n
@@ -255,7 +250,7 @@ def algorithm_1_steps(check: ClaimCheck, allgather: Execution) -> None:
     check.equal("steps, phase by phase", steps, phases, of=allgather.schedule)
 
 
-@checks("FA.A1.transmissions", given=allgathers, bytes_per_node=source_bytes)
+@checks("FA.A1.transmissions", given=allgathers, memory=ONE_SOURCE)
 def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
     """Check the transmissions of algorithm 1 as printed, n!(n-1)."""
     count = factorial(check.n)
@@ -265,7 +260,7 @@ def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
     correction.equal("transmissions", transmissions, count * (count - 1))
 
 
-@checks("FA.SLA", bytes_per_node=lambda topology: BYTES_PER_ROW * topology.nodes)
+@checks("FA.SLA", memory=Memory(BYTES_PER_ROW, power=0, of_pairs=all_pairs))
 def allgather_along_a_cycle(check: ClaimCheck) -> None:
     """Check steps and transmissions along one cycle for all, and along a cycle per source."""
     count = check.nodes
@@ -273,7 +268,7 @@ def allgather_along_a_cycle(check: ClaimCheck) -> None:
     forest = check.forest("hamiltonian-cycle")
     level = levels(parents(check, forest.parent_port[0]), 0)
     cycle = np.argsort(level, kind="stable").astype(np.int32)
-    types = nodes.types_between(check, cycle, np.roll(cycle, -1))
+    types = star_graph.types_between(check, cycle, np.roll(cycle, -1))
     check.true("the path closes to a cycle", types > 0, node=check.labels(cycle), of=forest)
     for schedule in (cycle_schedule(check, cycle, types), translated_cycles):
         check.takes(schedule, count - 1, count * (count - 1))

@@ -13,14 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import diameter, even_share
-from starcast.claims.growth import factorial
-from starcast.claims.papers.fragopoulou_akl import nodes
-from starcast.claims.papers.fragopoulou_akl.hamiltonian import source_bytes
-from starcast.claims.providers import forests
-from starcast.claims.reference import bfs, star_labels
-from starcast.claims.reference.place_labels import other_nodes
-from starcast.claims.registry import checks
+from starcast.claims.growth import diameter, even_share, factorial
+from starcast.claims.papers.fragopoulou_akl import star_graph
+from starcast.claims.papers.fragopoulou_akl.hamiltonian import ONE_SOURCE
+from starcast.claims.reference import bfs, labels
+from starcast.claims.reference.labels import other_nodes
+from starcast.claims.registry import checks, forests
 from starcast.collectives.model import Schedule
 from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
@@ -58,16 +56,16 @@ def algorithm_2(check: ClaimCheck) -> Schedule:
 @checks("FA.MBST")
 def first_nodes_exist(check: ClaimCheck) -> None:
     """Check that every necklace has a first node for every v, and the numbering of `necklace`."""
-    closer = nodes.moves_closer(check)
-    rotated = star_labels.rotation(check)
-    types = nodes.link_types(check)
-    rotations = star_labels.rotations(check)
+    closer = star_graph.moves_closer(check)
+    rotated = labels.rotation(check)
+    types = star_graph.link_types(check)
+    rotations = labels.rotations(check)
     leaders = np.unique(rotations.min(axis=0))[1:]  # of each necklace but that of 12..n
     exists = closer[rotations[:, leaders]].any(axis=0)
-    place = nodes.node_and_type(check)
+    place = star_graph.node_and_type(check)
     leader_place = {**place, "node": lambda row, _: check.label(int(leaders[row]))}
     check.true("a first node exists", exists, **leader_place)
-    rotated_types = star_labels.rotation_function(check.n)[types]
+    rotated_types = labels.rotation_function(check.n)[types]
     image = closer[rotated][:, rotated_types - 2]
     check.equal("the rotated link leads closer", image, closer, **place)
     check_numbering(check, scheduled_numbering(check))
@@ -78,9 +76,9 @@ def generators_lead_to_each_other(check: ClaimCheck) -> None:
     """Check distance and necklace of the generator of each N_k1, and that v leads to N_(k-1)1."""
     neighbours = check.neighbours.T
     distance = bfs.distances(check)
-    sizes = star_labels.return_times(check)
-    rotations = star_labels.rotations(check)
-    types = nodes.link_types(check)
+    sizes = labels.return_times(check)
+    rotations = labels.rotations(check)
+    types = star_graph.link_types(check)
     turns = np.arange(check.n - 1)
     numbering = scheduled_numbering(check)
     before: Generator | None = None
@@ -190,7 +188,7 @@ def parents_receive_earlier(check: ClaimCheck) -> None:
         check.true(what, parent_step < step[1:], **place, of=numbering.of)
 
 
-@checks("FA.A2", bytes_per_node=source_bytes)
+@checks("FA.A2", memory=ONE_SOURCE)
 def algorithm_2_steps_and_transmissions(check: ClaimCheck) -> None:
     """Check steps and transmissions of algorithm 2, for one source and on small graphs for all."""
     count = factorial(check.n)
@@ -245,16 +243,16 @@ def generators(check: ClaimCheck) -> dict[int, Generator]:
     is the smallest symbol of the second cycle from the right.
     """
     n = check.n
-    first = star_labels.symbols(check)[:, 0]
+    first = labels.symbols(check)[:, 0]
     by_k = {}
     for k in range(1, diameter(n) + 1 - n % 2):
         if k <= n - 1:
-            node = nodes.node_of_cycles(n, tuple(range(k + 1, 0, -1)))
+            node = star_graph.node_of_cycles(n, tuple(range(k + 1, 0, -1)))
             by_k[k] = Generator(node, int(first[node]))
         else:
             pairs = [(n - 2 * i, n - 2 * i - 1) for i in range(k + 1 - n)]
             last = tuple(range(n - 2 * len(pairs), 0, -1))
-            by_k[k] = Generator(nodes.node_of_cycles(n, *pairs, last), min(pairs[-1]))
+            by_k[k] = Generator(star_graph.node_of_cycles(n, *pairs, last), min(pairs[-1]))
     return by_k
 
 
@@ -265,10 +263,10 @@ def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
     """
     degree = check.n - 1
     rng = np.random.default_rng([1993, seed])
-    rotations = star_labels.rotations(check)
-    moves = nodes.moves_of_rules(check)
+    rotations = labels.rotations(check)
+    moves = star_graph.moves_of_rules(check)
     distance = bfs.distances(check)
-    starts_with_1 = star_labels.symbols(check)[:, 0] == 1
+    starts_with_1 = labels.symbols(check)[:, 0] == 1
     leaders = np.unique(rotations.min(axis=0))
     chosen = generators(check)
     m = np.zeros(check.nodes, dtype=np.int64)
@@ -301,19 +299,19 @@ def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
     """
     of = numbering.of
     m = numbering.m
-    rotated = star_labels.rotation(check)
+    rotated = labels.rotation(check)
     order = np.argsort(m, kind="stable")
     check.equal("numbers", np.sort(m), np.arange(check.nodes), of=of)
     distance = bfs.distances(check)[order]
     check.equal("distances do not fall", distance, np.sort(distance), of=of)
-    leader = star_labels.rotations(check).min(axis=0)[order]
+    leader = labels.rotations(check).min(axis=0)[order]
     continues = leader[1:] == leader[:-1]
     intervals = int(np.count_nonzero(~continues)) + 1
     check.equal("a necklace is numbered without a gap", intervals, len(np.unique(leader)), of=of)
     stated = rotated[order[:-1][continues]]
     check.equal("rank of the next node", order[1:][continues], stated, of=of)
     v = types_of(check, m)
-    listed = nodes.moves_of_rules(check)[order[1:], v[order[1:]] - 2]
+    listed = star_graph.moves_of_rules(check)[order[1:], v[order[1:]] - 2]
     check.true("v is one of rules 2 to 4", listed, of=of)
     for k, generator in generators(check).items():
         first = int(np.flatnonzero(distance == k)[0])

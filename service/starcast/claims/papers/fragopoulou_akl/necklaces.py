@@ -1,16 +1,17 @@
 """Fragopoulou & Akl 1993, section 3.2 and Appendix B: necklaces, moves, and counts of nodes."""
 
 from itertools import permutations
+from math import factorial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import diameter
-from starcast.claims.papers.fragopoulou_akl import nodes
+from starcast.claims.growth import diameter
+from starcast.claims.papers.fragopoulou_akl import star_graph
 from starcast.claims.reference.bfs import distances, profile
-from starcast.claims.reference.star_labels import return_times, rotation, rotations, symbols
-from starcast.claims.registry import checks
+from starcast.claims.reference.labels import return_times, rotation, rotations, symbols
+from starcast.claims.registry import check_rows, checks
 
 
 @checks("FA.T5")
@@ -24,7 +25,7 @@ def necklace_size_divides(check: ClaimCheck) -> None:
         example = "14325"
         node = check.rank(example)
         check.equal("rotations after which 14325 returns", int(size[node]), 2, node=example)
-        notation = nodes.cycle_notation(symbols(check)[node])
+        notation = star_graph.cycle_notation(symbols(check)[node])
         check.equal("cycle notation", notation, "(2 4)", node=example)
 
 
@@ -46,18 +47,18 @@ def rotation_keeps_distance(check: ClaimCheck) -> None:
 @checks("FA.R24")
 def rules_list_moves_closer(check: ClaimCheck) -> None:
     """Check that a link leads closer to 12..n if and only if rules 2 to 4 list it."""
-    closer = nodes.moves_closer(check)
-    stated = nodes.moves_of_rules(check)
-    check.equal("the link leads closer", closer, stated, **nodes.node_and_type(check))
+    closer = star_graph.moves_closer(check)
+    stated = star_graph.moves_of_rules(check)
+    check.equal("the link leads closer", closer, stated, **star_graph.node_and_type(check))
 
 
 @checks("FA.R4-effect")
 def effect_of_rule_4(check: ClaimCheck) -> None:
     """Check what the moves of rule 4 do to the cycles of a node with at least two."""
     first = symbols(check)[:, 0]
-    tails = np.flatnonzero((first != 1) & (nodes.cycle_counts(check) > 1))
+    tails = np.flatnonzero((first != 1) & (star_graph.cycle_counts(check) > 1))
     _check_rule_4a(check, tails)
-    for dimension in nodes.link_types(check):
+    for dimension in star_graph.link_types(check):
         _check_rule_4b(check, tails, int(dimension))
 
 
@@ -65,9 +66,9 @@ def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
     """Check the moves over the first symbol: it leaves its cycle."""
     leading = symbols(check)[:, 0]
     first = leading[tails]
-    minima = nodes.cycle_minima(check)
-    cycles = nodes.cycle_counts(check)
-    displaced = nodes.displaced_counts(check)
+    minima = star_graph.cycle_minima(check)
+    cycles = star_graph.cycle_counts(check)
+    displaced = star_graph.displaced_counts(check)
     heads = check.neighbours.T[tails, first - 2]
     is_pair = (minima[tails] == 1).sum(axis=1) == 2  # 1 and x_1 alone are a cycle
     label = check.labels(tails)
@@ -85,9 +86,9 @@ def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
 def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) -> None:
     """Check the moves over a symbol in a cycle without 1: two cycles are merged."""
     label_symbols = symbols(check)
-    minima = nodes.cycle_minima(check)
-    cycles = nodes.cycle_counts(check)
-    displaced = nodes.displaced_counts(check)
+    minima = star_graph.cycle_minima(check)
+    cycles = star_graph.cycle_counts(check)
+    displaced = star_graph.displaced_counts(check)
     index = dimension - 1
     apart = (minima[tails, index] != 1) & (label_symbols[tails, index] != dimension)
     tails = tails[apart]
@@ -147,37 +148,41 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
     """
     pairs = [(i, i + 1) for i in range(last + 1, check.n, 2)]
     orders = permutations(range(2, last + 1))
-    generators = [nodes.node_of_cycles(check.n, (1, *order), *pairs) for order in orders]
+    generators = [star_graph.node_of_cycles(check.n, (1, *order), *pairs) for order in orders]
     members = np.unique(rotations(check)[:, generators])
     return int(np.count_nonzero(distances(check)[members] == diameter(check.n) - 1))
 
 
-@checks("FA.B.even")
-def nodes_before_last_for_even_n(check: ClaimCheck) -> None:
-    """Check that at least 3!(n-1) nodes are at distance K-1 if n is even."""
+def nodes_before_last(check: ClaimCheck, parity: tuple[int, str, str]) -> None:
+    """Check that at least (l-1)!(n-1) nodes are at distance K-1, l = 4 for even n and 3 for odd.
+
+    They are on the necklaces with any order of 2..l, as `listed_nodes` counts them.
+    """
     n = check.n
+    last, necklaces, corrected = parity
     count = int(profile(check)[diameter(n) - 1])
-    check.at_least("nodes at distance K-1", count, 6 * (n - 1))
-    what = "those on the necklaces of (1 *)(5 6)..(n-1 n), * any order of 2, 3, 4"
-    check.at_least(what, listed_nodes(check, 4), 6 * (n - 1))
-    correction = check.correction(
-        "at least 3!(n-1) nodes are at distance K-1 for even n >= 6, and 3(n-1) = 9 for n = 4"
-    )
-    correction.at_least("nodes at distance K-1", count, (6 if n >= 6 else 3) * (n - 1))
+    stated = factorial(last - 1) * (n - 1)
+    check.at_least("nodes at distance K-1", count, stated)
+    check.at_least(f"those on the necklaces of {necklaces}", listed_nodes(check, last), stated)
+    correction = check.correction(corrected)
+    correction.at_least("nodes at distance K-1", count, stated if n > last else stated // 2)
 
 
-@checks("FA.B.odd")
-def nodes_before_last_for_odd_n(check: ClaimCheck) -> None:
-    """Check that at least 2!(n-1) nodes are at distance K-1 if n is odd."""
-    n = check.n
-    count = int(profile(check)[diameter(n) - 1])
-    check.at_least("nodes at distance K-1", count, 2 * (n - 1))
-    what = "those on the necklaces of (1 *)(4 5)..(n-1 n), * any order of 2, 3"
-    check.at_least(what, listed_nodes(check, 3), 2 * (n - 1))
-    correction = check.correction(
-        "at least 2!(n-1) nodes are at distance K-1 for odd n >= 5, and n-1 = 2 for n = 3"
-    )
-    correction.at_least("nodes at distance K-1", count, (2 if n >= 5 else 1) * (n - 1))
+check_rows(
+    nodes_before_last,
+    {
+        "FA.B.even": (
+            4,
+            "(1 *)(5 6)..(n-1 n), * any order of 2, 3, 4",
+            "at least 3!(n-1) nodes are at distance K-1 for even n >= 6, and 3(n-1) = 9 for n = 4",
+        ),
+        "FA.B.odd": (
+            3,
+            "(1 *)(4 5)..(n-1 n), * any order of 2, 3",
+            "at least 2!(n-1) nodes are at distance K-1 for odd n >= 5, and n-1 = 2 for n = 3",
+        ),
+    },
+)
 
 
 @checks("FA.B.ones")
@@ -216,7 +221,9 @@ def listed_necklaces(check: ClaimCheck) -> None:
     rotated = rotation(check)
     distance = distances(check)
     sizes = return_times(check)
-    ranks = [nodes.node_of_cycles(check.n, *cycles) for necklace in LISTED for cycles in necklace]
+    ranks = [
+        star_graph.node_of_cycles(check.n, *cycles) for necklace in LISTED for cycles in necklace
+    ]
     rows = np.array(ranks).reshape(len(LISTED), -1)
     labels = check.labels(rows.ravel()).reshape(rows.shape)
     check.equal("rank of R(x)", rotated[rows], np.roll(rows, -1, axis=1), node=labels)

@@ -8,21 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import distance_sum, even_share
-from starcast.claims.growth import factorial
+from starcast.claims.growth import distance_sum, even_share, factorial
+from starcast.claims.model import Memory
 from starcast.claims.papers.fragopoulou_akl.lower_bounds import shared_others
-from starcast.claims.papers.fragopoulou_akl.scatter_trees import RANDOM_TREES
+from starcast.claims.papers.fragopoulou_akl.scatter_trees import RANDOM_TREES, random_trees
 from starcast.claims.papers.fragopoulou_akl.tables import largest_branch_quotient
 from starcast.claims.reference import bfs, lower_bound_counts, necklaces
-from starcast.claims.reference.place_labels import column_labels, node_labels, other_nodes
-from starcast.claims.reference.scatter_trees import random_trees
+from starcast.claims.reference.labels import column_labels, node_labels, other_nodes
 from starcast.claims.registry import checks
 from starcast.collectives.model import BYTES_PER_ROW, Schedule, build_schedule
 from starcast.collectives.rows import route_units
 from starcast.collectives.scatter import build_scatter
 from starcast.records import checkers
 from starcast.support.vocabulary import Ports
-from starcast.topologies import Topology
 from starcast.trees.metrics import root_ports
 from starcast.trees.model import Forest
 
@@ -31,11 +29,8 @@ _SINGLE_TREES = ("balanced", "near-balanced", "necklace", "greedy")
 #: A tree of long paths: rows grow as the square of the nodes, so that it is used up to S_5.
 _LONG_TREE = "hamiltonian-cycle"
 _LONG_TREE_NODES = 120
-
-
-def scatter_bytes(topology: Topology) -> int:
-    """Estimate the memory, in bytes per node, of a scatter of 2(n-1) messages per node."""
-    return BYTES_PER_ROW * 2 * topology.degree * topology.n
+#: Memory of a scatter of 2(n-1) messages per node.
+SCATTERS = Memory(3 * BYTES_PER_ROW, power=2)
 
 
 def scatter_along(
@@ -154,7 +149,7 @@ def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
 # Section 5.1
 
 
-@checks("FA.S51.steps", bytes_per_node=scatter_bytes)
+@checks("FA.S51.steps", memory=SCATTERS)
 def balanced_scatter(check: ClaimCheck) -> None:
     """Check steps and transmissions of a scatter over the balanced trees, at several roots."""
     roots = scatter_roots(check)
@@ -211,7 +206,7 @@ _GATHERS = (
 )
 
 
-@checks("FA.gather", bytes_per_node=scatter_bytes)
+@checks("FA.gather", memory=SCATTERS)
 def gather_is_reversed_scatter(check: ClaimCheck) -> None:
     """Check that each gather is the reversed scatter, with its steps and transmissions."""
     for algorithm, ports in _GATHERS:
@@ -255,7 +250,7 @@ def amounts(check: ClaimCheck) -> tuple[int, ...]:
     return tuple(sorted({1, 2, 3, n - 2, n - 1, n, 2 * (n - 1)} - {0}))
 
 
-@checks("FA.M.balanced", bytes_per_node=scatter_bytes)
+@checks("FA.M.balanced", memory=SCATTERS)
 def balanced_scatter_of_messages(check: ClaimCheck) -> None:
     """Check that a scatter over the one balanced tree takes M ceil((n!-1)/(n-1)) steps."""
     forest = check.forest("balanced")
@@ -264,7 +259,7 @@ def balanced_scatter_of_messages(check: ClaimCheck) -> None:
         check.takes(schedule, messages * even_share(check.n), M=messages)
 
 
-@checks("FA.M.near", bytes_per_node=scatter_bytes)
+@checks("FA.M.near", memory=SCATTERS)
 def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
     """Check steps and order of a scatter over the tree of Definition 13."""
     for messages in amounts(check):
@@ -273,7 +268,7 @@ def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
     check.order("steps / M ceil((n!-1)/(n-1))", largest_branch_quotient)
 
 
-@checks("FA.M.minimum", bytes_per_node=scatter_bytes)
+@checks("FA.M.minimum", memory=SCATTERS)
 def least_steps(check: ClaimCheck) -> None:
     """Check that no schedule takes fewer than ceil(M(n!-1)/(n-1)) steps."""
     n = check.n
@@ -287,7 +282,7 @@ def least_steps(check: ClaimCheck) -> None:
         )
 
 
-@checks("FA.M.perfect", bytes_per_node=scatter_bytes)
+@checks("FA.M.perfect", memory=SCATTERS)
 def perfectly_balanced_scatter(check: ClaimCheck) -> None:
     """Check paths, shares and steps of a scatter over the tree of Definition 15."""
     for messages in (check.n - 1, 2 * (check.n - 1)):
@@ -329,7 +324,7 @@ def shares_are_integers(check: ClaimCheck) -> None:
     check.equal("all shares are whole", integral, messages % degree == 0, M=messages)
 
 
-@checks("FA.S52-only", bytes_per_node=scatter_bytes)
+@checks("FA.S52-only", memory=SCATTERS)
 def other_trees_take_longer(check: ClaimCheck) -> None:
     """Check that scatters along other trees than those of Definition 15 take more steps."""
     n = check.n

@@ -1,22 +1,221 @@
 """Fragopoulou & Akl 1993, section 5: balanced trees, Definitions 7 and 13 to 16, Theorems 9, 10."""
 
 from functools import partial
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck, PlaceValue
-from starcast.claims.formulas import even_share
-from starcast.claims.growth import divided, factorial
-from starcast.claims.providers import forests
+from starcast.claims.growth import divide, even_share, factorial
+from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference import bfs, necklaces
-from starcast.claims.reference import scatter_trees as reference
-from starcast.claims.reference.place_labels import column_labels, node_labels, other_nodes
-from starcast.claims.reference.star_labels import positions, rotation, rotation_function, symbols
+from starcast.claims.reference.labels import (
+    column_labels,
+    node_labels,
+    other_nodes,
+    positions,
+    rotation,
+    rotation_function,
+    symbols,
+    translation,
+)
 from starcast.claims.reference.tree_rules import branches
-from starcast.claims.registry import check_rows, checks
+from starcast.claims.registry import check_rows, checks, forests
 from starcast.records import checkers
+from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
+
+# Definitions 13 to 16 on labels, and random trees of section 5.1
+#
+# The functions of Definitions 13 to 16 exist as printed and as repaired. Nothing here uses
+# `starcast.trees`. A parent or children function is an array bool ``[nodes, n]``: whether the
+# parent or a child of a node is across dimension j, at index j-1. Dimension 1 leads nowhere; it is
+# included because the printed functions may name it.
+
+
+#: Parent or children function, bool ``[nodes, n]``.
+Dimensions = NDArray[np.bool_]
+_SEED = 1993
+
+
+def canonical_notation(label: list[int]) -> list[tuple[int, ...]]:
+    """Return the canonical cycle notation of Definition 12.
+
+    Each cycle ends with its smallest symbol in the ordering of the position of symbol 1; these
+    symbols decrease from the left to the right.
+    """
+    n = len(label)
+    k = label.index(1) + 1
+    cycles = []
+    for symbol in range(1, n + 1):
+        cycle = necklaces.cycle_of(label, symbol)
+        if len(cycle) > 1 and symbol == min(cycle, key=lambda s: order_index(s, k, n)):
+            cycles.append((*cycle[1:], symbol))
+    return sorted(cycles, key=lambda cycle: -order_index(cycle[-1], k, n))
+
+
+def order_index(symbol: int, k: int, n: int) -> int:
+    """Return the index of a symbol in the k-th ordering 1, k, k+1, .., n, 2, .., k-1 (Def. 10)."""
+    return 0 if symbol == 1 else 1 + (symbol - k) % (n - 1)
+
+
+def parent_function(
+    network: CachedTopology, second: Literal["left", "right"], *, repeated: bool = False
+) -> Dimensions:
+    """Return the parent function of Definition 13, or of Definition 15 if nodes are repeated.
+
+    The second cycle is counted from the side ``second``.
+    """
+
+    def create() -> Dimensions:
+        label_symbols = symbols(network)
+        function = np.zeros((network.nodes, network.n), dtype=bool)
+        index = 1 if second == "left" else -2
+        for node in np.flatnonzero(label_symbols[:, 0] != 1).tolist():
+            cycles = canonical_notation(label_symbols[node].tolist())
+            dimension = int(label_symbols[node, 0]) if len(cycles) == 1 else cycles[index][-1]
+            function[node, dimension - 1] = True
+        starting = np.flatnonzero(label_symbols[:, 0] == 1)[1:]
+        identity = np.arange(network.nodes, dtype=np.int32)
+        leaves = leaf_parents(network, identity, repeated=repeated)
+        function[starting] = leaves[starting]
+        return function
+
+    name = f"parents, second from the {second}, repeated {repeated}"
+    return network.array(name, create)
+
+
+def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimensions:
+    """Return the condition for parents of nodes i that start with 1, with c(i) = F_r^{-1}(i).
+
+    It is d(c) = d(c') = j-2 or, if nodes are repeated, d(c') = d(c) + k p(c) = j-2; i' = g_j(i).
+    """
+    d = necklaces.displacements(network)[c]
+    p = necklaces.periods(network)[c]
+    function = np.zeros((network.nodes, network.n), dtype=bool)
+    for j, heads in zip(network.ports, network.neighbours, strict=True):
+        in_subtree = d == j - 2
+        if repeated:
+            for k in range(1, network.n - 1):
+                in_subtree |= (d + k * p == j - 2) & ((k + 1) * p < network.n)
+        function[:, j - 1] = in_subtree & (d[heads] == j - 2) & (d >= 0)
+    return function
+
+
+def children_function(
+    network: CachedTopology, *, repaired: bool, repeated: bool = False
+) -> Dimensions:
+    """Return the printed or repaired children function of Definition 13, or 15 with repetition."""
+
+    def create() -> Dimensions:
+        n = network.n
+        label_symbols = symbols(network)
+        d = necklaces.displacements(network)
+        p = necklaces.periods(network)
+        neighbours = network.neighbours
+        function = np.zeros((network.nodes, n), dtype=bool)
+        function[0, 1:] = True
+        for node in np.flatnonzero(label_symbols[:, 0] != 1).tolist():
+            label = label_symbols[node].tolist()
+            k = label.index(1) + 1
+            leaf = int(neighbours[k - 2, node])
+            turns = range(0, n - 1, int(p[leaf])) if repeated else (0,)
+            is_parent = any(d[node] == d[leaf] + turn == k - 2 for turn in turns)
+            function[node, k - 1] = leaf != 0 and is_parent
+            for j in _inner_children(label, repaired=repaired):
+                function[node, j - 1] = True
+        return function
+
+    name = f"children, repaired {repaired}, repeated {repeated}"
+    return network.array(name, create)
+
+
+def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
+    """Return the dimensions of the children that do not start with 1.
+
+    As printed: fixed symbols, and left minima of the cycle of 1. Repaired: fixed symbols of nodes
+    with one cycle only, and left minima of the complete canonical notation.
+    """
+    n = len(label)
+    k = label.index(1) + 1
+    *others, last = canonical_notation(label)
+    fixed = [j for j in range(2, n + 1) if label[j - 1] == j]
+    before = [symbol for cycle in others for symbol in cycle] if repaired else []
+    minima = []
+    for index in range(1, len(last) - 2):
+        least = min(order_index(symbol, k, n) for symbol in (*before, *last[:index]))
+        if order_index(last[index], k, n) < least:
+            minima.append(last[index])
+    return minima if repaired and others else [*fixed, *minima]
+
+
+def seen_from_children(network: CachedTopology, below: Dimensions) -> Dimensions:
+    """Return whether each node y is among the children of g_j(y), across j."""
+    function = np.zeros_like(below)
+    for j, heads in zip(network.ports, network.neighbours, strict=True):
+        function[:, j - 1] = below[heads, j - 1]
+    return function
+
+
+def translation_and_inverse(network: CachedTopology, root: int) -> tuple[Ranks, Ranks]:
+    """Return F_r(x) and F_r^{-1}(x) for every node x."""
+    forward = translation(network, root)
+    return forward, np.argsort(forward).astype(np.int32)
+
+
+def parents_at_root(network: CachedTopology, root: int, *, repeated: bool) -> Dimensions:
+    """Return the parent function of Definition 14 (16 if nodes are repeated), repaired as 13."""
+    _, c = translation_and_inverse(network, root)
+    starts_with_1 = symbols(network)[c][:, 0] == 1
+    leaves = leaf_parents(network, c, repeated=repeated)
+    function = np.where(starts_with_1[:, None], leaves, parent_function(network, "right")[c])
+    function[root] = False
+    return function
+
+
+def translated_parents(network: CachedTopology, root: int, above: Dimensions) -> Dimensions:
+    """Return a parent function at 12..n, every node and its parent translated to another root."""
+    forward, inverse = translation_and_inverse(network, root)
+    function = np.zeros_like(above)
+    for j, heads in zip(network.ports, network.neighbours, strict=True):
+        parent = forward[heads[inverse]]
+        function[:, 1:] |= above[inverse, j - 1][:, None] & (network.neighbours == parent).T
+    return function
+
+
+def random_trees(network: CachedTopology, count: int) -> NDArray[np.uint8]:
+    """Return random trees among those that section 5.1 allows, uint8 ``[count, nodes]``."""
+
+    def create() -> NDArray[np.uint8]:
+        generators = [np.random.default_rng([_SEED, seed]) for seed in range(count)]
+        return np.stack([_random_tree(network, rng) for rng in generators])
+
+    return network.array("balanced trees drawn at random", create)
+
+
+def _random_tree(network: CachedTopology, rng: np.random.Generator) -> NDArray[np.uint8]:
+    label_symbols = symbols(network)
+    ports = np.zeros(network.nodes, dtype=np.uint8)
+    for node in np.flatnonzero(label_symbols[:, 0] != 1).tolist():
+        *others, _ = canonical_notation(label_symbols[node].tolist())
+        candidates = [symbol for cycle in others for symbol in cycle]
+        ports[node] = rng.choice(candidates) if candidates else label_symbols[node, 0]
+    leader = necklaces.leaders(network)
+    rotated = rotation(network)
+    distance = bfs.distances(network)
+    leaders = rng.permutation(np.unique(leader[1 : len(leader) // network.n]))
+    m = 1
+    for first in leaders[np.argsort(distance[leaders], kind="stable")].tolist():
+        members = np.flatnonzero(leader == first)
+        v = (m - 1) % (network.n - 1) + 2
+        node = int(rng.choice(members[label_symbols[members, v - 1] != v]))
+        for _ in range(len(members)):
+            ports[node] = (m - 1) % (network.n - 1) + 2
+            node = int(rotated[node])
+            m += 1
+    return ports
+
 
 RANDOM_TREES = 3  # trees of section 5.1 with random choices
 
@@ -30,7 +229,7 @@ perfectly_balanced = forests("perfectly-balanced")
 def balanced_trees(check: ClaimCheck) -> NDArray[np.uint8]:
     """Return the tree of `balanced`, and trees with random choices where the paper leaves any."""
     forest = check.forest("balanced")
-    random = reference.random_trees(check, RANDOM_TREES)
+    random = random_trees(check, RANDOM_TREES)
     return np.concatenate([forest.parent_port, random])
 
 
@@ -94,12 +293,10 @@ DEFINITION_13 = "near-balanced"
 DEFINITION_15 = "perfectly-balanced"
 
 
-def check_inverse(
-    check: ClaimCheck, above: reference.Dimensions, below: reference.Dimensions
-) -> None:
+def check_inverse(check: ClaimCheck, above: Dimensions, below: Dimensions) -> None:
     """Check that g_j(y) is the parent of y if and only if y is a child of g_j(y)."""
     what = "g_j(y) is the parent of y (found), y is a child of g_j(y) (stated), j the dimension"
-    stated = reference.seen_from_children(check, below)
+    stated = seen_from_children(check, below)
     check.equal(what, above, stated, **node_and_dimension(check))
 
 
@@ -111,8 +308,8 @@ def node_and_dimension(check: ClaimCheck) -> dict[str, PlaceValue]:
 def printed_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
     """Check that the parent and children functions as printed are inverse to each other."""
     repeated = construction == DEFINITION_15
-    children = partial(reference.children, check, repeated=repeated)
-    parents = partial(reference.parents, check, repeated=repeated)
+    children = partial(children_function, check, repeated=repeated)
+    parents = partial(parent_function, check, repeated=repeated)
     check_inverse(check, parents("left"), children(repaired=False))
     reading = check.reading("second cycle from the right, children as printed")
     check_inverse(reading, parents("right"), children(repaired=False))
@@ -126,8 +323,8 @@ def printed_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
 def repaired_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
     """Check that the repaired functions are inverse, and that the construction follows them."""
     repeated = construction == DEFINITION_15
-    above = reference.parents(check, "right", repeated=repeated)
-    below = reference.children(check, repaired=True, repeated=repeated)
+    above = parent_function(check, "right", repeated=repeated)
+    below = children_function(check, repaired=True, repeated=repeated)
     check_inverse(check, above, below)
     forest = check.forest(construction)
     for j in check.ports:
@@ -139,11 +336,11 @@ def repaired_functions_are_inverse(check: ClaimCheck, construction: str) -> None
 def trees_at_roots_are_translates(check: ClaimCheck, construction: str) -> None:
     """Check that the trees at any root are the translates of those at 12..n."""
     repeated = construction == DEFINITION_15
-    above = reference.parents(check, "right", repeated=repeated)
+    above = parent_function(check, "right", repeated=repeated)
     for root in bfs.roots(check):
-        at_root = reference.parents_at_root(check, root, repeated=repeated)
+        at_root = parents_at_root(check, root, repeated=repeated)
         place = {"root": check.label(root), **node_and_dimension(check)}
-        stated = reference.translated_parents(check, root, above)
+        stated = translated_parents(check, root, above)
         check.equal("parent by the definition", at_root, stated, **place)
         forest = check.forest(construction, root=root)
         dimensions = range(1, check.n + 1)
@@ -213,7 +410,7 @@ def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
     check.at_most("nodes of the largest subtree, the bound", largest, 2 * substar - 1, of=forest)
     check.at_least("nodes of the smallest subtree, the bound", smallest, substar, of=forest)
     what = "largest subtree / smallest subtree"
-    check.order(what, lambda n: divided(necklaces.largest_branch(n), necklaces.smallest_branch(n)))
+    check.order(what, lambda n: divide(necklaces.largest_branch(n), necklaces.smallest_branch(n)))
 
 
 # Theorem 10

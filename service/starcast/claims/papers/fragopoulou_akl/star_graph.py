@@ -1,6 +1,6 @@
 """Fragopoulou & Akl 1993, sections 1 to 3.1: the star graph, distances, rotation, translation."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations
 
@@ -8,17 +8,117 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import diameter
-from starcast.claims.growth import divided, factorial, harmonic, log2
-from starcast.claims.papers.fragopoulou_akl import nodes
-from starcast.claims.providers import RootDistances, distances
-from starcast.claims.reference import bfs, star_labels
+from starcast.claims.growth import diameter, divide, factorial, harmonic, log2
+from starcast.claims.model import Memory, all_pairs
+from starcast.claims.reference import bfs, labels
+from starcast.claims.reference.bfs import distances
+from starcast.claims.reference.labels import symbols
 from starcast.claims.registry import checks
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
-from starcast.topologies import Topology, permutations
-from starcast.topologies.permutations import Ranks
+from starcast.topologies import permutations
+from starcast.topologies.permutations import Perms, Ranks
 from starcast.trees.model import Forest
+
+# Properties of nodes as arrays: cycles, necklaces, links of a type
+#
+# All of them follow the definitions in sections 3 and 3.1, and use the neighbour table and the
+# arrays of `starcast.claims.reference` alone, nothing of the constructions.
+
+
+def link_types(check: ClaimCheck) -> NDArray[np.int64]:
+    """Return the types of links, 2..n."""
+    return np.arange(2, check.n + 1)
+
+
+def node_and_type(check: ClaimCheck) -> dict[str, Callable[[int, int], int | str]]:
+    """Return the place of a value in an array ``[nodes, types]``: node and dimension."""
+    return {"node": lambda node, _: check.label(node), "dimension": lambda _, index: index + 2}
+
+
+def cycle_minima(check: ClaimCheck) -> Perms:
+    """Return the smallest symbol of the cycle of each symbol, uint8 ``[nodes, n]``.
+
+    A symbol in its own position is its own minimum.
+    """
+
+    def create() -> Perms:
+        n = check.n
+        labels = symbols(check)
+        # Following all cycles at once, one symbol per round, keeps the loop short: n rounds for
+        # all nodes instead of a walk per node.
+        least = np.broadcast_to(np.arange(1, n + 1, dtype=np.uint8), labels.shape).copy()
+        for _ in range(n):  # a cycle has at most n symbols
+            least = np.minimum(least, np.take_along_axis(least, labels.astype(np.intp) - 1, axis=1))
+        return least
+
+    return check.array("least symbols of cycles", create)
+
+
+def displaced(check: ClaimCheck) -> NDArray[np.bool_]:
+    """Return whether each symbol is in a cycle of two or more, bool ``[nodes, n]``."""
+    return np.asarray(symbols(check) != np.arange(1, check.n + 1))
+
+
+def cycle_counts(check: ClaimCheck) -> NDArray[np.int64]:
+    """Return c(x), the number of cycles of two or more symbols, for every node x."""
+    is_minimum = cycle_minima(check) == np.arange(1, check.n + 1)
+    return np.asarray((is_minimum & displaced(check)).sum(axis=1))
+
+
+def displaced_counts(check: ClaimCheck) -> NDArray[np.int64]:
+    """Return s(x), the number of symbols in these cycles, for every node x."""
+    return np.asarray(displaced(check).sum(axis=1))
+
+
+def moves_of_rules(check: ClaimCheck) -> NDArray[np.bool_]:
+    """Return the moves that rules 2, 3 and 4 list, bool ``[nodes, types]``.
+
+    Rule 2, of a node that starts with 1: any type whose symbol is displaced. Rule 3 and rule 4 (a):
+    the type that is the first symbol. Rule 4 (b): any type whose symbol is in a cycle without 1.
+    """
+    first = symbols(check)[:, :1]
+    apart = displaced(check)[:, 1:] & (cycle_minima(check)[:, 1:] != 1)
+    return np.asarray(apart | ((first != 1) & (first == link_types(check))))
+
+
+def moves_closer(check: ClaimCheck) -> NDArray[np.bool_]:
+    """Return whether each link leads closer to 12..n, by search, bool ``[nodes, types]``."""
+    distance = distances(check)
+    return np.asarray(distance[check.neighbours.T] < distance[:, None])
+
+
+def types_between(check: ClaimCheck, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
+    """Return the type of the link between each tail and head; 0 if they are not neighbours."""
+    leads_to_head = check.neighbours.T[tail] == np.asarray(head)[:, None]
+    return np.where(leads_to_head.any(axis=1), np.argmax(leads_to_head, axis=1) + 2, 0)
+
+
+def cycle_notation(label: Perms) -> str:
+    """Return the cycles of a node, such as ``(1 3)(2 4 5)``: x_s follows s."""
+    notation = ""
+    visited = set[int]()
+    for start in range(1, len(label) + 1):
+        cycle = list[int]()
+        symbol = start
+        while symbol not in visited:
+            visited.add(symbol)
+            cycle.append(symbol)
+            symbol = int(label[symbol - 1])
+        if len(cycle) > 1:
+            notation += f"({' '.join(map(str, cycle))})"
+    return notation
+
+
+def node_of_cycles(n: int, *cycles: tuple[int, ...]) -> int:
+    """Return the rank of the node with these cycles."""
+    label = np.arange(1, n + 1, dtype=np.uint8)
+    for cycle in cycles:
+        label[np.array(cycle) - 1] = np.roll(cycle, -1)
+    return int(permutations.rank(label[None, :])[0])
+
+
+# Claims about the star graph
 
 
 @checks("FA.S1-degree")
@@ -29,9 +129,9 @@ def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
     degree = (np.diff(ordered, axis=1) > 0).sum(axis=1) + 1
     check.equal("different neighbours of a node", degree, n - 1, node=check.label)
     check.equal("diameter", bfs.diameter(check), diameter(n))
-    check.order("(n-1) log2 n / log2 n!", lambda n: divided((n - 1) * log2(n), log2(factorial(n))))
+    check.order("(n-1) log2 n / log2 n!", lambda n: divide((n - 1) * log2(n), log2(factorial(n))))
     what = "floor(3(n-1)/2) log2 n / log2 n!"
-    check.order(what, lambda n: divided(diameter(n) * log2(n), log2(factorial(n))))
+    check.order(what, lambda n: divide(diameter(n) * log2(n), log2(factorial(n))))
     cube = check.at(f"Q{(check.nodes - 1).bit_length()}")
     measured = check.nodes <= cube.nodes < 2 * check.nodes
     check.true("the least hypercube with n! nodes has less than 2 n!", measured)
@@ -41,13 +141,13 @@ def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
         # Compared as powers of two: log2 n! is not rational.
         place = {"found": 2**value, "stated": check.nodes}
         below.true(f"2 to the power of the {name} is less than n!", 2**value < check.nodes, **place)
-    check.same_order("log2 n! / (n log2 n)", lambda n: divided(log2(factorial(n)), n * log2(n)))
+    check.same_order("log2 n! / (n log2 n)", lambda n: divide(log2(factorial(n)), n * log2(n)))
 
 
 @checks("FA.S1-substars")
 def substars(check: ClaimCheck) -> None:
     """Check that the nodes with the same last n-k symbols form n!/k! graphs S_k."""
-    label_symbols = star_labels.symbols(check)
+    label_symbols = labels.symbols(check)
     neighbours = check.neighbours.T
 
     def tail(node: int, _: int) -> str:
@@ -65,7 +165,7 @@ def substars(check: ClaimCheck) -> None:
         pairs = np.unique(suffixes.astype(np.int64) * size + image)
         check.equal("different nodes of S_k in a class", len(pairs), check.nodes, k=k)
         stays = suffixes[neighbours] == suffixes[:, None]
-        inside = nodes.link_types(check) <= k
+        inside = link_types(check) <= k
         check.equal("a link stays in the class", stays, inside, k=k, node=tail)
         if k > 1:
             stated = check.at(f"S{k}").neighbours.T[image]
@@ -73,28 +173,29 @@ def substars(check: ClaimCheck) -> None:
             check.equal("its image is a link of S_k", heads, stated, k=k, node=tail)
 
 
-@checks("FA.d", given=distances())
-def mean_distance(check: ClaimCheck, search: RootDistances) -> None:
+@checks("FA.d", given=bfs.roots)
+def mean_distance(check: ClaimCheck, root: int) -> None:
     """Check the mean and the sum of the distances from a root."""
     n = check.n
-    total = int(search.values.sum(dtype=np.int64))
-    mean = n + divided(2, n) + harmonic(n) - 4
-    check.equal("mean of the distances", divided(total, check.nodes), mean, node=search.label)
-    check.equal("sum of the distances", total, factorial(n) * mean, node=search.label)
+    total = int(bfs.distances(check, root).sum(dtype=np.int64))
+    mean = n + divide(2, n) + harmonic(n) - 4
+    place = {"node": check.label(root)}
+    check.equal("mean of the distances", divide(total, check.nodes), mean, **place)
+    check.equal("sum of the distances", total, factorial(n) * mean, **place)
 
 
 @checks("FA.dist")
 def distance_by_cycles(check: ClaimCheck) -> None:
     """Check that the distance from 12..n is c + s, less 2 if x_1 != 1."""
-    correction = np.where(star_labels.symbols(check)[:, 0] == 1, 0, 2)
-    stated = nodes.cycle_counts(check) + nodes.displaced_counts(check) - correction
+    correction = np.where(labels.symbols(check)[:, 0] == 1, 0, 2)
+    stated = cycle_counts(check) + displaced_counts(check) - correction
     check.equal("distance from 12..n", bfs.distances(check), stated, node=check.label)
 
 
 @checks("FA.ex")
 def examples(check: ClaimCheck) -> None:
     """Check the example of a translation on S_3, and that of a cycle notation on S_6."""
-    label_symbols = star_labels.symbols(check)
+    label_symbols = labels.symbols(check)
     if check.n == 3:
         q = label_symbols[check.rank("312")]
         x = label_symbols[check.rank("213")]
@@ -102,17 +203,17 @@ def examples(check: ClaimCheck) -> None:
         check.equal("F_312(213)", str(permutations.labels(image[None, :])[0]), "132", node="213")
         return
     example = check.array("341526", lambda: label_symbols[check.rank("341526")])
-    check.equal("cycle notation", nodes.cycle_notation(example), "(1 3)(2 4 5)", node="341526")
+    check.equal("cycle notation", cycle_notation(example), "(1 3)(2 4 5)", node="341526")
 
 
 @checks("FA.T3")
 def rotation_keeps_links(check: ClaimCheck) -> None:
     """Check that R maps a link of type t to one of type (t-1) mod (n-1) + 2."""
-    rotated = star_labels.rotation(check)
+    rotated = labels.rotation(check)
     neighbours = check.neighbours.T
-    image_types = (nodes.link_types(check) - 1) % (check.n - 1) + 2
+    image_types = (link_types(check) - 1) % (check.n - 1) + 2
     stated = neighbours[rotated][:, image_types - 2]
-    place = nodes.node_and_type(check)
+    place = node_and_type(check)
     check.equal("rank of the rotated neighbour", rotated[neighbours], stated, **place)
     check.equal("R is one to one", np.sort(rotated), np.arange(check.nodes))
 
@@ -120,10 +221,10 @@ def rotation_keeps_links(check: ClaimCheck) -> None:
 @checks("FA.T3-coordinates")
 def rotation_by_coordinates(check: ClaimCheck) -> None:
     """Check that R(x) = r(x_1) r(x_n) r(x_2) .. r(x_{n-1})."""
-    images = star_labels.rotation_function(check.n)[star_labels.symbols(check)].astype(np.uint8)
+    images = labels.rotation_function(check.n)[labels.symbols(check)].astype(np.uint8)
     columns = [images[:, 0], images[:, check.n - 1], images[:, 1 : check.n - 1]]
     stated = permutations.rank(np.column_stack(columns))
-    check.equal("rank of R(x)", star_labels.rotation(check), stated, node=check.label)
+    check.equal("rank of R(x)", labels.rotation(check), stated, node=check.label)
 
 
 # Translation, and disjoint translates (Theorems 1 and 2)
@@ -140,11 +241,6 @@ _EXHAUSTIVE = 4  # up to S_4 all pairs of links
 Links = tuple[NDArray[np.integer], NDArray[np.integer]]
 
 
-def translates_bytes(topology: Topology) -> int:
-    """Estimate the memory, in bytes per node, of all translations."""
-    return 4 * topology.nodes
-
-
 def repeated_broadcasts(check: ClaimCheck) -> Iterator[Schedule]:
     """Yield the schedule of the source 12..n in each allgather that repeats one broadcast."""
     for algorithm, ports in REPEATED:
@@ -158,9 +254,9 @@ def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
     random = [random_broadcast(check, seed) for seed in range(_RANDOM_BROADCASTS)]
     broadcasts = [*repeated_broadcasts(check), *random]
     for q in bfs.roots(check):
-        image = star_labels.translation(check, q)
+        image = labels.translation(check, q)
         root = check.label(q)
-        place = {"root": root, **nodes.node_and_type(check)}
+        place = {"root": root, **node_and_type(check)}
         what = "rank of the translated neighbour"
         check.equal(what, image[neighbours], neighbours[image], **place)
         check.equal("F_q(12..n)", int(image[0]), q, root=root)
@@ -169,7 +265,7 @@ def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
             check.execute(translated_broadcast(broadcast, q, image))
 
 
-@checks("FA.T2.sufficient", bytes_per_node=translates_bytes)
+@checks("FA.T2.sufficient", memory=Memory(4, power=0, of_pairs=all_pairs))
 def different_types_have_disjoint_translates(check: ClaimCheck) -> None:
     """Check that no link is in two translates of a set of links of different types."""
     for schedule in repeated_broadcasts(check):
@@ -187,7 +283,7 @@ def different_types_have_disjoint_translates(check: ClaimCheck) -> None:
     check.equal("translates that a link is in, at most, of sets drawn at random", random, 1)
 
 
-@checks("FA.T2.necessary", bytes_per_node=translates_bytes)
+@checks("FA.T2.necessary", memory=Memory(4, power=0, of_pairs=all_pairs))
 def same_type_has_overlapping_translates(check: ClaimCheck) -> None:
     """Check that some link is in two translates of a set of two links of one type."""
     for tails, dimension in link_pairs(check):
@@ -222,7 +318,7 @@ def translate_counts(check: ClaimCheck, links: Links) -> NDArray[np.int64]:
     """Return the number of translates L(q) with each directed link, ``[nodes * types]``."""
     tails, types = links
     degree = check.n - 1
-    images = star_labels.translations(check)[:, tails].astype(np.int64)
+    images = labels.translations(check)[:, tails].astype(np.int64)
     # A translate of a link has the same type, so that tail and type number it.
     codes = images * degree + (np.asarray(types, dtype=np.int64) - 2)
     return np.bincount(codes.ravel(), minlength=check.nodes * degree)
@@ -237,13 +333,13 @@ def random_links(check: ClaimCheck) -> Iterator[Links]:
     for number in range(_RANDOM_SETS):
         size = number % (check.n - 1) + 1
         tails = rng.integers(0, check.nodes, size)
-        yield tails, rng.permutation(nodes.link_types(check))[:size]
+        yield tails, rng.permutation(link_types(check))[:size]
 
 
 def link_pairs(check: ClaimCheck) -> Iterator[tuple[NDArray[np.int64], int]]:
     """Yield two different tails and a type: all on a small graph, otherwise random choices."""
     count = check.nodes
-    types = nodes.link_types(check)
+    types = link_types(check)
     if check.n <= _EXHAUSTIVE:
         for pair in combinations(range(count), 2):
             for dimension in types:

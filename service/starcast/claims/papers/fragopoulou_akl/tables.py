@@ -11,9 +11,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import even_share
-from starcast.claims.growth import Number, divided
-from starcast.claims.model import BYTES_PER_LINK
+from starcast.claims.growth import Number, divide, even_share
+from starcast.claims.model import Memory
 from starcast.claims.papers.fragopoulou_akl.lower_bounds import (
     distances,
     distances_of_pairs,
@@ -26,7 +25,6 @@ from starcast.claims.papers.fragopoulou_akl.lower_bounds import (
 from starcast.claims.reference import bfs, necklaces
 from starcast.claims.registry import check_rows, checks
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
-from starcast.topologies import Topology
 
 #: A number of steps or transmissions, as a function of n and M.
 Formula = Callable[[int, int], int]
@@ -112,14 +110,6 @@ def cell_schedule(check: ClaimCheck, cell: ResultCell, messages: int, root: int)
     return check.schedule(cell.collective, cell.algorithm, cell.ports, root, **arguments)
 
 
-def row_bytes(topology: Topology, row: Row) -> int:
-    """Return the bytes of memory per node: a row per message, and per link of its path if any."""
-    cell = row[0]
-    hops = 1 if cell.collective == "allgather" else topology.n
-    rows = BYTES_PER_ROW * hops * sum(cell.amounts(topology.n))
-    return max(BYTES_PER_LINK * topology.degree, rows)
-
-
 def quantity_is_exact(check: ClaimCheck, row: Row) -> None:
     """Check that every execution takes exactly the stated steps or transmissions."""
     cell, quantity, formula = row
@@ -150,12 +140,10 @@ for _name, _cell in CELLS.items():
     }
     if _cell.steps is not None:
         _rows[f"FA.{_name}-time"] = (_cell, "steps", _cell.steps)
-    check_rows(quantity_is_exact, _rows, bytes_per_node=row_bytes)
-
-
-def paths_bytes(topology: Topology) -> int:
-    """Estimate the memory, in bytes per node, of all schedules along rotated Hamiltonian paths."""
-    return BYTES_PER_ROW * sum(any_messages(topology.n))
+    # Each of several messages for every node has rows on all links of its path.
+    _is_large = _cell.collective != "allgather" and _cell.amounts is not one_message
+    _memory = Memory(5 * BYTES_PER_ROW, power=2 if _is_large else 1)
+    check_rows(quantity_is_exact, _rows, memory=_memory)
 
 
 def repeated_paths(check: ClaimCheck, messages: int) -> Schedule:
@@ -181,7 +169,7 @@ def repeated_paths(check: ClaimCheck, messages: int) -> Schedule:
     return check.build(create, f"{algorithm} repeated", messages)
 
 
-@checks("FA.Tab1.allport-paths-M-time", bytes_per_node=paths_bytes)
+@checks("FA.Tab1.allport-paths-M-time", memory=Memory(5 * BYTES_PER_ROW))
 def runs_one_after_the_other(check: ClaimCheck) -> None:
     """Check the steps of M runs, each of which begins after the run before it."""
     n = check.n
@@ -192,7 +180,7 @@ def runs_one_after_the_other(check: ClaimCheck) -> None:
         correction.equal("steps of all runs", steps, messages * shared_others(n, 1), M=messages)
 
 
-@checks("FA.Tab1.allport-paths-M-overlapped-time", bytes_per_node=paths_bytes)
+@checks("FA.Tab1.allport-paths-M-overlapped-time", memory=Memory(5 * BYTES_PER_ROW))
 def overlapping_runs(check: ClaimCheck) -> None:
     """Check the steps of M runs that overlap."""
     n = check.n
@@ -218,10 +206,10 @@ def near_balanced_scatter(check: ClaimCheck) -> None:
 
 def largest_branch_quotient(n: int) -> Number:
     """Return the largest subtree of Definition 13 over ceil((n!-1)/(n-1))."""
-    return divided(necklaces.largest_branch(n), even_share(n))
+    return divide(necklaces.largest_branch(n), even_share(n))
 
 
-@checks("FA.Tab3.allport-near-1-time", bytes_per_node=lambda topology: BYTES_PER_ROW * topology.n)
+@checks("FA.Tab3.allport-near-1-time", memory=Memory(2 * BYTES_PER_ROW))
 def rule_9_exchange(check: ClaimCheck) -> None:
     """Check the steps of Rule 9, and their order."""
     schedule = cell_schedule(check, CELLS["Tab3.allport-near-1"], 1, 0)

@@ -1,20 +1,21 @@
-"""Li, Chen, Xiang & Yao, Tables 1 and 2: the rows of the executed algorithms, and of Y.S. Chen."""
+"""Li, Chen, Xiang & Yao, Tables 1 and 2: all rows; and Lemmas 1 and 2, their rows 'optimal'."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from typing import Literal, get_args
 
+import numpy as np
+
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import arrangements, nk_diameter
-from starcast.claims.growth import Number, divided, greatest, sqrt
-from starcast.claims.providers import executions
-from starcast.claims.reference import nk_congestion, nk_loads, nk_pipelines
-from starcast.claims.reference.nk_loads import height_bound
-from starcast.claims.reference.nk_pipelines import MANY_TREES, ONE_TREE
+from starcast.claims.growth import Number, arrangements, divide, greatest, nk_diameter, sqrt
+from starcast.claims.reference import bfs, lower_bound_counts, nk_star
+from starcast.claims.reference.nk_star import MANY_TREES, ONE_TREE, height_bound
 from starcast.claims.reference.pipelines import Pipeline
-from starcast.claims.registry import check_rows
+from starcast.claims.registry import check_rows, executions
+from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
 
 
@@ -32,7 +33,7 @@ def register_cells(
         check_rows(
             function,
             rows,
-            bytes_per_node=lambda topology, _: nk_pipelines.broadcast_bytes(topology),
+            memory=nk_star.BROADCASTS,
         )
 
 
@@ -43,7 +44,7 @@ def _check_one_tree(check: ClaimCheck, ports: str) -> None:
     """Check D+p-1 slots of m/p bytes; one-port at most n-1 times that, and (n-1)m bytes or more."""
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
-    broadcast = nk_pipelines.execute_broadcast(check, ONE_TREE, ports)
+    broadcast = nk_star.execute_broadcast(check, ONE_TREE, ports)
     for p in broadcast.segments.tolist():
         place = {"p": p, "of": broadcast.schedule}
         steps = broadcast.steps[p - 1]
@@ -62,25 +63,25 @@ def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
     """Check the order of growth of the time on the tree SP if bytes cost nothing (T_c = 0)."""
     _check_one_tree(check, ports)
     if ports == "all":
-        check.order("D T_s over D T_s", lambda n, k: divided(nk_diameter(n, k), nk_diameter(n, k)))
+        check.order("D T_s over D T_s", lambda n, k: divide(nk_diameter(n, k), nk_diameter(n, k)))
         return
     what = "(n-1)D T_s over n D T_s"
-    check.order(what, lambda n, k: divided((n - 1) * nk_diameter(n, k), n * nk_diameter(n, k)))
+    check.order(what, lambda n, k: divide((n - 1) * nk_diameter(n, k), n * nk_diameter(n, k)))
 
 
 def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
     """Check the order of growth of the time on the tree SP if start-ups cost nothing (T_s = 0)."""
     _check_one_tree(check, ports)
     if ports == "all":
-        check.order("m T_c over m T_c/(n-1)", lambda n, _: divided(1, divided(1, n - 1)))
+        check.order("m T_c over m T_c/(n-1)", lambda n, _: divide(1, divide(1, n - 1)))
         correction = check.correction("O(m T_c): the one tree carries all m bytes")
-        correction.order("m T_c over m T_c", lambda *_: divided(1, 1))
+        correction.order("m T_c over m T_c", lambda *_: divide(1, 1))
         return
     check.order("(n-1)m T_c over m T_c", lambda n, _: n - 1)
     correction = check.correction(
         "O((n-1)m T_c): the source sends the whole message to n-1 children, one after the other"
     )
-    correction.order("(n-1)m T_c over (n-1)m T_c", lambda n, _: divided(n - 1, n - 1))
+    correction.order("(n-1)m T_c over (n-1)m T_c", lambda n, _: divide(n - 1, n - 1))
 
 
 def one_tree_overall(check: ClaimCheck, ports: str) -> None:
@@ -121,7 +122,7 @@ def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
     # powers, and the two limits without T_c and without T_s, decide the order.
     loads = [(1, 0), (0, 1), *((1, Fraction(n) ** power) for power in range(-2, 5))]
     line = Pipeline(diameter, 1, slot)
-    return greatest(divided(line.least_whole(*load), stated(*load)) for load in loads)
+    return greatest(divide(line.least_whole(*load), stated(*load)) for load in loads)
 
 
 register_cells(one_tree_start_up, "one-tree-startup")
@@ -135,7 +136,7 @@ register_cells(one_tree_overall, "one-tree-overall")
 def _check_many_trees(check: ClaimCheck, ports: str) -> None:
     """Check heights of at most 2D, and the slots with 1 and 2 segments per tree."""
     n, k = check.n_and_k
-    height = nk_pipelines.greatest_height(check, MANY_TREES)
+    height = nk_star.greatest_height(check, MANY_TREES)
     check.true("the trees span, and are at most 2D high", 0 < height <= height_bound(n, k))
     for broadcast in executions("broadcast", MANY_TREES, ports=ports, segments=(1, 2))(check):
         p = int(broadcast.arguments["segments"])
@@ -153,10 +154,10 @@ def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
     _check_many_trees(check, ports)
     if ports == "all":
         what = "2D T_s, no less than the time with T_c = 0, over (2D-1)T_s"
-        check.order(what, lambda n, k: divided(height_bound(n, k), stated_height(n, k)))
+        check.order(what, lambda n, k: divide(height_bound(n, k), stated_height(n, k)))
         return
     what = "2(n-1)D T_s, no less than the time with T_c = 0, over (n-1)(2D-1)T_s"
-    check.order(what, lambda n, k: divided((n - 1) * height_bound(n, k), one_port_height(n, k)))
+    check.order(what, lambda n, k: divide((n - 1) * height_bound(n, k), one_port_height(n, k)))
 
 
 def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
@@ -165,13 +166,13 @@ def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
     Each slot then has as many segments as the congestion c.
     """
     _check_many_trees(check, ports)
-    broadcast = nk_pipelines.execute_broadcast(check, MANY_TREES, ports)
-    congestion = int(nk_pipelines.link_loads(check, MANY_TREES).max())
+    broadcast = nk_star.execute_broadcast(check, MANY_TREES, ports)
+    congestion = int(nk_star.link_loads(check, MANY_TREES).max())
     what = "segments that one more adds to the largest packets"
     check.equal(what, broadcast.increment, congestion, of=broadcast.schedule)
     check.true("the congestion is at most n-1", congestion <= check.n - 1)
     what = "m T_c, no less than c m/(n-1) T_c, over m(N-1)/(n-1) T_c"
-    check.order(what, lambda n, k: divided(n - 1, arrangements(n, k) - 1))
+    check.order(what, lambda n, k: divide(n - 1, arrangements(n, k) - 1))
 
 
 def many_trees_overall(check: ClaimCheck, ports: str) -> None:
@@ -180,8 +181,8 @@ def many_trees_overall(check: ClaimCheck, ports: str) -> None:
 
     def quotient(n: int, k: int) -> Number:
         measured = height_bound(n, k)
-        stated = (stated_height(n, k), nk_loads.optimal_bytes(n, k))
-        return nk_loads.greatest_quotient(*((measured, term) for term in stated))
+        stated = (stated_height(n, k), nk_star.optimal_bytes(n, k))
+        return nk_star.greatest_quotient(*((measured, term) for term in stated))
 
     what = "2D(T_s + m T_c), no less than the time with p = 1, over (2D-1)T_s + m(N-1)/(n-1) T_c"
     check.order(what, quotient)
@@ -191,10 +192,10 @@ def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
     """Check that the one-port bytes on MT, for T_s = 0 and every p, grow like n m."""
     n, k = check.n_and_k
     _check_many_trees(check, ports)
-    loads = nk_pipelines.link_loads(check, MANY_TREES)
+    loads = nk_star.link_loads(check, MANY_TREES)
     port_loads = loads.max(axis=0)
     total = int(port_loads.sum())
-    height = nk_pipelines.greatest_height(check, MANY_TREES)
+    height = nk_star.greatest_height(check, MANY_TREES)
     packets = []
     lengths = (height, height + 1)
     for broadcast in executions("broadcast", MANY_TREES, ports=ports, segments=lengths)(check):
@@ -204,30 +205,30 @@ def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
         check.true(what, packets[-1] >= p * total, p=p)
     check.equal("segments that one more adds to the packets", packets[1] - packets[0], total)
     what = "port k+s has a link of load min{s, k-1, n-k-1} or more, every port one of 1 or more"
-    check.true(what, port_loads >= nk_congestion.least_loads(n, k))
+    check.true(what, port_loads >= nk_star.least_loads(n, k))
     what = "the links and the trees of which this is proved for all n and k are there"
-    check.true(what, nk_congestion.contains_shared_links(check))
+    check.true(what, nk_star.contains_shared_links(check))
     what = (
         "((k-1) + sum over s = 1..n-k of max{1, min{s, k-1, n-k-1}})/(n-1), no more than the bytes "
         "over m, over 1"
     )
-    check.order(what, lambda n, k: divided(nk_congestion.least_sum(n, k), n - 1))
+    check.order(what, lambda n, k: divide(nk_star.least_sum(n, k), n - 1))
     other = check.reading(
         "no sub-slots: only what a node itself sends, one packet after the other, takes time"
     )
     sends = loads.sum(axis=1).max()
-    other.true("the busiest node sends at least so often", sends >= nk_congestion.least_sends(n, k))
+    other.true("the busiest node sends at least so often", sends >= nk_star.least_sends(n, k))
     what = (
         "max{n-1, t(n-k-t+1)}/(n-1) with the best t < k, t < n-k, no more than the bytes over m of "
         "one node, over 1"
     )
-    other.order(what, lambda n, k: divided(nk_congestion.least_sends(n, k), n - 1))
+    other.order(what, lambda n, k: divide(nk_star.least_sends(n, k), n - 1))
     correction = check.correction(
         "its bytes are at least that sum over n-1, times m, which for k = n/2 grows like n m, and "
         "with p without end at most c m, c the congestion of the trees"
     )
     what = "bytes over m, times n-1"
-    correction.at_least(what, port_loads.sum(), nk_congestion.least_sum(n, k))
+    correction.at_least(what, port_loads.sum(), nk_star.least_sum(n, k))
     correction.at_most(what, port_loads.sum(), (n - 1) * int(loads.max()))
 
 
@@ -280,7 +281,7 @@ class TableLine:
     def byte_terms(self, n: int, k: int) -> tuple[Number, Number]:
         """Return the bytes over m that the execution does not exceed, and the stated bytes."""
         if self.ports == "all":
-            return nk_loads.bytes_formula(n, k), nk_loads.optimal_bytes(n, k)
+            return nk_star.bytes_formula(n, k), nk_star.optimal_bytes(n, k)
         return arrangements(n, k) - 1, arrangements(n, k) - 1
 
 
@@ -302,20 +303,20 @@ LINES = (
 def _check_levels(check: ClaimCheck, line: TableLine) -> None:
     """Check the height of the trees, and the bytes of all levels."""
     n, k = check.n_and_k
-    loads = nk_loads.class_loads(check, line.trees)
+    loads = nk_star.class_loads(check, line.trees)
     levels = len(loads)
     if line.trees == ONE_TREE:
         check.equal("levels", levels, nk_diameter(n, k))
     else:
         check.true("levels are at most 2D", levels <= height_bound(n, k))
     if line.ports == "all":
-        formula = nk_loads.bytes_formula(n, k)
-        share = nk_loads.bytes_by_class(loads)
+        formula = nk_star.bytes_formula(n, k)
+        share = nk_star.bytes_by_class(loads)
         check.equal("bytes over m, each class of links by itself", share, formula)
-        check.true("bytes over m are no more", nk_loads.all_port_bytes(loads) <= formula)
+        check.true("bytes over m are no more", nk_star.all_port_bytes(loads) <= formula)
         return
-    check.equal("bytes over m", nk_loads.one_port_bytes(check, loads), arrangements(n, k) - 1)
-    few = nk_loads.last_sub_slot(check, loads) <= (n - 1) * levels
+    check.equal("bytes over m", nk_star.one_port_bytes(check, loads), arrangements(n, k) - 1)
+    few = nk_star.last_sub_slot(check, loads) <= (n - 1) * levels
     check.true("start-ups are at most n-1 for every level", few)
 
 
@@ -328,14 +329,14 @@ def allgather_order(check: ClaimCheck, cell: tuple[TableLine, Column]) -> None:
     _check_levels(check, line)
     if column == "startup":
         what = f"start-up over {line.start_ups_text}"
-        check.order(what, lambda n, k: divided(*line.start_up_terms(n, k)))
+        check.order(what, lambda n, k: divide(*line.start_up_terms(n, k)))
     elif column == "transmission":
         what = f"transmission over {line.bytes_text}"
-        check.order(what, lambda n, k: divided(*line.byte_terms(n, k)))
+        check.order(what, lambda n, k: divide(*line.byte_terms(n, k)))
     else:
         what = f"time over {line.start_ups_text} + {line.bytes_text}"
         terms = (line.start_up_terms, line.byte_terms)
-        check.order(what, lambda n, k: nk_loads.greatest_quotient(*(of(n, k) for of in terms)))
+        check.order(what, lambda n, k: nk_star.greatest_quotient(*(of(n, k) for of in terms)))
 
 
 _NAMES = {ONE_TREE: "one-tree", MANY_TREES: "many-trees"}
@@ -347,3 +348,136 @@ check_rows(
         for column in get_args(Column)
     },
 )
+
+
+# Lemmas 1 and 2, and the rows 'optimal' of both tables
+
+
+#: Largest number of rows, of all sources if they are written out, of a compared schedule.
+_MAX_ROWS = 80_000
+#: Broadcasts with up to this many nodes are executed from two roots.
+_TWO_ROOTS = 130
+#: Up to this n, S_{n,n-1} is also compared with the algorithms of S_n.
+_MAX_N_ON_STAR = 4
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A lower bound: the greater of a number of start-ups, and a share of m T_c."""
+
+    collective: str
+    ports: str
+
+    def messages(self, n: int, k: int) -> Number:
+        """Return the number of messages that a node receives."""
+        return 1 if self.collective == "broadcast" else arrangements(n, k) - 1
+
+    def informed(self, nodes: int) -> int:
+        """Return the number of nodes that doubling has to reach, as the lemmas count them."""
+        return nodes - (self.collective == "allgather")
+
+    def start_ups(self, n: int, k: int) -> int:
+        """Return the coefficient of T_s."""
+        diameter = nk_diameter(n, k)
+        if self.ports == "all":
+            return diameter
+        return max(diameter, lower_bound_counts.ceil_log2(self.informed(arrangements(n, k))))
+
+    def share(self, n: int, k: int) -> Number:
+        """Return the coefficient of m T_c."""
+        messages = self.messages(n, k)
+        return divide(messages, n - 1) if self.ports == "all" else messages
+
+
+def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
+    """Yield all small schedules of a collective and a port model, with several arguments."""
+    n, k = check.n_and_k
+    is_broadcast = bound.collective == "broadcast"
+    # S_{n,n-1} is S_n, for which the catalogue has more algorithms.
+    for network in (check, check.at(f"S{n}")) if k == n - 1 and n <= _MAX_N_ON_STAR else (check,):
+        one_source = is_broadcast or network.topology.translation_keeps_ports
+        # Expanded to all sources, a schedule has as many times its rows as there are nodes.
+        most_rows = _MAX_ROWS if one_source else _MAX_ROWS // network.nodes
+        has_two_roots = is_broadcast and network.nodes <= _TWO_ROOTS
+        roots = (0, network.nodes - 1) if has_two_roots else (0,)
+        yield from lower_bound_counts.catalogue_schedules(
+            network, bound.collective, bound.ports, roots, most_rows=most_rows, bases=3
+        )
+
+
+def check_counts(check: ClaimCheck, bound: Bound) -> None:
+    """Check the counts in the argument for a bound, by breadth-first search."""
+    n, k = check.n_and_k
+    for source in (0, check.nodes - 1):
+        lower_bound_counts.check_source(check, source, nk_diameter(n, k))
+    reached = int(np.count_nonzero(bfs.distances(check) >= 0))
+    received = 1 if bound.collective == "broadcast" else reached - 1
+    check.equal("messages that a node gets", received, bound.messages(n, k))
+    if bound.ports == "one":
+        stated = lower_bound_counts.ceil_log2(bound.informed(arrangements(n, k)))
+        doublings = lower_bound_counts.count_doublings(bound.informed(reached))
+        check.equal("doublings until so many know", doublings, stated)
+
+
+def check_start_ups(check: ClaimCheck, bound: Bound) -> None:
+    """Check that no schedule of the catalogue has fewer start-ups than the bound."""
+    check_counts(check, bound)
+    least = bound.start_ups(*check.n_and_k)
+    for schedule in bounded_schedules(check, bound):
+        simulation = check.execute(schedule)
+        check.at_least(f"start-ups of {schedule.algorithm}", simulation.steps, least, of=schedule)
+
+
+def check_time(check: ClaimCheck, bound: Bound) -> None:
+    """Check that no schedule of the catalogue takes less time than the bound."""
+    check_counts(check, bound)
+    terms = (bound.start_ups(*check.n_and_k), bound.share(*check.n_and_k))
+    lower_bound_counts.check_times(check, bounded_schedules(check, bound), *terms)
+
+
+def start_up_order(check: ClaimCheck, bound: Bound) -> None:
+    """Check the order of the bound for T_c = 0."""
+    check_counts(check, bound)
+    what = "the lemma with T_c = 0 over D T_s"
+    # Without T_c, the bound is the larger of the start-ups and 0.
+    check.order(what, lambda n, k: divide(greatest([nk_diameter(n, k), 0]), nk_diameter(n, k)))
+
+
+#: The order of the transmission in a cell of the tables, in words and as a formula.
+_CELLS: dict[tuple[str, str], tuple[str, Callable[[int, int], Number]]] = {
+    ("broadcast", "all"): ("m/(n-1)", lambda n, k: divide(1, n - 1)),  # noqa: ARG005
+    ("broadcast", "one"): ("m", lambda n, k: 1),  # noqa: ARG005
+    ("allgather", "all"): ("m(N-1)/(n-1)", lambda n, k: divide(arrangements(n, k) - 1, n - 1)),
+    ("allgather", "one"): ("m(N-1)", lambda n, k: arrangements(n, k) - 1),
+}
+
+
+def transmission_order(check: ClaimCheck, bound: Bound) -> None:
+    """Check the order of the bound for T_s = 0."""
+    check_counts(check, bound)
+    name, cell = _CELLS[bound.collective, bound.ports]
+    what = f"the lemma with T_s = 0 over {name} T_c"
+    check.order(what, lambda n, k: divide(greatest([0, bound.share(n, k)]), cell(n, k)))
+
+
+def check_lemma(check: ClaimCheck, collective: str) -> None:
+    """Check Lemma 1 or 2 for both port models."""
+    for ports in ("all", "one"):
+        check_time(check, Bound(collective, ports))
+
+
+def _rows(cells: str) -> dict[str, Bound]:
+    """Return the bound of each cell, by claim id: both tables for each port model and column."""
+    tables = {1: "broadcast", 2: "allgather"}
+    chosen = product(tables.items(), (cell.split() for cell in cells.split(", ")))
+    return {
+        f"NK.Tab{table}.{ports}port-optimal-{column}": Bound(collective, ports)
+        for (table, collective), (ports, column) in chosen
+    }
+
+
+check_rows(check_lemma, {"NK.L1": "broadcast", "NK.L2": "allgather"}, memory=nk_star.ALLGATHERS)
+check_rows(start_up_order, _rows("all startup"), memory=nk_star.ALLGATHERS)
+check_rows(check_start_ups, _rows("one startup"), memory=nk_star.ALLGATHERS)
+check_rows(transmission_order, _rows("all transmission, one transmission"))
+check_rows(check_time, _rows("all overall, one overall"), memory=nk_star.ALLGATHERS)

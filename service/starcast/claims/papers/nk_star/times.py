@@ -1,6 +1,7 @@
-"""Li, Chen, Xiang & Yao, sections 4 and 7: executed times of one-to-all broadcast.
+"""Li, Chen, Xiang & Yao, sections 4, 5, 7 and 8: executed times of both broadcasts.
 
-Theorems 2, 3, 8 and 9 state O(..) of expressions that are verified as times.
+One-to-all in sections 4 and 7, all-to-all in sections 5 and 8, each on the tree SP and on the
+trees MT. Theorems 2, 3, 8 and 9 state O(..) of expressions that are verified as times.
 """
 
 from collections.abc import Iterator
@@ -13,13 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import nk_diameter
-from starcast.claims.growth import divided
-from starcast.claims.reference import nk_pipelines
-from starcast.claims.reference.nk_pipelines import GRID, MANY_TREES, ONE_TREE
-from starcast.claims.reference.pipelines import Pipeline
-from starcast.claims.reference.surds import rational_sqrt
-from starcast.claims.registry import checks
+from starcast.claims.growth import Number, arrangements, divide, nk_diameter
+from starcast.claims.reference import nk_star
+from starcast.claims.reference.labels import outgoing_links
+from starcast.claims.reference.nk_star import (
+    GRID,
+    MANY_TREES,
+    ONE_TREE,
+    class_loads,
+    optimal_bytes,
+)
+from starcast.claims.reference.pipelines import (
+    Pipeline,
+    carried_share,
+    exact_time,
+    rational_sqrt,
+    units_per_message,
+)
+from starcast.claims.registry import Execution, checks, executions
+from starcast.collectives.model import Schedule
+from starcast.support.integers import ceil_div
 
 #: p = 1, 1/2, .., 1/2^64.
 _HALVES = [Fraction(1, 2**i) for i in range(65)]
@@ -34,7 +48,7 @@ def best_number_of_segments(check: ClaimCheck) -> None:
     It is verified among multiples of q/16 for rational q, and otherwise by the sign of the slope.
     """
     n, k = check.n_and_k
-    h = nk_pipelines.greatest_height(check, ONE_TREE)
+    h = nk_star.greatest_height(check, ONE_TREE)
     check.equal("h", h, nk_diameter(n, k))
     line = Pipeline(h, Fraction(1, n - 1))
     for power in (*range(7), -1, -2, -3):
@@ -59,7 +73,7 @@ def best_number_of_segments(check: ClaimCheck) -> None:
         # take off twice what the first one does.
         times = [line.time(p, T_s, b) for p in _HALVES]
         drops = [one - two for one, two in pairwise(times)]
-        rest = nk_pipelines.exact_array(2 * two - one for one, two in pairwise(drops))
+        rest = nk_star.exact_array(2 * two - one for one, two in pairwise(drops))
         check.equal("a halving of p takes off half of the one before", rest, 0, **place)
         check.equal("infimum", 2 * times[1] - times[0], b / (n - 1), **place)
 
@@ -89,18 +103,16 @@ def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bo
 def _stated_times(n: int, height: int, slot: int = 1) -> NDArray[Any]:
     """Return c((h-1)T_s + m T_c/(n-1) + 2 sqrt(m(h-1)T_s T_c/(n-1))) for slots of c start-ups."""
     line = Pipeline(height, Fraction(1, n - 1), slot)
-    return nk_pipelines.exact_array(line.exact_least(*load) for load in GRID.each())
+    return nk_star.exact_array(line.exact_least(*load) for load in GRID.each())
 
 
-def _check_best(check: ClaimCheck, broadcast: nk_pipelines.Broadcast, stated: NDArray[Any]) -> None:
+def _check_best(check: ClaimCheck, broadcast: nk_star.Broadcast, stated: NDArray[Any]) -> None:
     """Check that the time with the best integer p is at most the stated time."""
     time, p = broadcast.best_on(GRID)
     check.at_most("least time over whole p", time, stated, **GRID.place, p=p, of=broadcast.schedule)
 
 
-def _check_pipeline(
-    correction: ClaimCheck, broadcast: nk_pipelines.Broadcast, line: Pipeline
-) -> None:
+def _check_pipeline(correction: ClaimCheck, broadcast: nk_star.Broadcast, line: Pipeline) -> None:
     """Check that a broadcast takes at most the time of a pipeline.
 
     With the best integer p it takes at most the best time of the pipeline over real p, and a slot.
@@ -108,22 +120,22 @@ def _check_pipeline(
     # Both times are linear in T_s and in m T_c, so that these loads decide for all.
     small = [(Fraction(start_up), Fraction(byte)) for start_up in (0, 1) for byte in (0, 1)]
     for p in broadcast.segments.tolist():
-        time = nk_pipelines.exact_array(broadcast.time(p, *load) for load in small)
-        bound = nk_pipelines.exact_array(line.time(p, *load) for load in small)
+        time = nk_star.exact_array(broadcast.time(p, *load) for load in small)
+        bound = nk_star.exact_array(line.time(p, *load) for load in small)
         correction.at_most("time", time, bound, p=p)
     time, _ = broadcast.best_on(GRID)
-    bound = nk_pipelines.exact_array(
+    bound = nk_star.exact_array(
         line.exact_least(*load) + line.slot * load[0] for load in GRID.each()
     )
     correction.at_most("least time over whole p", time, bound, **GRID.place)
 
 
-@checks("NK.T2", bytes_per_node=nk_pipelines.broadcast_bytes)
+@checks("NK.T2", memory=nk_star.BROADCASTS)
 def one_tree_all_port(check: ClaimCheck) -> None:
     """Check the all-port time on the tree SP."""
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
-    broadcast = nk_pipelines.execute_broadcast(check, ONE_TREE, "all")
+    broadcast = nk_star.execute_broadcast(check, ONE_TREE, "all")
     _check_best(check, broadcast, _stated_times(n, diameter))
     correction = check.correction(
         "with p segments it takes exactly (D+p-1)(T_s + m T_c/p), n-1 times the bytes: the one "
@@ -138,32 +150,32 @@ def one_tree_all_port(check: ClaimCheck) -> None:
 
 def _one_tree_shares(diameter: int, segments: NDArray[np.int64]) -> NDArray[Any]:
     """Return (D+p-1)/p for each p."""
-    return nk_pipelines.exact_array(Fraction(diameter + p - 1, p) for p in segments.tolist())
+    return nk_star.exact_array(Fraction(diameter + p - 1, p) for p in segments.tolist())
 
 
-@checks("NK.T3", bytes_per_node=nk_pipelines.broadcast_bytes)
+@checks("NK.T3", memory=nk_star.BROADCASTS)
 def one_tree_one_port(check: ClaimCheck) -> None:
     """Check the one-port time on the tree SP."""
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
-    broadcast = nk_pipelines.execute_broadcast(check, ONE_TREE, "one")
+    broadcast = nk_star.execute_broadcast(check, ONE_TREE, "one")
     _check_best(check, broadcast, _stated_times(n, diameter, n - 1))
     correction = check.correction(
         "it takes at least (n-1)m T_c, since the source sends the whole message to n-1 children; "
         "with p segments it takes at most (n-1)(D+p-1)(T_s + m T_c/p), with the best whole p at "
         "most (n-1)(D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c))"
     )
-    children = np.count_nonzero(nk_pipelines.link_loads(check, ONE_TREE)[0])
+    children = np.count_nonzero(nk_star.link_loads(check, ONE_TREE)[0])
     correction.equal("children of the source", children, n - 1)
     correction.at_least("bytes over m", broadcast.shares, n - 1)
     _check_pipeline(correction, broadcast, Pipeline(diameter, 1, n - 1))
 
 
-@checks("NK.T8", bytes_per_node=nk_pipelines.broadcast_bytes)
+@checks("NK.T8", memory=nk_star.BROADCASTS)
 def many_trees_all_port(check: ClaimCheck) -> None:
     """Check the all-port time on the trees MT."""
     n, k = check.n_and_k
-    broadcast = nk_pipelines.execute_broadcast(check, MANY_TREES, "all")
+    broadcast = nk_star.execute_broadcast(check, MANY_TREES, "all")
     _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k)))
     correction = check.correction(
         "with p segments it takes exactly h+p-1 start-ups and at most (h+p-1)(T_s + c m "
@@ -171,42 +183,40 @@ def many_trees_all_port(check: ClaimCheck) -> None:
         "whole p at most h T_s + c m T_c/(n-1) + 2 sqrt(c m(h-1)T_s T_c/(n-1)); of every further "
         "segment c more have to cross one link"
     )
-    h = nk_pipelines.greatest_height(check, MANY_TREES)
-    c = int(nk_pipelines.link_loads(check, MANY_TREES).max())
+    h = nk_star.greatest_height(check, MANY_TREES)
+    c = int(nk_star.link_loads(check, MANY_TREES).max())
     p = broadcast.segments
     correction.equal("start-ups", broadcast.steps, h + p - 1, p=p)
     correction.equal("segments that one more adds to the largest packets", broadcast.increment, c)
     _check_pipeline(correction, broadcast, Pipeline(h, Fraction(c, n - 1)))
 
 
-@checks("NK.T9", bytes_per_node=nk_pipelines.broadcast_bytes)
+@checks("NK.T9", memory=nk_star.BROADCASTS)
 def many_trees_one_port(check: ClaimCheck) -> None:
     """Check the one-port time on the trees MT."""
     n, k = check.n_and_k
-    broadcast = nk_pipelines.execute_broadcast(check, MANY_TREES, "one")
+    broadcast = nk_star.execute_broadcast(check, MANY_TREES, "one")
     _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k), n - 1))
     correction = check.correction(
         "with p segments it takes at most (n-1)(h+p-1)(T_s + c m T_c/(p(n-1))), h the greatest "
         "height of the trees and c their congestion, with the best whole p at most (n-1)h T_s + c "
         "m T_c + 2 sqrt(c m(n-1)(h-1)T_s T_c)"
     )
-    h = nk_pipelines.greatest_height(check, MANY_TREES)
-    line = Pipeline(
-        h, Fraction(int(nk_pipelines.link_loads(check, MANY_TREES).max()), n - 1), n - 1
-    )
+    h = nk_star.greatest_height(check, MANY_TREES)
+    line = Pipeline(h, Fraction(int(nk_star.link_loads(check, MANY_TREES).max()), n - 1), n - 1)
     _check_pipeline(correction, broadcast, line)
 
 
-@checks("NK.opt-broadcast", bytes_per_node=nk_pipelines.broadcast_bytes)
+@checks("NK.opt-broadcast", memory=nk_star.BROADCASTS)
 def all_port_is_optimal(check: ClaimCheck) -> None:
     """Compare the all-port bytes on the tree SP with the bound m/(n-1) of Lemma 1."""
     diameter = nk_diameter(*check.n_and_k)
-    broadcast = nk_pipelines.execute_broadcast(check, ONE_TREE, "all")
+    broadcast = nk_star.execute_broadcast(check, ONE_TREE, "all")
     p = broadcast.segments
     schedule = broadcast.schedule
     check.equal("bytes over m", broadcast.shares, _one_tree_shares(diameter, p), p=p, of=schedule)
     check.equal(FURTHER_BYTES, broadcast.increment, 1, of=schedule)
-    check.order("m over m/(n-1)", lambda n, _: divided(1, divided(1, n - 1)))
+    check.order("m over m/(n-1)", lambda n, _: divide(1, divide(1, n - 1)))
     correction = check.correction(
         "the bytes are n-1 times the bound m/(n-1) of Lemma 1: at least m, since the one tree "
         "carries all of it"
@@ -215,11 +225,11 @@ def all_port_is_optimal(check: ClaimCheck) -> None:
     correction.equal(FURTHER_BYTES, broadcast.increment, 1)
 
 
-@checks("NK.opt-broadcast-oneport", bytes_per_node=nk_pipelines.broadcast_bytes)
+@checks("NK.opt-broadcast-oneport", memory=nk_star.BROADCASTS)
 def one_port_is_optimal(check: ClaimCheck) -> None:
     """Compare the one-port bytes on the tree SP with the bound m of Lemma 1."""
     n = check.n
-    broadcast = nk_pipelines.execute_broadcast(check, ONE_TREE, "one")
+    broadcast = nk_star.execute_broadcast(check, ONE_TREE, "one")
     schedule = broadcast.schedule
     enough = broadcast.shares >= n - 1
     check.true("bytes are at least (n-1)m", enough, p=broadcast.segments, of=schedule)
@@ -230,3 +240,245 @@ def one_port_is_optimal(check: ClaimCheck) -> None:
     )
     correction.at_least("bytes over m", broadcast.shares, n - 1)
     correction.equal(FURTHER_BYTES, broadcast.increment, n - 1)
+
+
+# Sections 5 and 8: all-to-all broadcast on the tree SP and the trees MT
+
+
+#: Largest number of rows, for all sources, with which MT is also executed.
+_MAX_ROWS = 100_000
+
+# The algorithms of the catalogue relabel (LC) with the missing symbols in ascending order.
+all_port = executions("allgather", ONE_TREE)
+one_port = executions("allgather", ONE_TREE, ports="one")
+
+
+@checks("NK.S5-copies", given=all_port, memory=nk_star.ALLGATHERS)
+def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> None:
+    """Divide the transmissions of the all-to-all broadcast by those of one broadcast."""
+    nodes = arrangements(*check.n_and_k)
+    broadcast = check.execute(check.schedule("broadcast", ONE_TREE, "all", segments=1))
+    copies = Fraction(allgather.simulation.transmissions, broadcast.transmissions)
+    what = "one-to-all broadcasts"
+    check.equal(what, copies, nodes - 1, of=allgather.schedule)
+    correction = check.correction("it is N of them: every node is a source")
+    correction.equal(what, copies, nodes, of=allgather.schedule)
+
+
+@checks("NK.T4.startup", given=all_port, memory=nk_star.ALLGATHERS)
+def start_ups_are_diameter(check: ClaimCheck, allgather: Execution) -> None:
+    """Check the number of steps on the tree SP."""
+    diameter = nk_diameter(*check.n_and_k)
+    check.equal("start-ups", allgather.simulation.steps, diameter, of=allgather.schedule)
+
+
+@checks("NK.T4.even", memory=nk_star.ALLGATHERS)
+def links_are_loaded_evenly(check: ClaimCheck) -> None:
+    """Compare the load of every directed link with the mean load in each step."""
+    schedule = nk_star.dimension_change_allgather(check)
+    simulation = check.execute(schedule)
+    units = units_per_message(schedule)
+    counts = _unit_counts(schedule, simulation.steps)
+    loads = nk_star.exact_array(Fraction(count, units) for count in counts.ravel().tolist())
+    loads = loads.reshape(counts.shape)
+    mean = nk_star.exact_array(step.sum() / step.size for step in loads)
+    link_at = outgoing_links(check)
+
+    def link(_: int, node: int, port: int) -> str:
+        return link_at(node, port)
+
+    def step_number(index: int, *_: int) -> int:
+        return index + 1
+
+    what = "messages on the link"
+    place = {"step": step_number, "link": link, "of": schedule}
+    check.equal(what, loads, mean[:, None, None], **place)
+    of_class = class_loads(check, ONE_TREE)
+    correction = check.correction(
+        "links of one class, exchanges or residual links, carry the same: as many messages as the "
+        "tree has links of the class on that level, over k-1 or n-k; for k = 1 and k = n-1 all "
+        "links are one class"
+    )
+    for kind, ports in enumerate(nk_star.link_classes(check)):
+        columns = [check.ports.index(port) for port in ports]
+        stated = of_class[:, kind, None, None]
+        correction.equal(what, loads[:, :, columns], stated, step=step_number, of=schedule)
+
+
+def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
+    """Return the units on each directed link in each step, int64 ``[steps, nodes, ports]``.
+
+    If relabelling keeps ports, all nodes have the same loads, and there is one row of nodes.
+    """
+    topology = schedule.topology
+    # For (n,k)-stars with residual links, a relabelled residual link may have another port. Then
+    # only the expanded schedule shows the load of each link.
+    nodes = 1 if topology.translation_keeps_ports else topology.nodes
+    rows = schedule if nodes == 1 else schedule.expand()
+    sender = rows.sender if nodes > 1 else 0
+    column = np.searchsorted(topology.ports, rows.port)
+    step = rows.step.astype(np.int64) - 1
+    index = (step * nodes + sender) * topology.degree + column
+    counts = np.bincount(index, minlength=steps * nodes * topology.degree)
+    return counts.reshape(-1, nodes, topology.degree)
+
+
+@checks("NK.T4.time", memory=nk_star.ALLGATHERS)
+def time_on_one_tree(check: ClaimCheck) -> None:
+    """Compare the executed time with D T_s + m(N-1)/(n-1) T_c."""
+    n, k = check.n_and_k
+    diameter = nk_diameter(n, k)
+    schedule = nk_star.dimension_change_allgather(check)
+    simulation = check.execute(schedule)
+    time = exact_time(simulation, units_per_message(schedule), GRID)
+    stated = optimal_bytes(n, k)
+    check.equal("time", time, GRID.time(diameter, stated), **GRID.place, of=schedule)
+    correction = check.correction(
+        "it takes D T_s + m T_c times the sum over the levels t of max{s_t/(k-1), r_t/(n-k)}, s_t "
+        "exchanges and r_t residual links of SP on level t; for k = 1 and k = n-1 that is the "
+        "stated time"
+    )
+    share = nk_star.all_port_bytes(class_loads(check, ONE_TREE))
+    correction.equal("time", time, GRID.time(diameter, share), **GRID.place)
+    correction.equal("the stated time is taken", [share == stated], [k in (1, n - 1)])
+
+
+def _check_bytes_and_height(check: ClaimCheck) -> None:
+    """Check the closed form behind the orders of growth, and the height, on the tree SP."""
+    n, k = check.n_and_k
+    loads = class_loads(check, ONE_TREE)
+    share = nk_star.all_port_bytes(loads)
+    formula = nk_star.bytes_formula(n, k)
+    check.equal("bytes over m, each class by itself", nk_star.bytes_by_class(loads), formula)
+    check.true("bytes over m are no more", share <= formula)
+    check.true("bytes over m are at least (N-1)/(n-1)", share >= optimal_bytes(n, k))
+    check.equal("start-ups", nk_star.greatest_height(check, ONE_TREE), nk_diameter(n, k))
+
+
+@checks("NK.T4.order")
+def order_of_time_on_one_tree(check: ClaimCheck) -> None:
+    """Check that the time is O(D T_s + m(N-1)/(n-1) T_c)."""
+    _check_bytes_and_height(check)
+
+    def quotient(n: int, k: int) -> Number:
+        bytes_terms = (nk_star.bytes_formula(n, k), optimal_bytes(n, k))
+        return nk_star.greatest_quotient((nk_diameter(n, k), nk_diameter(n, k)), bytes_terms)
+
+    check.order("time over D T_s + m(N-1)/(n-1) T_c", quotient)
+
+
+@checks("NK.opt-allgather")
+def all_port_allgather_is_optimal(check: ClaimCheck) -> None:
+    """Check that the bytes are O(m(N-1)/(n-1)), the bound of Lemma 2."""
+    _check_bytes_and_height(check)
+    what = "bytes over m(N-1)/(n-1)"
+    check.order(what, lambda n, k: divide(nk_star.bytes_formula(n, k), optimal_bytes(n, k)))
+
+
+@checks("NK.T5", given=one_port, memory=nk_star.ALLGATHERS)
+def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
+    """Check that the one-port time is at most n(n-1)D T_s + (N-1)m T_c."""
+    n, k = check.n_and_k
+    diameter = nk_diameter(n, k)
+    schedule = allgather.schedule
+    time = exact_time(allgather.simulation, units_per_message(schedule), GRID)
+    stated = GRID.time(n * (n - 1) * diameter, Fraction(arrangements(n, k) - 1))
+    check.at_most("time", time, stated, **GRID.place, of=schedule)
+    few = allgather.simulation.steps <= (n - 1) * diameter
+    check.true("start-ups are at most (n-1)D", few, of=schedule)
+
+
+@checks("NK.opt-allgather-oneport", given=one_port, memory=nk_star.ALLGATHERS)
+def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
+    """Check that the one-port bytes are (N-1)m, the bound of Lemma 2."""
+    schedule = allgather.schedule
+    share = carried_share(allgather.simulation, units_per_message(schedule))
+    check.equal("bytes over m", share, arrangements(*check.n_and_k) - 1, of=schedule)
+
+
+def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Fraction) -> None:
+    """Execute the catalogue's schedule on MT, with LC alone, if it is small enough.
+
+    It needs a start-up per level, at most ``steps`` in all, and at least ``share`` of m.
+    """
+    sources = 1 if check.topology.translation_keeps_ports else check.nodes
+    if check.degree * (check.nodes - 1) * sources > _MAX_ROWS:
+        return
+    for allgather in executions("allgather", MANY_TREES, ports=ports)(check):
+        schedule = allgather.schedule
+        simulation = allgather.simulation
+        levels = simulation.steps
+        if ports == "one":
+            # One-port, a level takes n-1 sub-slots.
+            levels = ceil_div(levels, check.degree)
+        height = nk_star.greatest_height(check, MANY_TREES)
+        check.equal("levels that are executed", levels, height, of=schedule)
+        few = simulation.steps <= steps
+        check.true("no more start-ups are counted than there are sub-slots", few, of=schedule)
+        executed = carried_share(simulation, units_per_message(schedule))
+        check.true("with LC alone no fewer bytes", executed >= share, of=schedule)
+
+
+@checks("NK.T10", memory=nk_star.ALLGATHERS)
+def time_on_many_trees(check: ClaimCheck) -> None:
+    """Check that the all-port time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c."""
+    n, k = check.n_and_k
+    loads = class_loads(check, MANY_TREES)
+    levels = len(loads)
+    share = nk_star.all_port_bytes(loads)
+    _check_executed_trees(check, "all", levels, share)
+    time = GRID.time(levels, share)
+    stated = GRID.time(2 * nk_diameter(n, k) - 1, optimal_bytes(n, k))
+    check.at_most("time", time, stated, **GRID.place)
+    correction = check.correction(
+        "it takes h <= 2D start-ups, h the greatest height of the trees, and at most m T_c (N/n + "
+        "(kN/n - 1)/(k-1)) beside; for k = 1 and k = n-1 exactly m(N-1)/(n-1) T_c beside"
+    )
+    correction.equal("start-ups", levels, nk_star.greatest_height(check, MANY_TREES))
+    bound = GRID.time(nk_star.height_bound(n, k), nk_star.bytes_formula(n, k))
+    correction.at_most("time", time, bound, **GRID.place)
+
+
+@checks("NK.T11", memory=nk_star.ALLGATHERS)
+def one_port_time_on_many_trees(check: ClaimCheck) -> None:
+    """Check that the one-port time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c."""
+    n, k = check.n_and_k
+    others = arrangements(n, k) - 1
+    loads = class_loads(check, MANY_TREES)
+    steps = nk_star.last_sub_slot(check, loads)
+    share = nk_star.one_port_bytes(check, loads)
+    _check_executed_trees(check, "one", steps, share)
+    stated = GRID.time((n - 1) * (2 * nk_diameter(n, k) - 1), Fraction(others))
+    check.at_most("time", GRID.time(steps, share), stated, **GRID.place)
+    correction = check.correction(
+        "it takes at most 2(n-1)D start-ups, and exactly (N-1)m T_c beside"
+    )
+    correction.at_most("start-ups", steps, (n - 1) * nk_star.height_bound(n, k))
+    correction.equal("bytes over m", share, others)
+
+
+@checks("NK.S9-allport", memory=nk_star.ALLGATHERS)
+def one_tree_has_fewer_start_ups(check: ClaimCheck) -> None:
+    """Check that the all-port broadcast has fewer start-ups on SP than on MT."""
+    what = "start-ups on one tree"
+    one = nk_star.greatest_height(check, ONE_TREE)
+    many = nk_star.greatest_height(check, MANY_TREES)
+    for allgather in all_port(check):
+        check.equal(what, allgather.simulation.steps, one, of=allgather.schedule)
+    _check_executed_trees(check, "all", many, Fraction(0))
+    check.at_most(what, one, many - 1)
+
+
+@checks("NK.S9-oneport", memory=nk_star.ALLGATHERS)
+def one_tree_has_more_start_ups(check: ClaimCheck) -> None:
+    """Check whether the one-port broadcast has more start-ups on SP than on MT."""
+    one = nk_star.last_sub_slot(check, class_loads(check, ONE_TREE))
+    many = nk_star.last_sub_slot(check, class_loads(check, MANY_TREES))
+    for allgather in one_port(check):
+        few = allgather.simulation.steps <= one
+        what = "no more start-ups are counted than there are sub-slots"
+        check.true(what, few, of=allgather.schedule)
+    _check_executed_trees(check, "one", many, Fraction(0))
+    check.at_least("start-ups on one tree, stated as more than on the trees MT", one, many + 1)
+    correction = check.correction("it takes fewer: the tree is lower")
+    correction.at_most("start-ups on one tree", one, many - 1)

@@ -4,19 +4,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import arrangements, nk_diameter
-from starcast.claims.providers import RootDistances, distances, forests
-from starcast.claims.reference import bfs, nk_labels
-from starcast.claims.reference.nk_pipelines import MANY_TREES, ONE_TREE, heights
-from starcast.claims.reference.place_labels import node_labels, outgoing_links
-from starcast.claims.registry import checks
+from starcast.claims.growth import arrangements, nk_diameter
+from starcast.claims.model import Memory, all_pairs
+from starcast.claims.reference import bfs, nk_star
+from starcast.claims.reference.labels import node_labels, outgoing_links
+from starcast.claims.reference.nk_star import MANY_TREES, ONE_TREE, heights
+from starcast.claims.registry import checks, forests
 from starcast.records import checkers
 from starcast.topologies import permutations
 from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
 
 one_tree = forests(ONE_TREE)
-from_identity = distances(roots=1)
 
 
 def parents_and_levels(check: ClaimCheck, tree: Forest) -> tuple[Ranks, Ranks]:
@@ -40,42 +39,45 @@ def nk_star_size(check: ClaimCheck) -> None:
     ordered = np.sort(check.neighbours, axis=0)
     degree = np.count_nonzero(np.diff(ordered, axis=0, prepend=-1) != 0, axis=0)
     check.equal("neighbours of each node", degree, n - 1, node=check.label)
-    for source in distances()(check):
-        reached = np.count_nonzero(source.values >= 0)
-        check.equal("nodes that are reached", reached, arrangements(n, k), source=source.label)
-        greatest = source.values.max()
-        check.equal("greatest distance", greatest, nk_diameter(n, k), source=source.label)
+    for root in bfs.roots(check):
+        distance = bfs.distances(check, root)
+        source = check.label(root)
+        reached = np.count_nonzero(distance >= 0)
+        check.equal("nodes that are reached", reached, arrangements(n, k), source=source)
+        check.equal("greatest distance", distance.max(), nk_diameter(n, k), source=source)
 
 
-@checks("NK.E1", given=from_identity)
-def internal_cycles_take_formula_1(check: ClaimCheck, source: RootDistances) -> None:
+@checks("NK.E1")
+def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
     """Compare the steps that correct an internal cycle with formula (1)."""
+    distance = bfs.distances(check)
     n, k = check.n_and_k
-    labels = nk_labels.symbols(check)
-    of_nodes = nk_labels.cycles(labels)
+    labels = nk_star.symbols(check)
+    of_nodes = nk_star.cycles(labels)
     in_place = np.arange(1, k + 1, dtype=np.uint8)
     node, first = np.nonzero(of_nodes.misplaced & (of_nodes.first == in_place - 1))
     on_cycle = of_nodes.first[node] == first[:, None]
     corrected = permutations.arrangement_rank(np.where(on_cycle, in_place, labels[node]), n)
     m = of_nodes.length[node, first]
     stated = np.where(first == 0, m - 1, m + 1)
-    steps = source.values[node] - source.values[corrected]
+    steps = distance[node] - distance[corrected]
     check.equal("steps", steps, stated, node=check.labels(node), symbols=m)
     inside = np.flatnonzero(of_nodes.beta == 0)
     stated = of_nodes.internal_steps[inside]
     what = "steps of all internal cycles"
-    check.equal(what, source.values[inside], stated, node=check.labels(inside))
+    check.equal(what, distance[inside], stated, node=check.labels(inside))
 
 
-@checks("NK.E2", given=from_identity)
-def external_chains_take_formula_2(check: ClaimCheck, source: RootDistances) -> None:
+@checks("NK.E2")
+def external_chains_take_formula_2(check: ClaimCheck) -> None:
     """Compare distances with formula (2), and with the sum of formulas (1) and (2)."""
-    of_nodes = nk_labels.cycles(nk_labels.symbols(check))
+    distance = bfs.distances(check)
+    of_nodes = nk_star.cycles(nk_star.symbols(check))
     external = of_nodes.external_steps
     alone = np.flatnonzero((of_nodes.beta > 0) & ~of_nodes.misplaced.any(axis=1))
-    check.equal("steps", source.values[alone], external[alone], node=check.labels(alone))
+    check.equal("steps", distance[alone], external[alone], node=check.labels(alone))
     stated = of_nodes.internal_steps + external
-    check.equal("distance from Id", source.values, stated, node=check.label)
+    check.equal("distance from Id", distance, stated, node=check.label)
 
 
 @checks("NK.T1", given=forests(ONE_TREE, roots=None))
@@ -93,7 +95,7 @@ def tree_is_spanning_and_shortest(check: ClaimCheck, tree: Forest) -> None:
     check.equal("height", levels.max(), height, root=check.label(root), of=tree)
 
 
-@checks("NK.C1.worded", given=one_tree, bytes_per_node=lambda topology: 40 * topology.nodes)
+@checks("NK.C1.worded", given=one_tree, memory=Memory(40, power=0, of_pairs=all_pairs))
 def near_levels_imply_adjacency(check: ClaimCheck, tree: Forest) -> None:
     """Check all pairs of nodes whose levels differ by at most 1."""
     levels = parents_and_levels(check, tree)[1].astype(np.int64)
@@ -154,16 +156,17 @@ def leaves_of_s42_are_on_one_level(check: ClaimCheck, tree: Forest) -> None:
     check.equal("level", levels[leaf], levels[leaf[0]], node=check.labels(leaf))
 
 
-@checks("NK.C2.farthest", given=from_identity)
-def farthest_nodes_have_stated_forms(check: ClaimCheck, source: RootDistances) -> None:
+@checks("NK.C2.farthest")
+def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
     """Check that every node at distance D has one of the forms of the proof."""
+    distance = bfs.distances(check)
     n, k = check.n_and_k
-    labels = nk_labels.symbols(check)
-    of_nodes = nk_labels.cycles(labels)
+    labels = nk_star.symbols(check)
+    of_nodes = nk_star.cycles(labels)
     computed = of_nodes.internal_steps + of_nodes.external_steps
     what = "distance by (1) and (2), as the proof has it"
-    check.equal(what, computed, source.values, node=check.label)
-    is_farthest = source.values == nk_diameter(n, k)
+    check.equal(what, computed, distance, node=check.label)
+    is_farthest = distance == nk_diameter(n, k)
     farthest = np.flatnonzero(is_farthest)
     stated, more = _farthest_forms(n, k, labels[:, 0] == 1, of_nodes)
     check.true("it has one of the forms", stated[farthest], node=check.labels(farthest))
@@ -172,12 +175,12 @@ def farthest_nodes_have_stated_forms(check: ClaimCheck, source: RootDistances) -
         "length 2: n-k external chains, one of length 2 and the others of length 1, or n-k-1 >= 1 "
         "external chains of length 1; then exactly these nodes but Id are at distance D"
     )
-    expected = (stated | more) & (source.values > 0)
+    expected = (stated | more) & (distance > 0)
     correction.equal("distance D", is_farthest, expected, node=check.label)
 
 
 def _farthest_forms(
-    n: int, k: int, first: NDArray[np.bool_], of_nodes: nk_labels.Cycles
+    n: int, k: int, first: NDArray[np.bool_], of_nodes: nk_star.Cycles
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which nodes have a form of the proof, and which have a form that it omits.
 
@@ -210,7 +213,7 @@ def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
     what = "times that the node is reached"
     other = check.reading("the same with the brackets sorted at every node")
     for i in range(n - 1):
-        dimension = nk_labels.shifted_places(n, n, i)
+        dimension = nk_star.shifted_places(n, n, i)
         check.equal(what, _count_reached(check, tree, dimension), 1, i=i, node=check.label)
         reached = _count_reached(check, tree, dimension, in_order=True)
         other.equal(what, reached, 1, i=i, node=check.label)
@@ -221,10 +224,10 @@ def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
     last = n if k in (1, n - 1) else k
     for i in range(last - 1):
         if 1 < k < n - 1:
-            images = nk_labels.shift_nodes(check, nk_labels.symbols(check), last, i)
+            images = nk_star.shift_nodes(check, nk_star.symbols(check), last, i)
             reached = np.bincount(images, minlength=check.nodes)
             correction.equal(f"{what} as an image", reached, 1, i=i, node=check.label)
-        reached = _count_reached(check, tree, nk_labels.shifted_places(n, last, i))
+        reached = _count_reached(check, tree, nk_star.shifted_places(n, last, i))
         correction.equal(what, reached, 1, i=i, node=check.label)
 
 
@@ -237,7 +240,7 @@ def _count_reached(
     """
     n, k = check.n_and_k
     parents, levels = parents_and_levels(check, tree)
-    label_symbols = nk_labels.symbols(check)
+    label_symbols = nk_star.symbols(check)
     label = np.tile(np.arange(1, n + 1, dtype=np.uint8), (check.nodes, 1))
     image = label.copy()
     for level in range(1, int(levels.max()) + 1):
@@ -290,7 +293,7 @@ many_trees = forests(MANY_TREES)
 
 def shifted_trees(check: ClaimCheck) -> list[Forest]:
     """Return SP(R_1(Id)), .., SP(R_{n-1}(Id))."""
-    roots = nk_labels.shifted_roots(check)
+    roots = nk_star.shifted_roots(check)
     return [check.forest(ONE_TREE, root=root) for root in roots]
 
 
@@ -321,7 +324,7 @@ def congestion_of_shifted_trees(check: ClaimCheck) -> None:
 def full_shift(check: ClaimCheck) -> None:
     """Compare R_n(Id) with 23..n1."""
     n = check.n
-    labels = permutations.labels(nk_labels.right_shifts(check))
+    labels = permutations.labels(nk_star.right_shifts(check))
     stated = permutations.SYMBOLS[1:n] + permutations.SYMBOLS[0]
     check.equal("R_n(Id)", labels[n - 1], stated, i=n)
     correction = check.correction("R_n(Id) = Id, and 23..n1 is R_{n-1}(Id)")

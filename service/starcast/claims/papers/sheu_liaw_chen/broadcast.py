@@ -13,19 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import diameter
-from starcast.claims.growth import Number, divided, factorial, greatest, log2, rounded_up
-from starcast.claims.papers.common import check_star_size
-from starcast.claims.providers import Execution, executions
+from starcast.claims.growth import Number, ceil, diameter, divide, factorial, greatest, log2
+from starcast.claims.model import Memory
+from starcast.claims.papers.tseng_sheu.trees import check_star_size
 from starcast.claims.reference import bfs
-from starcast.claims.reference.place_labels import column_labels, row_links
-from starcast.claims.reference.star_labels import symbols
-from starcast.claims.registry import check_rows, checks
+from starcast.claims.reference.labels import column_labels, row_links, symbols
+from starcast.claims.registry import Execution, check_rows, checks, executions
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.records import checkers
 from starcast.support.integers import ceil_div
-from starcast.topologies import Topology, permutations
+from starcast.topologies import permutations
 
 
 @checks("SLC.size")
@@ -89,6 +87,8 @@ def _check_substar(check: ClaimCheck, suffix: str) -> None:
 
 #: Values of M with which streams are executed.
 LENGTHS = (1, 2, 3, 7)
+#: Memory of the longest stream.
+STREAMS = Memory(BYTES_PER_ROW * max(LENGTHS))
 #: A quantity as a function of n and M.
 Formula = Callable[[int, int], int]
 
@@ -123,17 +123,12 @@ PORT_MODELS = {
 }
 
 
-def schedule_bytes(topology: Topology) -> int:
-    """Estimate the memory, in bytes per node, of the longest stream."""
-    return BYTES_PER_ROW * max(LENGTHS) * topology.degree
-
-
 def greatest_quotient(steps: Formula, order: Formula, n: int) -> Number:
     """Return the largest quotient over M: 1, powers of n around it, and far beyond."""
     # Linear in M over linear in M, the quotient is monotonic: M = 1 and the far end would do, and
     # powers of n between them are tried as well.
     lengths = (1, 2, n, n**2, n**3, n**8, 10**6 * n**8)
-    return greatest(divided(steps(n, messages), order(n, messages)) for messages in lengths)
+    return greatest(divide(steps(n, messages), order(n, messages)) for messages in lengths)
 
 
 def stream_steps(check: ClaimCheck, row: PortModel) -> None:
@@ -152,7 +147,7 @@ def stream_steps(check: ClaimCheck, row: PortModel) -> None:
         sub_slots.order("(n-1)(2n-4+M) / (M n + n^2)", quotient)
 
 
-check_rows(stream_steps, PORT_MODELS, bytes_per_node=lambda topology, _: schedule_bytes(topology))
+check_rows(stream_steps, PORT_MODELS, memory=STREAMS)
 
 
 # Section 2: one broadcast
@@ -162,7 +157,7 @@ broadcasts = executions("broadcast", "recursive-substar", roots=None, messages=1
 streams = executions("broadcast", "recursive-substar", messages=LENGTHS)
 
 
-@checks("SLC.L3", given=broadcasts, bytes_per_node=schedule_bytes)
+@checks("SLC.L3", given=broadcasts, memory=STREAMS)
 def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> None:
     """Check that every substar but the source's is entered once, over dimension n, by step 2."""
     schedule = broadcast.schedule
@@ -185,7 +180,7 @@ def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> No
     check.true("two steps bring the message to a substar", reached, **place)
 
 
-@checks("SLC.once", given=broadcasts, bytes_per_node=schedule_bytes)
+@checks("SLC.once", given=broadcasts, memory=STREAMS)
 def every_node_receives_once(check: ClaimCheck, broadcast: Execution) -> None:
     """Check that every node but the source receives the message exactly once."""
     schedule = broadcast.schedule
@@ -195,7 +190,7 @@ def every_node_receives_once(check: ClaimCheck, broadcast: Execution) -> None:
     check.equal(what, received, stated, node=check.label, of=schedule)
 
 
-@checks("SLC.T4", bytes_per_node=schedule_bytes)
+@checks("SLC.T4", memory=STREAMS)
 def number_of_steps(check: ClaimCheck) -> None:
     """Check the last step of every broadcast, and the height of the tree."""
     stated = 2 * check.n - 3
@@ -210,7 +205,7 @@ def number_of_steps(check: ClaimCheck) -> None:
     check.equal("height of the tree", height, stated, of=tree)
 
 
-@checks("SLC.ports", given=streams, bytes_per_node=schedule_bytes)
+@checks("SLC.ports", given=streams, memory=STREAMS)
 def links_are_used_once(check: ClaimCheck, stream: Execution) -> None:
     """Check that no link carries two messages in a step and no message goes back to its sender."""
     schedule = stream.schedule
@@ -285,7 +280,7 @@ def arrival_steps(schedule: Schedule) -> NDArray[np.int64]:
     return arrivals
 
 
-@checks("SLC.LB-oneport", bytes_per_node=schedule_bytes)
+@checks("SLC.LB-oneport", memory=STREAMS)
 def one_port_bound(check: ClaimCheck) -> None:
     """Check that a one-port step at most doubles the nodes that have received something."""
     nodes = factorial(check.n)
@@ -300,10 +295,10 @@ def one_port_bound(check: ClaimCheck) -> None:
         )
         check.at_least("steps", simulation.steps, (nodes - 1).bit_length(), of=schedule)
     what = "n log2 n / ceil(log2 n!)"
-    check.order(what, lambda n: divided(n * log2(n), rounded_up(log2(factorial(n)))))
+    check.order(what, lambda n: divide(n * log2(n), ceil(log2(factorial(n)))))
 
 
-@checks("SLC.LB-allport", bytes_per_node=schedule_bytes)
+@checks("SLC.LB-allport", memory=STREAMS)
 def all_port_bound(check: ClaimCheck) -> None:
     """Check that no node receives anything before the step of its distance from the source."""
     bound = diameter(check.n)
@@ -316,4 +311,4 @@ def all_port_bound(check: ClaimCheck) -> None:
             "step in which a node is reached", measured, distances, node=check.label, of=schedule
         )
         check.at_least("steps", simulation.steps, bound, of=schedule)
-    check.order("n / D_n", lambda n: divided(n, diameter(n)))
+    check.order("n / D_n", lambda n: divide(n, diameter(n)))

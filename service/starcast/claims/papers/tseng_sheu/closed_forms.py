@@ -12,27 +12,31 @@ import numpy as np
 
 from starcast.claims import growth
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import diameter, even_share, multiple_height
-from starcast.claims.growth import Number, divided, factorial, log2, sqrt
-from starcast.claims.providers import Execution, executions
+from starcast.claims.growth import (
+    Number,
+    diameter,
+    divide,
+    even_share,
+    factorial,
+    log2,
+    multiple_height,
+    sqrt,
+)
+from starcast.claims.model import Memory
 from starcast.claims.reference import pipelines
-from starcast.claims.reference.surds import rational_sqrt
-from starcast.claims.registry import Provider
+from starcast.claims.reference.pipelines import rational_sqrt
+from starcast.claims.registry import Execution, Provider, executions
 from starcast.collectives.model import Schedule
 from starcast.records import checkers
 from starcast.support.integers import ceil_div
-from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
 #: Largest number of segments per tree in executions; all smaller numbers are executed too.
 MAX_SEGMENTS = 4
 SEGMENTS = tuple(range(1, MAX_SEGMENTS + 1))
 SMALL = pipelines.parameters()
-
-
-def multiple_bytes(topology: Topology) -> int:
-    """Estimate the memory, in bytes per node, of Algorithm 1 with all SEGMENTS, in both models."""
-    return 80 * topology.degree * MAX_SEGMENTS * (MAX_SEGMENTS + 1)
+#: Memory of Algorithm 1 with all SEGMENTS, in both port models.
+ALGORITHM_1 = Memory(80 * MAX_SEGMENTS * (MAX_SEGMENTS + 1))
 
 
 # Closed forms of section 6.1 and of Theorems 1 and 2
@@ -88,7 +92,7 @@ theorem2_time = with_best_integer(theorem2)
 
 def theorem1_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
     """Return n T_s + sqrt(b T_s) + b/n."""
-    return n * T_s + sqrt(T_s * b) + divided(b, n)
+    return n * T_s + sqrt(T_s * b) + divide(b, n)
 
 
 def theorem2_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
@@ -103,12 +107,12 @@ def one_tree_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
 
 def lemma1_allport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
     """Return max{D_n T_s, b/(n-1)}."""
-    return growth.greatest([diameter(n) * T_s, divided(b, n - 1)])
+    return growth.greatest([diameter(n) * T_s, divide(b, n - 1)])
 
 
 def lemma1_oneport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
     """Return max{D_n T_s, ceil(log2 n!) T_s, b}."""
-    return growth.greatest([diameter(n) * T_s, growth.rounded_up(log2(factorial(n))) * T_s, b])
+    return growth.greatest([diameter(n) * T_s, growth.ceil(log2(factorial(n))) * T_s, b])
 
 
 def square_order(n: int, T_s: Number, _b: Number) -> Number:  # noqa: N803
@@ -140,19 +144,19 @@ def sum_of_phases(n: int) -> int:
 
 def messages_per_link(n: int) -> Number:
     """Return (n!-1)/(n-1)."""
-    return divided(factorial(n) - 1, n - 1)
+    return divide(factorial(n) - 1, n - 1)
 
 
 #: Closed forms over the orders that the paper states for them.
 QUOTIENTS: dict[str, Callable[[int], Number]] = {
-    "D_n over n": lambda n: divided(diameter(n), n),
-    "(n-1) D_n over n^2": lambda n: divided((n - 1) * diameter(n), n * n),
-    "n!-1 over n!": lambda n: divided(factorial(n) - 1, factorial(n)),
-    "(n-1)!+1 over (n-1)!": lambda n: divided(factorial(n - 1) + 1, factorial(n - 1)),
-    "(n!-1)/(n-1) over (n-1)!": lambda n: divided(messages_per_link(n), factorial(n - 1)),
-    "(n!-1)/(n-1) over (n!-1)/(n-1)": lambda n: divided(messages_per_link(n), messages_per_link(n)),
-    "ceil((n!-1)/(n-1)) over (n-1)!": lambda n: divided(even_share(n), factorial(n - 1)),
-    "ceil((n!-1)/(n-1)) over (n!-1)/(n-1)": lambda n: divided(even_share(n), messages_per_link(n)),
+    "D_n over n": lambda n: divide(diameter(n), n),
+    "(n-1) D_n over n^2": lambda n: divide((n - 1) * diameter(n), n * n),
+    "n!-1 over n!": lambda n: divide(factorial(n) - 1, factorial(n)),
+    "(n-1)!+1 over (n-1)!": lambda n: divide(factorial(n - 1) + 1, factorial(n - 1)),
+    "(n!-1)/(n-1) over (n-1)!": lambda n: divide(messages_per_link(n), factorial(n - 1)),
+    "(n!-1)/(n-1) over (n!-1)/(n-1)": lambda n: divide(messages_per_link(n), messages_per_link(n)),
+    "ceil((n!-1)/(n-1)) over (n-1)!": lambda n: divide(even_share(n), factorial(n - 1)),
+    "ceil((n!-1)/(n-1)) over (n!-1)/(n-1)": lambda n: divide(even_share(n), messages_per_link(n)),
 }
 
 

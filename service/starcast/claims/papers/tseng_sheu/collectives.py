@@ -8,42 +8,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import diameter
-from starcast.claims.growth import factorial
+from starcast.claims.growth import diameter, factorial
+from starcast.claims.model import Memory, all_pairs
 from starcast.claims.papers.tseng_sheu.closed_forms import QUOTIENTS, algorithm2, heights
-from starcast.claims.providers import Execution, executions
 from starcast.claims.reference import bfs, tree_transforms
+from starcast.claims.reference.labels import column_labels, outgoing_links, row_links
 from starcast.claims.reference.pipelines import carried_share
-from starcast.claims.reference.place_labels import column_labels, outgoing_links, row_links
 from starcast.claims.reference.tree_transforms import Row, Tree
-from starcast.claims.registry import checks
+from starcast.claims.registry import Execution, checks, executions
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.judges.simulator import Simulation
 from starcast.records import checkers
-from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
 SEGMENTS = (1, 2, 3, 5)
 #: T_s, T_c and m, the smallest first.
 TIMES = tuple(product((0, 1, 3), (0, 1, 2), (1, 2, 6)))
+_ALL_SOURCES = 6  # up to S_6 Algorithm 2 is executed for all sources
+#: Memory of Algorithm 2 for one source.
+ONE_SOURCE = Memory(BYTES_PER_ROW)
+#: Memory of all translations.
+TRANSLATIONS = Memory(16, power=0, of_pairs=all_pairs)
 
 
-def broadcast_bytes(topology: Topology) -> int:
-    """Estimate the memory, in bytes per node, of Algorithm 1 with the maximum of SEGMENTS."""
-    return BYTES_PER_ROW * topology.degree * max(SEGMENTS)
-
-
-def allgather_bytes(topology: Topology) -> int:
-    """Estimate the memory, in bytes per node, of Algorithm 2 for one source."""
-    return BYTES_PER_ROW * topology.degree
-
-
-def all_sources_bytes(topology: Topology) -> int:
-    """Estimate the memory, in bytes per node, of Algorithm 2 for all sources."""
-    return BYTES_PER_ROW * topology.degree * topology.nodes
-
-
-@checks("TS.A1", bytes_per_node=broadcast_bytes)
+@checks("TS.A1", memory=Memory(BYTES_PER_ROW * max(SEGMENTS)))
 def nothing_waits_in_algorithm1(check: ClaimCheck) -> None:
     """Check the last slot, that no segment waits, and that packets have two segments at most."""
     for root in bfs.roots(check, 2)[:6]:
@@ -83,7 +71,7 @@ def packet_sizes(schedule: Schedule) -> NDArray[np.int64]:
     return np.asarray(counts[inverse])
 
 
-@checks("TS.T2.simulation", bytes_per_node=broadcast_bytes)
+@checks("TS.T2.simulation", memory=Memory(BYTES_PER_ROW * max(SEGMENTS)))
 def one_port_simulation(check: ClaimCheck) -> None:
     """Check that sub-slots of one dimension send what the all-port slot sends, one-port."""
     for port, heads in zip(check.ports, check.neighbours, strict=True):
@@ -125,9 +113,7 @@ def sent_units(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
 @checks(
     "TS.A2",
     given=algorithm2(),
-    bytes_per_node=lambda topology: (
-        all_sources_bytes(topology) if topology.n <= 6 else allgather_bytes(topology)
-    ),
+    memory=Memory(BYTES_PER_ROW, of_pairs=lambda topology: topology.n <= _ALL_SOURCES),
 )
 def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> None:
     """Check the last step of Algorithm 2, the packets, and the segments over every link."""
@@ -137,7 +123,7 @@ def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> N
     carried = carried_share(allgather.simulation, n - 1)
     stated = Fraction(factorial(n) - 1, n - 1)
     check.equal("messages in the packets, one a step", carried, stated, of=schedule)
-    if n <= 6:
+    if n <= _ALL_SOURCES:
         expanded = all_sources(check, schedule)
         check.execute(expanded)
         loads = np.zeros((check.nodes, n - 1), dtype=np.int64)
@@ -165,13 +151,13 @@ def check_allgather_time(
         check.equal("time", measured, stated, T_s=startup, T_c=per_byte, m=m, of=schedule)
 
 
-@checks("TS.T3.time", given=algorithm2(), bytes_per_node=allgather_bytes)
+@checks("TS.T3.time", given=algorithm2(), memory=ONE_SOURCE)
 def time_of_theorem3(check: ClaimCheck, allgather: Execution) -> None:
     """Check the time of Algorithm 2 on L(I)."""
     check_allgather_time(check, allgather.schedule, allgather.simulation, diameter(check.n))
 
 
-@checks("TS.T3.any-tree", bytes_per_node=allgather_bytes)
+@checks("TS.T3.any-tree", memory=ONE_SOURCE)
 def time_on_any_tree(check: ClaimCheck) -> None:
     """Check the time of Algorithm 2 on many trees, some not greedy but of height D_n."""
     trees = tree_transforms.sample_trees(check)
@@ -200,7 +186,7 @@ def check_detour(check: ClaimCheck, tree: Tree) -> None:
     check.true("some node is further than its distance", is_longer, of=tree.name)
 
 
-@checks("TS.S52", given=algorithm2("one"), bytes_per_node=allgather_bytes)
+@checks("TS.S52", given=algorithm2("one"), memory=ONE_SOURCE)
 def one_port_allgather(check: ClaimCheck, allgather: Execution) -> None:
     """Check sub-slots, their dimensions and the time of the one-port Algorithm 2."""
     n = check.n
@@ -212,7 +198,7 @@ def one_port_allgather(check: ClaimCheck, allgather: Execution) -> None:
     check_allgather_time(check, schedule, allgather.simulation, diameter(n), slots=n - 1)
 
 
-@checks("TS.S62-trees", given=algorithm2(), bytes_per_node=all_sources_bytes)
+@checks("TS.S62-trees", given=algorithm2(), memory=Memory(BYTES_PER_ROW, of_pairs=all_pairs))
 def number_of_trees(check: ClaimCheck, allgather: Execution) -> None:
     """Check that Algorithm 2 uses n-1 different trees per source, and (n-1) n! in total."""
     n = check.n
@@ -334,12 +320,7 @@ def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
                     check_ports(check, "ports", forest, changed)
 
 
-def translations_bytes(topology: Topology) -> int:
-    """Estimate the memory, in bytes per node, of all translations."""
-    return 16 * topology.nodes
-
-
-@checks("TS.L7", bytes_per_node=translations_bytes)
+@checks("TS.L7", memory=TRANSLATIONS)
 def links_are_used_equally(check: ClaimCheck) -> None:
     """Check that on every level all links are used by as many trees as T has nodes there."""
     outgoing = outgoing_links(check)
@@ -364,7 +345,7 @@ def heights_of_single_trees(check: ClaimCheck) -> None:
     check.same_order("((n-1)! + 1) / (n-1)!", QUOTIENTS["(n-1)!+1 over (n-1)!"])
 
 
-@checks("TS.S62-equal", bytes_per_node=translations_bytes)
+@checks("TS.S62-equal", memory=TRANSLATIONS)
 def translates_use_links_equally(check: ClaimCheck) -> None:
     """Check the number of translates of both trees of [8] on every link."""
     n = check.n

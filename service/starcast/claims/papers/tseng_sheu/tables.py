@@ -11,14 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import diameter, even_share
-from starcast.claims.growth import Number, divided, factorial, log2, sqrt
+from starcast.claims.growth import Number, diameter, divide, even_share, factorial, log2, sqrt
+from starcast.claims.model import Memory
 from starcast.claims.papers.tseng_sheu import closed_forms as forms
 from starcast.claims.papers.tseng_sheu.closed_forms import SMALL
-from starcast.claims.providers import executions
-from starcast.claims.reference.pipelines import Time, exact_time
-from starcast.claims.reference.surds import add_sqrt
-from starcast.claims.registry import check_rows, checks
+from starcast.claims.reference.pipelines import Time, add_sqrt, exact_time
+from starcast.claims.registry import check_rows, checks, executions
 from starcast.records import checkers
 
 PARTS = ("startup", "transmission", "overall")
@@ -89,7 +87,7 @@ ORDERS = {
     "day": (LINEAR, MESSAGE, ONE_TREE),
     "ours-allport": (
         LINEAR,
-        Order("m T_c/n", lambda n, _startup, b: divided(b, n)),
+        Order("m T_c/n", lambda n, _startup, b: divide(b, n)),
         Order("n T_s + sqrt(m T_s T_c) + m T_c/n", forms.theorem1_order),
     ),
     "misic": (
@@ -135,9 +133,7 @@ for _row in TIMES:
     check_rows(
         order_of_part,
         {f"TS.Tab1.{_row}-{part}": (_row, part) for part in PARTS},
-        bytes_per_node=(
-            (lambda topology, _: forms.multiple_bytes(topology)) if "ours" in _row else None
-        ),
+        memory=forms.ALGORITHM_1 if "ours" in _row else Memory(),
     )
 
 
@@ -224,7 +220,7 @@ def necklace_transmission(check: ClaimCheck) -> None:
     check.at_most("messages a link", carried, np.array(bound, dtype=object))
 
     def quotient(n: int) -> Number:
-        return 1 + divided(sqrt(short_necklaces_squared(n)), forms.messages_per_link(n))
+        return 1 + divide(sqrt(short_necklaces_squared(n)), forms.messages_per_link(n))
 
     check.order("(n!-1)/(n-1) + (n-1) sqrt(n!) over (n!-1)/(n-1)", quotient)
 

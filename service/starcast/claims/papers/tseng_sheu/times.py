@@ -9,36 +9,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import diameter, multiple_height
-from starcast.claims.growth import Number, divided, factorial, log2, sqrt
+from starcast.claims.growth import Number, diameter, divide, factorial, log2, multiple_height, sqrt
+from starcast.claims.model import Memory
 from starcast.claims.papers.tseng_sheu import closed_forms as forms
 from starcast.claims.papers.tseng_sheu.closed_forms import SMALL
-from starcast.claims.providers import Execution, executions
 from starcast.claims.reference import bfs, pipelines
 from starcast.claims.reference import lower_bound_counts as counts
 from starcast.claims.reference.bfs import distances
-from starcast.claims.reference.pipelines import Parameters, Pipeline, carried_share, greatest
-from starcast.claims.reference.surds import rational_sqrt
-from starcast.claims.registry import checks
+from starcast.claims.reference.pipelines import (
+    Parameters,
+    Pipeline,
+    carried_share,
+    greatest,
+    rational_sqrt,
+)
+from starcast.claims.registry import Execution, checks, executions
+from starcast.collectives.model import BYTES_PER_ROW
 from starcast.support.integers import ceil_div
-from starcast.topologies import Topology
 
 #: The grid of Theorems 1 and 2: m = 1, 2; T_s = 1, 2, 4, .., 1024; T_c = 1, 2.
 WIDE = pipelines.parameters((1, 2), tuple(2**power for power in range(11)), (1, 2))
 ON_WIDE = "m = 1, 2, T_s = 1, 2, 4, .., 1024, T_c = 1, 2"
 #: Times of fractions or surds.
 Times = NDArray[Any]
-
-
-def catalogue_bytes(topology: Topology) -> int:
-    """Estimate the memory, in bytes per node, of all schedules compared with a lower bound."""
-    return 80 * 40 * topology.degree
-
-
-def other_broadcasts_bytes(topology: Topology) -> int:
-    """Estimate the memory, in bytes per node, of Algorithm 1 and of the other broadcasts."""
-    others = 80 * topology.degree * forms.MAX_SEGMENTS * (2 * forms.MAX_SEGMENTS + 1)
-    return forms.multiple_bytes(topology) + others
 
 
 def check_counts(check: ClaimCheck, source: int) -> None:
@@ -49,7 +42,7 @@ def check_counts(check: ClaimCheck, source: int) -> None:
     check.equal(what, steps, counts.ceil_log2(factorial(check.n)), source=check.label(source))
 
 
-@checks("TS.L1", bytes_per_node=catalogue_bytes)
+@checks("TS.L1", memory=Memory(40 * BYTES_PER_ROW))
 def lower_bound_for_broadcast(check: ClaimCheck) -> None:
     """Check the counts of Lemma 1, and that no broadcast of the catalogue is faster."""
     n = check.n
@@ -63,7 +56,7 @@ def lower_bound_for_broadcast(check: ClaimCheck) -> None:
     counts.check_times(check, schedules, startups, 1)
 
 
-@checks("TS.L2", bytes_per_node=catalogue_bytes)
+@checks("TS.L2", memory=Memory(40 * BYTES_PER_ROW))
 def lower_bound_for_allgather(check: ClaimCheck) -> None:
     """Check the counts of Lemma 2, and that no allgather of the catalogue is faster."""
     n = check.n
@@ -77,7 +70,7 @@ def lower_bound_for_allgather(check: ClaimCheck) -> None:
     counts.check_times(check, schedules, startups, others)
 
 
-@checks("TS.E3", bytes_per_node=forms.multiple_bytes)
+@checks("TS.E3", memory=forms.ALGORITHM_1)
 def time_in_slots(check: ClaimCheck) -> None:
     """Check (3): the time of Algorithm 1 in slots of fixed length."""
     h = forms.height(check, "multiple")
@@ -118,10 +111,10 @@ def best_real_number_of_segments(check: ClaimCheck) -> None:
         place = {"T_s": str(startup), "mT_c": str(b)}
         check.true("the time falls before q and rises after it", np.array(falls + rises), **place)
     what = "q over sqrt(m T_c/T_s)"
-    check.order(what, lambda n: sqrt(divided(2 * (multiple_height(n) - 1), n - 1)))
+    check.order(what, lambda n: sqrt(divide(2 * (multiple_height(n) - 1), n - 1)))
 
 
-@checks("TS.T1.time", bytes_per_node=other_broadcasts_bytes)
+@checks("TS.T1.time", memory=Memory(56 * BYTES_PER_ROW))
 def time_of_theorem1(check: ClaimCheck) -> None:
     """Check whether Algorithm 1 with the best integer p ends within the time of Theorem 1."""
     n = check.n
@@ -131,7 +124,7 @@ def time_of_theorem1(check: ClaimCheck) -> None:
     read_with_other_broadcasts(check, forms.theorem1(n), "all", others)
 
 
-@checks("TS.T2.time", bytes_per_node=other_broadcasts_bytes)
+@checks("TS.T2.time", memory=Memory(56 * BYTES_PER_ROW))
 def time_of_theorem2(check: ClaimCheck) -> None:
     """Check whether the one-port simulation ends within n-1 times the time of Theorem 1."""
     n = check.n
@@ -261,7 +254,7 @@ def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
     reading.at_most("least time", least[known], stated[known], **place)
 
 
-@checks("TS.T1.order", bytes_per_node=forms.multiple_bytes)
+@checks("TS.T1.order", memory=forms.ALGORITHM_1)
 def order_of_theorem1(check: ClaimCheck) -> None:
     """Check the order of the all-port time with the best integer p."""
     forms.check_algorithm1(check)
@@ -269,7 +262,7 @@ def order_of_theorem1(check: ClaimCheck) -> None:
     forms.check_time_order(check, what, forms.theorem1_time, forms.theorem1_order)
 
 
-@checks("TS.T2.order", bytes_per_node=forms.multiple_bytes)
+@checks("TS.T2.order", memory=forms.ALGORITHM_1)
 def order_of_theorem2(check: ClaimCheck) -> None:
     """Check the order of the one-port time with the best integer p."""
     forms.check_algorithm1(check, "one")
@@ -290,7 +283,7 @@ def is_long(n: int, startup: Number, b: Number) -> bool:
     return bool(b >= n * n * startup)
 
 
-@checks("TS.opt.S41", bytes_per_node=forms.multiple_bytes)
+@checks("TS.opt.S41", memory=forms.ALGORITHM_1)
 def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
     """Check that Theorem 1 is within a constant of Lemma 1."""
     forms.check_algorithm1(check)
@@ -298,7 +291,7 @@ def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
     forms.check_time_order(check, what, forms.theorem1_time, forms.lemma1_allport)
 
 
-@checks("TS.opt.S42-startup", bytes_per_node=forms.multiple_bytes)
+@checks("TS.opt.S42-startup", memory=forms.ALGORITHM_1)
 def startup_of_short_messages(check: ClaimCheck) -> None:
     """Check that Theorem 2 is O(n^2 T_s) for short messages, and O(n/log n) above Lemma 1."""
     forms.check_algorithm1(check, "one")
@@ -308,12 +301,12 @@ def startup_of_short_messages(check: ClaimCheck) -> None:
 
     def quotient(n: int) -> Number:
         over_lemma1 = greatest(n, time, forms.lemma1_oneport, is_short)
-        return divided(over_lemma1 * log2(n), n)
+        return divide(over_lemma1 * log2(n), n)
 
     check.order("time of Theorem 2 over n/log n times Lemma 1 where m T_c <= n^2 T_s", quotient)
 
 
-@checks("TS.opt.S42-transmission", bytes_per_node=forms.multiple_bytes)
+@checks("TS.opt.S42-transmission", memory=forms.ALGORITHM_1)
 def transmission_of_long_messages(check: ClaimCheck) -> None:
     """Check that Theorem 2 is O(m T_c) for long messages, and within a constant of Lemma 1."""
     forms.check_algorithm1(check, "one")
@@ -323,7 +316,7 @@ def transmission_of_long_messages(check: ClaimCheck) -> None:
     forms.check_time_order(check, what, forms.theorem2_time, forms.lemma1_oneport, is_long)
 
 
-@checks("TS.opt.S51", given=forms.algorithm2(), bytes_per_node=forms.multiple_bytes)
+@checks("TS.opt.S51", given=forms.algorithm2(), memory=forms.ALGORITHM_1)
 def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that start-ups and messages of Theorem 3 equal their terms in Lemma 2."""
     n = check.n
@@ -336,7 +329,7 @@ def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
     check.equal("messages a link", carried, Fraction(factorial(n) - 1, n - 1), of=schedule)
 
 
-@checks("TS.opt.S52", given=forms.algorithm2("one"), bytes_per_node=forms.multiple_bytes)
+@checks("TS.opt.S52", given=forms.algorithm2("one"), memory=forms.ALGORITHM_1)
 def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the messages of the one-port Algorithm 2 equal their term in Lemma 2."""
     schedule = allgather.schedule
@@ -344,12 +337,12 @@ def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
     check.equal("messages a node", carried, factorial(check.n) - 1, of=schedule)
 
 
-@checks("TS.concl-allport", bytes_per_node=forms.multiple_bytes)
+@checks("TS.concl-allport", memory=forms.ALGORITHM_1)
 def allport_terms(check: ClaimCheck) -> None:
     """Check start-up and transmission of Theorem 1 against their terms in Lemma 1."""
     forms.check_algorithm1(check)
     time = forms.theorem1_time
-    check.order("start-up of Theorem 1 over D_n T_s", lambda n: divided(time(n, 1, 0), diameter(n)))
+    check.order("start-up of Theorem 1 over D_n T_s", lambda n: divide(time(n, 1, 0), diameter(n)))
     check.order("transmission of Theorem 1 over m T_c/(n-1)", lambda n: time(n, 0, 1) * (n - 1))
     startups = check.reading(
         "h + p - 1 with the best real p is of the order of D_n, also for m T_c = n^4 T_s"
@@ -357,12 +350,12 @@ def allport_terms(check: ClaimCheck) -> None:
 
     def quotient(n: int) -> Number:
         pipeline = forms.theorem1(n)
-        return divided(pipeline.height - 1 + sqrt(pipeline.square(1, n**4)), diameter(n))
+        return divide(pipeline.height - 1 + sqrt(pipeline.square(1, n**4)), diameter(n))
 
     startups.order("start-ups over D_n", quotient)
 
 
-@checks("TS.intro-transmission", bytes_per_node=forms.multiple_bytes)
+@checks("TS.intro-transmission", memory=forms.ALGORITHM_1)
 def transmission_improves(check: ClaimCheck) -> None:
     """Check the orders of [16] over Theorem 1 and of [17] over Theorem 2."""
     forms.check_sheu93(check)
@@ -371,11 +364,11 @@ def transmission_improves(check: ClaimCheck) -> None:
 
     def sheu93_quotient(startup: int, power: int, n: int) -> Number:
         load = (startup, n**power)
-        return divided(forms.sheu93(n).least(*load), n * forms.theorem1(n).least(*load))
+        return divide(forms.sheu93(n).least(*load), n * forms.theorem1(n).least(*load))
 
     def sheu95_quotient(startup: int, power: int, n: int) -> Number:
         load = (startup, n**power)
-        return divided(forms.sheu95(n).least(*load), log2(n) * forms.theorem2(n).least(*load))
+        return divide(forms.sheu95(n).least(*load), log2(n) * forms.theorem2(n).least(*load))
 
     for words, *load in (("T_s = 0", 0, 0), ("m T_c = n^4 T_s", 1, 4)):
         check.same_order(f"[16] over Theorem 1 over n, {words}", partial(sheu93_quotient, *load))
@@ -384,7 +377,7 @@ def transmission_improves(check: ClaimCheck) -> None:
         )
 
 
-@checks("TS.intro-startup", bytes_per_node=forms.multiple_bytes)
+@checks("TS.intro-startup", memory=forms.ALGORITHM_1)
 def startup_improves(check: ClaimCheck) -> None:
     """Check the orders of the start-ups of four allgather algorithms."""
     forms.check_hamiltonian(check)
@@ -406,7 +399,7 @@ def startup_improves(check: ClaimCheck) -> None:
 SINGLE_TREES = {"2n-3": forms.sheu93, "D_n": forms.day}
 
 
-@checks("TS.S61-nopipe", bytes_per_node=forms.multiple_bytes)
+@checks("TS.S61-nopipe", memory=forms.ALGORITHM_1)
 def time_without_pipelining(check: ClaimCheck) -> None:
     """Check the time h'(T_s + m T_c) of a message that is not segmented, and its order."""
     forms.check_sheu93(check, segments=(1,))
@@ -416,7 +409,7 @@ def time_without_pipelining(check: ClaimCheck) -> None:
         forms.check_time_order(check, what, forms.unsegmented(pipeline), forms.unsegmented_order)
 
 
-@checks("TS.S61-pipe", bytes_per_node=forms.multiple_bytes)
+@checks("TS.S61-pipe", memory=forms.ALGORITHM_1)
 def time_with_pipelining(check: ClaimCheck) -> None:
     """Check the time (h'+p-1)(T_s + m T_c/p), and its order for the best integer p."""
     forms.check_sheu93(check)
@@ -430,11 +423,11 @@ def time_with_pipelining(check: ClaimCheck) -> None:
 def sum_of_phases_order(check: ClaimCheck) -> None:
     """Check the closed form of the sum of ceil(log2 i), and its order."""
     check.equal("the sum, term by term", forms.sum_of_phases(check.n), forms.phases(check.n))
-    check.order("the sum over n log n", lambda n: divided(forms.phases(n), n * log2(n)))
+    check.order("the sum over n log n", lambda n: divide(forms.phases(n), n * log2(n)))
 
 
 @checks("TS.S61-sheu95")
 def best_segments_of_sheu95(check: ClaimCheck) -> None:
     """Check the best real p of [17] among 64 fractions, for several m, and its order."""
     forms.check_best_segments(check, Pipeline(check.n), Fraction(check.n - 1))
-    check.same_order("the best p over sqrt(n m T_c/T_s)", lambda n: sqrt(divided(n - 1, n)))
+    check.same_order("the best p over sqrt(n m T_c/T_s)", lambda n: sqrt(divide(n - 1, n)))

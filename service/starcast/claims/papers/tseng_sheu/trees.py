@@ -3,31 +3,128 @@
 from collections.abc import Iterator
 from functools import partial
 from math import gcd
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import diameter
-from starcast.claims.growth import factorial
-from starcast.claims.papers.common import check_star_size
+from starcast.claims.growth import diameter, factorial
+from starcast.claims.model import Memory
+from starcast.claims.object_cache import CachedTopology
 from starcast.claims.papers.tseng_sheu.closed_forms import heights
-from starcast.claims.providers import forests, sample_roots
-from starcast.claims.reference import bfs, cyclic_shifts, star_labels
-from starcast.claims.reference.place_labels import (
+from starcast.claims.reference import bfs, labels
+from starcast.claims.reference.labels import (
     column_labels,
     link_label,
     node_labels,
     outgoing_links,
+    symbols,
 )
-from starcast.claims.registry import checks
+from starcast.claims.registry import checks, forests
 from starcast.records import checkers
 from starcast.topologies import permutations
 from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
 
+# Roots shifted by positions, and the paths between them
 
-@checks("TS.size", bytes_per_node=lambda topology: 24 * topology.degree * topology.n)
+
+class Path(NamedTuple):
+    """The path p_i from r to rho^i(r) in L(rho^i(r)).
+
+    Attributes:
+        i: number of positions by which r is shifted.
+        nodes: ranks of its nodes, r first.
+        ports: the dimensions that it crosses, in order.
+    """
+
+    i: int
+    nodes: Ranks
+    ports: NDArray[np.uint8]
+
+
+def shifted_root(network: CachedTopology, root: int, i: int) -> int:
+    """Return rho^i(r), the node whose label is that of r shifted right by i positions."""
+    label = network.label(root)
+    return network.rank(label[len(label) - i :] + label[: len(label) - i])
+
+
+def greedy_dimensions(network: CachedTopology, root: int) -> NDArray[np.int64]:
+    """Return the dimension of every node's link in L(r) by Definition 1; 0 at the root."""
+    rows = symbols(network)
+    goal = rows[root]
+    position_of = np.zeros(network.n + 1, dtype=np.int64)
+    position_of[goal] = np.arange(1, network.n + 1)
+    differs = rows[:, 1:] != goal[1:]
+    first_difference = np.where(differs.any(axis=1), differs.argmax(axis=1) + 2, 0)
+    goal_position = position_of[rows[:, 0]]
+    return np.where(goal_position == 1, first_difference, goal_position)
+
+
+def greedy_ports(network: CachedTopology, root: int) -> NDArray[np.uint8]:
+    """Return the port of every node towards its parent in L(r), from the catalogue's forest."""
+    row: NDArray[np.uint8] = network.forest("greedy", root=root).parent_port[0]
+    return row
+
+
+def shift_paths(network: CachedTopology, root: int) -> list[Path]:
+    """Return p_1, .., p_{n-1}, link by link; they end early if a (mutated) tree has a cycle."""
+    return [_shift_path(network, root, i) for i in range(1, network.n)]
+
+
+def _shift_path(network: CachedTopology, root: int, i: int) -> Path:
+    goal = shifted_root(network, root, i)
+    row = greedy_ports(network, goal)
+    nodes = [root]
+    ports = []
+    while nodes[-1] != goal and row[nodes[-1]] and len(nodes) <= network.nodes:
+        ports.append(row[nodes[-1]])
+        nodes.append(int(network.neighbours[int(ports[-1]) - 2, nodes[-1]]))
+    return Path(i, np.array(nodes, dtype=np.int32), np.array(ports, dtype=np.uint8))
+
+
+def loads_towards_roots(network: CachedTopology, root: int) -> NDArray[np.int64]:
+    """Return how many trees L(rho^i(r)), i = 1..n-1, contain each link towards their root.
+
+    Returns:
+        int64 ``[nodes, ports]``.
+    """
+    loads = np.zeros((network.nodes, network.degree), dtype=np.int64)
+    for i in range(1, network.n):
+        goal = shifted_root(network, root, i)
+        for row in network.forest("greedy", root=goal).parent_port:
+            for column, port in enumerate(network.ports):
+                loads[:, column] += row == port
+    return loads
+
+
+# Section 2: the star graph
+
+
+def check_star_size(check: ClaimCheck) -> None:
+    """Check number of nodes, links, degree and diameter of S_n against its neighbour table."""
+    n = check.n
+    label_symbols = symbols(check)
+    check.equal("nodes with labels of their own", len(np.unique(check.labels())), factorial(n))
+    for port, heads in zip(check.ports, check.neighbours, strict=True):
+        swapped = label_symbols.copy()
+        swapped[:, [0, port - 1]] = swapped[:, [port - 1, 0]]
+        exchanges = (label_symbols[heads] == swapped).all(axis=1)
+        what = f"dimension {port} exchanges positions 1 and {port}"
+        check.true(what, exchanges, node=check.label)
+    # Equal neighbours are adjacent after sorting: every step between different ones is one more.
+    ordered = np.sort(check.neighbours, axis=0)
+    degree = 1 + np.count_nonzero(np.diff(ordered, axis=0), axis=0)
+    check.equal("neighbours of a node", degree, n - 1, node=check.label)
+    for root in bfs.roots(check):
+        distances = bfs.distances(check, root)
+        label = check.label(root)
+        check.equal("nodes reached", np.count_nonzero(distances >= 0), factorial(n), node=label)
+        check.equal("greatest distance", distances.max(), diameter(n), node=label)
+
+
+@checks("TS.size", memory=Memory(36, power=2))
 def size_and_symmetry(check: ClaimCheck) -> None:
     """Check nodes, degree and diameter, and that automorphisms reach all nodes and links."""
     check_star_size(check)
@@ -55,8 +152,8 @@ def generating_automorphisms(check: ClaimCheck) -> Iterator[tuple[Ranks, NDArray
     """Yield translations by the neighbours of the identity, and R: images of nodes and ports."""
     ports = np.array(check.ports)
     for node in check.neighbours[:, 0].tolist():
-        yield star_labels.translation(check, node), ports
-    yield star_labels.rotation(check), star_labels.rotation_function(check.n)[ports]
+        yield labels.translation(check, node), ports
+    yield labels.rotation(check), labels.rotation_function(check.n)[ports]
 
 
 @checks("TS.L3", given=forests("greedy", roots=None))
@@ -64,7 +161,7 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
     """Check the ports of L(r), that it spans, and that every link leads closer to r."""
     root = tree.root
     what = f"ports of L({check.label(root)})"
-    stated = cyclic_shifts.greedy_dimensions(check, root)
+    stated = greedy_dimensions(check, root)
     check.equal(what, tree.parent_port, stated, node=column_labels(check), of=tree)
     check.passes(checkers.spanning(check.topology, tree.parent_port, root), of=tree)
     distances = bfs.distances(check, root)
@@ -77,11 +174,11 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
     check.equal("distance of the next node", measured, expected, **place)
 
 
-@checks("TS.L4", given=sample_roots())
+@checks("TS.L4", given=bfs.roots)
 def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
     """Check that at most two of the trees L(rho^i(r)) contain a link towards their roots."""
     label = check.label(root)
-    loads = cyclic_shifts.loads_towards_roots(check, root)
+    loads = loads_towards_roots(check, root)
     stated = (check.n - 1) * (factorial(check.n) - 1)
     check.equal("links of all trees", loads.sum(), stated, node=label)
     check.at_most(f"trees on a link, r = {label}", loads, 2, link=outgoing_links(check))
@@ -92,10 +189,10 @@ def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
     """Check the ports of every L-hat against L(rho^i(r)) and p_i, and that it spans."""
     root = forest.root
     check.equal("number of trees", forest.trees, check.n - 1, of=forest)
-    paths = cyclic_shifts.shift_paths(check, root)
+    paths = shift_paths(check, root)
     for row, path in zip(forest.parent_port, paths, strict=False):
-        goal = cyclic_shifts.shifted_root(check, root, path.i)
-        stated = cyclic_shifts.greedy_ports(check, goal).copy()
+        goal = shifted_root(check, root, path.i)
+        stated = greedy_ports(check, goal).copy()
         # L-hat is L with the path from the root turned round: r becomes the root, and the other
         # nodes of the path lead back along it.
         stated[path.nodes[0]] = 0
@@ -120,17 +217,17 @@ def heights_of_trees(check: ClaimCheck) -> None:
         stated = diameter(n) + n + np.gcd(n, i) - 2
         place = {"i": i, "of": forest}
         check.equal("height of L-hat(rho^i(r))", observed, stated, **place)
-        paths = cyclic_shifts.shift_paths(check, forest.root)[: len(observed)]
+        paths = shift_paths(check, forest.root)[: len(observed)]
         outside = np.array([level_outside_branch(check, path) for path in paths])
         lengths = np.array([len(path.ports) for path in paths])
         correction.equal("height", observed, lengths + outside, **place)
         correction.equal("e", outside, diameter(n) - ((n == 3) & (i == 2)), **place)
 
 
-def level_outside_branch(check: ClaimCheck, path: cyclic_shifts.Path) -> int:
+def level_outside_branch(check: ClaimCheck, path: Path) -> int:
     """Return the largest level of L(rho^i(r)) outside of the branch by which p_i arrives."""
-    goal = cyclic_shifts.shifted_root(check, int(path.nodes[0]), path.i)
-    row = cyclic_shifts.greedy_ports(check, goal)
+    goal = shifted_root(check, int(path.nodes[0]), path.i)
+    row = greedy_ports(check, goal)
     parent = bfs.parents(check, row)
     levels = bfs.levels(parent, goal)
     parent[path.nodes[-2]] = -1  # detaches the branch: its nodes no longer lead to the root
@@ -159,18 +256,18 @@ def congestion_of_trees(check: ClaimCheck, forest: Forest) -> None:
 # Lemmas 5 and 6: the paths p_i from r to rho^i(r), their cycles and links
 
 
-def sample_paths(check: ClaimCheck) -> Iterator[cyclic_shifts.Path]:
+def sample_paths(check: ClaimCheck) -> Iterator[Path]:
     """Yield p_1, .., p_{n-1} from each sample root."""
-    for root in sample_roots()(check):
-        yield from cyclic_shifts.shift_paths(check, root)
+    for root in bfs.roots(check):
+        yield from shift_paths(check, root)
 
 
 @checks("TS.L5-path", given=sample_paths)
-def path_lengths(check: ClaimCheck, path: cyclic_shifts.Path) -> None:
+def path_lengths(check: ClaimCheck, path: Path) -> None:
     """Check the end and the length of p_i."""
     root, end = int(path.nodes[0]), int(path.nodes[-1])
     place = {"node": check.label(root), "i": path.i}
-    goal = cyclic_shifts.shifted_root(check, root, path.i)
+    goal = shifted_root(check, root, path.i)
     check.equal("end of p_i", check.label(end), check.label(goal), **place)
     check.equal("length of p_i", len(path.ports), check.n + gcd(check.n, path.i) - 2, **place)
 
@@ -182,7 +279,7 @@ def cycles_of_shifts(check: ClaimCheck) -> None:
     for root in bfs.roots(check, 6):
         label = check.label(root)
         for i in range(1, n):
-            goal = check.label(cyclic_shifts.shifted_root(check, root, i))
+            goal = check.label(shifted_root(check, root, i))
             name = f"positions of the symbols of {label} in {goal}"
             positions = [goal.index(symbol) for symbol in label]
             cycles = list(permutations.cycles(check.array(name, partial(np.array, positions))))
@@ -207,12 +304,12 @@ def cycle_notation(cycles: list[list[int]]) -> str:
     return "".join(f"({' '.join(map(str, cycle))})" for cycle in cycles)
 
 
-@checks("TS.L6-disjoint", given=sample_roots())
+@checks("TS.L6-disjoint", given=bfs.roots)
 def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
     """Check the symbol r_1 on every p_i, and that no two of the paths share a link."""
-    label_symbols = star_labels.symbols(check)
+    label_symbols = symbols(check)
     ends = []
-    for path in cyclic_shifts.shift_paths(check, root):
+    for path in shift_paths(check, root):
         nodes = path.nodes[1:]
         place = {"i": path.i, "node": node_labels(check, nodes)}
         moved = label_symbols[nodes, path.i]
@@ -225,7 +322,7 @@ def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
 
 
 @checks("TS.L6-dimensions", given=sample_paths)
-def dimensions_of_paths(check: ClaimCheck, path: cyclic_shifts.Path) -> None:
+def dimensions_of_paths(check: ClaimCheck, path: Path) -> None:
     """Check that p_i crosses the dimensions trail(C_0), C_1, first(C_1), C_2, first(C_2), .."""
     first, *others = shift_cycles(check.n, path.i)
     positions = first[1:]
@@ -236,11 +333,11 @@ def dimensions_of_paths(check: ClaimCheck, path: cyclic_shifts.Path) -> None:
     check.equal("dimensions", observed, stated, node=check.label(int(path.nodes[0])), i=path.i)
 
 
-@checks("TS.L6-opposite", given=sample_roots())
+@checks("TS.L6-opposite", given=bfs.roots)
 def opposite_links(check: ClaimCheck, root: int) -> None:
     """Check that at most one tree L(rho^j(r)) has the opposite of a link of p_i."""
-    loads = cyclic_shifts.loads_towards_roots(check, root)
-    for path in cyclic_shifts.shift_paths(check, root):
+    loads = loads_towards_roots(check, root)
+    for path in shift_paths(check, root):
         tails, heads = path.nodes[1:], path.nodes[:-1]
         link = np.array([link_label(check, *ends) for ends in zip(tails, heads, strict=True)])
         what = f"trees with the opposite of a link of p_i, r = {check.label(root)}"

@@ -1,17 +1,20 @@
-"""Labels of S_n as arrays: symbols, positions, ranks, translations, and the rotation R.
+"""Labels of S_n as arrays, and labels of nodes and links for the places of a `ClaimCheck`.
 
-Translation and R are those of docs/definitions/conventions.md (Fragopoulou & Akl 1993, Definitions
-2 and 5). The module uses neither `starcast.trees` nor the ranking of
-`starcast.topologies.permutations`. The number 0 is not a symbol and stays unchanged: it occurs in
-labels that the mutation tests break.
+Symbols, positions, ranks, translations, and the rotation R. Translation and R are those of
+docs/definitions/conventions.md (Fragopoulou & Akl 1993, Definitions 2 and 5). The module uses
+neither `starcast.trees` nor the ranking of `starcast.topologies.permutations`. The number 0 is not
+a symbol and stays unchanged: it occurs in labels that the mutation tests break.
 """
 
+from collections.abc import Callable
 from itertools import permutations as orders
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.object_cache import CachedTopology
+from starcast.collectives.model import Schedule
+from starcast.topologies import Topology
 from starcast.topologies.permutations import Perms, Ranks
 
 
@@ -100,3 +103,41 @@ def return_times(network: CachedTopology) -> NDArray[np.int64]:
         times = np.where((node == np.arange(network.nodes)) & (times == 0), count, times)
         node = rotated[node]
     return times
+
+
+# Labels of nodes and directed links (``tail -> head``) for the places of a `ClaimCheck`
+
+
+def node_labels(network: CachedTopology, nodes: NDArray[np.integer]) -> Callable[[int], str]:
+    """Return a function from index i to the label of the i-th of some nodes."""
+    return lambda i: network.label(int(nodes[i]))
+
+
+def column_labels(network: CachedTopology) -> Callable[[int, int], str]:
+    """Return a function from indices of an array ``[.., nodes]`` to the label of the node."""
+    return lambda _, node: network.label(node)
+
+
+def other_nodes(network: CachedTopology) -> Callable[[int], str]:
+    """Return a function from index i to the label of the i-th node without the identity."""
+    return lambda i: network.label(i + 1)
+
+
+def link_label(network: CachedTopology | Topology, tail: int, head: int) -> str:
+    """Return the label of a directed link, such as ``123 -> 213``."""
+    return f"{network.label(int(tail))} -> {network.label(int(head))}"
+
+
+def outgoing_links(network: CachedTopology) -> Callable[[int, int], str]:
+    """Return a function from indices of an array ``[nodes, ports]`` to the outgoing link."""
+    return lambda node, port: link_label(network, node, network.neighbours[port, node])
+
+
+def links_by_port(network: CachedTopology) -> Callable[[int, int], str]:
+    """Return a function from indices of an array ``[ports, nodes]`` to the outgoing link."""
+    return lambda port, node: link_label(network, node, network.neighbours[port, node])
+
+
+def row_links(schedule: Schedule) -> Callable[[int], str]:
+    """Return a function from i to the directed link that the i-th row of a schedule crosses."""
+    return lambda i: link_label(schedule.topology, schedule.sender[i], schedule.receiver[i])
