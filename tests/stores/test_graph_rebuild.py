@@ -224,7 +224,7 @@ def test_an_edited_owner_is_refused_on_a_server_of_the_user(
 @pytest.mark.parametrize(
     "edit", ["DETACH DELETE s", "SET s.id = 'x'", "REMOVE s.schema", "SET s.schema = 0"]
 )
-def test_an_edited_owner_is_repaired_on_the_embedded_server(
+def test_a_changed_owner_of_the_graph_is_repaired_on_the_embedded_server(
     stores: Stores, stack_settings: Settings, stored_plan: Plan, edit: str
 ) -> None:
     """Both stores are of one home, and PostgreSQL knows all artifacts in the graph."""

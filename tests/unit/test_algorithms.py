@@ -37,7 +37,7 @@ def listed(plan: Schedule) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_the_schedule_is_complete_with_the_rows_id_and_forest_that_were_announced(
+def test_the_schedule_is_complete_and_as_declared(
     spec: str,
 ) -> None:
     """Its figures are those of its declaration, and its rows can be compared one by one."""
@@ -148,7 +148,7 @@ def assert_expands(spec: str, entry: Algorithm, ports: str) -> None:
     assert listed(other.expand()) == listed(plan.expand())
 
 
-def test_every_algorithm_of_the_design_s_table_exists() -> None:
+def test_every_algorithm_with_a_public_name_exists() -> None:
     """The names that other tools rely on, with their arguments (design, sections 3 and 12)."""
     both = "messages copies"
     table = {
@@ -230,7 +230,7 @@ def test_bad_arguments_are_refused(
         assert refusal.value.hint == "give messages 4, 8, 12, ..."
 
 
-def test_the_default_port_model_is_the_algorithm_s() -> None:
+def test_the_default_port_model_depends_on_the_algorithm() -> None:
     assert schedule("S4", "broadcast", "multiple").ports == "all"
     assert schedule("S4", "allgather", "hamiltonian-cycle").ports == "one"
 
@@ -268,7 +268,7 @@ def test_the_schedule_is_complete_for_all_arguments_and_roots(
     assert len(plan) == entry.count(plan.topology, ports, plan.arguments)
 
 
-def test_a_repr_is_a_name_and_a_source() -> None:
+def test_the_repr_of_an_algorithm_has_its_name_and_source() -> None:
     entries = [*algorithms(), *CONSTRUCTIONS.values(), *FAMILIES.values()]
     for entry in entries:
         assert repr(entry) == f"<{type(entry).__name__} {entry.name} ({entry.source})>"

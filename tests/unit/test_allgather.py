@@ -41,7 +41,7 @@ def level_sizes(n: int, tree: str) -> list[int]:
 @both_models
 @every_tree
 @pytest.mark.parametrize("n", range(2, 6))
-def test_the_rows_are_algorithm_2_s(n: int, tree: str, ports: str) -> None:
+def test_the_rows_equal_those_of_algorithm_2(n: int, tree: str, ports: str) -> None:
     """A5: segment i crosses all level-t links of DC(i, T) in step t; one-port, by sub-steps."""
     expected = page.algorithm_2(page_tree(n, tree), n)
     if ports == "one":
@@ -64,7 +64,7 @@ def test_the_rows_are_algorithm_2_s(n: int, tree: str, ports: str) -> None:
 @both_models
 @every_tree
 @pytest.mark.parametrize("n", range(2, 8))
-def test_steps_and_packets_are_theorem_3_s(n: int, tree: str, ports: str) -> None:
+def test_steps_and_packets_equal_those_of_theorem_3(n: int, tree: str, ports: str) -> None:
     """h_T steps of N_t segments, n!-1 in total; in each step every dimension has N_t links.
 
     One-port, section 5.2: (n-1) h_T sub-steps, none of them empty, determined by the dimension.

@@ -50,7 +50,9 @@ def with_sources(schedule: Schedule) -> set[Row]:
 
 @every_algorithm
 @every_size
-def test_all_port_rows_are_the_page_s_for_any_source(n: int, k: int, algorithm: str) -> None:
+def test_all_port_rows_equal_those_of_the_oracle_for_any_source(
+    n: int, k: int, algorithm: str
+) -> None:
     """Source x sends over the level-t links of LC(x, T) in step t.
 
     T is relabelled by x, then by the missing symbols in ascending order.

@@ -43,7 +43,7 @@ def least_steps(n: int, messages: int) -> int:
 
 @every_algorithm
 @pytest.mark.parametrize("n", range(3, 6))
-def test_the_rows_are_the_page_s(n: int, algorithm: str) -> None:
+def test_the_rows_equal_those_of_the_oracle(n: int, algorithm: str) -> None:
     for messages in numbers_of_messages(n):
         schedule = allgather(f"S{n}", algorithm, messages=messages)
         expected = PAGES[algorithm](n, messages)
@@ -51,13 +51,13 @@ def test_the_rows_are_the_page_s(n: int, algorithm: str) -> None:
         assert len(schedule) == len(expected)
 
 
-def test_the_rows_of_s6_are_the_page_s() -> None:
+def test_the_rows_of_s6_equal_those_of_the_oracle() -> None:
     for algorithm in ALGORITHMS:
         schedule = allgather("S6", algorithm, messages=1)
         assert set(hops_of(schedule)) == PAGES[algorithm](6, 1)
 
 
-def test_one_message_is_phase_1_and_the_concrete_phase_2() -> None:
+def test_one_message_is_sent_in_phase_1_and_phase_2() -> None:
     """A2: subtrees grow by one node per step; then types serve their leaves, sorted by label."""
     for n in range(3, 7):
         sends = [*allgather_trees.phase_1(n), *allgather_trees.phase_2(n, factorial(n - 1))]
@@ -67,7 +67,7 @@ def test_one_message_is_phase_1_and_the_concrete_phase_2() -> None:
         }
 
 
-def test_one_message_reaches_number_m_in_its_step_over_its_type() -> None:
+def test_one_message_reaches_node_number_m_in_the_step_of_the_formula() -> None:
     """A3: node number m in step ceil(m/(n-1)) over type v(m)."""
     for n in range(3, 7):
         numbers = allgather_trees.mbst(n).numbers
@@ -90,7 +90,7 @@ def test_the_second_message_has_another_symbol_for_n() -> None:
 
 @every_algorithm
 @pytest.mark.parametrize("n", range(2, 8))
-def test_steps_are_the_least_possible_for_every_number_of_messages(n: int, algorithm: str) -> None:
+def test_steps_are_minimal_for_every_number_of_messages(n: int, algorithm: str) -> None:
     """ceil(M(n!-1)/(n-1)), which plain repetition misses from M = n-1 on (pitfall 16).
 
     A0: the types of a step are different; then, and only then, all n! sources send without a
@@ -191,7 +191,7 @@ def test_phase_2_is_rule_1(n: int) -> None:
     )
 
 
-def test_one_port_all_nodes_use_one_dimension_and_forward_received_units() -> None:
+def test_one_port_nodes_all_use_one_dimension_and_forward_received_units() -> None:
     """A4: first the own message, later what came in the step before."""
     for n in [2, 3, 4]:
         for messages in [1, 2]:

@@ -68,14 +68,18 @@ def steps(n: int, algorithm: str, messages: int) -> int:
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5)))
-def test_the_rows_are_the_page_s_for_every_source(n: int, algorithm: str, messages: int) -> None:
+def test_the_rows_equal_those_of_the_oracle_for_every_source(
+    n: int, algorithm: str, messages: int
+) -> None:
     for source in roots(n):
         expected = page.EXCHANGED[algorithm](source, messages)
         assert sorted(plain_rows(schedule(n, algorithm, messages, source))) == sorted(expected)
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(5, 7), 8))
-def test_the_rows_are_the_page_s_on_larger_stars(n: int, algorithm: str, messages: int) -> None:
+def test_the_rows_equal_those_of_the_oracle_on_larger_stars(
+    n: int, algorithm: str, messages: int
+) -> None:
     source = star_graph.nodes(n)[-1]
     expected = page.EXCHANGED[algorithm](source, messages)
     assert sorted(plain_rows(schedule(n, algorithm, messages, source))) == sorted(expected)
@@ -133,7 +137,7 @@ def test_the_simulator_finds_the_expansion_complete(n: int, algorithm: str, mess
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 3))
-def test_the_expansion_is_the_page_s(n: int, algorithm: str, messages: int) -> None:
+def test_the_expansion_equals_that_of_the_oracle(n: int, algorithm: str, messages: int) -> None:
     """From any source that is written out."""
     rows = page.EXCHANGED[algorithm](star_graph.identity(n), messages)
     expanded = schedule(n, algorithm, messages, star_graph.nodes(n)[-1]).expand()
@@ -165,7 +169,7 @@ def test_one_wrong_dimension_is_a_conflict_of_sources(algorithm: str) -> None:
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(3, 6), 4))
-def test_the_nearest_go_first_and_a_group_waits_for_the_one_before(
+def test_groups_are_sent_nearest_first_one_after_the_other(
     n: int, algorithm: str, messages: int
 ) -> None:
     """Pitfall 14: Rules 9 and 10 go nearest first, one group at a time, hop by hop."""

@@ -170,7 +170,7 @@ def test_the_default_root_is_the_identity() -> None:
     )
 
 
-def test_the_load_is_indexed_by_node_and_port() -> None:
+def test_the_load_array_is_indexed_by_node_and_port() -> None:
     """Columns are in the order of `ports`: the root's link of dimension 2 has load 2."""
     assert forest("S5", "multiple").load()[0].tolist() == [2, 1, 1, 1]
 

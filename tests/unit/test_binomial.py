@@ -106,20 +106,20 @@ def test_heights_of_the_edge_disjoint_trees() -> None:
         }
 
 
-def test_they_grow_on_hypercubes_only() -> None:
+def test_the_constructions_are_defined_on_hypercubes_only() -> None:
     for spec in ["S4", "S4,2"]:
         for construction in ["binomial", "edge-disjoint-binomial"]:
             with refused(construction, spec):
                 forest(spec, construction)
 
 
-def test_others_do_not_grow_on_hypercubes() -> None:
+def test_other_constructions_are_not_defined_on_hypercubes() -> None:
     for construction in ["greedy", "multiple", "edge-disjoint", "nk-greedy", "nk-multiple"]:
         with refused(construction, "Q4"):
             forest("Q4", construction)
 
 
-def test_q16_is_proved() -> None:
+def test_q16_is_verified() -> None:
     root = 54_321
     forest("Q16", "binomial", root=root).verify()
     trees = forest("Q16", "edge-disjoint-binomial", root=root)

@@ -362,7 +362,7 @@ def test_a_wrong_shard_is_refused(text: str, message: str) -> None:
         shards.Shard.parse(text)
 
 
-def test_places_are_those_of_the_kernel() -> None:
+def test_nodes_are_located_in_the_blocks_that_the_kernel_reads() -> None:
     source = closed_form("S7", "greedy", m=4)
     for block in (0, 17, source.count - 1):
         nodes, _, _ = judge.read_block(source.blocks, build_tables(4), block)

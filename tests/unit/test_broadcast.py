@@ -82,7 +82,7 @@ def test_a_sub_slot_serves_one_dimension() -> None:
         assert ((schedule.step - 1) % (n - 1) + 2 == schedule.port).all()
 
 
-def test_packets_of_two_are_needed_from_the_first_slot_on() -> None:
+def test_the_first_slot_has_packets_of_two_units() -> None:
     """Pitfall 8: the source's link of dimension 2 carries two trees."""
     for n in range(3, 8):
         schedule = broadcast(n, "multiple", "all", 1)
@@ -92,7 +92,7 @@ def test_packets_of_two_are_needed_from_the_first_slot_on() -> None:
 
 
 @pytest.mark.parametrize("n", range(2, 7))
-def test_a_stream_arrives_in_order_and_a_step_apart(n: int) -> None:
+def test_messages_of_a_stream_arrive_in_order_one_step_apart(n: int) -> None:
     """Message q is message 0, q steps later (all-port) or q(n-1) steps later (one-port)."""
     for ports, gap in (("all", 1), ("one", n - 1)):
         schedule = broadcast(n, "recursive-substar", ports, 3)

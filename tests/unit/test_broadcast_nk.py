@@ -74,7 +74,9 @@ def some_roots(spec: str) -> list[int]:
 @both_models
 @every_algorithm
 @pytest.mark.parametrize(("n", "k"), SIZES)
-def test_rows_on_nk_stars_are_the_page_s(n: int, k: int, algorithm: str, ports: str) -> None:
+def test_rows_on_nk_stars_equal_those_of_the_oracle(
+    n: int, k: int, algorithm: str, ports: str
+) -> None:
     """A slot serves a link at most once per tree; in a sub-slot no node sends or receives twice."""
     for share in (1, 3):
         for root in some_roots(f"S{n},{k}"):
@@ -90,14 +92,16 @@ def test_rows_on_nk_stars_are_the_page_s(n: int, k: int, algorithm: str, ports: 
 @both_models
 @every_algorithm
 @pytest.mark.parametrize(("n", "k"), LARGE)
-def test_rows_on_larger_nk_stars_are_the_page_s(n: int, k: int, algorithm: str, ports: str) -> None:
+def test_rows_on_larger_nk_stars_equal_those_of_the_oracle(
+    n: int, k: int, algorithm: str, ports: str
+) -> None:
     is_the_page_s(broadcast(f"S{n},{k}", algorithm, ports, 2, perm(n, k) // 2), 2)
 
 
 @shares
 @both_models
 @pytest.mark.parametrize("d", CUBES)
-def test_rows_on_hypercubes_are_the_page_s(d: int, ports: str, share: int) -> None:
+def test_rows_on_hypercubes_equal_those_of_the_oracle(d: int, ports: str, share: int) -> None:
     for root in some_roots(f"Q{d}"):
         is_the_page_s(broadcast(f"Q{d}", "binomial", ports, share, root), share)
 

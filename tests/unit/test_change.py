@@ -107,7 +107,7 @@ def test_a_dimension_change_of_s4_by_one_place() -> None:
     assert len({counted[dimension] for dimension in (2, 3, 4)}) == 3
 
 
-def test_no_places_change_nothing() -> None:
+def test_a_change_by_0_places_changes_nothing() -> None:
     for n in SIZES:
         for tree in TREES:
             assert np.array_equal(
@@ -247,7 +247,7 @@ def test_on_the_complete_graph_the_symbols_but_the_first_turn(n: int, i: int, tr
     trees.verify()
 
 
-def test_elsewhere_on_nk_stars_dimensions_cannot_change() -> None:
+def test_dimension_change_is_refused_on_other_nk_stars() -> None:
     """Moved dimensions of labels of n symbols do not reach all nodes, so it is refused."""
     for n, k in [(4, 2), (5, 2), (5, 3), (6, 2), (6, 3), (6, 4)]:
         tree = links_of(forest(f"S{n},{k}", "nk-greedy"), 0)

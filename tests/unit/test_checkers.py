@@ -439,7 +439,7 @@ def test_no_entry_of_edge_disjoint_trees_can_change(spec: str, data: st.DataObje
     assert not (checkers.spanning(*topology).holds and checkers.edge_disjoint(*topology).holds)
 
 
-def test_what_is_no_forest_has_no_measures() -> None:
+def test_no_checker_measures_an_invalid_forest() -> None:
     """No checker measures an array in which the root of the last tree has a parent."""
     for case in SPOILT:
         trees = case.build(few_roots(case.spec)[-1])
@@ -533,7 +533,7 @@ def changed(
         (changed("S4", "greedy", 0, _3124=2), "1324", "1324 is on a cycle"),
     ],
 )
-def test_the_reason_is_explained(
+def test_a_rejection_names_its_reason(
     trees: tuple[Any, NDArray[np.uint8], int], node: str, why: str
 ) -> None:
     result = checkers.rooted(*trees)

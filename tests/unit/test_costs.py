@@ -56,7 +56,7 @@ def page_time(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.P
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(st.integers(2, 12), st.integers(1, 60), prices)
-def test_closed_forms_are_the_page_s(
+def test_closed_forms_equal_those_of_the_definitions(
     algorithm: str, ports: str, n: int, share: int, paid: tseng_sheu.Prices
 ) -> None:
     """A6: Day [7] for one greedy tree, (3) and Theorem 2 for the multiple trees, Sheu [16], B2."""
@@ -150,9 +150,7 @@ def test_an_unknown_port_model_is_refused() -> None:
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(st.integers(2, 12), st.integers(1, 50), fractions)
-def test_the_units_together_are_the_message(
-    algorithm: str, n: int, share: int, m: Fraction
-) -> None:
+def test_the_units_add_up_to_the_message(algorithm: str, n: int, share: int, m: Fraction) -> None:
     unit = costs.unit_bytes(
         topology(f"S{n}"), "broadcast", algorithm, m, **{BROADCASTS[algorithm]: share}
     )
@@ -179,13 +177,13 @@ def test_the_schedule_has_as_many_units() -> None:
 
 
 @given(st.integers(2, 12), st.sampled_from(["all", "one"]), prices)
-def test_lower_bounds_are_lemma_1(n: int, ports: str, paid: tseng_sheu.Prices) -> None:
+def test_lower_bounds_equal_those_of_lemma_1(n: int, ports: str, paid: tseng_sheu.Prices) -> None:
     bound = costs.lower_bound(topology(f"S{n}"), "broadcast", ports, paid.m, machine(paid))
     assert bound.time == tseng_sheu.lower_bound(n, ports, paid)
     assert isinstance(bound.time, Fraction)
 
 
-def test_the_logarithm_of_the_nodes_is_whole() -> None:
+def test_the_logarithm_of_the_number_of_nodes_is_rounded_up() -> None:
     """Pitfall 6: the one-port bound for T_c = 0, T_s = 1 is ceil(log2 n!), exactly."""
     for n in SIZES:
         unit_machine = costs.Machine(t_s=Fraction(1), t_c=Fraction(0))
@@ -269,7 +267,7 @@ def test_a_simulation_costs_its_steps_and_its_largest_packets(
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("share", [1, 2, 4])
 @pytest.mark.parametrize("n", range(2, 8))
-def test_the_closed_form_counts_what_the_simulation_does(
+def test_the_closed_form_equals_the_cost_of_the_simulation(
     n: int, share: int, algorithm: str
 ) -> None:
     paid = tseng_sheu.Prices(Fraction(100), Fraction(3), Fraction(1, 3))

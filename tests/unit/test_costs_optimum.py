@@ -73,7 +73,7 @@ def test_the_best_whole_number_is_found(
     assert result == tried(price)
 
 
-def test_rounded_steps_are_filled() -> None:
+def test_the_best_number_of_messages_fills_its_last_step() -> None:
     """The best M fills its last round: one more message would need another step."""
     for copies in [1, 2, 3, 5]:
         topology, m = as_topology("S6"), Fraction(10**6)
@@ -155,7 +155,7 @@ def test_without_a_start_up_time_there_is_no_best_number() -> None:
     st.integers(1, 400),
     st.integers(1, 7),
 )
-def test_any_pipeline_s_best_number_is_found(
+def test_the_best_number_is_found_for_any_pipeline(
     fixed: int, slope: int, b: int, d: int, period: int
 ) -> None:
     """Steps of a whole number and ceil(c p / period), each of d/p bytes, and b further bytes."""

@@ -173,7 +173,7 @@ def test_columns_out_of_range_are_refused() -> None:
         ("step,sender,port,unit,tree\n1,1234,2,0,256\n", "line 2 has the tree 256"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_reported_with_its_line(
+def test_errors_in_a_file_are_reported_with_their_line(
     tmp_path: Path, text: str, message: str
 ) -> None:
     file = tmp_path / "mine.csv"

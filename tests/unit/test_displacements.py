@@ -22,7 +22,7 @@ def test_every_displacement_follows_the_definition() -> None:
         assert result[1:].tolist() == [page.displacement(x) for x in star_graph.nodes(n)[1:]]
 
 
-def test_given_necklaces_are_used() -> None:
+def test_given_necklaces_lead_to_the_same_displacements() -> None:
     for n in SIZES:
         assert np.array_equal(displacements(n, necklaces(n)), displacements(n))
 

@@ -43,7 +43,7 @@ def test_every_parent_follows_the_definition() -> None:
         assert trees(n) == page.edt(star_graph.identity(n))
 
 
-def test_every_parent_is_the_page_s_at_other_roots() -> None:
+def test_every_parent_at_other_roots_follows_the_definition() -> None:
     """EDT.root: by translation, which keeps dimensions."""
     for n in range(2, 7):
         for root in roots(n)[1:]:
@@ -110,7 +110,7 @@ def test_every_node_has_its_parents_across_all_its_links() -> None:
         assert (np.sort(trees, axis=0) == np.arange(2, n + 1)[:, None]).all()
 
 
-def test_subtree_l_holds_s_l_as_spt_has_it() -> None:
+def test_edge_disjoint_trees_extend_the_shortest_path_graph() -> None:
     """Def. 8 extends SPG: where SPG has a parent, EDT has the same."""
     for n in SIZES:
         graph = forest(f"S{n}", "shortest-path-graph").parent_port
@@ -137,7 +137,7 @@ def test_paths_are_node_disjoint_and_little_longer_than_the_distance() -> None:
         assert longer == (4 if n > 2 else 0)
 
 
-def test_the_heights() -> None:
+def test_the_heights_equal_the_formula() -> None:
     """EDT.L6.4: the height is floor(3n/2) + 1 from n = 3 on, less than D + 4."""
     for n, height in [(2, 1), (3, 5), (4, 7), (5, 8), (6, 10), (7, 11), (8, 13)]:
         assert built(n).heights.tolist() == [height] * (n - 1)

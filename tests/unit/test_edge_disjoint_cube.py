@@ -36,7 +36,7 @@ def schedule(d: int, messages: int, copies: int, root: str | None = None) -> Sch
 
 
 @pytest.mark.parametrize(("d", "messages", "copies"), CASES)
-def test_every_row_is_the_page_s(d: int, messages: int, copies: int) -> None:
+def test_every_row_equals_that_of_the_oracle(d: int, messages: int, copies: int) -> None:
     """Every message comes through as many trees as it has copies.
 
     No node sends a unit before it arrived through that tree.
@@ -53,7 +53,7 @@ def test_every_row_is_the_page_s(d: int, messages: int, copies: int) -> None:
 
 @max_examples(15)
 @given(st.integers(1, 6), st.integers(1, 9), st.data())
-def test_every_row_is_the_page_s_wherever_one_looks(
+def test_sampled_rows_of_large_cubes_equal_those_of_the_oracle(
     d: int, messages: int, data: st.DataObject
 ) -> None:
     copies, root = data.draw(st.integers(1, d)), data.draw(st.sampled_from(nodes(d)))
@@ -111,7 +111,7 @@ def fault_sets(d: int, size: int, every: int) -> Iterator[tuple[tuple[str, ...],
         (4, 1, 4, 101),
     ],
 )
-def test_fewer_faults_than_copies_are_survived(
+def test_schedules_survive_fewer_faults_than_copies(
     d: int, messages: int, copies: int, every: int
 ) -> None:
     """All fault sets on Q_2 and Q_3 (20 nodes and links); paths have no common inner node."""

@@ -185,7 +185,7 @@ def test_as_many_faults_as_copies_cut_a_node_off(collective: str, n: int, messag
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize("n", [3, 4])
-def test_as_many_faults_as_copies_at_the_source_leave_all_without(collective: str, n: int) -> None:
+def test_as_many_faults_at_the_source_as_copies_cut_all_nodes_off(collective: str, n: int) -> None:
     """If the first links of a unit's x copies fail, no node receives it."""
     for copies in range(1, n):
         result = rows(collective, n, 1, copies)
@@ -291,7 +291,7 @@ def test_the_simulator_finds_that_fewer_faults_are_survived(
 
 @pytest.mark.parametrize("collective", ["broadcast", "scatter", "gather"])
 @pytest.mark.parametrize("copies", [1, 2, 3])
-def test_the_simulator_and_the_oracle_miss_the_same(collective: str, copies: int) -> None:
+def test_simulator_and_oracle_find_the_same_missing_units(collective: str, copies: int) -> None:
     """S_4, random sets of x or more faults, some in later steps: the same pairs are missing."""
     result, random, missed = rows(collective, 4, 2, copies), np.random.default_rng(copies), 0
     for _ in range(25):

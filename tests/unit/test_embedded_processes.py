@@ -105,7 +105,7 @@ def test_a_zombie_is_not_alive(tmp_path: Path) -> None:
     assert tmp_path.exists()
 
 
-def test_a_clean_stop(tmp_path: Path, word: str) -> None:
+def test_a_server_that_obeys_the_signal_is_not_killed(tmp_path: Path, word: str) -> None:
     """A server that obeys the signal is not killed."""
     start(tmp_path, word)
     living = processes.find_all(matcher(word))
@@ -164,7 +164,7 @@ def test_a_server_that_accepts_connections_but_does_not_answer(backlog: bool) ->
     assert not processes.responds(port, b"hello", 0.2)
 
 
-def test_memory_of_this_process() -> None:
+def test_the_memory_of_a_process_is_measured() -> None:
     """Some megabytes; 0 for a process that has ended."""
     assert 5_000_000 < processes.memory_bytes(os.getpid()) < 10**10
     assert processes.memory_bytes(2**22 + 1) == 0

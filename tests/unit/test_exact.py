@@ -66,7 +66,7 @@ def test_every_message_arrives_in_the_fewest_steps(n: int, messages: int) -> Non
     assert int(np.sum(nodes * (n - 1) - run.links_used)) == nodes * idle
 
 
-def test_the_figures_that_issue_5_names() -> None:
+def test_the_known_steps_and_transmissions_for_one_message() -> None:
     """One message, n = 3..7."""
     assert [exact(n).steps for n in range(3, 8)] == [5, 21, 111, 689, 4938]
 
@@ -181,14 +181,14 @@ CORRUPTIONS: dict[str, tuple[Callable[[Schedule], Schedule], str]] = {
 }
 
 
-def test_both_judges_see_what_is_broken() -> None:
+def test_both_checkers_find_every_damage() -> None:
     for corrupt, expected in CORRUPTIONS.values():
         broken = corrupt(exact(4))
         for result in (page.problems(plain_rows(broken), 4, 1), array_problems(broken)):
             assert any(problem.startswith(expected) for problem in result), result
 
 
-def test_the_judge_of_all_sources_sees_two_messages_on_a_link() -> None:
+def test_the_checker_of_all_sources_finds_two_messages_on_a_link() -> None:
     """S_3 has one idle cell. Any other move makes all sources use each link of the cell twice."""
     schedule = exact(3)
     crowded = changed(schedule, "step", int(np.flatnonzero(schedule.step == 5)[0]), 4)
@@ -221,7 +221,7 @@ def test_full_necklaces_are_listed_by_distance_then_smallest_node() -> None:
         assert len(keys) == page.full_necklaces(n)
 
 
-def test_the_opening_has_first_hops_of_near_full_necklaces_and_then_all_is_busy() -> None:
+def test_all_links_are_busy_after_the_opening() -> None:
     """The opening has one early group per excess step, nearest necklaces first."""
     for n, messages in [(3, 1), (4, 1), (4, 2), (5, 1), (5, 3), (6, 2), (7, 1)]:
         schedule = exact(n, messages)
@@ -272,7 +272,7 @@ def test_any_source_s_schedule_is_the_translation(source: str, messages: int) ->
     assert schedule.root == ranks[q]
 
 
-def test_it_says_what_it_is() -> None:
+def test_the_schedule_has_its_name_and_arguments() -> None:
     for n in range(2, 8):
         schedule = exact(n, 2)
         algorithm = catalogue.find("alltoall", "exact")
@@ -323,7 +323,7 @@ def test_bad_arguments_and_sizes_are_refused() -> None:
 # The simulator
 
 
-def test_the_simulator_accepts_any_source_and_all_written_out() -> None:
+def test_the_simulator_accepts_any_source_and_the_expansion() -> None:
     for source in ["12345", "54321", "31524"]:
         schedule = build("S5", "alltoall", "exact", root=source)
         for run in (simulate(schedule), simulate(schedule.expand())):
@@ -331,7 +331,7 @@ def test_the_simulator_accepts_any_source_and_all_written_out() -> None:
             assert run.transmissions == 120 * star_graph.distance_sum_formula(5)
 
 
-def test_the_simulator_names_what_is_broken() -> None:
+def test_the_simulator_names_the_damaged_row() -> None:
     for name in ["early row", "port 1", "doubled row", "step 0"]:
         corrupt, _ = CORRUPTIONS[name]
         run = simulate(corrupt(exact(4)))

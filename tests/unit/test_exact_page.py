@@ -51,7 +51,7 @@ def test_the_schedules_on_the_page_are_exchanges_in_the_fewest_steps(n: int) -> 
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_bold_cells_are_short_necklaces_and_italics_come_before_their_last(n: int) -> None:
+def test_bold_and_italic_cells_mark_the_hops_to_short_necklaces(n: int) -> None:
     cells = [(int(step), cell) for step, *row in table(f"S{n}") for cell in row]
     bold = [(step, cell) for step, cell in cells if cell.startswith("**")]
     italics = [(step, cell) for step, cell in cells if re.match(r"\*\d", cell)]
@@ -118,13 +118,13 @@ def test_the_python_session_of_the_page() -> None:
     assert result.failed == 0
 
 
-def test_a_table_that_lost_its_mark_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_without_its_mark_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(exact_alltoall.TABLES, "nowhere", lambda: iter(["| a |"]))
     with pytest.raises(ValueError, match="one table marked '<!-- table nowhere"):
         exact_alltoall.page()
 
 
-def test_a_table_that_drifted_is_written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outdated_table_is_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
     drifted = TEXT.replace("| 4 938 | 4 938 |", "| 4 939 | 4 938 |")
     assert drifted != TEXT
     monkeypatch.setattr(type(exact_alltoall.PAGE), "read_text", lambda *_, **__: drifted)

@@ -112,9 +112,7 @@ def test_impossible_entries_are_an_internal_error() -> None:
     ),
     st.data(),
 )
-def test_entries_are_found_whenever_there_are_some(
-    wanted: list[tuple[int, ...]], data: st.DataObject
-) -> None:
+def test_entries_are_found_if_any_exist(wanted: list[tuple[int, ...]], data: st.DataObject) -> None:
     """Room that some choice needs is enough to find one."""
     choice = [data.draw(st.sampled_from(cycle)) for cycle in wanted]
     room = {symbol: choice.count(symbol) for symbol in range(2, 7)}
@@ -127,7 +125,7 @@ def test_entries_are_found_whenever_there_are_some(
 
 
 @given(st.lists(st.lists(st.integers(2, 6), min_size=1, max_size=6), max_size=8))
-def test_waiting_in_queues_is_the_page_s_list_schedule(words: list[list[int]]) -> None:
+def test_queues_give_the_list_schedule_of_the_page(words: list[list[int]]) -> None:
     assert [list(steps) for steps in schedule_words(words)] == page.list_schedule(words)
 
 

@@ -61,7 +61,7 @@ def test_an_asynchronous_run_takes_the_time_of_the_library(
     assert cost.source == "simulated, asynchronous"
 
 
-def test_the_figures_that_unrelated_simulators_agree_with() -> None:
+def test_asynchronous_figures_equal_those_of_unrelated_simulators() -> None:
     times = []
     for execution in EXECUTION_MODELS:
         point = in_model(execution)

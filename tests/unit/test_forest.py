@@ -29,7 +29,7 @@ def table(both: Pair, values: dict[star_graph.Node, int], missing: int = -1) -> 
 
 
 @pytest.mark.parametrize(("n", "construction"), CASES)
-def test_the_array_and_its_measures_are_the_page_s_for_every_cyclic_root(
+def test_the_array_and_its_metrics_follow_the_definition_for_every_cyclic_root(
     n: int, construction: str
 ) -> None:
     """Parents, levels, profiles, leaves and loads are those of the trees node by node."""
@@ -354,7 +354,7 @@ def test_the_right_trees_with_another_root_are_detected() -> None:
     assert refusal.value.hint
 
 
-def test_an_array_of_anything_but_whole_numbers_is_refused() -> None:
+def test_an_array_of_other_values_than_integers_is_refused() -> None:
     for dtype in [np.float64, np.bool_, np.complex128, np.str_, object]:
         with refused("ports"):
             judged(s5("greedy").astype(dtype))
@@ -368,7 +368,7 @@ def test_integers_of_another_width_are_accepted() -> None:
         assert np.array_equal(own.parent_port, s5("greedy"))
 
 
-def test_whole_numbers_that_would_wrap_around_into_ports_are_refused() -> None:
+def test_integers_that_would_overflow_into_ports_are_refused() -> None:
     for port in [-1, -254, 256, 258, 2**40]:
         array = s5("greedy").astype(np.int64)
         array[0, 7] = port
@@ -470,7 +470,7 @@ def test_wrong_hubs_do_not_change_the_verdict(data: st.DataObject) -> None:
             verify_by_distances(spoiled)
 
 
-def test_a_measure_of_what_is_no_forest_is_an_error_and_not_a_number() -> None:
+def test_a_metric_of_an_invalid_forest_is_an_error() -> None:
     array = s5("greedy")
     array[0, 0] = 2
     spoiled = Forest(topology("S5"), array, 0)

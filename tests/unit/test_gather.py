@@ -27,7 +27,7 @@ def schedule(
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 2))
-def test_the_rows_are_those_of_the_page_s_scatter_backwards(
+def test_the_rows_are_those_of_the_reversed_scatter_of_the_oracle(
     n: int, algorithm: str, messages: int
 ) -> None:
     for root in roots(n):
@@ -37,7 +37,7 @@ def test_the_rows_are_those_of_the_page_s_scatter_backwards(
         )
 
 
-def test_messages_arrive_nearest_last_and_the_root_s_links_end_together() -> None:
+def test_messages_of_the_nearest_nodes_arrive_first() -> None:
     """The first message to leave travels furthest; the root is busy in the last step."""
     for algorithm in SCATTERS:
         s = schedule("gather", 5, algorithm, 4)

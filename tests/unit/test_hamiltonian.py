@@ -72,7 +72,7 @@ def all_paths(way: list[star_graph.Node]) -> Iterator[list[star_graph.Node]]:
             yield from all_paths([*way, neighbour])
 
 
-def test_the_paths_of_the_base_are_the_first_of_all() -> None:
+def test_the_paths_of_the_base_come_first_in_the_order_of_words() -> None:
     """For each last node, the Hamiltonian path of S_4 from 1234 whose word comes first."""
     start = star_graph.identity(4)
     first: dict[star_graph.Node, list[star_graph.Node]] = {}
@@ -232,7 +232,7 @@ def test_the_path_of_the_cycle_follows_the_definition(n: int) -> None:
         )
 
 
-def test_it_is_one_path_whose_end_is_next_to_the_root() -> None:
+def test_the_tree_is_one_path_whose_end_is_next_to_the_root() -> None:
     """n!-1 steps: every level has one node, and the closing link leads back to the root."""
     for n in range(2, 9):
         for root in roots(n)[: 2 if n > 6 else None]:

@@ -92,5 +92,5 @@ def test_a_deep_subtree_makes_room_only_where_it_is_wide() -> None:
     assert [place[node] for node in (1, 2, 3)] == [1, 2.5, 4]
 
 
-def test_a_single_node() -> None:
+def test_a_single_node_has_a_layout() -> None:
     assert tidy_layout(7, {}) == {7: 0}

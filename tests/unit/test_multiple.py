@@ -50,7 +50,7 @@ def test_profiles_of_every_tree(n: int) -> None:
             assert result[i] == expected + [0] * (len(result[i]) - len(expected))
 
 
-def test_heights_are_those_of_lemma_5() -> None:
+def test_heights_equal_those_of_lemma_5() -> None:
     """D_n + n + gcd(n,i) - 2; the lemma does not hold for n = 2 and 3 (see test_forest)."""
     for n in range(4, 8):
         heights = [star_graph.diameter(n) + n + gcd(n, i) - 2 for i in range(1, n)]
@@ -145,7 +145,7 @@ def test_the_root_has_one_child_in_every_tree_and_two_in_the_last() -> None:
             assert (built.parents() == built.root).sum(axis=1).tolist() == [1] * (n - 2) + [2]
 
 
-def test_of_the_root_s_links_only_that_of_dimension_2_carries_two_trees() -> None:
+def test_only_the_root_link_of_dimension_2_carries_two_trees() -> None:
     for n in range(3, 8):
         for root in roots(n):
             built = forest(f"S{n}", "multiple", root=star_graph.label(root))

@@ -68,7 +68,7 @@ def test_the_height_is_2n_minus_3(n: int) -> None:
     assert forest(f"S{n}", "recursive-substar").height == 2 * n - 3
 
 
-def test_links_of_dimension_k() -> None:
+def test_the_number_of_links_of_each_dimension_follows_the_formula() -> None:
     """B1: (k-1) n!/k! of them."""
     for n in range(2, 9):
         counted = Counter(forest(f"S{n}", "recursive-substar").parent_port[0].tolist())
@@ -82,7 +82,7 @@ def test_a_third_of_the_nodes_are_leaves() -> None:
         assert list(forest(f"S{n}", "recursive-substar").leaves) == [factorial(n) // 3]
 
 
-def test_relay_nodes() -> None:
+def test_the_number_of_relay_nodes_follows_the_formula() -> None:
     """B1: n!/k! for each k = 3..n; a relay has a child above the dimension of its parent link."""
     for n in SIZES:
         parents = forest(f"S{n}", "recursive-substar").parent_port[0]

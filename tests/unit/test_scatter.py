@@ -69,7 +69,9 @@ def schedule(
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 2))
-def test_the_rows_are_the_page_s_for_every_root(n: int, algorithm: str, messages: int) -> None:
+def test_the_rows_equal_those_of_the_oracle_for_every_root(
+    n: int, algorithm: str, messages: int
+) -> None:
     """For M = 1..2(n-1); every copy of `balanced` has its own tree, numbered modulo n-1."""
     for root in roots(n):
         rows = plain_rows(schedule(n, algorithm, messages, root))
@@ -91,7 +93,9 @@ def test_the_rows_are_the_page_s_for_every_root(n: int, algorithm: str, messages
         (6, "one-port", 1),
     ],
 )
-def test_the_rows_are_the_page_s_on_larger_stars(n: int, algorithm: str, messages: int) -> None:
+def test_the_rows_equal_those_of_the_oracle_on_larger_stars(
+    n: int, algorithm: str, messages: int
+) -> None:
     """From the last root."""
     root = star_graph.nodes(n)[-1]
     assert sorted(plain_rows(schedule(n, algorithm, messages, root))) == sorted(
@@ -172,7 +176,7 @@ def test_the_balanced_scatter_meets_the_bound_for_every_number_of_messages(n: in
         )
 
 
-def test_the_load_of_a_subtree() -> None:
+def test_each_subtree_receives_an_equal_number_of_messages() -> None:
     """Pitfall 12: a subtree of Def. 15 has h copies, but M(n!-1)/(n-1) messages.
 
     A copy carries M p/(n-1), not M.

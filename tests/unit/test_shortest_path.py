@@ -125,7 +125,7 @@ def test_the_smallest_star() -> None:
             assert trees.parent_port.tolist() == [ports]
 
 
-def test_the_heights() -> None:
+def test_the_heights_equal_the_formula() -> None:
     """Counted once. For odd n all farthest nodes are in S^1: SPT omits it, SPG has it lowest."""
     for n, spt, spg in [(3, 2, 3), (4, 4, 5), (5, 5, 6), (6, 7, 8), (7, 8, 9), (8, 10, 11)]:
         assert spt == star_graph.diameter(n) - n % 2

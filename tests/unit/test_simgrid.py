@@ -24,7 +24,7 @@ from support.simulator_cases import changed
 Numbers = tuple[Any, Any, Any]
 
 
-def test_a_batch_says_the_times_of_its_schedules(simgrid: Path | None) -> None:
+def test_a_batch_returns_the_time_of_each_schedule(simgrid: Path | None) -> None:
     """The last schedule is spoiled: SimGrid says its time, and not that of the right one."""
     right = schedule("S4", "broadcast", "multiple", segments=2)
     schedules = [
@@ -55,7 +55,7 @@ def test_a_batch_says_the_times_of_its_schedules(simgrid: Path | None) -> None:
         ((64, 100, 1), "clocked", "unknown execution model 'clocked'"),
     ],
 )
-def test_bad_numbers_are_refused(machine: Numbers, execution: Any, message: str) -> None:
+def test_invalid_amounts_are_refused(machine: Numbers, execution: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         run_simgrid(schedule("S3", "broadcast", "greedy"), *machine, execution)
 

@@ -314,7 +314,7 @@ def test_two_copies_survive_any_one_fault_and_one_does_not(collective: str) -> N
     assert not all(simulate(first, [fault]).complete for fault in faults)
 
 
-def test_under_many_faults_at_once() -> None:
+def test_the_oracle_agrees_under_many_faults_at_once() -> None:
     """Every other node, and the links of the rest, at different times."""
     schedule = build("S4", "allgather", "edge-disjoint", copies=3)
     topology = schedule.topology
