@@ -32,7 +32,7 @@ def build(spec: str, entry: Algorithm, ports: str, **arguments: Any) -> Schedule
 
 
 def listed(plan: Schedule) -> list[tuple[int, ...]]:
-    """Return all rows, sorted."""
+    """Return all rows as sorted tuples."""
     return sorted(zip(*(getattr(plan, name).tolist() for name in COLUMNS), strict=True))
 
 
@@ -71,7 +71,7 @@ def is_sorted(plan: Schedule) -> bool:
 
 
 def assert_rows_follow_the_forest(plan: Schedule, along: str | None) -> None:
-    """Every row is on a link of its tree; without a catalogue forest the schedule has its own."""
+    """Check that every row is on a link of its tree."""
     assert (plan.forest_id is None) == (along is None)
     if plan.forest is None:
         return
@@ -223,7 +223,7 @@ def test_every_algorithm_with_a_public_name_exists() -> None:
 def test_bad_arguments_are_refused(
     words: tuple[str, str, str], options: dict[str, Any], named: str
 ) -> None:
-    """Also with a hint: the multiples that a message can be split into."""
+    """The hint names the multiples that a message can be split into."""
     with refused(*named.split()) as refusal:
         schedule(*words, **options)
     if options == {"messages": 6}:

@@ -1,4 +1,4 @@
-"""Allgather message by message (Fragopoulou & Akl 1993): fragopoulou-akl.md, A2 to A4, by name."""
+"""Allgather message by message (Fragopoulou & Akl 1993; fragopoulou-akl.md, A2 to A4)."""
 
 from math import factorial
 
@@ -29,12 +29,12 @@ every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
 
 def numbers_of_messages(n: int) -> list[int]:
-    """Return M around multiples of n-1, where the bound differs from M ceil((n!-1)/(n-1))."""
+    """Return numbers M around multiples of n-1, where the bound is not M ceil((n!-1)/(n-1))."""
     return sorted({1, 2, 3, n - 1, n, 2 * (n - 1), 2 * n - 1} - {0})
 
 
 def least_steps(n: int, messages: int) -> int:
-    """ceil(M(n!-1)/(n-1))."""
+    """Return ceil(M(n!-1)/(n-1)), the lower bound."""
     return -(-messages * (factorial(n) - 1) // (n - 1))
 
 
@@ -112,7 +112,7 @@ def test_steps_are_minimal_for_every_number_of_messages(n: int, algorithm: str) 
 
 
 def test_one_port_messages_go_one_after_the_other() -> None:
-    """A4: M(n!-1) steps, one link in each, so that the source's schedule fills them all."""
+    """A4: M(n!-1) steps with one transmission per source in each."""
     for n in range(2, 8):
         for messages in [1, 2, 5]:
             schedule = allgather(f"S{n}", "hamiltonian-cycle", messages=messages)
@@ -121,7 +121,7 @@ def test_one_port_messages_go_one_after_the_other() -> None:
 
 
 def test_all_links_are_busy_except_for_one_cell() -> None:
-    """n-1 messages fill every cell of (n!-1) steps; each one less leaves a cell empty."""
+    """n-1 messages fill all links in all n!-1 steps; one message less leaves one idle."""
     for n in range(3, 8):
         for algorithm in ALL_PORT:
             full = allgather(f"S{n}", algorithm, messages=n - 1)
@@ -138,7 +138,7 @@ def test_all_links_are_busy_except_for_one_cell() -> None:
 @pytest.mark.parametrize("messages", [1, 2, 3, 4])
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_every_node_receives_every_unit(n: int, messages: int, algorithm: str) -> None:
-    """The expanded schedule is the page's for all sources."""
+    """The expanded schedule equals the oracle's schedule for all sources."""
     schedule = allgather(f"S{n}", algorithm, messages=messages)
     everything, wide = all_sources(schedule), schedule.expand()
     assert set(hops_of(wide)) == set(everything)

@@ -21,7 +21,7 @@ EXCHANGES = ("necklace", "perfectly-balanced", "one-port")
 
 
 def shares(n: int, algorithm: str, most: int) -> list[int]:
-    """The M from 1 to some number that an algorithm takes."""
+    """Return the numbers of messages that an algorithm accepts, from 1 to some number."""
     given = {
         "necklace": [1],
         "perfectly-balanced": [] if n == 2 else [n - 1, 2 * (n - 1)],
@@ -31,7 +31,7 @@ def shares(n: int, algorithm: str, most: int) -> list[int]:
 
 
 def cases(sizes: range, most: int = 99) -> list[tuple[int, str, int]]:
-    """Every size and algorithm with some M."""
+    """Return every size and algorithm with several numbers of messages."""
     return [
         (n, algorithm, m)
         for n in sizes
@@ -43,7 +43,7 @@ def cases(sizes: range, most: int = 99) -> list[tuple[int, str, int]]:
 def schedule(
     n: int, algorithm: str, messages: int, root: star_graph.Node | None = None
 ) -> Schedule:
-    """The array form."""
+    """Return the schedule that starcast builds."""
     arguments: dict[str, Any] = {} if algorithm == "necklace" else {"messages": messages}
     return build(
         f"S{n}",
@@ -55,7 +55,7 @@ def schedule(
 
 
 def steps(n: int, algorithm: str, messages: int) -> int:
-    """Table 3, and A6: exactly the sum of the necklaces' distances for Rule 9."""
+    """Return the steps by Table 3 and A6; for Rule 9, the sum of the distances of the necklaces."""
     total = messages * star_graph.distance_sum(n)
     return {
         "necklace": sum(rotation.necklace_distances(n)),
@@ -123,7 +123,7 @@ def test_rule_10_meets_the_bound_and_keeps_every_dimension_busy(n: int) -> None:
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 6), 4))
 def test_the_simulator_finds_the_expansion_complete(n: int, algorithm: str, messages: int) -> None:
-    """All sources written out, to n = 5."""
+    """The schedules of all sources are written out, up to n = 5."""
     symmetric = schedule(n, algorithm, messages)
     run, entry = simulate(symmetric.expand()), simulate(symmetric)
     assert run.violation is None
@@ -138,7 +138,7 @@ def test_the_simulator_finds_the_expansion_complete(n: int, algorithm: str, mess
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 3))
 def test_the_expansion_equals_that_of_the_oracle(n: int, algorithm: str, messages: int) -> None:
-    """From any source that is written out."""
+    """The expansion can start from any source."""
     rows = page.EXCHANGED[algorithm](star_graph.identity(n), messages)
     expanded = schedule(n, algorithm, messages, star_graph.nodes(n)[-1]).expand()
     assert sorted(plain_rows(expanded)) == sorted(
@@ -153,7 +153,7 @@ def test_the_expansion_equals_that_of_the_oracle(n: int, algorithm: str, message
 
 @pytest.mark.parametrize("algorithm", ["necklace", "perfectly-balanced"])
 def test_one_wrong_dimension_is_a_conflict_of_sources(algorithm: str) -> None:
-    """The converse of Theorem 2: a dimension used twice in a step is a conflict of two sources."""
+    """Converse of Theorem 2: if a step uses a dimension twice, two sources use the same link."""
     s = schedule(4, algorithm, 3)
     rows = plain_rows(s)
     moved = next(
@@ -186,7 +186,7 @@ def test_groups_are_sent_nearest_first_one_after_the_other(
 
 
 def sorted_by_start(flights: dict[int, list[schedule_rows.Row]]) -> list[list[schedule_rows.Row]]:
-    """The units' rows by first and last step."""
+    """Return the rows of each unit, sorted by the first and the last step."""
     return sorted(flights.values(), key=lambda rows: (rows[0].step, rows[-1].step))
 
 

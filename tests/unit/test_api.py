@@ -1,4 +1,4 @@
-"""The public Python API of design.md, section 11: names, types, shapes, values."""
+"""The public Python interface: names, types, shapes, values."""
 
 import importlib
 import pkgutil
@@ -14,7 +14,7 @@ from starcast import Forest, Schedule, StarcastError, forest, schedule, simulate
 
 
 def imported_by(code: str) -> set[str]:
-    """The modules that a fresh interpreter has after running some code."""
+    """Return the modules that a fresh interpreter has imported after running some code."""
     program = f"import sys\n{code}\nprint(*sorted(sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True

@@ -14,7 +14,7 @@ SIZES = range(1, 9)
 
 
 def some_roots(d: int) -> list[str]:
-    """All roots up to d = 4, else five."""
+    """Return all roots up to d = 4, else five roots."""
     every = hypercube.nodes(d)
     return (
         every
@@ -24,7 +24,7 @@ def some_roots(d: int) -> list[str]:
 
 
 def parents_of(tree: hypercube.Tree, d: int) -> list[int]:
-    """A tree as the row of each node's parent, -1 at the root."""
+    """Return the row of each node's parent, -1 at the root."""
     return [int(tree[x], 2) if x in tree else -1 for x in hypercube.nodes(d)]
 
 

@@ -1,4 +1,4 @@
-"""Broadcasts executed by starcast's simulator and by the oracle, with the page's step counts."""
+"""Broadcasts, executed by starcast's simulator and by the oracle, and their numbers of steps."""
 
 from itertools import product
 from math import factorial
@@ -19,7 +19,7 @@ def trees(n: int, algorithm: str) -> int:
 
 
 def all_port_steps(n: int, algorithm: str, share: int) -> int:
-    """A3: h + p - 1; B2: 2n - 4 + M."""
+    """Return the all-port steps: h + p - 1 by A3, and 2n - 4 + M by B2."""
     heights = {
         "greedy": star_graph.diameter(n),
         "multiple": tseng_sheu.height_of_multiple(n),
@@ -32,7 +32,7 @@ def all_port_steps(n: int, algorithm: str, share: int) -> int:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_both_simulators_agree_for_every_root(n: int, algorithm: str, ports: str) -> None:
-    """Of a message in one piece and in several."""
+    """The message is in one piece, or in several."""
     for share, root in product((1, 2, 4), roots(n)):
         schedule = broadcast(n, algorithm, ports, share, root)
         assert assert_same_verdict(schedule).complete

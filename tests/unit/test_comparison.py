@@ -1,4 +1,4 @@
-"""Comparison of runs: matching, judging, what is shown, what is flagged and why."""
+"""Comparison of runs: which are matched, how they are judged, what is shown and reported."""
 
 from fractions import Fraction
 from typing import Any
@@ -89,7 +89,7 @@ def test_a_run_that_does_not_deliver_everything_has_no_gap() -> None:
 
 
 def test_a_row_without_two_runs_has_no_verdict() -> None:
-    """At m = 2 only c has a run; b and the baseline lack it, and the gap is reported once."""
+    """At m = 2 only c has a run; b and the baseline have none, and the gap is reported once."""
     sides = [
         side("a", run(10)),
         side("b", run(5)),
@@ -159,7 +159,7 @@ def test_a_number_of_segments_on_one_side_only_is_reported_and_not_matched() -> 
 
 
 def one_and_best(algorithm: str, best: dict[str, int]) -> Side:
-    """Runs in one piece and in the best number of pieces, which each network has its own of."""
+    """Return runs in one piece, and in the number of pieces that is best on each network."""
     return side(
         algorithm,
         *(
@@ -195,7 +195,7 @@ def test_the_fastest_runs_are_matched_if_no_number_of_pieces_is_common() -> None
 
 
 def test_runs_are_matched_by_the_pieces_of_the_message_by_default() -> None:
-    """Multiple cuts each of the 4 shares of S5 into segments, edge-disjoint the whole message."""
+    """`multiple` cuts each of 4 shares into segments, `edge-disjoint` the complete message."""
     sides = [
         side(algorithm, *(
             price_run(point, execute(point))
@@ -458,7 +458,7 @@ def test_the_order_of_faults_does_not_matter() -> None:
 
 
 def test_drawn_faults_equal_the_same_faults_given_by_name() -> None:
-    """A run's own command names the faults that a seed had drawn."""
+    """The command of a run names the faults that a seed has drawn."""
     drawn, named = run(10, faults=["21345"], seed=3), run(10, faults=["21345"], seed=0)
     comparison = compare([side("a", drawn), side("b", named)])
     (row,) = comparison.rows(everything=True)
@@ -771,7 +771,7 @@ def test_hundreds_of_runs_are_matched_one_to_one() -> None:
 
 
 def test_executed_runs_compare_as_the_papers_state() -> None:
-    """The 2n-3 steps of Sheu, Liaw & Chen win with one packet, the n-1 trees with many segments."""
+    """The 2n-3 steps of Sheu, Liaw & Chen win for one packet, the n-1 trees for many segments."""
 
     def runs(algorithm: str) -> list[Run]:
         axes = ("S5", "broadcast", algorithm, "all")

@@ -34,7 +34,7 @@ VOID = {"meta", "br", "link"}
 
 @pytest.fixture(scope="module", autouse=True)
 def fonts() -> None:
-    """Matplotlib's list of the fonts of this machine: it takes seconds in a new home."""
+    """The list of fonts of this machine, which Matplotlib makes in seconds in a new home."""
     importlib.import_module("matplotlib.font_manager")
 
 
@@ -94,7 +94,7 @@ def three(**changes: Any) -> Comparison:
 
 
 def across() -> Comparison:
-    """Two algorithms on each of two networks, of which those on S5 and on Q7 cross."""
+    """Return two algorithms on each of two networks; those on S5 and on Q7 cross."""
     runs = [
         *along(6, 5, SIZES, topology="S5", algorithm="greedy"),
         *along(8, 2, SIZES, topology="S5", algorithm="edge-disjoint"),
@@ -105,7 +105,7 @@ def across() -> Comparison:
 
 
 def between() -> Comparison:
-    """Three algorithms that cross a fourth between the same two stored sizes."""
+    """Return three algorithms that cross a fourth between the same two stored sizes."""
     ours = [priced_run(10, 2, m, segments=p) for p, m in enumerate(SIZES, start=1)]
     others = [
         priced_run(start, 5, m, segments=p, algorithm=f"a{start}")

@@ -27,12 +27,12 @@ every_forest = pytest.mark.parametrize(("spec", "construction"), PLAIN)
 
 
 def build(spec: str, construction: str) -> Forest:
-    """The forest at a root that is not the identity."""
+    """Return a forest at a root other than the identity."""
     return forest(spec, construction, topology(spec).nodes - 2)
 
 
 def edges(trees: Forest) -> list[tuple[int, int, int, int, int]]:
-    """Parent, child, tree, level and the parent's port of every edge, node by node."""
+    """Return parent, child, tree, level and the parent's port of every edge, node by node."""
     topology = trees.topology
     levels = trees.levels()
     result = []
@@ -234,7 +234,7 @@ def test_a_package_with_a_missing_dependency_is_not_reported_as_missing(
 
 
 class _Without:
-    """An import system that lacks a package."""
+    """An import system in which a package is missing."""
 
     def __init__(self, package: str) -> None:
         self._package = package

@@ -23,12 +23,12 @@ prices = st.builds(tseng_sheu.Prices, fractions, fractions, fractions)
 
 
 def machine(paid: tseng_sheu.Prices) -> costs.Machine:
-    """The prices of sending, without the message."""
+    """Return the machine of a cost: T_s and T_c, without the message."""
     return costs.Machine(t_s=paid.start_up, t_c=paid.byte)
 
 
 def closed(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.Prices) -> costs.Cost:
-    """Return starcast's closed form."""
+    """Return the closed form that starcast computes."""
     arguments = {BROADCASTS[algorithm]: share}
     return costs.closed_form(
         topology(f"S{n}"), "broadcast", algorithm, ports, paid.m, machine(paid), **arguments
@@ -36,7 +36,7 @@ def closed(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.Pric
 
 
 def page_time(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.Prices) -> Fraction:
-    """The closed form on the page: A6 and, for streams, B2."""
+    """Return the closed form of the definitions: A6 and, for streams, B2."""
     m, start_up, byte = paid
     d = star_graph.diameter(n)
     if algorithm == "multiple":
@@ -59,7 +59,7 @@ def page_time(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.P
 def test_closed_forms_equal_those_of_the_definitions(
     algorithm: str, ports: str, n: int, share: int, paid: tseng_sheu.Prices
 ) -> None:
-    """A6: Day [7] for one greedy tree, (3) and Theorem 2 for the multiple trees, Sheu [16], B2."""
+    """A6: one greedy tree, (3) and Theorem 2 for the multiple trees, and one for streams (B2)."""
     cost = closed(n, algorithm, ports, share, paid)
     assert cost.time == page_time(n, algorithm, ports, share, paid)
     assert isinstance(cost.time, Fraction)
@@ -68,7 +68,7 @@ def test_closed_forms_equal_those_of_the_definitions(
 
 
 def test_nothing_is_rounded() -> None:
-    """Pitfall 6: a third of a byte, and a message of 10^30 bytes and one, stay exact."""
+    """Pitfall 6: a third of a byte, and a message of 10^30 + 1 bytes, stay exact."""
     for n in SIZES:
         paid = tseng_sheu.Prices(Fraction(10**30) + Fraction(1, 3), Fraction(1, 7), Fraction(1, 11))
         for algorithm in ALGORITHMS:
@@ -252,7 +252,7 @@ def test_no_schedule_beats_the_lower_bound(
 def test_a_simulation_costs_its_steps_and_its_largest_packets(
     n: int, share: int, algorithm: str, ports: str
 ) -> None:
-    """Every step starts up once and lasts as long as its largest packet, counted by the oracle."""
+    """Each step starts once and lasts as long as its largest packet, which the oracle counts."""
     schedule = broadcast(n, algorithm, ports, share)
     outcome = execute_all(plan_of(schedule))
     paid, unit = tseng_sheu.Prices(Fraction(1), Fraction(7, 3), Fraction(2, 5)), Fraction(11, 13)
@@ -302,7 +302,7 @@ def test_without_shared_links_the_closed_form_is_exact() -> None:
 
 
 def best(n: int, algorithm: str, ports: str, paid: tseng_sheu.Prices) -> tuple[float, int]:
-    """Return starcast's optimum, over the reals and over whole numbers."""
+    """Return the optimum that starcast computes, among real numbers and among integers."""
     return costs.optimal_pieces(
         topology(f"S{n}"), "broadcast", algorithm, ports, paid.m, machine(paid)
     )

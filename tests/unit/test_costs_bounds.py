@@ -25,7 +25,7 @@ models = st.sampled_from(["all", "one"])
 
 
 def bound(spec: str, collective: str, ports: str, **given: int) -> costs.Cost:
-    """A bound for the usual message on the usual machine."""
+    """Return a bound for the usual message on the usual machine."""
     return costs.lower_bound(as_topology(spec), collective, ports, MESSAGE, MACHINE, **given)
 
 
@@ -259,7 +259,7 @@ def test_bad_input_is_refused() -> None:
 
 
 def greatest_ratio_of_all_sets(graph: nx.Graph) -> Fraction:
-    """Return the greatest |S| / B(S), by trying all sets of nodes."""
+    """Return the largest |S| / B(S), by trying all sets of nodes."""
     sets = (chosen for size in range(1, len(graph)) for chosen in combinations(graph.nodes, size))
     return max(Fraction(len(chosen), nx.cut_size(graph, chosen)) for chosen in sets)
 

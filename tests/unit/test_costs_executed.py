@@ -77,7 +77,7 @@ EVERY = tuple((*key, ports) for key, entry in ALGORITHMS.items() for ports in en
 
 
 def all_of(collective: str, algorithm: str, ports: str) -> list[Case]:
-    """The cases of an algorithm under a port model, on all topologies that are executed here."""
+    """Return the cases of an algorithm under a port model, on all topologies executed here."""
     every = cases(*STARS, *NK_STARS, *CUBES)
     return [
         case for case in every if (*case.key, case.asked.ports) == (collective, algorithm, ports)
@@ -150,7 +150,7 @@ def test_edge_disjoint_binomial_trees_take_the_form_s_time_except_on_q1() -> Non
 
 
 def test_the_multiple_trees_take_equation_3_s_steps_and_less_time() -> None:
-    """A packet is one segment or two: a step without a shared link is shorter. On S2 all are."""
+    """A packet has one or two segments: a step without a shared link is shorter. On S2 all are."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         degree = as_topology(case.spec).degree
@@ -247,7 +247,7 @@ def test_theorem_5_has_n_times_too_many_start_ups() -> None:
 
 
 def test_theorem_10_has_too_few_or_too_many_start_ups() -> None:
-    """2D - 1 equals a tree's height only by chance; the bytes are too few unless k = 1."""
+    """2D - 1 equals the height of a tree only by chance; the bytes are too few unless k = 1."""
     differences = set()
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
@@ -322,7 +322,7 @@ def test_a_symmetric_schedule_costs_the_same_expanded(which: tuple[str, str, str
 
 
 def test_the_alltoall_has_the_steps_of_the_definitions() -> None:
-    """5, 21, 111, 689, 4938 steps for n = 3..7 and one message: the form, by the page's t_n."""
+    """5, 21, 111, 689 and 4938 steps for n = 3..7 and one message, by the oracle's t_n."""
     steps = [
         priced(Case(f"S{n}", "alltoall", "exact", paper_costs.Asked("all"))).steps
         for n in range(3, 8)

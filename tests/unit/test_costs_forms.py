@@ -67,7 +67,7 @@ def test_forms_equal_the_definitions_for_any_message_and_machine(
 
 @cache
 def grouped(*specs: str, shares: tuple[int, ...]) -> dict[tuple[str, str], list[Case]]:
-    """`cases` by algorithm."""
+    """Return the cases by algorithm."""
     result: dict[tuple[str, str], list[Case]] = {key: [] for key in ALGORITHMS}
     for case in cases(*specs, shares=shares):
         result[case.key].append(case)
@@ -95,7 +95,7 @@ def test_forms_equal_the_definitions_on_small_and_large_topologies(key: tuple[st
 
 @pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
 def test_a_message_has_as_many_units_as_the_schedule_splits_it_into(key: tuple[str, str]) -> None:
-    """In a scatter or alltoall each of the N destinations has that many."""
+    """In a scatter or alltoall, each of the N destinations gets that many units."""
     for case in grouped("S2", "S4", "S3,1", "S4,2", "S4,3", "Q1", "Q3", shares=(1, 3))[key]:
         topology = as_topology(case.spec)
         schedule, units = built(case), 1 / unit(case, Fraction(1))
@@ -148,7 +148,7 @@ def test_the_heights_of_single_trees_are_known_without_building_them(n: int) -> 
 
 @pytest.mark.parametrize("n", range(2, 7))
 def test_dimension_change_takes_the_height_of_its_tree_for_the_diameter(n: int) -> None:
-    """Theorem 3 with a tree of height h_T: h_T start-ups, the bytes unchanged."""
+    """Theorem 3 with a tree of height h_T: h_T start-ups, and the same bytes."""
     topology, unit_machine = as_topology(f"S{n}"), costs.Machine(Fraction(1), Fraction(1))
     for name in single_trees(topology):
         for ports, slots in (("all", 1), ("one", n - 1)):

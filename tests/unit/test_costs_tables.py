@@ -50,12 +50,12 @@ amounts = st.fractions(min_value=1, max_value=10**4, max_denominator=100)
 def problem(
     spec: str = "S5", collective: str = "broadcast", ports: str = "all", **given: Any
 ) -> Problem:
-    """A problem of a message of 4096 bytes, T_s = 1009, T_c = 1/7."""
+    """Return a problem with a message of 4096 bytes, T_s = 1009 and T_c = 1/7."""
     return Problem(as_topology(spec), collective, ports, Fraction(4096), MACHINE, **given)
 
 
 def row(asked: Problem, name: str) -> CostRow:
-    """Return the only row of that name."""
+    """Return the only row of a name."""
     (result,) = [line for line in build_table(asked) if line.name == name]
     return result
 
@@ -75,9 +75,9 @@ def cost_of(result: CostRow) -> costs.Cost:
 def test_a_table_has_its_rows_by_time_and_no_gap_below_one(
     spec: str, collective: str, ports: str
 ) -> None:
-    """All algorithms, all printed rows and the bounds; rows without a time are last.
+    """Rows without a time are last.
 
-    On S_{n,k} the printed theorems may beat a bound: their bytes are too few.
+    Cited theorems on S_{n,k} may beat a bound, since their bytes are too few.
     """
     topology, rows = as_topology(spec), build_table(problem(spec, collective, ports))
     cube_bound = f"lower bound, unit messages, Q{star_graph.ceil_log2(topology.nodes)}"
@@ -271,7 +271,7 @@ def test_only_figures_that_a_paper_states_are_cited() -> None:
 
 
 def test_rows_describe_differences_between_execution_and_form() -> None:
-    """If an execution differs from the form, the best number of pieces belongs to the form."""
+    """If an execution differs from the form, the best number of pieces is that of the form."""
     asked = problem("S5,2")
     result = row(asked, "nk-greedy")
     assert (
@@ -287,7 +287,7 @@ def test_rows_describe_differences_between_execution_and_form() -> None:
 
 
 def test_the_gap_of_an_execution_uses_the_bound_of_its_row() -> None:
-    """The bytes are n-1 = 4 times those of Theorem 2, so the form's gap is too good."""
+    """It takes n-1 = 4 times the bytes of Theorem 2, whose gap is therefore too small."""
     asked = problem("S5,2", segments=1)
     result = row(asked, "nk-greedy")
     cost = execute_row(asked, result, 10**6)

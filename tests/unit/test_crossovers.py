@@ -32,7 +32,7 @@ SIZES = (10, 100, 1000)
 
 
 def changes(*runs: list[Run]) -> list[Crossing]:
-    """All changes among these, each list a side of its own."""
+    """Return all crossovers among sides, each a list of runs."""
     return crossovers.all_crossovers(
         compare([side(chr(ord("a") + place), listed) for place, listed in enumerate(runs)])
     )
@@ -88,7 +88,7 @@ def test_a_single_message_size_has_no_crossing() -> None:
 
 
 def test_the_sides_can_have_different_message_sizes() -> None:
-    """In common are 10 and 1000."""
+    """They have 10 and 1000 in common."""
     (found,) = changes(along(10, 2, (5, 10, 1000)), greedy(3, 5, (10, 50, 1000, 2000)))
     assert (found.how, found.low) == (AT, Fraction(700, 3))
 
@@ -150,7 +150,7 @@ def test_two_crossings_between_neighbouring_stored_sizes_are_found() -> None:
 
 
 def test_curves_that_coincide_on_an_interval_have_a_crossing_with_two_ends() -> None:
-    """One line in common: below 10 ours has a better one, above 100 theirs."""
+    """One line is common: below 10 the first side has a better one, above 100 the second."""
     ours = [*along(9, 10, (1, 1000), segments=1), *along(0, 100, (1, 1000), segments=2)]
     theirs = [*greedy(9, 10, (1, 1000), segments=1), *greedy(18, 1, (1, 1000), segments=4)]
     (best,) = [one for one in changes(ours, theirs) if one.choice == BEST]
@@ -218,7 +218,7 @@ def test_segments_that_are_best_at_two_successive_sizes_are_a_line_between_them(
 
 
 def test_times_that_are_not_linear_only_give_an_interval() -> None:
-    """If the start-ups change with m, the crossover is only known to lie between two sizes."""
+    """If start-ups change with m, the crossover lies somewhere between two stored sizes."""
     bent = [
         priced_run(steps, 5, m, algorithm="greedy")
         for steps, m in zip((3, 4, 5), SIZES, strict=True)
@@ -295,7 +295,7 @@ def test_an_envelope_is_the_minimum_of_its_lines(given_lines: dict[int, Line]) -
 def test_the_faster_side_changes_only_at_crossings(
     ours: dict[int, Line], theirs: dict[int, Line]
 ) -> None:
-    """The oracle evaluates many m: at crossovers the difference of the minima changes sign."""
+    """The oracle evaluates many message sizes: the difference of the minima changes its sign."""
 
     def runs(lines: dict[int, Line], algorithm: str) -> list[Run]:
         return [

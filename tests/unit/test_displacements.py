@@ -43,7 +43,7 @@ def test_leaders_periods_and_turns_follow_the_definition() -> None:
 
 
 def test_burnside_counts_the_necklaces() -> None:
-    """h(n), without the root's."""
+    """The number h(n) does not include the necklace of the root."""
     for n in range(2, 9):
         assert len(np.unique(necklaces(n).leader)) - 1 == rotation.necklaces_counted(n)
 

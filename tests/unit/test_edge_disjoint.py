@@ -29,12 +29,12 @@ def built(n: int, root: star_graph.Node | None = None) -> Forest:
 
 @cache
 def trees(n: int) -> list[rooted_trees.Tree]:
-    """The array form at I as trees."""
+    """Return the array form at the identity as trees."""
     return trees_of(built(n))
 
 
 def rotated(tree: rooted_trees.Tree) -> rooted_trees.Tree:
-    """The tree under R."""
+    """Return the tree after the rotation R."""
     return {rotation.rotate(child): rotation.rotate(parent) for child, parent in tree.items()}
 
 
@@ -86,7 +86,7 @@ def test_every_tree_spans(n: int) -> None:
 
 
 def test_every_directed_link_but_those_into_the_root_is_in_one_tree() -> None:
-    """EDT.L6.1; EDT.twice but for the n-1 links of the root, which lead away from it only."""
+    """EDT.L6.1, EDT.twice: every link is used in both directions, except those of the root."""
     for n in SIZES:
         for root in roots(n)[: 2 if n == 7 else None]:
             edt = built(n, root)
@@ -150,7 +150,7 @@ def test_the_heights_equal_the_formula() -> None:
 
 
 def test_the_level_profile() -> None:
-    """Known numbers, counted once by the oracle and kept: the same in every tree."""
+    """Known values, the same in every tree."""
     for n, profile in [
         (2, [1, 1]),
         (3, [1, 1, 1, 1, 1, 1]),
@@ -173,7 +173,7 @@ def test_in_depth_first_order_by_phi_corresponding_links_have_different_dimensio
 
 
 def test_the_smallest_star() -> None:
-    """On S_2: one tree of one link (21 is adjacent to the root: case 2, l = k)."""
+    """On S_2 the only tree has one link: 21 is adjacent to the root (case 2, l = k)."""
     for root, ports in (("12", [0, 2]), ("21", [2, 0])):
         trees = forest("S2", "edge-disjoint", root=root)
         trees.verify()
@@ -187,7 +187,7 @@ def test_it_takes_no_argument() -> None:
 
 @pytest.mark.parametrize("n", [8, 9])
 def test_large_trees_are_edge_disjoint_trees(n: int) -> None:
-    """The documented rules are too slow here in Python, but their postconditions are checked."""
+    """The oracle is too slow for these sizes, so the properties of the trees are checked."""
     trees = built(n, star_graph.shift(star_graph.identity(n), 3))
     trees.verify()
     assert trees.is_edge_disjoint

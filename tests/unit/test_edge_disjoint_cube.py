@@ -28,7 +28,7 @@ CASES = [
 
 @cache
 def schedule(d: int, messages: int, copies: int, root: str | None = None) -> Schedule:
-    """The array form's."""
+    """Return the schedule that starcast builds."""
     at = root or nodes(d)[0]
     return build(
         f"Q{d}", "broadcast", "edge-disjoint-binomial", root=at, messages=messages, copies=copies
@@ -85,7 +85,7 @@ def test_steps_and_transmissions(d: int, messages: int, copies: int) -> None:
 
 
 def possible(d: int) -> list[tuple[str, ...]]:
-    """Every node but the root, and every link, both ways."""
+    """Return every node but the root, and every link in both directions."""
     links = [
         (a, b)
         for a, b in combinations(nodes(d), 2)
@@ -95,7 +95,7 @@ def possible(d: int) -> list[tuple[str, ...]]:
 
 
 def fault_sets(d: int, size: int, every: int) -> Iterator[tuple[tuple[str, ...], ...]]:
-    """Every so many-th set of that many faults."""
+    """Return every n-th set of a number of faults."""
     return islice(combinations(possible(d), size), 0, None, every)
 
 

@@ -16,7 +16,7 @@ from starcast.trees.edge_disjoint_levels import detours, level_sum
 
 
 def test_the_number_of_nodes_with_each_detour_equals_that_in_built_trees() -> None:
-    """Kind by kind, in the trees as they are grown."""
+    """The numbers are compared for each kind of necklace."""
     for n in range(2, 9):
         network = topology(f"S{n}")
         longer = (forest(network, "edge-disjoint").levels() - network.distances())[:, 1:]
@@ -33,7 +33,7 @@ def test_the_number_of_nodes_with_each_detour_equals_that_in_built_trees() -> No
 
 
 def test_the_detours_add_up_to_the_level_sum() -> None:
-    """Kind by kind and by the closed form, for sizes that cannot be built."""
+    """They add up for each kind and in the closed form, also for sizes that cannot be built."""
     for n in range(2, 13):
         network = topology(f"S{n}")
         kinds = list(detours(n))

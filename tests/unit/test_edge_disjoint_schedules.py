@@ -126,7 +126,7 @@ def test_sampled_rows_of_large_stars_equal_those_of_the_oracle(
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_rows_travel_along_the_forest_that_the_schedule_names(collective: str) -> None:
-    """The tree column numbers the rows of the catalogue's forest; a gather goes up it."""
+    """The column `tree` numbers the trees of the catalogue's forest; a gather goes up in them."""
     root = star_graph.nodes(5)[77]
     schedule = built(collective, 5, 2, 3, root)
     forest = build_forest("S5", "edge-disjoint", root=star_graph.label(root))

@@ -65,7 +65,7 @@ def test_a_pointer_that_names_no_data_directory_is_an_error(home: Path, text: st
 
 
 def test_without_a_pointer_no_directory_counts_as_stale(home: Path) -> None:
-    """Without the first directory, the others do not count as stale."""
+    """The pointer is lost, and the first directory does not exist."""
     (home / "data").rename(home / "data-1")
     with pytest.raises(UnavailableError, match="is missing"):
         data_directories.delete_stale(home)

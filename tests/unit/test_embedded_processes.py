@@ -196,7 +196,7 @@ def test_a_log_without_an_error(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_in_the_log_is_a_limit(tmp_path: Path) -> None:
-    """It is the user who can free space."""
+    """The error is a limit, because the user can free space."""
     log = tmp_path / "server.log"
     log.write_text(
         "PANIC: could not write: No space left on device\nFATAL: ended\n", encoding="utf-8"

@@ -1,4 +1,4 @@
-"""The exact alltoall has the least number of steps, checked by the definition of the problem."""
+"""The exact alltoall has the minimum number of steps, checked by the definition of the problem."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,7 +27,7 @@ SMALL = [(n, messages) for n in range(2, 7) for messages in range(1, 2 * n + 1)]
 
 @cache
 def exact(n: int, messages: int = 1) -> Schedule:
-    """The schedule of source 12..n."""
+    """Return the schedule of the source 12..n."""
     return build(f"S{n}", "alltoall", "exact", messages=messages)
 
 
@@ -66,8 +66,8 @@ def test_every_message_arrives_in_the_fewest_steps(n: int, messages: int) -> Non
     assert int(np.sum(nodes * (n - 1) - run.links_used)) == nodes * idle
 
 
-def test_the_known_steps_and_transmissions_for_one_message() -> None:
-    """One message, n = 3..7."""
+def test_one_message_takes_the_known_numbers_of_steps() -> None:
+    """The sizes are S_3 to S_7."""
     assert [exact(n).steps for n in range(3, 8)] == [5, 21, 111, 689, 4938]
 
 
@@ -82,7 +82,7 @@ def test_any_number_of_messages_takes_the_fewest_steps(n: int, messages: int) ->
     [(2, 1), (2, 3), (3, 1), (3, 2), (3, 3), (3, 5), (4, 1), (4, 2), (4, 4), (5, 1)],
 )
 def test_all_sources_together_never_meet_on_a_link(n: int, messages: int) -> None:
-    """Expanded: directed links carry one message per step, all messages are delivered."""
+    """In the expansion a link carries one message per step, and all messages are delivered."""
     everything = exact(n, messages).expand()
     assert len(everything) == len(exact(n, messages)) * everything.topology.nodes
     assert page.exchanged(plain_rows(everything), n, messages) == set()
@@ -112,30 +112,30 @@ def test_more_messages_are_rounds_one_after_the_other() -> None:
 
 
 def rows(schedule: Schedule, chosen: object) -> Schedule:
-    """Some rows of a schedule."""
+    """Return some rows of a schedule."""
     return replace(schedule, **{name: getattr(schedule, name)[chosen] for name in COLUMNS})
 
 
 def changed(schedule: Schedule, column: str, row: int, value: int) -> Schedule:
-    """One value replaced."""
+    """Return the rows with one value replaced."""
     values = getattr(schedule, column).copy()
     values[row] = value
     return replace(schedule, **{column: values})
 
 
 def journey(schedule: Schedule) -> list[int]:
-    """The rows of the last unit, in their order."""
+    """Return the rows of the last unit, in their order."""
     return np.flatnonzero(schedule.unit == schedule.unit.max()).tolist()
 
 
 def hurried(schedule: Schedule) -> Schedule:
-    """A second hop in the step of the first."""
+    """Return the rows with a second hop in the step of the first."""
     first, second, *_ = journey(schedule)
     return changed(schedule, "step", second, int(schedule.step[first]))
 
 
 def detour(schedule: Schedule) -> Schedule:
-    """A message goes there, back and there again over its last link."""
+    """Return the rows with a message that crosses its last link three times."""
     way = np.r_[np.arange(len(schedule)), journey(schedule)[-1], journey(schedule)[-1]]
     longer, last = rows(schedule, way), len(way) - 1
     longer = changed(longer, "sender", last - 1, int(longer.receiver[last]))

@@ -15,20 +15,20 @@ TEXT = exact_alltoall.PAGE.read_text(encoding="utf-8")
 
 
 def table(name: str) -> list[list[str]]:
-    """The rows of a table of the page, without its head."""
+    """Return the rows of a table of the page, without its head."""
     marked = TEXT.partition(BEGIN.format(name, "exact_alltoall.py"))[2].partition(END)[0]
     lines = [line for line in marked.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
 def numbers(name: str) -> list[list[int]]:
-    """The same of a table of numbers."""
+    """Return the rows of a table of numbers."""
     return [[int(cell.replace(" ", "")) for cell in row] for row in table(name)]
 
 
 @pytest.mark.parametrize("n", [3, 4])
 def test_the_schedules_on_the_page_are_exchanges_in_the_fewest_steps(n: int) -> None:
-    """Read as a reader does: from the cells alone, without the code that wrote them."""
+    """The schedules are read from the cells alone, without the code that wrote them."""
     place: dict[star_graph.Node, star_graph.Node] = {}
     hops = dict[star_graph.Node, int]()
     rows = []

@@ -54,7 +54,7 @@ def test_words_lead_to_the_nodes_of_short_necklaces_on_shortest_paths(
 
 
 def test_the_words_are_no_longer_than_the_distance() -> None:
-    """By breadth-first search, that is without the formula."""
+    """Distances come from breadth-first search, not from the formula."""
     for n in range(3, 7):
         distances = star_graph.distances(star_graph.identity(n))
         for word in short_words(n, 2):
@@ -172,7 +172,7 @@ def test_the_opening_leaves_an_idle_cell_per_dimension_for_every_step_too_many(
 
 
 def test_missing_idle_cells_are_an_internal_error() -> None:
-    """Three words that all cross dimension 2 and none 3: 3 steps instead of an equal share of 2."""
+    """Three words cross dimension 2 and none crosses 3: 3 steps instead of an equal share of 2."""
     words = [exact_short.Word(node, 0, (2,)) for node in range(1, 4)]
     with refused("fewer than 1 idle steps", exit_code=1):
         exact_short._idle_steps(3, words, [(1,), (2,), (3,)], 3)

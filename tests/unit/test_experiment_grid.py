@@ -190,7 +190,7 @@ def test_segments_are_used_for_algorithms_with_messages_if_none_are_given() -> N
 
 
 def test_the_best_number_of_pieces_is_optimal() -> None:
-    """Against all up to twice as many and 30 more, at the machine of the point."""
+    """It is compared with up to twice as many pieces and 30 more, on the machine of the point."""
     for algorithm in ["greedy", "multiple", "recursive-substar", "edge-disjoint"]:
         grid = Grid.from_json(
             {
@@ -448,7 +448,7 @@ def test_numbers_are_exact() -> None:
 
 
 def test_huge_exponents_are_refused_before_they_are_expanded() -> None:
-    """An exponent of eight digits would take all memory; the sentence stays short too."""
+    """An exponent of eight digits would take all memory; the message is short too."""
     for words in [
         "1e5000",
         "1e20000000",
@@ -467,7 +467,7 @@ def test_huge_exponents_are_refused_before_they_are_expanded() -> None:
 
 
 def test_the_largest_and_the_finest_numbers_read_back() -> None:
-    """The values of a point can be written into the command that repeats it."""
+    """The command that repeats a point can hold its values."""
     for value in [Fraction(10**30), Fraction(1, 10**30), Fraction(10**30 - 1, 10**30)]:
         assert (
             make_point("S5", "broadcast", "multiple", "all", 1, value, value, value).message_bytes

@@ -109,7 +109,7 @@ def test_an_old_file_is_replaced(saved: Path) -> None:
 
 
 def test_a_file_with_the_first_names_of_its_parts_is_read(tmp_path: Path) -> None:
-    """They were ``toward`` for the hubs and ``tree`` for the base."""
+    """Earlier files have ``toward`` for the hubs and ``tree`` for the base."""
     trees = forest("S4", "label-change", "4132", base="multiple")
     trees.save(tmp_path / "f.npz")
     hubs = np.array(trees.verify_hubs)
@@ -333,7 +333,7 @@ def test_a_damaged_header_is_damage(saved: Path, end: bytes) -> None:
 
 
 def test_an_encrypted_file_is_refused(saved: Path) -> None:
-    """The flag alone, without any encryption."""
+    """Only the flag is set; nothing is encrypted."""
     content = bytearray(saved.read_bytes())
     for signature, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
         place = content.find(signature)
@@ -348,7 +348,7 @@ def test_an_encrypted_file_is_refused(saved: Path) -> None:
 def test_a_changed_or_truncated_file_never_opens_as_another_forest(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    """It is refused, or it is the same forest if the bit has no meaning."""
+    """It is refused, or it is the same forest if the changed bit has no meaning."""
     path = tmp_path_factory.mktemp("damage") / "forest.npz"
     meant = forest("S4", "multiple", "4321")
     meant.save(path)

@@ -21,7 +21,7 @@ from unit.test_scatter import SCATTERS, cases
 def schedule(
     collective: str, n: int, algorithm: str, messages: int, root: star_graph.Node | None = None
 ) -> Schedule:
-    """The array form."""
+    """Return the schedule that starcast builds."""
     topology = star_graph.label(root or star_graph.identity(n))
     return build(f"S{n}", collective, algorithm, root=topology, messages=messages)
 
@@ -38,7 +38,7 @@ def test_the_rows_are_those_of_the_reversed_scatter_of_the_oracle(
 
 
 def test_messages_of_the_nearest_nodes_arrive_first() -> None:
-    """The first message to leave travels furthest; the root is busy in the last step."""
+    """In the last step only the root receives."""
     for algorithm in SCATTERS:
         s = schedule("gather", 5, algorithm, 4)
         flights = page.flights(plain_rows(s))
@@ -61,7 +61,7 @@ def test_a_schedule_reversed_twice_is_itself() -> None:
 
 
 def test_reversed_links_of_an_nk_star_have_other_ports() -> None:
-    """A port of S_{5,2} need not lead back over its own link."""
+    """In S_{5,2} a port may lead back over another port than itself."""
     topology = as_topology("S5,2")
     scatter = build_scatter(forest(topology, "nk-greedy"), "all", 2, algorithm="nk-greedy")
     gather = reverse_schedule(scatter)
@@ -91,7 +91,7 @@ def test_metadata_of_a_gather(algorithm: str) -> None:
 
 
 def test_every_scatter_has_a_gather() -> None:
-    """With the same arguments, port models and refusals."""
+    """It has the same arguments, port models and errors."""
     gathers = {row.name: row for row in algorithms("gather")}
     for name in SCATTERS:
         scatter = find("scatter", name)
