@@ -199,7 +199,7 @@ def test_a_column_that_is_none_is_refused_with_those_that_are(starcast: Starcast
 
 @pytest.mark.usefixtures("stored")
 def test_crossovers_follow_the_table_and_are_listed_on_demand(starcast: Starcast) -> None:
-    """Few start-ups of full messages against many of parts: the first is better for short ones."""
+    """The side with fewer start-ups and larger packets is better for short messages."""
     rows = json.loads(starcast("compare", *SWEEP, "--crossovers", "-f", "json").out)
     assert rows
     for row in rows:

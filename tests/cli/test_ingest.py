@@ -294,7 +294,7 @@ def silent(
 
 @pytest.mark.slow
 def test_an_ingest_ends_when_neo4j_becomes_silent(starcast: Starcast, silent: None) -> None:
-    """Within a minute, with one sentence."""
+    """It ends within a minute, with one sentence."""
     del silent
     began = time.monotonic()
     result = starcast("ingest", "S4", "--method", "bolt")
@@ -305,7 +305,7 @@ def test_an_ingest_ends_when_neo4j_becomes_silent(starcast: Starcast, silent: No
 
 @pytest.mark.slow
 def test_ctrl_c_ends_an_ingest_whose_neo4j_is_silent(starcast: Starcast, silent: None) -> None:
-    """At once, and not after the seconds of silence."""
+    """It ends at once, without waiting for Neo4j."""
     del silent
     with ctrl_c(5) as striking:
         striking.start()

@@ -22,7 +22,7 @@ SIZES = range(2, 8)
 
 
 def as_array(word: list[int]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """A list of types as a word."""
+    """Return a list of types as an array."""
     return np.array(word, dtype=np.uint8)
 
 
@@ -30,7 +30,7 @@ def as_array(word: list[int]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
 
 
 def test_the_path_follows_ehrlich() -> None:
-    """Algorithm E run counter by counter."""
+    """The oracle runs Algorithm E counter by counter."""
     for m in range(1, 9):
         assert path_word(m).tolist() == page.ehrlich(m)
 
@@ -184,7 +184,7 @@ def test_the_word_of_phase_1() -> None:
 
 
 def schedule(n: int) -> list[Row]:
-    """The root schedule: phase 1, then phase 2."""
+    """Return the schedule of the root: phase 1, then phase 2."""
     return [*page.phase_1(n), *page.phase_2(n, factorial(n - 1))]
 
 

@@ -13,7 +13,7 @@ SIZES = range(2, 8)
 
 
 def path_from_root(built: Forest, tree: int, goal: star_graph.Node) -> list[int]:
-    """The ports from the root to a node, read from the array."""
+    """Return the ports from the root to a node, read from the array."""
     n, ports = len(goal), []
     node, row = goal, built.parent_port[tree]
     while port := int(row[star_graph.ranks(n)[node]]):
@@ -81,7 +81,7 @@ def test_congestion_is_at_most_two_for_every_root() -> None:
 
 
 def test_the_load_histogram() -> None:
-    """Known numbers, counted once by the oracle."""
+    """Known values."""
     for n, histogram in [
         (2, {0: 1, 1: 1}),
         (3, {0: 3, 1: 8, 2: 1}),

@@ -17,7 +17,7 @@ every_size = pytest.mark.parametrize(("n", "k"), SIZES)
 
 
 def home(n: int, k: int) -> star_graph.Node:
-    """The identity 12..k."""
+    """Return the identity 12..k."""
     return star_graph.identity(n)[:k]
 
 
@@ -30,7 +30,7 @@ def some_roots(n: int, k: int) -> list[star_graph.Node]:
 
 
 def ports_of(tree: rooted_trees.Tree, n: int, k: int) -> NDArray[np.uint8]:
-    """A tree as the row of each node's port towards its parent."""
+    """Return a tree as the row of each node's port towards its parent."""
     ports = [nk_star.port_between(v, tree[v], n) if v in tree else 0 for v in nk_star.nodes(n, k)]
     return np.array(ports, dtype=np.uint8)
 

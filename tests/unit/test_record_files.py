@@ -1,4 +1,4 @@
-"""Files of records: one sentence about each that is damaged, forged or no record at all."""
+"""Files of records: damaged, forged and foreign files are refused in one sentence."""
 
 import io
 import json

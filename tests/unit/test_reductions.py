@@ -1,4 +1,4 @@
-"""Reductions: what they reverse, what the simulator refuses in them, and what they take."""
+"""Reductions: the schedules that they reverse, their violations, and their numbers of steps."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -52,7 +52,7 @@ def test_a_reduction_is_the_reversed_broadcast_or_allgather(spec: str, collectiv
 def test_a_reduce_along_trees_is_pipelined_with_its_broadcast(
     algorithm: str, ports: str, share: int, steps: int
 ) -> None:
-    """2h + p - 1 steps for height h and p segments: twice the way, and the other segments."""
+    """It takes 2h + p - 1 steps for height h and p segments: up, down, and the other segments."""
     argument = "messages" if algorithm == "recursive-substar" else "segments"
     both = schedule("S4", "allreduce", algorithm, ports, **{argument: share})
     assert simulate(both).complete
@@ -158,7 +158,7 @@ def test_exchanged_sums_that_overlap_are_detected() -> None:
 
 @pytest.mark.parametrize("copies", [1, 2, 3])
 def test_copies_are_summed_separately_and_survive_a_dead_link(copies: int) -> None:
-    """A link is in two trees, once in each direction, so one of three copies is complete."""
+    """A link is in two trees, once in each direction, so that one of three copies is complete."""
     reduce = schedule("S4", "reduce", "edge-disjoint", copies=copies)
     assert assert_same_verdict(reduce).complete
     links = zip(reduce.sender.tolist(), reduce.receiver.tolist(), strict=True)

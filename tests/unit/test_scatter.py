@@ -26,12 +26,12 @@ SCATTERS = ("balanced", "near-balanced", "perfectly-balanced", "one-port")
 
 
 def shares(n: int, algorithm: str, most: int) -> list[int]:
-    """The M from 1 to some number that an algorithm takes."""
+    """Return the numbers of messages that an algorithm accepts, from 1 to some number."""
     return [m for m in range(1, most + 1) if algorithm != "perfectly-balanced" or m % (n - 1) == 0]
 
 
 def cases(sizes: range, copies: int) -> list[tuple[int, str, int]]:
-    """Every size and algorithm with every M up to some times n-1."""
+    """Return every size and algorithm with every M up to a multiple of n-1."""
     return [
         (n, algorithm, m)
         for n in sizes
@@ -42,7 +42,7 @@ def cases(sizes: range, copies: int) -> list[tuple[int, str, int]]:
 
 
 def steps(n: int, algorithm: str, messages: int) -> int:
-    """Table 2, and A5: M h steps along the almost balanced tree."""
+    """Return the steps by Table 2 and A5: M h along the almost balanced tree."""
     others = factorial(n) - 1
     return {
         "balanced": star_graph.ceil_div(messages * others, n - 1),
@@ -55,7 +55,7 @@ def steps(n: int, algorithm: str, messages: int) -> int:
 def schedule(
     n: int, algorithm: str, messages: int, root: star_graph.Node | None = None
 ) -> Schedule:
-    """The array form."""
+    """Return the schedule that starcast builds."""
     return build(
         f"S{n}",
         "scatter",

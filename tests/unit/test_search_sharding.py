@@ -30,7 +30,7 @@ PROBLEMS = ["one-port-broadcast", "edge-disjoint-trees"]
 
 
 def no_record(task: SearchTask) -> Record | None:
-    """Know nothing about a search."""
+    """Return no record, as for an unknown search."""
     del task
     return None
 

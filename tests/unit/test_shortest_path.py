@@ -126,7 +126,7 @@ def test_the_smallest_star() -> None:
 
 
 def test_the_heights_equal_the_formula() -> None:
-    """Counted once. For odd n all farthest nodes are in S^1: SPT omits it, SPG has it lowest."""
+    """For odd n all farthest nodes are in S^1: SPT omits them, SPG has them on its last level."""
     for n, spt, spg in [(3, 2, 3), (4, 4, 5), (5, 5, 6), (6, 7, 8), (7, 8, 9), (8, 10, 11)]:
         assert spt == star_graph.diameter(n) - n % 2
         assert spg == spt + 1

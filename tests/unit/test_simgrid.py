@@ -1,4 +1,4 @@
-"""SimGrid executes a batch of schedules, and refuses bad input. All clocks: test_simgrid_clocks."""
+"""SimGrid executes a batch of schedules, and refuses invalid input."""
 
 import json
 import sys
@@ -25,7 +25,7 @@ Numbers = tuple[Any, Any, Any]
 
 
 def test_a_batch_returns_the_time_of_each_schedule(simgrid: Path | None) -> None:
-    """The last schedule is spoiled: SimGrid says its time, and not that of the right one."""
+    """The last schedule has a moved row: SimGrid returns the time of this schedule."""
     right = schedule("S4", "broadcast", "multiple", segments=2)
     schedules = [
         schedule("S3", "alltoall", "one-port"),

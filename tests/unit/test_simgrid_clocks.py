@@ -107,7 +107,7 @@ def test_a_schedule_without_rows_takes_no_time(simgrid: Path | None) -> None:
 
 
 def test_a_row_that_is_moved_changes_the_clock(simgrid: Path | None) -> None:
-    """SimGrid says the time of the spoiled schedule, and not that of the schedule."""
+    """SimGrid returns the time of the changed schedule."""
     judged = schedule("S4", "broadcast", "multiple", segments=2)
     moves = [(1, 2), (5, 1), (108, 3), (109, 3), (119, 3), (131, 1)]
     spoiled = {

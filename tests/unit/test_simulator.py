@@ -22,7 +22,7 @@ every_base = pytest.mark.parametrize(("algorithm", "ports"), BASES)
 
 
 def extended(schedule: Schedule, *rows: tuple[int, int, int, int, int, int]) -> Schedule:
-    """The schedule with more rows."""
+    """Return the schedule with additional rows."""
     columns = zip(COLUMNS, zip(*rows, strict=True), strict=True)
     more: dict[str, Any] = {
         name: np.append(getattr(schedule, name), values) for name, values in columns
@@ -31,7 +31,7 @@ def extended(schedule: Schedule, *rows: tuple[int, int, int, int, int, int]) -> 
 
 
 def inner_row(schedule: Schedule) -> int:
-    """A row of the middle of the schedule whose receiver passes the unit on."""
+    """Return a row in the middle of the schedule whose receiver forwards the unit."""
     senders = set(
         zip(schedule.sender.tolist(), schedule.tree.tolist(), schedule.unit.tolist(), strict=True)
     )

@@ -1,4 +1,4 @@
-"""The dimension rule against all sources written out: one verdict, and the same counts."""
+"""Symmetric schedules get the verdict and the counts of their expansion to all sources."""
 
 from dataclasses import replace
 
