@@ -92,7 +92,7 @@ def test_steps_and_packets_equal_those_of_theorem_3(n: int, tree: str, ports: st
     assert set(run.links_used.tolist()) == {factorial(n) * (n - 1) // sub_steps}
 
 
-def test_metadata() -> None:
+def test_the_schedule_has_its_name_ports_and_units() -> None:
     for tree in TREES:
         for ports in ["all", "one"]:
             schedule = allgather("S5", "dimension-change", ports, root="54321", base=tree)

@@ -190,7 +190,9 @@ def test_rows_are_counted_before_they_are_built(n: int, k: int, algorithm: str, 
 @both_models
 @every_algorithm
 @pytest.mark.parametrize("root", [0, "325"])
-def test_metadata(root: int | str, algorithm: str, ports: str) -> None:
+def test_the_schedule_has_its_name_ports_and_units(
+    root: int | str, algorithm: str, ports: str
+) -> None:
     schedule = allgather("S5,3", algorithm, ports, root)
     at = (root or "123") if ports == "all" else "expanded"
     assert schedule.id == f"S5,3:allgather:{algorithm}:{ports}::{at}"

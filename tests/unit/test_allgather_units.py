@@ -216,7 +216,7 @@ def test_one_port_nodes_all_use_one_dimension_and_forward_received_units() -> No
 # Metadata of the schedule
 
 
-def test_metadata() -> None:
+def test_the_schedule_has_its_name_ports_and_units() -> None:
     for messages in [1, 2, 4, 9]:
         for algorithm in ALGORITHMS:
             schedule = allgather("S5", algorithm, root="54321", messages=messages)

@@ -221,7 +221,7 @@ def test_every_group_of_rule_10_has_n_minus_1_messages(n: int) -> None:
 # Parameters
 
 
-def test_metadata_of_an_alltoall() -> None:
+def test_an_alltoall_has_its_name_ports_and_units() -> None:
     for algorithm in EXCHANGES:
         messages = 1 if algorithm == "necklace" else 8
         s = schedule(5, algorithm, messages, (5, 4, 3, 2, 1))
@@ -244,7 +244,7 @@ def test_metadata_of_an_alltoall() -> None:
         assert np.array_equal(s.forest.parents()[s.tree, s.receiver], s.sender)
 
 
-def test_defaults() -> None:
+def test_the_number_of_messages_has_a_default() -> None:
     """None for Rule 9, n-1 messages for Rule 10, one message one-port."""
     assert {row.name for row in algorithms("alltoall")} >= set(EXCHANGES)
     assert dict(build("S5", "alltoall", "necklace").arguments) == {}

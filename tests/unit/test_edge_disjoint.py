@@ -149,7 +149,7 @@ def test_the_heights_equal_the_formula() -> None:
             ] == [height] * (n - 1)
 
 
-def test_the_level_profile() -> None:
+def test_every_tree_has_the_known_level_profile() -> None:
     """Known values, the same in every tree."""
     for n, profile in [
         (2, [1, 1]),
@@ -172,7 +172,7 @@ def test_in_depth_first_order_by_phi_corresponding_links_have_different_dimensio
             assert len({star_graph.dimension_between(*link) for link in links}) == n - 1
 
 
-def test_the_smallest_star() -> None:
+def test_the_tree_of_the_smallest_star_has_one_link() -> None:
     """On S_2 the only tree has one link: 21 is adjacent to the root (case 2, l = k)."""
     for root, ports in (("12", [0, 2]), ("21", [2, 0])):
         trees = forest("S2", "edge-disjoint", root=root)

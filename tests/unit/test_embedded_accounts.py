@@ -111,7 +111,7 @@ def test_a_copy_is_readable_and_its_original_is_unchanged(
         assert stat.S_IMODE((site / "tool" / name).stat().st_mode) == original
 
 
-def test_a_readable_folder_despite_the_umask(tmp_path: Path) -> None:
+def test_a_folder_is_readable_despite_the_umask(tmp_path: Path) -> None:
     """Missing parent folders are readable too."""
     previous = os.umask(0o077)
     try:

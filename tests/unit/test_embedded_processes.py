@@ -177,7 +177,7 @@ def test_memory_of_a_process_whose_child_ends_meanwhile(monkeypatch: pytest.Monk
     assert 5_000_000 < processes.memory_bytes(os.getpid()) < 10**10
 
 
-def test_the_last_error_of_a_log(tmp_path: Path) -> None:
+def test_the_last_error_of_a_log_is_reported(tmp_path: Path) -> None:
     """The message has the last line with an error, the hint the path of the log."""
     log = tmp_path / "server.log"
     log.write_text("starting\nFATAL: could not find the moon\nended\n\n", encoding="utf-8")
@@ -187,7 +187,7 @@ def test_the_last_error_of_a_log(tmp_path: Path) -> None:
     assert error.hint == f"see the log {log}"
 
 
-def test_a_log_without_an_error(tmp_path: Path) -> None:
+def test_the_last_line_of_a_log_without_errors_is_reported(tmp_path: Path) -> None:
     """The message has the last line, or says that there was no output."""
     log = tmp_path / "server.log"
     assert processes.startup_error("Server", (log,)).message.endswith("no output")

@@ -112,7 +112,7 @@ def test_the_loads_on_the_page_are_those_of_its_paths() -> None:
     assert [sum(column) for column in columns] == [int(load) for load in together[2:]]
 
 
-def test_the_python_session_of_the_page() -> None:
+def test_the_python_session_of_the_page_is_reproducible() -> None:
     result = doctest.testfile(str(exact_alltoall.PAGE), module_relative=False)
     assert result.attempted == 3
     assert result.failed == 0

@@ -155,24 +155,24 @@ def test_an_unwritable_path_is_bad_input(tmp_path: Path, place: str) -> None:
 # Other files
 
 
-def test_a_missing_file(tmp_path: Path) -> None:
+def test_a_missing_file_is_not_found(tmp_path: Path) -> None:
     assert "No such file" in refusal(tmp_path / "nowhere.npz").message
 
 
-def test_a_folder(tmp_path: Path) -> None:
+def test_a_folder_is_refused(tmp_path: Path) -> None:
     assert "cannot be read" in refusal(tmp_path).message
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"parent_port", b"PK\x03\x04 not really", b"\x93NUMPY\x01\x00"]
 )
-def test_a_file_of_another_program(tmp_path: Path, content: bytes) -> None:
+def test_a_file_of_another_program_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "f.npz"
     path.write_bytes(content)
     assert "is not a starcast forest" in refusal(path).message
 
 
-def test_an_archive_of_another_program(tmp_path: Path) -> None:
+def test_an_archive_of_another_program_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "f.npz"
     np.savez(path, parent_port=np.zeros((1, 24), dtype=np.uint8))
     assert "is not a starcast forest" in refusal(path).message

@@ -78,7 +78,7 @@ def test_other_collectives_cannot_be_reversed(collective: str, algorithm: str) -
 
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
-def test_metadata_of_a_gather(algorithm: str) -> None:
+def test_a_gather_has_its_name_ports_and_units(algorithm: str) -> None:
     s, root = schedule("gather", 5, algorithm, 8, (5, 4, 3, 2, 1)), (5, 4, 3, 2, 1)
     scatter = schedule("scatter", 5, algorithm, 8, root)
     assert (s.collective, s.packets, s.symmetric, s.root) == ("gather", False, False, 119)

@@ -138,7 +138,7 @@ def test_subtree_j_is_the_rotation_of_the_one_before() -> None:
                 )
 
 
-def test_rule_1_for_every_root() -> None:
+def test_rule_1_holds_for_every_root() -> None:
     """A node x with the root's first symbol is a child of g_i(x), x_i the root's last symbol."""
     for n in SIZES:
         for root in roots(n)[: 2 if n == 7 else None]:
@@ -171,7 +171,7 @@ def test_s2_has_no_phase_2() -> None:
     assert phase_1_word(2).tolist() == [2]
 
 
-def test_the_word_of_phase_1() -> None:
+def test_the_word_of_phase_1_follows_ehrlich() -> None:
     """It is 2 and Ehrlich's types of S_{n-1}, each one more, so that 1 stays in position 2."""
     for n in range(2, 9):
         word = phase_1_word(n)

@@ -23,7 +23,7 @@ def path_from_root(built: Forest, tree: int, goal: star_graph.Node) -> list[int]
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_one_tree_for_every_shift_in_order(n: int) -> None:
+def test_the_forest_has_one_tree_for_every_shift_in_order(n: int) -> None:
     """Row i-1 is L(rho^i(r)) with r as its root: the same undirected links."""
     for root in star_graph.cyclic_roots(n):
         both = pair(n, "multiple", root)
@@ -80,8 +80,8 @@ def test_congestion_is_at_most_two_for_every_root() -> None:
             assert set(built.load_histogram()) <= {0, 1, 2}
 
 
-def test_the_load_histogram() -> None:
-    """Known values."""
+def test_the_load_histogram_is_the_known_one() -> None:
+    """The values were counted once by the oracle."""
     for n, histogram in [
         (2, {0: 1, 1: 1}),
         (3, {0: 3, 1: 8, 2: 1}),

@@ -37,7 +37,7 @@ def size_and_ranks(draw: st.DrawFn, largest: int = 35) -> tuple[int, int, int, i
 # Names and sizes
 
 
-def test_sizes() -> None:
+def test_nk_stars_have_the_known_sizes_degrees_and_diameters() -> None:
     for n, k in SIZES:
         t = topology(f"S{n},{k}")
         assert (t.spec, t.family, t.n, t.k) == (f"S{n},{k}", "nk-star", n, k)

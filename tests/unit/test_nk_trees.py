@@ -147,8 +147,8 @@ def test_only_the_path_is_turned_around() -> None:
             assert np.count_nonzero(row != straight) <= nk_star.path_length(n, k, i) + 1
 
 
-def test_the_load_histogram_of_mt() -> None:
-    """Known numbers, counted once by the oracle."""
+def test_the_load_histogram_of_mt_is_the_known_one() -> None:
+    """The values were counted once by the oracle."""
     for n, k, histogram in [
         (3, 2, {0: 3, 1: 8, 2: 1}),
         (4, 2, {0: 9, 1: 21, 2: 6}),

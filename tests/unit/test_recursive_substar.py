@@ -30,7 +30,7 @@ def test_levels_are_the_steps_of_the_procedure() -> None:
             assert levels[star_graph.ranks(n)[send.receiver]] == send.step
 
 
-def test_the_paper_s_example_on_s4() -> None:
+def test_the_tree_of_s4_is_that_of_the_paper() -> None:
     """1234 to 2134, 3214, 4231; 4231 to 2431, 3241; 2134 to 3124, 4132; 3214 to 2314, 4213; ..."""
     built = forest("S4", "recursive-substar")
     children = {

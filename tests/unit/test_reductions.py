@@ -66,7 +66,7 @@ def test_a_ring_takes_as_many_steps_as_other_nodes(spec: str, nodes: int) -> Non
     assert schedule(spec, "allreduce", "ring", "all").steps == 2 * (nodes // 2)
 
 
-def test_recursive_halving_and_doubling() -> None:
+def test_recursive_halving_and_doubling_take_the_published_steps() -> None:
     """Thakur, Rabenseifner & Gropp 2005: 2d steps; a node sends N - 1 blocks in each half."""
     both = simulate(schedule("Q4", "allreduce", "binomial"))
     assert both.steps == 8

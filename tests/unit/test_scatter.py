@@ -357,7 +357,7 @@ def test_a_node_s_messages_are_spread_over_its_trees_in_turn() -> None:
 # Parameters
 
 
-def test_metadata_of_a_scatter() -> None:
+def test_a_scatter_has_its_name_ports_and_units() -> None:
     for algorithm in SCATTERS:
         s = schedule(5, algorithm, 8, (5, 4, 3, 2, 1))
         ports = "one" if algorithm == "one-port" else "all"

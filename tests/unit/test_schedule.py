@@ -119,7 +119,7 @@ def test_columns_are_whole_numbers_of_equal_length(n: int, algorithm: str, ports
     assert np.array_equal(np.unique(schedule.tree), np.arange(schedule.tree.max() + 1))
 
 
-def test_metadata_of_a_schedule() -> None:
+def test_a_schedule_has_its_name_ports_and_units() -> None:
     for algorithm in sorted(BROADCASTS):
         for ports in ["all", "one"]:
             schedule = broadcast(5, algorithm, ports, 4, (5, 4, 3, 2, 1))

@@ -147,7 +147,7 @@ def test_a_password_file_is_read_and_stripped(folder: Path) -> None:
     )
 
 
-def test_a_missing_password_and_a_missing_password_file() -> None:
+def test_a_missing_password_or_password_file_is_refused() -> None:
     with pytest.raises(UnavailableError, match="no password is set"):
         graph_address(Settings.load(neo4j_uri="bolt://localhost:7687"))
     with pytest.raises(UnavailableError, match="cannot be read"):

@@ -116,7 +116,7 @@ def test_no_directed_link_is_in_two_trees_of_spg() -> None:
         assert built(n, "shortest-path-graph").is_edge_disjoint
 
 
-def test_the_smallest_star() -> None:
+def test_the_smallest_star_follows_the_definitions() -> None:
     """On S_2: one link, and S^1 is the root alone; the documented rules hold as they stand."""
     for construction in ("shortest-path", "shortest-path-graph"):
         for root, ports in (("12", [0, 2]), ("21", [2, 0])):

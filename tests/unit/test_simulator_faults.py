@@ -111,7 +111,7 @@ def test_a_rank_of_any_size_is_refused_in_a_sentence() -> None:
 
 
 @pytest.mark.parametrize("what", [(), ("1234",), ("1234", "2134", "3214"), []])
-def test_neither_a_node_nor_a_pair(what: object) -> None:
+def test_faults_that_are_neither_nodes_nor_links_are_refused(what: object) -> None:
     with refused("neither a node nor a link"):
         Fault(what)  # type: ignore[arg-type]
 
