@@ -27,7 +27,6 @@ def describe_evidence(claim: Claim, word: VerdictWord, evidence: Sequence[Eviden
     """Describe the comparisons, the place and the values of a failure, and other readings.
 
     Args:
-        claim: the claim.
         word: its verdict.
         evidence: its evidence, in size order.
     """

@@ -69,7 +69,6 @@ def list_verdicts(
     claims it also says what was compared.
 
     Args:
-        verdicts: the verdicts.
         requested: the requested claims.
         sizes: the topologies, if they were given instead of a level.
         run: the verification run that holds the verdicts, in words.

@@ -26,7 +26,6 @@ class Execution:
     """A schedule with its simulation.
 
     Attributes:
-        schedule: the schedule.
         simulation: its execution without faults.
         arguments: the arguments of the algorithm.
         root: label of the root.

@@ -26,7 +26,6 @@ def check_figures(point: Point, run: RunRecord) -> None:
 
     Args:
         point: the point of the run.
-        run: the run.
 
     Raises:
         InputError: the run has costs, a profile or an error that do not fit its status.

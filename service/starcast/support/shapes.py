@@ -13,7 +13,6 @@ def check_shape(value: object, shape: Shape, place: str) -> None:
 
     Args:
         value: the JSON value.
-        shape: the shape.
         place: name of the value in messages, such as ``its job``.
 
     Raises:

@@ -29,7 +29,6 @@ def verify_shard(
 
     Args:
         source: the forest.
-        shard: the shard.
         file: it is replaced only when complete.
         jobs: the number of processes, as in `verify_blocks`.
         reporter: receives the progress.

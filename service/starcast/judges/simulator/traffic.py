@@ -36,7 +36,6 @@ class Traffic:
     """The traffic of rows that represent only themselves.
 
     Attributes:
-        rows: the rows.
         sources: the number of sources that each row represents.
     """
 
