@@ -107,7 +107,7 @@ def test_a_terminal_shows_the_best_in_bold(
 
 
 @pytest.mark.usefixtures("stored")
-def test_a_side_whose_name_ends_in_its_letter_is_in_the_legend_too(starcast: Starcast) -> None:
+def test_a_side_whose_name_ends_with_its_letter_is_in_the_legend_too(starcast: Starcast) -> None:
     assert (
         starcast(
             "experiment", "run", "runB", "--algorithm", ALGORITHMS[1], *GRID, "--jobs", "1"
@@ -198,8 +198,8 @@ def test_a_column_that_is_none_is_refused_with_those_that_are(starcast: Starcast
 
 
 @pytest.mark.usefixtures("stored")
-def test_crossovers_are_told_beside_the_table_and_listed_on_demand(starcast: Starcast) -> None:
-    """Few start-ups of full messages against many of parts: the first is better for short ones."""
+def test_crossovers_follow_the_table_and_are_listed_on_demand(starcast: Starcast) -> None:
+    """The side with fewer start-ups and larger packets is better for short messages."""
     rows = json.loads(starcast("compare", *SWEEP, "--crossovers", "-f", "json").out)
     assert rows
     for row in rows:

@@ -25,7 +25,7 @@ TREES = "multiple,dimension-change(base=greedy,i=1)"
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment of shells in which the completion is installed, as a user installs it."""
+    """The environment of shells with the completion, installed by the program itself."""
     folder = tmp_path_factory.mktemp("shells")
     program = folder / "starcast"
     program.write_text(

@@ -86,7 +86,7 @@ def test_options_for_segments_messages_and_copies(starcast: Starcast) -> None:
     assert bounds["lower bound"] == bounds["greedy"]
 
 
-def test_option_for_the_hypercube(starcast: Starcast) -> None:
+def test_the_hypercube_to_compare_with_is_an_option(starcast: Starcast) -> None:
     for words, k in (((), 5), (("--hypercube", "6"), 6)):
         given = "S4 --collective alltoall --ports all --messages 1 --no-simulate"
         rows = rows_of(starcast, *given.split(), *words)
@@ -259,7 +259,7 @@ def test_all_shows_all_columns(starcast: Starcast) -> None:
         ("S4", "--max-rows", "-1"),
     ],
 )
-def test_bad_input(words: tuple[str, ...], starcast: Starcast) -> None:
+def test_bad_input_is_refused(words: tuple[str, ...], starcast: Starcast) -> None:
     result = starcast("cost", "table", *words)
     assert result.code == 2
     assert result.out == ""

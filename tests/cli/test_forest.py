@@ -336,7 +336,7 @@ BLOCKS = ("forest", "verify", "S9", "greedy", "--blocks")
     ],
     ids=lambda case: " ".join(case)[:80],
 )
-def test_bad_input(starcast: Starcast, words: tuple[str, ...], named: str) -> None:
+def test_bad_input_is_refused(starcast: Starcast, words: tuple[str, ...], named: str) -> None:
     """Exit code 2 and an error that names the wrong value, without a server."""
     forest("S4", "greedy").save("f.npz")
     Path("half.npz").write_bytes(Path("f.npz").read_bytes()[:400])

@@ -100,7 +100,7 @@ def test_a_random_seed_is_reported(starcast: Starcast, what: Plan) -> None:
         (["rebuild", "--method", "import"], 2, "this Neo4j is not the embedded one"),
     ],
 )
-def test_bad_input(
+def test_bad_input_is_refused(
     starcast: Starcast, what: Plan, words: list[str], code: int, sentence: str
 ) -> None:
     """An error is one sentence with a hint."""

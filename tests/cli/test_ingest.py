@@ -65,7 +65,7 @@ def untouched(stores: Stores) -> bool:
 
 
 @pytest.mark.slow
-def test_ingest_of_everything_on_s5(starcast: Starcast, stores: Stores) -> None:
+def test_everything_on_s5_is_ingested_once(starcast: Starcast, stores: Stores) -> None:
     """A second ingest creates nothing and reports it."""
     first = starcast("ingest", "S5", "--trees", "all", "--schedules", "all", "--format", "json")
     assert first.code == 0
@@ -160,7 +160,9 @@ def test_a_dry_run_also_estimates_what_is_too_large(
     ],
     ids=" ".join,
 )
-def test_bad_input(starcast: Starcast, stores: Stores, words: tuple[str, ...], named: str) -> None:
+def test_bad_input_is_refused(
+    starcast: Starcast, stores: Stores, words: tuple[str, ...], named: str
+) -> None:
     """Exit code 2 and an error that names the wrong value; nothing is written."""
     assert named in refused(starcast("ingest", *words), 2)[0]
     assert untouched(stores)
@@ -202,7 +204,7 @@ def test_a_dry_run_reports_the_load_method_for_the_embedded_stack(
     assert not (tmp_path / "nothing").exists()
 
 
-def test_a_server_that_is_not_running(
+def test_a_server_that_is_not_running_is_reported(
     starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Exit code 4 for either server; the other store remains empty."""
@@ -218,7 +220,7 @@ def test_a_server_that_is_not_running(
     assert untouched(stores)
 
 
-def test_a_wrong_password(starcast: Starcast, stores: Stores, tmp_path: Path) -> None:
+def test_a_wrong_password_is_reported(starcast: Starcast, stores: Stores, tmp_path: Path) -> None:
     """Exit code 4; the fixture checks that no password is printed."""
     (tmp_path / "NEO4J").write_text("not-the-password", encoding="utf-8")
     error, hint = refused(starcast("ingest", "S3"), 4)
@@ -228,7 +230,7 @@ def test_a_wrong_password(starcast: Starcast, stores: Stores, tmp_path: Path) ->
     assert untouched(stores)
 
 
-def test_a_foreign_graph(starcast: Starcast, stores: Stores) -> None:
+def test_a_foreign_graph_is_refused(starcast: Starcast, stores: Stores) -> None:
     """Exit code 4 and an error that names its labels; the graph remains unchanged."""
     stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
     assert ":Person" in refused(starcast("ingest", "S3"), 4)[0]
@@ -236,7 +238,7 @@ def test_a_foreign_graph(starcast: Starcast, stores: Stores) -> None:
 
 
 @pytest.mark.usefixtures("clean_graph")
-def test_a_database_without_the_schema(
+def test_a_database_without_the_schema_is_refused(
     starcast: Starcast, fresh_database: URL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Exit code 6 and a hint that names the command to run."""
@@ -253,7 +255,7 @@ def test_a_concurrent_ingest_is_refused(starcast: Starcast, stores: Stores) -> N
     assert starcast("ingest", "S3", "--wait").code == 0
 
 
-def test_ctrl_c_during_an_ingest(
+def test_ctrl_c_ends_an_ingest(
     starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Exit code 130, one word, no traceback; complete artifacts remain."""
@@ -294,7 +296,7 @@ def silent(
 
 @pytest.mark.slow
 def test_an_ingest_ends_when_neo4j_becomes_silent(starcast: Starcast, silent: None) -> None:
-    """Within a minute, with one sentence."""
+    """It ends within a minute, with one sentence."""
     del silent
     began = time.monotonic()
     result = starcast("ingest", "S4", "--method", "bolt")
@@ -305,7 +307,7 @@ def test_an_ingest_ends_when_neo4j_becomes_silent(starcast: Starcast, silent: No
 
 @pytest.mark.slow
 def test_ctrl_c_ends_an_ingest_whose_neo4j_is_silent(starcast: Starcast, silent: None) -> None:
-    """At once, and not after the seconds of silence."""
+    """It ends at once, without waiting for Neo4j."""
     del silent
     with ctrl_c(5) as striking:
         striking.start()
@@ -334,7 +336,7 @@ def test_list_commands(starcast: Starcast, stores: Stores) -> None:
 
 
 @pytest.mark.parametrize("noun", ["forest", "schedule"])
-def test_listing_on_an_invalid_topology(starcast: Starcast, noun: str) -> None:
+def test_a_listing_on_an_invalid_topology_is_refused(starcast: Starcast, noun: str) -> None:
     """Exit code 2; a valid topology that is not stored has an empty list."""
     assert "T9" in refused(starcast(noun, "list", "T9"), 2)[0]
     assert json.loads(starcast(noun, "list", "S9", "-f", "json").out) == []
@@ -387,7 +389,9 @@ def test_a_topology_is_shown_as_computed_or_as_stored(starcast: Starcast, stores
 
 @pytest.mark.parametrize("noun", ["topology", "forest", "schedule"])
 @pytest.mark.parametrize("verb", ["show", "drop"])
-def test_an_unknown_id(starcast: Starcast, stores: Stores, noun: str, verb: str) -> None:
+def test_an_unknown_id_is_not_found(
+    starcast: Starcast, stores: Stores, noun: str, verb: str
+) -> None:
     """Exit code 3 and a hint with a similar id."""
     del stores
     starcast("ingest", "S4", "--schedules", "greedy")

@@ -140,7 +140,7 @@ def test_check_without_a_server_checks_only_the_files(
 
 
 @pytest.mark.parametrize("target", ["overlap/shared-links", "shared-links"])
-def test_check_of_one_query(starcast: Starcast, target: str) -> None:
+def test_one_query_can_be_checked(starcast: Starcast, target: str) -> None:
     assert [
         row["query"] for row in json.loads(starcast("query", "check", target, "-f", "json").out)
     ] == ["overlap/shared-links"]

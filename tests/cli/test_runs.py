@@ -631,7 +631,7 @@ def test_compare_takes_runs_by_number_and_a_baseline(starcast: Starcast) -> None
 
 
 @pytest.mark.usefixtures("two")
-def test_compare_flags_what_is_no_comparison(starcast: Starcast) -> None:
+def test_compare_reports_runs_that_cannot_be_compared(starcast: Starcast) -> None:
     assert starcast("run", "once", *POINT, "--ports", "one").code == 0
     (row,) = json.loads(starcast("compare", "2", "adhoc", "-f", "json").out)
     assert row["verdict"] == "not comparable"

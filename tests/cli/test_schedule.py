@@ -196,7 +196,7 @@ def test_arguments_named_like_parameters_are_unknown(starcast: Starcast, name: s
 # Rows from a file
 
 
-def test_rows_in_a_file_stand_for_an_algorithm(starcast: Starcast, tmp_path: Path) -> None:
+def test_a_file_with_rows_can_replace_an_algorithm(starcast: Starcast, tmp_path: Path) -> None:
     """Of CSV, GOAL and MSCCL XML; `import` takes a file of any name."""
     named, options = ("S4", "broadcast", "multiple"), ("--segments", "2")
     for file, form in (("a.xml", "msccl-xml"), ("mine.csv", "csv"), ("mine.goal", "goal")):

@@ -1,6 +1,7 @@
-"""Allgathers row by row, as the pages describe them.
+"""Allgathers row by row, as docs/definitions describes them.
 
-Of tseng-sheu.md (A5) and nk-star.md in packets, of fragopoulou-akl.md (A2 to A4) in units.
+Those of tseng-sheu.md (A5) and nk-star.md send packets, those of fragopoulou-akl.md (A2 to A4)
+single units.
 """
 
 from collections.abc import Sequence

@@ -12,9 +12,9 @@ Part = tuple[int, ...]
 
 
 def all_rounds(part: Part, size: int, links: int) -> Iterator[tuple[Part, ...]]:
-    """Yield what a part can become in a round: itself, then the parts that it starts.
+    """Yield the possible states after a round: of the part itself, and of the parts that it starts.
 
-    Every node is idle, informs a node of the clique, or sends across a free link.
+    In a round every node is idle, informs a node of its clique, or sends across a free link.
     """
     for choices in product(("idle", "inside", "out"), repeat=len(part)):
         inside = choices.count("inside")
@@ -26,7 +26,7 @@ def all_rounds(part: Part, size: int, links: int) -> Iterator[tuple[Part, ...]]:
 
 
 def most_informed(size: int, links: int, rounds: int) -> int:
-    """Try all ways in which parts can grow, and return the most nodes that are informed."""
+    """Return the maximum number of informed nodes, by trying all ways in which parts grow."""
     reached: set[tuple[Part, ...]] = {((links,),)}
     for _ in range(rounds):
         reached = {

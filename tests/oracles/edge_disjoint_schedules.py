@@ -19,7 +19,7 @@ Unit = tuple[int, int]  # a copy: its message, and its number among the copies
 
 
 def queues(messages: int, copies: int, trees: int) -> list[list[Unit]]:
-    """Return the copies dealt like cards to the trees, those of message 0 first."""
+    """Return the copies, distributed over the trees in turn, those of message 0 first."""
     hands: list[list[Unit]] = [[] for _ in range(trees)]
     cards = [(message, copy) for message in range(messages) for copy in range(copies)]
     for turn, card in enumerate(cards):
@@ -88,9 +88,11 @@ class Addressed:
 
 
 def scatter_copies(n: int, messages: int, copies: int) -> list[Addressed]:
-    """Return the trees of copies: the nearest ones for the lowest node of a full necklace, rotated.
+    """Return the trees of the copies to every node.
 
-    The copies for nodes of short necklaces are assigned round robin.
+    The lowest node of a full necklace gets its copies in the trees in which it is nearest to the
+    root; the other nodes of the necklace get the same trees, rotated. The copies to nodes of short
+    necklaces are assigned to the trees in turn.
     """
     home = identity(n)
     result: list[tuple[Node, int, int]] = []

@@ -165,7 +165,7 @@ def short_hops(n: int) -> int:
 
 
 def homeward(x: Node, entered: Mapping[Cycle, int]) -> list[int]:
-    """Return the types from x to the root, each cycle entered at a: a, x_a, x_{x_a}, .., a."""
+    """Return the dimensions of a path from x to the root that enters each cycle at a symbol a."""
     word = []
     for cycle in cycles(x):
         word.append(entered[cycle])

@@ -26,7 +26,7 @@ def port_between(a: str, b: str) -> int:
 
 
 def xor(x: str, r: str) -> str:
-    """Return the relative label."""
+    """Return the label of y as seen from x: their bits added modulo 2."""
     return "".join("01"[a != b] for a, b in zip(x, r, strict=True))
 
 

@@ -17,7 +17,7 @@ from oracles.tseng_sheu import height_of_multiple
 
 
 class Cost(NamedTuple):
-    """Start-ups, bytes / m, transmissions."""
+    """A cost: start-ups, bytes as a multiple of m, and transmissions."""
 
     start_ups: int
     share: Fraction
@@ -45,13 +45,13 @@ class Asked(NamedTuple):
 
 @cache
 def star(n: int) -> Size:
-    """S_n, with t_n by its closed form."""
+    """Return the figures of S_n, with t_n by its closed form."""
     return Size(n, 0, factorial(n), n - 1, diameter(n), distance_sum_formula(n))
 
 
 @cache
 def nk_star(n: int, k: int) -> Size:
-    """S_{n,k}, its distances by the formula for each node."""
+    """Return the figures of S_{n,k}, with the distance of each node by the formula."""
     nodes = nk.nodes(n, k)
     return Size(
         n,
@@ -65,12 +65,12 @@ def nk_star(n: int, k: int) -> Size:
 
 @cache
 def cube(d: int) -> Size:
-    """Q_d: comb(d, i) nodes are i links away."""
+    """Return the figures of Q_d: comb(d, i) nodes are at distance i."""
     return Size(d, 0, 2**d, d, d, sum(i * comb(d, i) for i in range(d + 1)))
 
 
 def size(spec: str) -> Size:
-    """Return the topology of that name."""
+    """Return the figures of a topology of that name."""
     if spec.startswith("Q"):
         return cube(int(spec[1:]))
     numbers = [int(word) for word in spec[1:].split(",")]

@@ -85,7 +85,7 @@ class Awaited:
             self._find_complete(sums, list(step))
 
     def _find_complete(self, sums: Sums, now: Sequence[Row]) -> None:
-        """Record what completes a unit at a node in this step: alternative rows to wait for."""
+        """Record the alternative rows that complete a unit at a node in this step."""
         adding = [row for row in now if row.combine]
         sums.execute(adding)
         for row in adding:
@@ -104,7 +104,7 @@ class Awaited:
         return any(self.arrived.issuperset(rows) for rows in alternatives)
 
     def may_start(self, row: Row) -> bool:
-        """Return whether all that a row sends is at its sender."""
+        """Return whether the sender holds all that a row sends."""
         if not row.combine:
             return self.is_complete(row.sender, row.unit)
         added = self.added[row.sender, row.unit, row.tree]

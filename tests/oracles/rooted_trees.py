@@ -12,7 +12,7 @@ Place = TypeVar("Place", bound=Hashable)
 
 
 def rerooted(tree: Tree, root: Node) -> Tree:
-    """Return the same undirected links, all pointing to another root."""
+    """Return the tree with the same undirected links and another root."""
     linked: dict[Node, list[Node]] = {}
     for child, parent in tree.items():
         linked.setdefault(child, []).append(parent)

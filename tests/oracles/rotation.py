@@ -17,7 +17,7 @@ Cycle = tuple[int, ...]
 
 
 def turned_to_end(cycle: Cycle, symbol: int) -> Cycle:
-    """Return the same cycle with that symbol rightmost."""
+    """Return the same cycle, written with that symbol last."""
     at = cycle.index(symbol) + 1
     return cycle[at:] + cycle[:at]
 
@@ -54,7 +54,7 @@ def from_cycles(n: int, written: Iterable[Sequence[int]]) -> Node:
 
 
 def r(i: int, n: int, times: int = 1) -> int:
-    """A symbol, position or dimension after rotations: 2, 3, .., n, 2 in turn; 1 stays."""
+    """Return a symbol, position or dimension after rotations: 2, 3, .., n, 2 in turn; 1 stays."""
     return 1 if i == 1 else (i - 2 + times) % (n - 1) + 2
 
 
@@ -75,7 +75,7 @@ def position(x: Node, symbol: int) -> int:
 
 @cache
 def necklace(x: Node) -> tuple[Node, ...]:
-    """x, R(x), R(R(x)), .. until x comes again."""
+    """Return x, R(x), R(R(x)), .. up to the first repetition."""
     result = [x]
     while (turned := rotate(result[-1])) != x:
         result.append(turned)

@@ -42,7 +42,7 @@ class Message(NamedTuple):
 
 
 def along(parents: Tree, x: Node, tree: int, number: int) -> Message:
-    """Return the message from the root down to a node."""
+    """Return the message that goes from the root down to a node."""
     return Message(tuple(reversed(path(parents, x))), tree, number)
 
 
@@ -90,7 +90,7 @@ def rank_seen(root: Node, x: Node) -> int:
 
 
 def travelling(message: Message, departure: int, messages: int) -> Iterator[Row]:
-    """Hop by hop, one per step."""
+    """Return the rows of a message that crosses one link per step."""
     unit = ranks(len(message.path[0]))[message.path[-1]] * messages + message.number
     for step, (a, b) in enumerate(pairwise(message.path), start=departure):
         yield Row(step, a, dimension_between(a, b), b, message.tree, unit)

@@ -44,7 +44,7 @@ def canonical(x: Node, k: int | None = None) -> list[Cycle]:
 
 
 def contest(x: Node) -> dict[Node, Cycle]:
-    """The nodes of a 1-starting necklace that may be its generator, each with its cycle of 2."""
+    """Return the nodes of a necklace that can be its generator, each with its cycle of symbol 2."""
     return {y: cycle_of(y, 2) for y in necklace(x) if y[1] != 2}
 
 
@@ -67,7 +67,7 @@ def displacement(x: Node) -> int:
 
 
 def parent_dimension(x: Node) -> int:
-    """For x_1 != 1."""
+    """Return the dimension towards the parent of a node with x_1 != 1."""
     return x[0] if len(cycles(x)) == 1 else canonical(x)[-2][-1]
 
 

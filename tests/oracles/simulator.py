@@ -41,7 +41,7 @@ class World:
 
 @cache
 def world(spec: str) -> World:
-    """``S4``, ``S4,2`` or ``Q3``."""
+    """Return a topology by its name: ``S4``, ``S4,2`` or ``Q3``."""
     if spec.startswith("Q"):
         d = int(spec[1:])
         bits = hypercube.nodes(d)
@@ -211,7 +211,7 @@ def is_up(row: Row, faults: Faults) -> bool:
 def broken_rows(
     plan: Plan, now: Collection[Row], holds: Mapping[str, set[int]] | None
 ) -> tuple[list[Row], list[str]]:
-    """Return the rows of a step that violate a rule; ownership is not checked without ``holds``."""
+    """Return the rows of a step that violate a rule; ``holds`` is needed to check ownership."""
     times, result = Counter(now), list[tuple[Row, str]]()
     link = Counter((row.sender, row.port) for row in now)
     for row in now:
@@ -235,7 +235,7 @@ def broken_rows(
 
 
 def count(outcome: Outcome) -> None:
-    """Links and packets of each step, of the rows that moved."""
+    """Return the links and packets of each step, of the rows that were executed."""
     last = max((row.step for row in outcome.moved), default=0)
     outcome.transmissions = len(outcome.moved)
     packets = Counter((row.step, row.sender, row.port) for row in outcome.moved)
@@ -272,7 +272,7 @@ def is_addressed(plan: Plan, row: Row) -> bool:
 
 
 def translated(plan: Plan, row: Row, image: Mapping[str, str], source: int) -> Row:
-    """A row of the one source as that of another."""
+    """Return a row of the given source as a row of another source."""
     nodes = plan.world.nodes
     sender, receiver, unit = image[row.sender], image[row.receiver], row.unit
     if plan.collective == "alltoall":
@@ -341,7 +341,7 @@ class Walk:
             self.children.setdefault(row.sender, {}).setdefault(row.receiver, []).append(row)
 
     def served(self, node: str) -> bool:
-        """Serve the children of a node one after the other; whether all of them acknowledged."""
+        """Serve the children of a node one after the other; return whether all acknowledged."""
         for child, group in self.children.get(node, {}).items():
             self.tried |= set(group)
             self.clock = group[-1].step

@@ -27,7 +27,7 @@ def proxy(fresh_database: URL) -> Iterator[SilentProxy]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seconds instead of half a minute."""
+    """A time limit of seconds instead of half a minute."""
     monkeypatch.setattr(watched, "SILENT_SECONDS", 2.0)
     monkeypatch.setattr(watched, "PROBE_SECONDS", 1)
 

@@ -94,7 +94,7 @@ def error_of(stores: Stores, kind: str, artifact_id: str) -> str | None:
 
 
 class Gone(BaseException):
-    """Not caught by any handler, so that the state is that of a killed process."""
+    """An error that no handler catches, so that the state is that of a killed process."""
 
 
 class Breaking(Silent):
@@ -224,10 +224,10 @@ def test_an_edited_owner_is_refused_on_a_server_of_the_user(
 @pytest.mark.parametrize(
     "edit", ["DETACH DELETE s", "SET s.id = 'x'", "REMOVE s.schema", "SET s.schema = 0"]
 )
-def test_an_edited_owner_is_repaired_on_the_embedded_server(
+def test_a_changed_owner_of_the_graph_is_repaired_on_the_embedded_server(
     stores: Stores, stack_settings: Settings, stored_plan: Plan, edit: str
 ) -> None:
-    """Both stores are of one home, and PostgreSQL knows all artifacts in the graph."""
+    """Both stores belong to one home, and PostgreSQL knows all artifacts of the graph."""
     stores.graph.write(f"MATCH (s:Store) {edit}")
     rebuild(replace(stores, embedded=stack_settings), BOLT)
     assert_correct(stores, stored_plan)

@@ -73,7 +73,7 @@ def test_plans_are_refreshed_after_the_last_artifact(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("root", ["1234", "4321", "2143"])
-def test_any_root(stores: Stores, root: str) -> None:
+def test_ids_arrays_and_nodes_have_the_chosen_root(stores: Stores, root: str) -> None:
     """The root is in ids, arrays and nodes."""
     rooted = plan("S4", "all", "all", root=root)
     ingest(stores, rooted)
@@ -85,7 +85,9 @@ def test_any_root(stores: Stores, root: str) -> None:
     ("spec", "root", "construction"),
     [("S4,2", "31", "nk-multiple"), ("S4,1", "3", "nk-greedy"), ("Q3", "101", "binomial")],
 )
-def test_other_families(stores: Stores, spec: str, root: str, construction: str) -> None:
+def test_nk_stars_and_hypercubes_are_stored(
+    stores: Stores, spec: str, root: str, construction: str
+) -> None:
     """Nodes, links of every port and trees of (n,k)-stars and hypercubes."""
     everything = plan(spec, "all", "all", root=root)
     assert f"{spec}:{construction}:{root}" in [artifact.id for artifact in everything.artifacts]

@@ -58,7 +58,7 @@ class Killable:
             self._environment["STARCAST_POSTGRES_PASSWORD_FILE"] = str(other)
 
     def dies(self, *words: str) -> None:
-        """Run it, and check that it was killed and did not fail."""
+        """Run the process, and check that it was killed and did not fail."""
         process = SERVER.Process(target=break_off.main, args=(words, self._environment))
         process.start()
         process.join()

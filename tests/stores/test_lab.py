@@ -159,7 +159,7 @@ def test_a_row_limit_is_noted(filled: Lab) -> None:
     assert "only the first 3 rows" in answer._repr_html_()
 
 
-def test_wrong_queries_are_refused(filled: Lab, tmp_path: Path) -> None:
+def test_invalid_queries_are_refused(filled: Lab, tmp_path: Path) -> None:
     wrong: list[tuple[type[StarcastError], str, Callable[[], object]]] = [
         (InputError, "no parameter", lambda: filled.query("MATCH (n) RETURN n", x=1)),
         (InputError, "the row limit is 0", lambda: filled.query("RETURN 1 AS n", row_limit=0)),
@@ -254,7 +254,7 @@ def test_plots_are_written_to_one_file(filled: Lab, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_experiment_is_the_table_of_its_paper(lab: Lab) -> None:
+def test_a_shipped_experiment_gives_the_table_of_its_paper(lab: Lab) -> None:
     lab.experiment("t", grid="tseng-sheu-1997-table-1", topology="S4", message_bytes=1024, jobs=1)
     table = lab.cost_table(experiment="t", conditions={"t_c": 1})
     assert len(table) > 1
@@ -282,7 +282,7 @@ def defined_here(topology, root):
     assert lab.show("S4:defined-here:1234", verify=True)["trees"] == 1
 
 
-def test_wrong_experiments_are_refused(filled: Lab) -> None:
+def test_invalid_experiments_are_refused(filled: Lab) -> None:
     run: Callable[..., object] = filled.run
     wrong: list[tuple[type[StarcastError], str, Callable[[], object]]] = [
         (InputError, "not an axis", lambda: filled.experiment("e", grid=GRID, algoritm="multiple")),
@@ -316,7 +316,7 @@ def test_wrong_experiments_are_refused(filled: Lab) -> None:
 # Artifacts
 
 
-def test_wrong_requests_are_refused_and_store_nothing(lab: Lab) -> None:
+def test_invalid_requests_are_refused_and_store_nothing(lab: Lab) -> None:
     anything: Any = 5
     wrong: list[tuple[type[StarcastError], str, Callable[[], object]]] = [
         (InputError, "T4", lambda: lab.ingest("T4")),

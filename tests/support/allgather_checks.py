@@ -1,4 +1,4 @@
-"""Allgathers of the catalogue as hops of the pages, of one source and of all."""
+"""Allgathers of the catalogue, as hops of one source and of all sources."""
 
 from functools import cache
 from typing import Any
@@ -36,12 +36,15 @@ def hops_of(schedule: Schedule) -> list[Row]:
 
 
 def relabelled(n: int) -> Any:
-    """The relabelling of a node by a source, symbols missing from the source's label ascending."""
+    """Return the relabelling of a node by a source.
+
+    Symbols that the source's label lacks follow, ascending.
+    """
     return lambda q, x: star_graph.compose(nk_star.extension(q, n), x)
 
 
 def all_sources(schedule: Schedule) -> list[Row]:
-    """Return the hops of all sources of S_n: the given source's hops, translated as on the page."""
+    """Return the hops of all sources of S_n: those of the given source, translated."""
     n, every = schedule.topology.n, places(schedule.topology)
     home = star_graph.inverse(every[schedule.root])
     at_identity = [

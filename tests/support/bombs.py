@@ -72,7 +72,7 @@ def experiment_text(runs: bytes) -> tuple[bytes, bytes]:
 
 
 def forest_file(path: Path, topology: str, ports: tuple[bytes, int]) -> None:
-    """Write a forest file of a topology whose array of ports is given."""
+    """Write a forest file whose array of parent ports is given."""
     parts: dict[str, object] = {
         "format": "starcast forest", "version": 1, "topology": topology, "root": 0,
         "construction": "multiple", "arguments": "{}", "spanning": True,

@@ -13,7 +13,7 @@ from starcast.support.settings import Settings
 
 
 def die() -> None:
-    """End as after a power cut."""
+    """End the process as a power cut does."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -193,7 +193,7 @@ def _schedule_stored(stores: Stores, artifact: Artifact, fresh: Schedule) -> Non
 
 
 def described(problems: Sequence[Problem]) -> list[str]:
-    """Return artifacts and descriptions."""
+    """Return artifacts with their descriptions."""
     return [f"{problem.artifact}: {problem.problem}" for problem in problems]
 
 

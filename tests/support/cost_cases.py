@@ -35,12 +35,12 @@ class Case(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Its key in `FORMS`."""
+        """The key of a case in `FORMS`."""
         return self.collective, self.algorithm
 
     @property
     def definition(self) -> Algorithm:
-        """Its definition in the catalogue."""
+        """The definition of a case's algorithm in the catalogue."""
         return ALGORITHMS[self.key]
 
     @property
@@ -76,20 +76,20 @@ def unit(case: Case, m: Fraction = MESSAGE) -> Fraction:
 
 
 def built(case: Case) -> Schedule:
-    """Return its schedule."""
+    """Return the schedule of a case."""
     return schedule(case.spec, case.collective, case.algorithm, case.asked.ports, **case.arguments)
 
 
 @cache
 def run(case: Case) -> Simulation:
-    """Return its simulation."""
+    """Return the simulation of a case."""
     return simulate(built(case))
 
 
 def simulated_cost(
     case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE
 ) -> costs.Cost:
-    """Return the cost of its simulation."""
+    """Return the cost of the simulation of a case."""
     return costs.price_simulation(run(case), unit(case, m), machine)
 
 

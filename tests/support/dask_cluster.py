@@ -33,7 +33,7 @@ class Cluster:
 
     @property
     def workers(self) -> str:
-        """The option's value that names this cluster."""
+        """The value of the option ``--workers`` that names this cluster."""
         return f"dask:{self.address}"
 
     def add_workers(self, count: int, memory_limit: str = "0") -> list[subprocess.Popen[bytes]]:

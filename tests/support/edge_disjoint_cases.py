@@ -1,4 +1,4 @@
-"""Schedules along edge-disjoint trees in both forms, and the units that collectives require."""
+"""Schedules along edge-disjoint trees, by starcast and by the oracle, and the required units."""
 
 from collections.abc import Callable
 from functools import cache
@@ -39,7 +39,7 @@ def built(
 def rows(
     collective: str, n: int, messages: int, copies: int, root: Node | None = None
 ) -> tuple[Row, ...]:
-    """The array form's rows with nodes for ranks, for one source."""
+    """Return the rows of starcast's schedule, with nodes for ranks, for one source."""
     return tuple(plain_rows(built(collective, n, messages, copies, root)))
 
 
@@ -74,13 +74,13 @@ def required_last(
 
 
 def own_units(node: Node, messages: int) -> range:
-    """The units of a node's own units, rank*M + i."""
+    """Return the numbers of a node's own units, rank*M + i."""
     first = ranks(len(node))[node] * messages
     return range(first, first + messages)
 
 
 def lacking(required: dict[Node, set[int]], got: dict[Node, set[int]]) -> set[tuple[Node, int]]:
-    """Return the missing (node, unit) pairs."""
+    """Return the (node, unit) pairs that are required and not held."""
     return {
         (node, unit) for node, units in required.items() for unit in units - got.get(node, set())
     }
@@ -88,5 +88,5 @@ def lacking(required: dict[Node, set[int]], got: dict[Node, set[int]]) -> set[tu
 
 @cache
 def tree_levels(n: int) -> dict[Node, int]:
-    """Return the levels of all nodes in subtree 2; other subtrees are rotations."""
+    """Return the levels of all nodes in subtree 2; the other subtrees are rotations of it."""
     return page.levels(identity(n))[0]

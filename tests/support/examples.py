@@ -9,6 +9,6 @@ SWEEP_EXAMPLES = 40
 
 
 def max_examples(number: int) -> settings:
-    """Try so many examples in the sweep, and as small a part as of all others in `make test`."""
+    """Limit the examples of a test in the sweep; `make test` tries a quarter of them."""
     share = settings().max_examples / SWEEP_EXAMPLES
     return settings(max_examples=ceil(number * share))

@@ -51,7 +51,7 @@ def runs(engine: Engine, name: str) -> list[models.Run]:
 
 
 def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
-    """Return everything that an execution decides, by point."""
+    """Return all figures that an execution determines, by point."""
     found = {}
     for run in runs(engine, name):
         costs_of = [(cost.kind, cost.steps, cost.transmissions, cost.time) for cost in run.costs]

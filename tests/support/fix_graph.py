@@ -39,5 +39,5 @@ def stores(engine: Engine, graph: Graph) -> Stores:
 
 @pytest.fixture
 def few(stores: Stores) -> Stores:
-    """The same, written in small batches."""
+    """Both stores, empty; rows are written in small batches."""
     return replace(stores, batch=FEW)

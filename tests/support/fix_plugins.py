@@ -28,7 +28,7 @@ def _tables() -> list[dict[Any, Any]]:
 
 @contextmanager
 def restored_registries() -> Iterator[Callable[[], None]]:
-    """Forget at the end what was registered meanwhile; the value is a function that does so."""
+    """Yield a function that removes what was registered meanwhile, and call it at the end."""
     known = [dict(table) for table in _tables()]
 
     def forget() -> None:
@@ -44,6 +44,6 @@ def restored_registries() -> Iterator[Callable[[], None]]:
 
 @pytest.fixture
 def registries() -> Iterator[Callable[[], None]]:
-    """Forget after the test what it registered; the value is a function that does so earlier."""
+    """Return a function that removes what the test registered; it is also called after the test."""
     with restored_registries() as forget:
         yield forget

@@ -106,7 +106,7 @@ FilledDatabase = Callable[[str, Callable[[], None]], URL]
 def filled_before(
     kept_database: URL,  # noqa: ARG001 - its server must stop after these are dropped
 ) -> Iterator[tuple[ExitStack, dict[str, URL]]]:
-    """The databases that `filled_database` copies, by name, and what drops them."""
+    """The databases that `filled_database` copies, by name, and the functions that drop them."""
     with ExitStack() as databases:
         yield databases, {}
 

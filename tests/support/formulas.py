@@ -4,7 +4,7 @@ from starcast.search.formula import Formula
 
 
 def pigeons(count: int) -> Formula:
-    """Return the unsatisfiable formula that places pigeons into one hole less."""
+    """Return an unsatisfiable formula: it puts pigeons into one hole too few, one in each."""
     formula = Formula()
     place = formula.new(count, count - 1)
     for row in place.tolist():

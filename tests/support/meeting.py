@@ -1,4 +1,4 @@
-"""Comparison of the array implementation with the oracles of the definitions."""
+"""Comparison of the array implementation with the oracles."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -54,7 +54,7 @@ class Pair(NamedTuple):
 
 
 def pair(n: int, construction: str, root: star_graph.Node | None = None) -> Pair:
-    """The forest of S_n with that root, from the array implementation and by the definition."""
+    """Return the forest of S_n with a root, by the array implementation and by the oracle."""
     root = root or star_graph.identity(n)
     return Pair(n, root, PAGES[construction](root), built(n, construction, root))
 
@@ -65,13 +65,13 @@ def built(n: int, construction: str, root: star_graph.Node | None = None) -> For
 
 
 def roots(n: int) -> list[star_graph.Node]:
-    """All cyclic shifts of the identity, and two other roots."""
+    """Return all cyclic shifts of the identity, and two other roots."""
     every = star_graph.nodes(n)
     return list(dict.fromkeys([*star_graph.cyclic_roots(n), every[-1], every[len(every) // 3]]))
 
 
 def ports_of(tree: rooted_trees.Tree, root: star_graph.Node) -> NDArray[np.uint8]:
-    """A tree as the row of each node's port towards its parent, 0 at the root and outside."""
+    """Return a tree as the row of parent ports, 0 at the root and outside of the tree."""
     return np.array(
         [
             star_graph.dimension_between(x, tree[x]) if x in tree else 0
@@ -82,7 +82,7 @@ def ports_of(tree: rooted_trees.Tree, root: star_graph.Node) -> NDArray[np.uint8
 
 
 def tree_of(row: Iterable[int], n: int) -> rooted_trees.Tree:
-    """A row of ports towards parents as a tree, whether or not it is one."""
+    """Return a row of parent ports as a dictionary, whether or not it is a tree."""
     return {
         x: star_graph.swap(x, int(port))
         for x, port in zip(star_graph.nodes(n), row, strict=True)
@@ -105,7 +105,7 @@ BROADCASTS = {"greedy": "segments", "multiple": "segments", "recursive-substar":
 def broadcast(
     n: int, algorithm: str, ports: str, share: int, root: star_graph.Node | None = None
 ) -> Schedule:
-    """The array implementation's schedule of a broadcast on S_n."""
+    """Return the schedule of a broadcast on S_n that starcast builds."""
     topology = star_graph.label(root or star_graph.identity(n))
     return schedule(
         f"S{n}",
@@ -120,7 +120,7 @@ def broadcast(
 def page_rows(
     n: int, algorithm: str, ports: str, share: int, root: star_graph.Node | None = None
 ) -> set[Row]:
-    """Return the rows of the same broadcast by the definition."""
+    """Return the rows of the same broadcast by the oracle."""
     source = root or star_graph.identity(n)
     if algorithm == "recursive-substar" and ports == "one":
         return recursive_substar.one_port(source, share)
@@ -130,14 +130,14 @@ def page_rows(
 
 
 def places(topology: Topology) -> Sequence[Any]:
-    """The nodes of a topology in rank order, as the oracles write them."""
+    """Return the nodes of a topology in rank order, in the notation of the oracles."""
     if topology.family == "hypercube":
         return hypercube.nodes(topology.n)
     return nk_star.nodes(topology.n, topology.k or topology.n)
 
 
 def plain_rows(schedule: Schedule) -> list[Row]:
-    """The columns of a schedule row by row, with nodes for ranks."""
+    """Return the rows of a schedule, with nodes for ranks."""
     every = places(schedule.topology)
     columns = schedule.columns.present().values()
     return [
@@ -149,7 +149,7 @@ def plain_rows(schedule: Schedule) -> list[Row]:
 
 
 def numbered_rows(plan: Schedule) -> set[Row]:
-    """The rows with each unit as its tree and its place among that tree's units."""
+    """Return the rows, each unit as its tree and its position among the units of that tree."""
     plain = plain_rows(plan)
     units = {
         tree: sorted({row.unit for row in plain if row.tree == tree})

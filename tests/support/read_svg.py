@@ -20,7 +20,7 @@ class Stroke(NamedTuple):
 
     @property
     def ends(self) -> tuple[complex, complex]:
-        """The first and the last point."""
+        """The first and the last point of a stroke."""
         return self.curves[0][0], self.curves[-1][-1]
 
 
@@ -36,7 +36,7 @@ class Box(NamedTuple):
 
     @property
     def center(self) -> complex:
-        """The middle of the box."""
+        """The middle of a box."""
         return complex(self.x + self.width / 2, self.y + self.height / 2)
 
 

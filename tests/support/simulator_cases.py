@@ -1,4 +1,4 @@
-"""Schedules for tests of the simulator: from the catalogue, mutated, random; the oracle."""
+"""Schedules for tests of the simulator: of the catalogue, mutated, random; and the oracle."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -33,7 +33,7 @@ Base = tuple[str, str, str, str]
 
 
 def bases(*specs: str) -> list[Base]:
-    """Every algorithm of the catalogue on these topologies, under each of its port models."""
+    """Return every algorithm of the catalogue on these topologies, in each of its port models."""
     return [
         (spec, entry.collective, entry.name, ports)
         for spec in specs
@@ -78,12 +78,12 @@ def plan_of(schedule: Schedule) -> Plan:
 
 
 def named(nodes: Sequence[str], rank: int) -> str:
-    """The label of a rank."""
+    """Return the label of a rank."""
     return nodes[rank] if 0 <= rank < len(nodes) else f"node {rank}"
 
 
 def down(faults: Iterable[Fault]) -> Faults:
-    """Return faults by labels for the oracle."""
+    """Return faults in the oracle's notation: labels and links of labels."""
     return {frozenset(str(end) for end in fault.ends): fault.step for fault in faults}
 
 
@@ -103,7 +103,7 @@ def assert_same_verdict(schedule: Schedule, faults: Sequence[Fault] = ()) -> Sim
 
 
 def agrees(run: Simulation, outcome: Outcome) -> None:
-    """Assert that all counts agree."""
+    """Check that all counts agree."""
     assert run.steps == len(outcome.links_used)
     assert run.transmissions == outcome.transmissions
     assert run.links_used.tolist() == outcome.links_used
@@ -113,7 +113,7 @@ def agrees(run: Simulation, outcome: Outcome) -> None:
 
 
 def names_the_first(run: Simulation, schedule: Schedule, faults: Sequence[Fault] = ()) -> None:
-    """Of a schedule written out, the first undelivered units are named by node, then by unit."""
+    """Check that an expanded schedule's first undelivered units are named by node, then by unit."""
     outcome = execute_all(plan_of(schedule), down(faults))
     assert run.undelivered == tuple(sorted(outcome.missing)[: len(run.undelivered)])
     assert bool(run.undelivered) == bool(outcome.missing)
@@ -161,7 +161,7 @@ MUTATIONS = (
 
 
 def changed(schedule: Schedule, row: int, **values: int) -> Schedule:
-    """The schedule with other values in one row."""
+    """Return the schedule with other values in one row."""
     columns: dict[str, Any] = {name: getattr(schedule, name).astype(np.int64) for name in values}
     for name, value in values.items():
         columns[name][row] = value
@@ -186,7 +186,7 @@ def kept(schedule: Schedule, rows: Sequence[int] | np.ndarray[Any, Any]) -> Sche
 
 
 def mutate(draw: Draw, schedule: Schedule, way: str) -> Schedule:
-    """The schedule with one row mutated."""
+    """Return the schedule with one row mutated."""
     row, topology = draw(st.integers(0, len(schedule) - 1)), schedule.topology
     every = range(len(schedule))
     match way:
@@ -229,7 +229,7 @@ def mutate(draw: Draw, schedule: Schedule, way: str) -> Schedule:
 
 @st.composite
 def mutated(draw: st.DrawFn, schedule: Schedule, most: int = 2) -> Schedule:
-    """The schedule with a few rows mutated, in any way."""
+    """Return the schedule with a few rows mutated."""
     for _ in range(draw(st.integers(1, most))):
         schedule = mutate(draw, schedule, draw(st.sampled_from(MUTATIONS)))
     return schedule
@@ -279,7 +279,7 @@ def no_rows(
 
 
 def powers(collective: str, *, symmetric: bool) -> int:
-    """Return how often the number of nodes is a factor of the number of units."""
+    """Return the exponent of the number of nodes in the number of units."""
     kind = (
         {"allgather": "broadcast", "alltoall": "scatter", "reduce-scatter": "reduce"}.get(
             collective, collective

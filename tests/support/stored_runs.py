@@ -1,4 +1,4 @@
-"""Invented stored runs with figures from a number of steps and bytes per byte of message."""
+"""Runs with invented figures: a number of steps, and bytes per byte of the message."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -70,7 +70,7 @@ def along(steps: int, rate: Fraction | int, sizes: Iterable[int], **changes: Any
 
 
 def side(name: str, runs: Sequence[Run]) -> Side:
-    """Return runs as a side with a command of its name."""
+    """Return runs as a side, with the command of its name."""
     return Side(
         name,
         tuple(runs),

@@ -1,4 +1,4 @@
-"""Ctrl-C during a test, delivered to the main thread after a delay."""
+"""Ctrl-C during a test: a signal to the main thread after a delay."""
 
 import signal
 import threading

@@ -32,12 +32,12 @@ def build(spec: str, entry: Algorithm, ports: str, **arguments: Any) -> Schedule
 
 
 def listed(plan: Schedule) -> list[tuple[int, ...]]:
-    """Return all rows, sorted."""
+    """Return all rows as sorted tuples."""
     return sorted(zip(*(getattr(plan, name).tolist() for name in COLUMNS), strict=True))
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_the_schedule_is_complete_with_the_rows_id_and_forest_that_were_announced(
+def test_the_schedule_is_complete_and_as_declared(
     spec: str,
 ) -> None:
     """Its figures are those of its declaration, and its rows can be compared one by one."""
@@ -71,7 +71,7 @@ def is_sorted(plan: Schedule) -> bool:
 
 
 def assert_rows_follow_the_forest(plan: Schedule, along: str | None) -> None:
-    """Every row is on a link of its tree; without a catalogue forest the schedule has its own."""
+    """Check that every row is on a link of its tree."""
     assert (plan.forest_id is None) == (along is None)
     if plan.forest is None:
         return
@@ -148,7 +148,7 @@ def assert_expands(spec: str, entry: Algorithm, ports: str) -> None:
     assert listed(other.expand()) == listed(plan.expand())
 
 
-def test_every_algorithm_of_the_design_s_table_exists() -> None:
+def test_every_algorithm_with_a_public_name_exists() -> None:
     """The names that other tools rely on, with their arguments (design, sections 3 and 12)."""
     both = "messages copies"
     table = {
@@ -223,14 +223,14 @@ def test_every_algorithm_of_the_design_s_table_exists() -> None:
 def test_bad_arguments_are_refused(
     words: tuple[str, str, str], options: dict[str, Any], named: str
 ) -> None:
-    """Also with a hint: the multiples that a message can be split into."""
+    """The hint names the multiples that a message can be split into."""
     with refused(*named.split()) as refusal:
         schedule(*words, **options)
     if options == {"messages": 6}:
         assert refusal.value.hint == "give messages 4, 8, 12, ..."
 
 
-def test_the_default_port_model_is_the_algorithm_s() -> None:
+def test_the_default_port_model_depends_on_the_algorithm() -> None:
     assert schedule("S4", "broadcast", "multiple").ports == "all"
     assert schedule("S4", "allgather", "hamiltonian-cycle").ports == "one"
 
@@ -268,7 +268,7 @@ def test_the_schedule_is_complete_for_all_arguments_and_roots(
     assert len(plan) == entry.count(plan.topology, ports, plan.arguments)
 
 
-def test_a_repr_is_a_name_and_a_source() -> None:
+def test_the_repr_of_an_algorithm_has_its_name_and_source() -> None:
     entries = [*algorithms(), *CONSTRUCTIONS.values(), *FAMILIES.values()]
     for entry in entries:
         assert repr(entry) == f"<{type(entry).__name__} {entry.name} ({entry.source})>"

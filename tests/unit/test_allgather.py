@@ -1,4 +1,4 @@
-"""Allgather by dimension change: Tseng & Sheu 1997, Algorithm 2 (tseng-sheu.md, A5)."""
+"""Allgather by dimension change (Tseng & Sheu 1997, Algorithm 2; tseng-sheu.md, A5)."""
 
 from collections import Counter
 from functools import cache
@@ -26,12 +26,12 @@ both_models = pytest.mark.parametrize("ports", ["all", "one"])
 
 @cache
 def page_tree(n: int, construction: str) -> rooted_trees.Tree:
-    """Return T at the identity, node by node; tests of the construction check that it is right."""
+    """Return T at the identity by the definition."""
     return tree_of(forest(f"S{n}", construction).parent_port[0], n)
 
 
 def level_sizes(n: int, tree: str) -> list[int]:
-    """N_t for t = 1..h."""
+    """Return N_t, the number of nodes at level t, for t = 1..h."""
     return rooted_trees.profile(page_tree(n, tree), star_graph.identity(n))[1:]
 
 
@@ -41,7 +41,7 @@ def level_sizes(n: int, tree: str) -> list[int]:
 @both_models
 @every_tree
 @pytest.mark.parametrize("n", range(2, 6))
-def test_the_rows_are_algorithm_2_s(n: int, tree: str, ports: str) -> None:
+def test_the_rows_equal_those_of_algorithm_2(n: int, tree: str, ports: str) -> None:
     """A5: segment i crosses all level-t links of DC(i, T) in step t; one-port, by sub-steps."""
     expected = page.algorithm_2(page_tree(n, tree), n)
     if ports == "one":
@@ -64,7 +64,7 @@ def test_the_rows_are_algorithm_2_s(n: int, tree: str, ports: str) -> None:
 @both_models
 @every_tree
 @pytest.mark.parametrize("n", range(2, 8))
-def test_steps_and_packets_are_theorem_3_s(n: int, tree: str, ports: str) -> None:
+def test_steps_and_packets_equal_those_of_theorem_3(n: int, tree: str, ports: str) -> None:
     """h_T steps of N_t segments, n!-1 in total; in each step every dimension has N_t links.
 
     One-port, section 5.2: (n-1) h_T sub-steps, none of them empty, determined by the dimension.
@@ -92,7 +92,7 @@ def test_steps_and_packets_are_theorem_3_s(n: int, tree: str, ports: str) -> Non
     assert set(run.links_used.tolist()) == {factorial(n) * (n - 1) // sub_steps}
 
 
-def test_metadata() -> None:
+def test_the_schedule_has_its_name_ports_and_units() -> None:
     for tree in TREES:
         for ports in ["all", "one"]:
             schedule = allgather("S5", "dimension-change", ports, root="54321", base=tree)
@@ -114,7 +114,7 @@ def test_metadata() -> None:
 
 
 def test_its_forest_is_the_stack_of_the_changed_trees() -> None:
-    """Row i is the catalogue's DC(i, T) of the source; the forest has no construction's name."""
+    """Row i is DC(i, T) of the catalogue; the forest has no construction's name."""
     for tree in TREES:
         schedule = allgather("S5", "dimension-change", root="53142", base=tree)
         assert schedule.forest is not None
@@ -134,7 +134,7 @@ def test_its_forest_is_the_stack_of_the_changed_trees() -> None:
 
 @given(st.sampled_from(TREES), st.sampled_from(["all", "one"]), st.permutations(range(1, 5)))
 def test_any_source_can_be_the_root(tree: str, ports: str, symbols: list[int]) -> None:
-    """Source q's hops are the identity's, relabelled by q; all sources together are the same."""
+    """The hops of source q are those of the identity, relabelled by q."""
     q = tuple(symbols)
     original = allgather("S4", "dimension-change", ports, base=tree)
     moved = allgather("S4", "dimension-change", ports, star_graph.label(q), base=tree)
@@ -156,7 +156,7 @@ def test_the_default_base_is_greedy() -> None:
 
 
 def test_bad_arguments_and_sizes_are_refused() -> None:
-    """Bases that are not single spanning trees, other topologies, and what memory cannot hold."""
+    """Invalid bases are trees that do not span, or several trees; large sizes exceed memory."""
     own = ("multiple", "edge-disjoint", "perfectly-balanced", "label-change")
     for tree in (*own, "nk-greedy", "nonsense"):
         with refused(tree, "not a single spanning tree"):
@@ -169,7 +169,7 @@ def test_bad_arguments_and_sizes_are_refused() -> None:
 
 
 def test_s2_is_the_smallest_size() -> None:
-    """Two nodes send each other their message: one step."""
+    """The two nodes send each other their message in one step."""
     for algorithm in ["dimension-change", "rotated-hamiltonian", "necklace", "hamiltonian-cycle"]:
         schedule = allgather("S2", algorithm)
         assert (schedule.steps, len(schedule)) == (1, 1)

@@ -1,4 +1,4 @@
-"""Allgather on (n,k)-stars (Li, Chen, Xiang & Yao): nk-star.md, by name."""
+"""Allgather on (n,k)-stars (Li, Chen, Xiang & Yao 2007), compared with nk-star.md."""
 
 from collections import Counter
 from math import perm
@@ -26,19 +26,19 @@ every_size = pytest.mark.parametrize(("n", "k"), SIZES)
 
 
 def trees(n: int, k: int, algorithm: str) -> list[rooted_trees.Tree]:
-    """The trees at the identity."""
+    """Return the trees at the identity."""
     home = star_graph.identity(n)[:k]
     return [nk_star.greedy(home, n)] if algorithm == "nk-greedy" else nk_star.multiple(home, n)
 
 
 def height(n: int, k: int, algorithm: str) -> int:
-    """The greatest level of the page's trees."""
+    """Return the height of the oracle's trees."""
     home = star_graph.identity(n)[:k]
     return max(max(rooted_trees.depths(tree, home).values()) for tree in trees(n, k, algorithm))
 
 
 def with_sources(schedule: Schedule) -> set[Row]:
-    """The hops of the source that is written out, units named by it."""
+    """Return the hops of one source, each unit named by this source."""
     return {
         hop._replace(unit=(places(schedule.topology)[schedule.root], hop.unit))
         for hop in hops_of(schedule)
@@ -50,7 +50,9 @@ def with_sources(schedule: Schedule) -> set[Row]:
 
 @every_algorithm
 @every_size
-def test_all_port_rows_are_the_page_s_for_any_source(n: int, k: int, algorithm: str) -> None:
+def test_all_port_rows_equal_those_of_the_oracle_for_any_source(
+    n: int, k: int, algorithm: str
+) -> None:
     """Source x sends over the level-t links of LC(x, T) in step t.
 
     T is relabelled by x, then by the missing symbols in ascending order.
@@ -101,7 +103,7 @@ def test_one_port_rows_are_sub_steps_by_the_port_that_each_source_crosses() -> N
 @every_algorithm
 @every_size
 def test_every_node_receives_every_unit(n: int, k: int, algorithm: str, ports: str) -> None:
-    """Of all sources together; a one-port sub-step serves one port."""
+    """The simulator executes the schedules of all sources together."""
     schedule = allgather(f"S{n},{k}", algorithm, ports)
     assert_complete(schedule.expand())
     if schedule.symmetric:
@@ -161,7 +163,7 @@ def test_k_one_less_than_n_is_the_star() -> None:
 @every_algorithm
 @pytest.mark.parametrize(("n", "k"), [*SIZES, *LARGE])
 def test_rows_are_counted_before_they_are_built(n: int, k: int, algorithm: str, ports: str) -> None:
-    """One step per level; one-port n-1 sub-steps, without those after the last port in use."""
+    """All-port, one step per level; one-port, up to n-1 sub-steps per level."""
     topology = as_topology(f"S{n},{k}")
     entry = catalogue.find("allgather", algorithm)
     schedule = allgather(f"S{n},{k}", algorithm, ports)
@@ -188,7 +190,9 @@ def test_rows_are_counted_before_they_are_built(n: int, k: int, algorithm: str, 
 @both_models
 @every_algorithm
 @pytest.mark.parametrize("root", [0, "325"])
-def test_metadata(root: int | str, algorithm: str, ports: str) -> None:
+def test_the_schedule_has_its_name_ports_and_units(
+    root: int | str, algorithm: str, ports: str
+) -> None:
     schedule = allgather("S5,3", algorithm, ports, root)
     at = (root or "123") if ports == "all" else "expanded"
     assert schedule.id == f"S5,3:allgather:{algorithm}:{ports}::{at}"
@@ -214,7 +218,7 @@ def test_the_expanded_schedule_does_not_depend_on_the_root(algorithm: str) -> No
 
 
 def test_bad_arguments_and_sizes_are_refused() -> None:
-    """One source of S_{10,4} represents all 5040 all-port, but not one-port."""
+    """On S_{10,4} the rows of one source suffice all-port, but one-port needs those of all 5040."""
     for algorithm in ALGORITHMS:
         with refused("argument"):
             allgather("S4,2", algorithm, messages=2)

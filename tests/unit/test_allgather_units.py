@@ -1,4 +1,4 @@
-"""Allgather message by message (Fragopoulou & Akl 1993): fragopoulou-akl.md, A2 to A4, by name."""
+"""Allgather message by message (Fragopoulou & Akl 1993; fragopoulou-akl.md, A2 to A4)."""
 
 from math import factorial
 
@@ -29,12 +29,12 @@ every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
 
 def numbers_of_messages(n: int) -> list[int]:
-    """Return M around multiples of n-1, where the bound differs from M ceil((n!-1)/(n-1))."""
+    """Return numbers M around multiples of n-1, where the bound is not M ceil((n!-1)/(n-1))."""
     return sorted({1, 2, 3, n - 1, n, 2 * (n - 1), 2 * n - 1} - {0})
 
 
 def least_steps(n: int, messages: int) -> int:
-    """ceil(M(n!-1)/(n-1))."""
+    """Return ceil(M(n!-1)/(n-1)), the lower bound."""
     return -(-messages * (factorial(n) - 1) // (n - 1))
 
 
@@ -43,7 +43,7 @@ def least_steps(n: int, messages: int) -> int:
 
 @every_algorithm
 @pytest.mark.parametrize("n", range(3, 6))
-def test_the_rows_are_the_page_s(n: int, algorithm: str) -> None:
+def test_the_rows_equal_those_of_the_oracle(n: int, algorithm: str) -> None:
     for messages in numbers_of_messages(n):
         schedule = allgather(f"S{n}", algorithm, messages=messages)
         expected = PAGES[algorithm](n, messages)
@@ -51,13 +51,13 @@ def test_the_rows_are_the_page_s(n: int, algorithm: str) -> None:
         assert len(schedule) == len(expected)
 
 
-def test_the_rows_of_s6_are_the_page_s() -> None:
+def test_the_rows_of_s6_equal_those_of_the_oracle() -> None:
     for algorithm in ALGORITHMS:
         schedule = allgather("S6", algorithm, messages=1)
         assert set(hops_of(schedule)) == PAGES[algorithm](6, 1)
 
 
-def test_one_message_is_phase_1_and_the_concrete_phase_2() -> None:
+def test_one_message_is_sent_in_phase_1_and_phase_2() -> None:
     """A2: subtrees grow by one node per step; then types serve their leaves, sorted by label."""
     for n in range(3, 7):
         sends = [*allgather_trees.phase_1(n), *allgather_trees.phase_2(n, factorial(n - 1))]
@@ -67,7 +67,7 @@ def test_one_message_is_phase_1_and_the_concrete_phase_2() -> None:
         }
 
 
-def test_one_message_reaches_number_m_in_its_step_over_its_type() -> None:
+def test_one_message_reaches_node_number_m_in_the_step_of_the_formula() -> None:
     """A3: node number m in step ceil(m/(n-1)) over type v(m)."""
     for n in range(3, 7):
         numbers = allgather_trees.mbst(n).numbers
@@ -90,7 +90,7 @@ def test_the_second_message_has_another_symbol_for_n() -> None:
 
 @every_algorithm
 @pytest.mark.parametrize("n", range(2, 8))
-def test_steps_are_the_least_possible_for_every_number_of_messages(n: int, algorithm: str) -> None:
+def test_steps_are_minimal_for_every_number_of_messages(n: int, algorithm: str) -> None:
     """ceil(M(n!-1)/(n-1)), which plain repetition misses from M = n-1 on (pitfall 16).
 
     A0: the types of a step are different; then, and only then, all n! sources send without a
@@ -112,7 +112,7 @@ def test_steps_are_the_least_possible_for_every_number_of_messages(n: int, algor
 
 
 def test_one_port_messages_go_one_after_the_other() -> None:
-    """A4: M(n!-1) steps, one link in each, so that the source's schedule fills them all."""
+    """A4: M(n!-1) steps with one transmission per source in each."""
     for n in range(2, 8):
         for messages in [1, 2, 5]:
             schedule = allgather(f"S{n}", "hamiltonian-cycle", messages=messages)
@@ -121,7 +121,7 @@ def test_one_port_messages_go_one_after_the_other() -> None:
 
 
 def test_all_links_are_busy_except_for_one_cell() -> None:
-    """n-1 messages fill every cell of (n!-1) steps; each one less leaves a cell empty."""
+    """n-1 messages fill all links in all n!-1 steps; one message less leaves one idle."""
     for n in range(3, 8):
         for algorithm in ALL_PORT:
             full = allgather(f"S{n}", algorithm, messages=n - 1)
@@ -138,7 +138,7 @@ def test_all_links_are_busy_except_for_one_cell() -> None:
 @pytest.mark.parametrize("messages", [1, 2, 3, 4])
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_every_node_receives_every_unit(n: int, messages: int, algorithm: str) -> None:
-    """The expanded schedule is the page's for all sources."""
+    """The expanded schedule equals the oracle's schedule for all sources."""
     schedule = allgather(f"S{n}", algorithm, messages=messages)
     everything, wide = all_sources(schedule), schedule.expand()
     assert set(hops_of(wide)) == set(everything)
@@ -191,7 +191,7 @@ def test_phase_2_is_rule_1(n: int) -> None:
     )
 
 
-def test_one_port_all_nodes_use_one_dimension_and_forward_received_units() -> None:
+def test_one_port_nodes_all_use_one_dimension_and_forward_received_units() -> None:
     """A4: first the own message, later what came in the step before."""
     for n in [2, 3, 4]:
         for messages in [1, 2]:
@@ -216,7 +216,7 @@ def test_one_port_all_nodes_use_one_dimension_and_forward_received_units() -> No
 # Metadata of the schedule
 
 
-def test_metadata() -> None:
+def test_the_schedule_has_its_name_ports_and_units() -> None:
     for messages in [1, 2, 4, 9]:
         for algorithm in ALGORITHMS:
             schedule = allgather("S5", algorithm, root="54321", messages=messages)

@@ -21,7 +21,7 @@ EXCHANGES = ("necklace", "perfectly-balanced", "one-port")
 
 
 def shares(n: int, algorithm: str, most: int) -> list[int]:
-    """The M from 1 to some number that an algorithm takes."""
+    """Return the numbers of messages that an algorithm accepts, from 1 to some number."""
     given = {
         "necklace": [1],
         "perfectly-balanced": [] if n == 2 else [n - 1, 2 * (n - 1)],
@@ -31,7 +31,7 @@ def shares(n: int, algorithm: str, most: int) -> list[int]:
 
 
 def cases(sizes: range, most: int = 99) -> list[tuple[int, str, int]]:
-    """Every size and algorithm with some M."""
+    """Return every size and algorithm with several numbers of messages."""
     return [
         (n, algorithm, m)
         for n in sizes
@@ -43,7 +43,7 @@ def cases(sizes: range, most: int = 99) -> list[tuple[int, str, int]]:
 def schedule(
     n: int, algorithm: str, messages: int, root: star_graph.Node | None = None
 ) -> Schedule:
-    """The array form."""
+    """Return the schedule that starcast builds."""
     arguments: dict[str, Any] = {} if algorithm == "necklace" else {"messages": messages}
     return build(
         f"S{n}",
@@ -55,7 +55,7 @@ def schedule(
 
 
 def steps(n: int, algorithm: str, messages: int) -> int:
-    """Table 3, and A6: exactly the sum of the necklaces' distances for Rule 9."""
+    """Return the steps by Table 3 and A6; for Rule 9, the sum of the distances of the necklaces."""
     total = messages * star_graph.distance_sum(n)
     return {
         "necklace": sum(rotation.necklace_distances(n)),
@@ -68,14 +68,18 @@ def steps(n: int, algorithm: str, messages: int) -> int:
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5)))
-def test_the_rows_are_the_page_s_for_every_source(n: int, algorithm: str, messages: int) -> None:
+def test_the_rows_equal_those_of_the_oracle_for_every_source(
+    n: int, algorithm: str, messages: int
+) -> None:
     for source in roots(n):
         expected = page.EXCHANGED[algorithm](source, messages)
         assert sorted(plain_rows(schedule(n, algorithm, messages, source))) == sorted(expected)
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(5, 7), 8))
-def test_the_rows_are_the_page_s_on_larger_stars(n: int, algorithm: str, messages: int) -> None:
+def test_the_rows_equal_those_of_the_oracle_on_larger_stars(
+    n: int, algorithm: str, messages: int
+) -> None:
     source = star_graph.nodes(n)[-1]
     expected = page.EXCHANGED[algorithm](source, messages)
     assert sorted(plain_rows(schedule(n, algorithm, messages, source))) == sorted(expected)
@@ -119,7 +123,7 @@ def test_rule_10_meets_the_bound_and_keeps_every_dimension_busy(n: int) -> None:
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 6), 4))
 def test_the_simulator_finds_the_expansion_complete(n: int, algorithm: str, messages: int) -> None:
-    """All sources written out, to n = 5."""
+    """The schedules of all sources are written out, up to n = 5."""
     symmetric = schedule(n, algorithm, messages)
     run, entry = simulate(symmetric.expand()), simulate(symmetric)
     assert run.violation is None
@@ -133,8 +137,8 @@ def test_the_simulator_finds_the_expansion_complete(n: int, algorithm: str, mess
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 3))
-def test_the_expansion_is_the_page_s(n: int, algorithm: str, messages: int) -> None:
-    """From any source that is written out."""
+def test_the_expansion_equals_that_of_the_oracle(n: int, algorithm: str, messages: int) -> None:
+    """The expansion can start from any source."""
     rows = page.EXCHANGED[algorithm](star_graph.identity(n), messages)
     expanded = schedule(n, algorithm, messages, star_graph.nodes(n)[-1]).expand()
     assert sorted(plain_rows(expanded)) == sorted(
@@ -149,7 +153,7 @@ def test_the_expansion_is_the_page_s(n: int, algorithm: str, messages: int) -> N
 
 @pytest.mark.parametrize("algorithm", ["necklace", "perfectly-balanced"])
 def test_one_wrong_dimension_is_a_conflict_of_sources(algorithm: str) -> None:
-    """The converse of Theorem 2: a dimension used twice in a step is a conflict of two sources."""
+    """Converse of Theorem 2: if a step uses a dimension twice, two sources use the same link."""
     s = schedule(4, algorithm, 3)
     rows = plain_rows(s)
     moved = next(
@@ -165,7 +169,7 @@ def test_one_wrong_dimension_is_a_conflict_of_sources(algorithm: str) -> None:
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(3, 6), 4))
-def test_the_nearest_go_first_and_a_group_waits_for_the_one_before(
+def test_groups_are_sent_nearest_first_one_after_the_other(
     n: int, algorithm: str, messages: int
 ) -> None:
     """Pitfall 14: Rules 9 and 10 go nearest first, one group at a time, hop by hop."""
@@ -182,7 +186,7 @@ def test_the_nearest_go_first_and_a_group_waits_for_the_one_before(
 
 
 def sorted_by_start(flights: dict[int, list[schedule_rows.Row]]) -> list[list[schedule_rows.Row]]:
-    """The units' rows by first and last step."""
+    """Return the rows of each unit, sorted by the first and the last step."""
     return sorted(flights.values(), key=lambda rows: (rows[0].step, rows[-1].step))
 
 
@@ -217,7 +221,7 @@ def test_every_group_of_rule_10_has_n_minus_1_messages(n: int) -> None:
 # Parameters
 
 
-def test_metadata_of_an_alltoall() -> None:
+def test_an_alltoall_has_its_name_ports_and_units() -> None:
     for algorithm in EXCHANGES:
         messages = 1 if algorithm == "necklace" else 8
         s = schedule(5, algorithm, messages, (5, 4, 3, 2, 1))
@@ -240,7 +244,7 @@ def test_metadata_of_an_alltoall() -> None:
         assert np.array_equal(s.forest.parents()[s.tree, s.receiver], s.sender)
 
 
-def test_defaults() -> None:
+def test_the_number_of_messages_has_a_default() -> None:
     """None for Rule 9, n-1 messages for Rule 10, one message one-port."""
     assert {row.name for row in algorithms("alltoall")} >= set(EXCHANGES)
     assert dict(build("S5", "alltoall", "necklace").arguments) == {}

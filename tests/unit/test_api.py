@@ -1,4 +1,4 @@
-"""The public Python API of design.md, section 11: names, types, shapes, values."""
+"""The public Python interface: names, types, shapes, values."""
 
 import importlib
 import pkgutil
@@ -14,7 +14,7 @@ from starcast import Forest, Schedule, StarcastError, forest, schedule, simulate
 
 
 def imported_by(code: str) -> set[str]:
-    """The modules that a fresh interpreter has after running some code."""
+    """Return the modules that a fresh interpreter has imported after running some code."""
     program = f"import sys\n{code}\nprint(*sorted(sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
@@ -96,7 +96,7 @@ def test_no_name_of_a_package_hides_a_submodule(package: str) -> None:
 # Topologies
 
 
-def test_topology() -> None:
+def test_topology_returns_figures_and_arrays() -> None:
     t = topology("S5")
     assert (t.spec, t.family, t.nodes, t.degree, t.links, t.diameter) == (
         "S5",
@@ -120,7 +120,7 @@ def test_topology() -> None:
     assert t.distances(root="54321")[119] == 0
 
 
-def test_the_smallest_star() -> None:
+def test_the_smallest_star_has_two_nodes() -> None:
     t = topology("S2")
     assert (t.nodes, t.degree, t.links, t.diameter, t.ports) == (2, 1, 1, 1, (2,))
     assert t.labels().tolist() == ["12", "21"]
@@ -133,7 +133,7 @@ def test_the_smallest_star() -> None:
 @pytest.mark.parametrize(
     ("construction", "trees"), [("greedy", 1), ("multiple", 4), ("recursive-substar", 1)]
 )
-def test_forest(construction: str, trees: int) -> None:
+def test_forest_returns_figures_and_arrays(construction: str, trees: int) -> None:
     f = forest("S5", construction, root="12345")
     assert isinstance(f, Forest)
     assert f.trees == trees
@@ -170,7 +170,7 @@ def test_the_default_root_is_the_identity() -> None:
     )
 
 
-def test_the_load_is_indexed_by_node_and_port() -> None:
+def test_the_load_array_is_indexed_by_node_and_port() -> None:
     """Columns are in the order of `ports`: the root's link of dimension 2 has load 2."""
     assert forest("S5", "multiple").load()[0].tolist() == [2, 1, 1, 1]
 
@@ -191,7 +191,7 @@ def test_a_user_s_array_can_be_verified() -> None:
 
 
 @pytest.mark.parametrize("ports", ["all", "one"])
-def test_schedule_and_simulate(ports: str) -> None:
+def test_schedule_and_simulate_return_figures_and_rows(ports: str) -> None:
     s = schedule("S5", "broadcast", "multiple", ports=ports, segments=4, root=0)
     assert isinstance(s, Schedule)
     columns = (s.step, s.sender, s.port, s.receiver, s.tree, s.unit)

@@ -28,12 +28,12 @@ every_case = pytest.mark.parametrize(("n", "construction"), CASES)
 
 
 def outside(n: int) -> list[star_graph.Node]:
-    """The nodes that do not start with 1."""
+    """Return the nodes that do not start with symbol 1."""
     return [x for x in star_graph.nodes(n) if x[0] != 1]
 
 
 def starting(n: int) -> list[star_graph.Node]:
-    """Those that do, but the identity."""
+    """Return the nodes that start with symbol 1, except the identity."""
     return [x for x in star_graph.nodes(n)[1:] if x[0] == 1]
 
 
@@ -151,7 +151,7 @@ def test_several_copies_are_as_balanced_as_one() -> None:
 
 @pytest.mark.parametrize("n", range(4, 8))
 def test_numbers_ascend_by_distance_and_necklace(n: int) -> None:
-    """Nearest first, then by the lowest node; within a necklace by rotation."""
+    """Nodes are sorted by distance, then by the lowest node of the necklace, then by rotation."""
     numbers = running_numbers(topology(f"S{n}"))
     order = sorted(starting(n), key=lambda x: numbers[star_graph.ranks(n)[x]])
     keys = [(rotation.distance(x), min(rotation.necklace(x))) for x in order]
@@ -186,7 +186,7 @@ def test_displacement_d_is_below_link_d_plus_2() -> None:
 
 
 def test_the_known_sizes() -> None:
-    """Known numbers: the sizes of the root's subtrees, which no root changes."""
+    """Known values, independent of the root: the sizes of the subtrees of the root."""
     for n, sizes in [
         (3, [3, 2]),
         (4, [9, 7, 7]),

@@ -47,7 +47,7 @@ def test_all_libraries_find_the_heights_of_starcast() -> None:
 
 
 def test_edges_that_do_not_span_are_refused() -> None:
-    """A cycle apart from the root, and a missing node."""
+    """The edges have a cycle apart from the root, or miss a node."""
     for edges in [[(0, 1), (0, 2), (3, 4), (4, 3)], [(0, 1), (1, 2), (2, 3)]]:
         for height in HEIGHTS:
             with pytest.raises(Exception, match=r"spanning tree|cycle"):
@@ -79,7 +79,7 @@ def test_the_plain_simulator_executes_a_broadcast_and_finds_errors() -> None:
 
 
 def test_a_figure_counts_how_many_times_as_fast_it_is() -> None:
-    """Seconds and rates alike."""
+    """It is computed from seconds and from rates alike."""
     assert Figure("build", 2.0, "s", "< 5", "copy", 1.0).speedup == 0.5
     assert Figure("load", 200.0, "rows/s", "> 5", "INSERT", 50.0).speedup == 4.0
 

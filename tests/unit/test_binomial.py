@@ -14,7 +14,7 @@ SIZES = range(1, 9)
 
 
 def some_roots(d: int) -> list[str]:
-    """All roots up to d = 4, else five."""
+    """Return all roots up to d = 4, else five roots."""
     every = hypercube.nodes(d)
     return (
         every
@@ -24,7 +24,7 @@ def some_roots(d: int) -> list[str]:
 
 
 def parents_of(tree: hypercube.Tree, d: int) -> list[int]:
-    """A tree as the row of each node's parent, -1 at the root."""
+    """Return the row of each node's parent, -1 at the root."""
     return [int(tree[x], 2) if x in tree else -1 for x in hypercube.nodes(d)]
 
 
@@ -106,20 +106,20 @@ def test_heights_of_the_edge_disjoint_trees() -> None:
         }
 
 
-def test_they_grow_on_hypercubes_only() -> None:
+def test_the_constructions_are_defined_on_hypercubes_only() -> None:
     for spec in ["S4", "S4,2"]:
         for construction in ["binomial", "edge-disjoint-binomial"]:
             with refused(construction, spec):
                 forest(spec, construction)
 
 
-def test_others_do_not_grow_on_hypercubes() -> None:
+def test_other_constructions_are_not_defined_on_hypercubes() -> None:
     for construction in ["greedy", "multiple", "edge-disjoint", "nk-greedy", "nk-multiple"]:
         with refused(construction, "Q4"):
             forest("Q4", construction)
 
 
-def test_q16_is_proved() -> None:
+def test_q16_is_verified() -> None:
     root = 54_321
     forest("Q16", "binomial", root=root).verify()
     trees = forest("Q16", "edge-disjoint-binomial", root=root)

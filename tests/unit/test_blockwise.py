@@ -137,7 +137,7 @@ COMPILED = {"multiple", "edge-disjoint"}
     [pytest.param(base, marks=pytest.mark.slow if base in COMPILED else ()) for base in BASES],
 )
 def test_one_wrong_port_in_one_block_is_found_and_named(base: str) -> None:
-    """Or it leads to another spanning tree, and then the checkers agree with heights and loads."""
+    """If the changed tree still spans, heights and loads agree with the checkers instead."""
     source = closed_form("S6", base, m=4, root="654321")
     draw = random.Random(base)  # noqa: S311 - repeatable, not secret
     named = accepted = 0
@@ -173,7 +173,7 @@ def test_one_wrong_port_in_one_block_is_found_and_named(base: str) -> None:
 
 @pytest.mark.parametrize("port", [0, 7, 255])
 def test_a_wrong_port_on_the_path_between_root_and_hub_is_found(port: int) -> None:
-    """The potential may increase there, so that these nodes are followed."""
+    """Potentials may increase on this path, so the judge follows its nodes to the root."""
     source = closed_form("S6", "multiple", m=4)
     path = [place for place in source.exceptions if place[1] == 2]
     assert len(path) > 4
@@ -362,7 +362,7 @@ def test_a_wrong_shard_is_refused(text: str, message: str) -> None:
         shards.Shard.parse(text)
 
 
-def test_places_are_those_of_the_kernel() -> None:
+def test_nodes_are_located_in_the_blocks_that_the_kernel_reads() -> None:
     source = closed_form("S7", "greedy", m=4)
     for block in (0, 17, source.count - 1):
         nodes, _, _ = judge.read_block(source.blocks, build_tables(4), block)

@@ -1,4 +1,4 @@
-"""Broadcasts executed by starcast's simulator and by the oracle, with the page's step counts."""
+"""Broadcasts, executed by starcast's simulator and by the oracle, and their numbers of steps."""
 
 from itertools import product
 from math import factorial
@@ -19,7 +19,7 @@ def trees(n: int, algorithm: str) -> int:
 
 
 def all_port_steps(n: int, algorithm: str, share: int) -> int:
-    """A3: h + p - 1; B2: 2n - 4 + M."""
+    """Return the all-port steps: h + p - 1 by A3, and 2n - 4 + M by B2."""
     heights = {
         "greedy": star_graph.diameter(n),
         "multiple": tseng_sheu.height_of_multiple(n),
@@ -32,7 +32,7 @@ def all_port_steps(n: int, algorithm: str, share: int) -> int:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_both_simulators_agree_for_every_root(n: int, algorithm: str, ports: str) -> None:
-    """Of a message in one piece and in several."""
+    """The message is in one piece, or in several."""
     for share, root in product((1, 2, 4), roots(n)):
         schedule = broadcast(n, algorithm, ports, share, root)
         assert assert_same_verdict(schedule).complete
@@ -82,7 +82,7 @@ def test_a_sub_slot_serves_one_dimension() -> None:
         assert ((schedule.step - 1) % (n - 1) + 2 == schedule.port).all()
 
 
-def test_packets_of_two_are_needed_from_the_first_slot_on() -> None:
+def test_the_first_slot_has_packets_of_two_units() -> None:
     """Pitfall 8: the source's link of dimension 2 carries two trees."""
     for n in range(3, 8):
         schedule = broadcast(n, "multiple", "all", 1)
@@ -92,7 +92,7 @@ def test_packets_of_two_are_needed_from_the_first_slot_on() -> None:
 
 
 @pytest.mark.parametrize("n", range(2, 7))
-def test_a_stream_arrives_in_order_and_a_step_apart(n: int) -> None:
+def test_messages_of_a_stream_arrive_in_order_one_step_apart(n: int) -> None:
     """Message q is message 0, q steps later (all-port) or q(n-1) steps later (one-port)."""
     for ports, gap in (("all", 1), ("one", n - 1)):
         schedule = broadcast(n, "recursive-substar", ports, 3)

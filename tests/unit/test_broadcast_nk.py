@@ -28,12 +28,12 @@ shares = pytest.mark.parametrize("share", [1, 3])
 
 @cache
 def broadcast(spec: str, algorithm: str, ports: str, share: int, root: int | str = 0) -> Schedule:
-    """The array form's schedule."""
+    """Return the schedule that starcast builds."""
     return build(spec, "broadcast", algorithm, ports=ports, root=root, segments=share)
 
 
 def pages_trees(spec: str, algorithm: str, root: Any) -> list[Any]:
-    """The trees of the page with this root."""
+    """Return the trees of the definition with this root."""
     n = as_topology(spec).n
     if algorithm == "binomial":
         return [hypercube.binomial(root, range(1, n + 1))]
@@ -41,14 +41,14 @@ def pages_trees(spec: str, algorithm: str, root: Any) -> list[Any]:
 
 
 def port_between(topology: Topology) -> Callable[[Any, Any], int]:
-    """The port of the link between two neighbours, by the page."""
+    """Return the port of the link between two neighbours, by the definition."""
     if topology.family == "hypercube":
         return hypercube.port_between
     return lambda a, b: nk_star.port_between(a, b, topology.n)
 
 
 def is_the_page_s(schedule: Schedule, share: int) -> None:
-    """The rows are the page's, and every node receives every unit."""
+    """Check that the rows equal the oracle's, and that every node receives every unit."""
     topology = schedule.topology
     every = places(topology)
     root = every[schedule.root]
@@ -74,8 +74,10 @@ def some_roots(spec: str) -> list[int]:
 @both_models
 @every_algorithm
 @pytest.mark.parametrize(("n", "k"), SIZES)
-def test_rows_on_nk_stars_are_the_page_s(n: int, k: int, algorithm: str, ports: str) -> None:
-    """A slot serves a link at most once per tree; in a sub-slot no node sends or receives twice."""
+def test_rows_on_nk_stars_equal_those_of_the_oracle(
+    n: int, k: int, algorithm: str, ports: str
+) -> None:
+    """A tree uses a link at most once per slot; in a sub-slot no node sends or receives twice."""
     for share in (1, 3):
         for root in some_roots(f"S{n},{k}"):
             is_the_page_s(broadcast(f"S{n},{k}", algorithm, ports, share, root), share)
@@ -90,14 +92,16 @@ def test_rows_on_nk_stars_are_the_page_s(n: int, k: int, algorithm: str, ports: 
 @both_models
 @every_algorithm
 @pytest.mark.parametrize(("n", "k"), LARGE)
-def test_rows_on_larger_nk_stars_are_the_page_s(n: int, k: int, algorithm: str, ports: str) -> None:
+def test_rows_on_larger_nk_stars_equal_those_of_the_oracle(
+    n: int, k: int, algorithm: str, ports: str
+) -> None:
     is_the_page_s(broadcast(f"S{n},{k}", algorithm, ports, 2, perm(n, k) // 2), 2)
 
 
 @shares
 @both_models
 @pytest.mark.parametrize("d", CUBES)
-def test_rows_on_hypercubes_are_the_page_s(d: int, ports: str, share: int) -> None:
+def test_rows_on_hypercubes_equal_those_of_the_oracle(d: int, ports: str, share: int) -> None:
     for root in some_roots(f"Q{d}"):
         is_the_page_s(broadcast(f"Q{d}", "binomial", ports, share, root), share)
 
@@ -106,7 +110,7 @@ def test_rows_on_hypercubes_are_the_page_s(d: int, ports: str, share: int) -> No
     "spec", [*(f"S{n},{k}" for n, k in [*SIZES, *LARGE]), *(f"Q{d}" for d in CUBES)]
 )
 def test_steps(spec: str) -> None:
-    """All-port h + p - 1 slots; one-port (n-1)(h+p-1) or d(d+p-1) sub-slots, the last empty."""
+    """All-port h + p - 1 slots; one-port (n-1)(h+p-1) or d(d+p-1) sub-slots, the last idle."""
     topology = as_topology(spec)
     for algorithm in [
         row.name

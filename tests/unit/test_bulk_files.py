@@ -29,7 +29,7 @@ Table = list[dict[str, str]]
 
 
 def artifacts() -> list[Artifact]:
-    """Artifacts with commas in their ids, partial trees, schedules with and without forests."""
+    """Return artifacts with commas in their ids, partial trees, and several schedules."""
     s4, nk = topology("S4"), topology("S4,2")
     built_forest = [
         forest(s4, "multiple", "3142"),
@@ -67,7 +67,7 @@ def artifacts() -> list[Artifact]:
 
 @pytest.fixture(scope="module")
 def built() -> list[GraphArtifact]:
-    """The artifacts, built."""
+    """Return the built artifacts."""
     return [artifact.build().graph for artifact in artifacts()]
 
 
@@ -75,7 +75,7 @@ def built() -> list[GraphArtifact]:
 def written(
     built: list[GraphArtifact], tmp_path_factory: pytest.TempPathFactory
 ) -> bulk_files.BulkFiles:
-    """Their files, in blocks so small that every file has several."""
+    """Return the files of the artifacts, in blocks so small that every file has several."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows, "BLOCK", 50)
         patch.setattr(bulk_files, "BLOCK", 7)
@@ -139,7 +139,7 @@ def test_nodes_have_their_key_rank_and_label(written: bulk_files.BulkFiles) -> N
 def test_artifact_nodes_have_all_properties(
     written: bulk_files.BulkFiles, built: list[GraphArtifact]
 ) -> None:
-    """Texts are unchanged, numbers and booleans are as Neo4j reads them, others empty."""
+    """Texts are unchanged, numbers and booleans as Neo4j reads them, other fields empty."""
     actual = [line for name in ("Topology", "Forest", "Schedule") for line in table(written, name)]
     expected = sorted(
         ({**one.properties, "state": "complete"} for one in built),

@@ -30,12 +30,12 @@ def at_identity(n: int, tree: str) -> Forest:
 
 
 def label_changed(n: int, tree: str, root: star_graph.Node) -> Forest:
-    """LC(root, T) from the array implementation."""
+    """Return LC(root, T) from the array implementation."""
     return forest(f"S{n}", "label-change", root=star_graph.label(root), base=tree)
 
 
 def dimension_changed(n: int, tree: str, i: int, root: star_graph.Node | None = None) -> Forest:
-    """DC(i, T) from the array implementation, T at the root."""
+    """Return DC(i, T) from the array implementation, for T at the root."""
     return forest(
         f"S{n}",
         "dimension-change",
@@ -107,7 +107,7 @@ def test_a_dimension_change_of_s4_by_one_place() -> None:
     assert len({counted[dimension] for dimension in (2, 3, 4)}) == 3
 
 
-def test_no_places_change_nothing() -> None:
+def test_a_change_by_0_places_changes_nothing() -> None:
     for n in SIZES:
         for tree in TREES:
             assert np.array_equal(
@@ -214,7 +214,7 @@ def test_label_change_on_nk_stars_relabels_by_the_extension(n: int, k: int, tree
 
 
 def links_of(trees: Forest, tree: int) -> rooted_trees.Tree:
-    """One tree as child to parent, read from the parents' ranks."""
+    """Return the parent of each child of a tree, read from the ranks of the parents."""
     every = [star_graph.node_of(label) for label in trees.topology.labels().tolist()]
     return {every[v]: every[p] for v, p in enumerate(trees.parents()[tree].tolist()) if p >= 0}
 
@@ -247,7 +247,7 @@ def test_on_the_complete_graph_the_symbols_but_the_first_turn(n: int, i: int, tr
     trees.verify()
 
 
-def test_elsewhere_on_nk_stars_dimensions_cannot_change() -> None:
+def test_dimension_change_is_refused_on_other_nk_stars() -> None:
     """Moved dimensions of labels of n symbols do not reach all nodes, so it is refused."""
     for n, k in [(4, 2), (5, 2), (5, 3), (6, 2), (6, 3), (6, 4)]:
         tree = links_of(forest(f"S{n},{k}", "nk-greedy"), 0)
@@ -284,7 +284,7 @@ def test_plain_constructions_take_no_arguments() -> None:
 
 
 def test_i_goes_from_0_to_n_minus_2() -> None:
-    """The definition takes it modulo n-1; here a tree has one name."""
+    """The definition takes i modulo n-1; here every tree has one name."""
     for i in [-1, 4, 5, 100]:
         with refused("S5", f"i is {i}"):
             forest("S5", "dimension-change", base="greedy", i=i)

@@ -40,7 +40,7 @@ def build_case(case: Case, root: int) -> Forest:
 
 
 def specs(largest: int) -> list[str]:
-    """All S_n and S_{n,k} with n up to the largest, and cubes."""
+    """Return all S_n and S_{n,k} up to a size, and hypercubes."""
     stars = [f"S{n}" for n in range(2, largest + 1)]
     nk_stars = [f"S{n},{k}" for n in range(2, largest + 1) for k in range(1, n)]
     return [*stars, *nk_stars, *(f"Q{d}" for d in range(1, largest + 1))]
@@ -63,14 +63,14 @@ def cases(spec: str, changing: int | None = None) -> Iterator[Case]:
 
 
 def plain_cases(*names: str) -> list[Case]:
-    """Every construction without arguments on these topologies."""
+    """Return every construction without arguments on these topologies."""
     return [
         Case(spec, construction) for spec in names for construction in plain_constructions(spec)
     ]
 
 
 def few_roots(spec: str) -> list[int]:
-    """The identity, the last node and one between."""
+    """Return the identity, the last node and one node between them."""
     nodes = topology(spec).nodes
     return sorted({0, nodes // 3, nodes - 1})
 
@@ -154,12 +154,12 @@ def measurements_agree(trees: Forest) -> None:
 
 @cache
 def around(spec: str) -> dict[int, list[int]]:
-    """The nodes across each port."""
+    """Return the nodes across each port."""
     return {port: topology(spec).neighbours(port).tolist() for port in topology(spec).ports}
 
 
 def climbs(trees: Forest, tree: int) -> dict[int, list[int]]:
-    """The path from the root to every node of a tree, ranks, by walking up node by node."""
+    """Return the path from the root to every node of a tree, found by following parents."""
     row, across, result = trees.parent_port[tree].tolist(), around(trees.topology.spec), {}
     for node in range(trees.topology.nodes):
         path = [node]
@@ -173,7 +173,7 @@ def climbs(trees: Forest, tree: int) -> dict[int, list[int]]:
 
 @pytest.mark.parametrize("spec", list(dict.fromkeys(case.spec for case in TINY)))
 def test_levels_dimensions_and_disjoint_paths_by_walking(spec: str) -> None:
-    """Brute force, node by node and pair of paths by pair of paths, finds the same."""
+    """A search node by node, and path by path, finds the same evidence."""
     for case in TINY:
         if case.spec == spec:
             levels_and_dimensions_agree(case.build())
@@ -209,7 +209,7 @@ def levels_and_dimensions_agree(trees: Forest) -> None:
 
 
 def shared(paths: list[list[int]], apart: str) -> int:
-    """Return the greatest number of these paths that share a place."""
+    """Return the largest number of these paths that contain the same node or link."""
     met: Counter[Any] = Counter()
     for path in paths:
         links = {frozenset(link) for link in pairwise(path)}
@@ -238,7 +238,7 @@ def disjoint_paths_agree(trees: Forest) -> None:
 
 
 def test_paths_are_followed_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same evidence, however many nodes are processed together."""
+    """The evidence does not depend on how many nodes are processed together."""
     from starcast.records.checkers import paths
 
     trees = [forest("S4", "multiple", root=5), forest("S4", "edge-disjoint", root=5)]
@@ -357,7 +357,7 @@ SPOILT = plain_cases("S3", "S4", "S5", "S4,1", "S4,2", "S5,3", "Q1", "Q3", "Q4")
 
 
 class Spoilt(NamedTuple):
-    """A forest's array with one entry changed."""
+    """An array of a forest with one changed entry."""
 
     trees: Forest
     tree: int
@@ -395,7 +395,7 @@ def leads_to_root(trees: Forest, row: list[int]) -> bool:
 @max_examples(25)
 @given(st.data())
 def test_a_changed_entry_is_detected(case: Case, data: st.DataObject) -> None:
-    """Either the array is rejected with its tree, or the load of two links changes."""
+    """Either the array is rejected and its tree named, or the loads of two links change."""
     trees, tree, node, ports = spoilt(case, data)
     rooted = checkers.rooted(trees.topology, ports, trees.root)
     spanning = checkers.spanning(trees.topology, ports, trees.root)
@@ -439,8 +439,8 @@ def test_no_entry_of_edge_disjoint_trees_can_change(spec: str, data: st.DataObje
     assert not (checkers.spanning(*topology).holds and checkers.edge_disjoint(*topology).holds)
 
 
-def test_what_is_no_forest_has_no_measures() -> None:
-    """No checker measures an array in which the root of the last tree has a parent."""
+def test_no_checker_measures_an_invalid_forest() -> None:
+    """In the array, the root of the last tree has a parent."""
     for case in SPOILT:
         trees = case.build(few_roots(case.spec)[-1])
         ports = trees.parent_port.copy()
@@ -533,7 +533,7 @@ def changed(
         (changed("S4", "greedy", 0, _3124=2), "1324", "1324 is on a cycle"),
     ],
 )
-def test_the_reason_is_explained(
+def test_a_rejection_names_its_reason(
     trees: tuple[Any, NDArray[np.uint8], int], node: str, why: str
 ) -> None:
     result = checkers.rooted(*trees)

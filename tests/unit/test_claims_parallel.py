@@ -21,7 +21,7 @@ CLAIMS = select_claims(["TS.L5", "TS.h"])
 
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> dict[str, Claim]:
-    """An empty catalogue for claims of a test."""
+    """A catalogue for the claims of a test, empty at first."""
     known: dict[str, Claim] = {}
     monkeypatch.setattr(catalogue, "claims", lambda: known)
     return known

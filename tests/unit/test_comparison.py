@@ -1,4 +1,4 @@
-"""Comparison of runs: matching, judging, what is shown, what is flagged and why."""
+"""Comparison of runs: which are matched, how they are judged, what is shown and reported."""
 
 from fractions import Fraction
 from typing import Any
@@ -78,7 +78,7 @@ def test_the_gap_is_time_over_lower_bound_for_each_side() -> None:
     assert gap(None) is None
 
 
-def test_a_run_that_does_not_deliver_has_no_gap_however_short_its_time() -> None:
+def test_a_run_that_does_not_deliver_everything_has_no_gap() -> None:
     faulty: dict[str, Any] = {"faults": ["21345"], "seed": 1}
     assert gap(run(10, bound=4, missing=1, **faulty)) is None
     assert gap(run(10, bound=4, **faulty)) == Fraction(5, 2)
@@ -88,8 +88,8 @@ def test_a_run_that_does_not_deliver_has_no_gap_however_short_its_time() -> None
     assert [line["gap"] for line in lay_out(comparison, stacked=True).rows] == [2, None]
 
 
-def test_where_neither_side_has_a_run_there_is_no_verdict() -> None:
-    """At m = 2 only c has a run; b and the baseline lack it, and the gap is reported once."""
+def test_a_row_without_two_runs_has_no_verdict() -> None:
+    """At m = 2 only c has a run; b and the baseline have none, and the gap is reported once."""
     sides = [
         side("a", run(10)),
         side("b", run(5)),
@@ -112,7 +112,7 @@ def test_where_neither_side_has_a_run_there_is_no_verdict() -> None:
     assert lines == ["baseline", None, NOT_COMPARABLE]
 
 
-def test_algorithms_are_what_differs_where_the_sides_have_none_in_common() -> None:
+def test_sides_without_a_common_algorithm_differ_in_their_algorithms() -> None:
     comparison = compare([
         side("ours", run(10, segments=1), run(9, segments=4)),
         side("theirs", run(12, segments=1, algorithm="greedy"), run(8, segments=4,
@@ -129,7 +129,7 @@ def test_algorithms_are_what_differs_where_the_sides_have_none_in_common() -> No
     assert comparison.shared_parameters()["algorithm"] == "multiple | greedy"
 
 
-def test_algorithms_are_matched_where_the_sides_have_them_in_common() -> None:
+def test_runs_of_a_common_algorithm_are_matched() -> None:
     before = side("before", run(10), run(20, algorithm="greedy"))
     after = side("after", run(30, algorithm="greedy"), run(5))
     rows = compare([before, after]).rows()
@@ -139,12 +139,12 @@ def test_algorithms_are_matched_where_the_sides_have_them_in_common() -> None:
     ]
 
 
-def test_one_run_each_may_differ_in_the_number_of_segments() -> None:
+def test_single_runs_are_matched_despite_different_numbers_of_segments() -> None:
     (row,) = compare([side("a", run(10, segments=1)), side("b", run(8, segments=4))]).rows()
     assert (row["segments"], row["verdict"]) == ("1 | 4", BETTER)
 
 
-def test_a_number_of_segments_that_only_one_side_has_is_flagged_not_guessed() -> None:
+def test_a_number_of_segments_on_one_side_only_is_reported_and_not_matched() -> None:
     few, many = (
         side("few", run(10, segments=1)),
         side("many", run(10, segments=1), run(9, segments=4), run(7, segments=2)),
@@ -159,7 +159,7 @@ def test_a_number_of_segments_that_only_one_side_has_is_flagged_not_guessed() ->
 
 
 def one_and_best(algorithm: str, best: dict[str, int]) -> Side:
-    """Runs in one piece and in the best number of pieces, which each network has its own of."""
+    """Return runs in one piece, and in the number of pieces that is best on each network."""
     return side(
         algorithm,
         *(
@@ -170,9 +170,7 @@ def one_and_best(algorithm: str, best: dict[str, int]) -> Side:
     )
 
 
-def test_the_best_numbers_of_pieces_stand_beside_each_other_where_one_piece_is_stored_as_well() -> (
-    None
-):
+def test_runs_with_the_best_number_of_pieces_share_a_row_next_to_runs_in_one_piece() -> None:
     """The best segments of one side on S4 are those of the other on S5; topologies match first."""
     comparison = compare([
         one_and_best("greedy", {"S4": 6, "S5": 7, "S6": 8}),
@@ -188,7 +186,7 @@ def test_the_best_numbers_of_pieces_stand_beside_each_other_where_one_piece_is_s
     assert comparison.blocking_axes() == []
 
 
-def test_of_the_numbers_that_only_one_side_has_the_fastest_are_matched_with_each_other() -> None:
+def test_the_fastest_runs_are_matched_if_no_number_of_pieces_is_common() -> None:
     comparison = compare([
         side("a", *(run(20 - p, segments=p) for p in (1, 2, 4))), side("b", *(run(10 - p,
         segments=p) for p in (1, 3, 5))),
@@ -196,8 +194,8 @@ def test_of_the_numbers_that_only_one_side_has_the_fastest_are_matched_with_each
     assert [row["segments"] for row in comparison.rows()] == [1, 2, 3, "4 | 5"]
 
 
-def test_runs_are_matched_by_the_pieces_of_the_message_unless_segments_are_asked_for() -> None:
-    """Multiple cuts each of the 4 shares of S5 into segments, edge-disjoint the whole message."""
+def test_runs_are_matched_by_the_pieces_of_the_message_by_default() -> None:
+    """`multiple` cuts each of 4 shares into segments, `edge-disjoint` the complete message."""
     sides = [
         side(algorithm, *(
             price_run(point, execute(point))
@@ -224,7 +222,7 @@ def test_a_small_loss_is_not_a_change_of_zero_per_cent() -> None:
     assert (row["change_percent"], row["verdict"]) == (0.0487, WORSE)
 
 
-def test_no_other_network_is_shown_where_a_run_of_the_same_question_is_stored() -> None:
+def test_runs_on_other_networks_are_omitted_if_the_same_question_has_a_run() -> None:
     """S5 and S6 are on both sides, with 4 segments on one side each; S7 and S4 are not."""
     ours = [
         run(10, segments=1),
@@ -261,7 +259,7 @@ def test_no_other_network_is_shown_where_a_run_of_the_same_question_is_stored() 
         ({"topology": "S6", "ports": "one"}, "different topology (S5, S6), ports (all, one)"),
     ],
 )
-def test_another_question_is_flagged_with_what_differs_and_not_compared(
+def test_runs_of_different_questions_are_reported_with_the_difference(
     change: dict[str, Any], reason: str
 ) -> None:
     (row,) = compare([side("a", run(10)), side("b", run(5, **change))]).rows()
@@ -274,14 +272,14 @@ def test_another_question_is_flagged_with_what_differs_and_not_compared(
     assert (row["time_a"], row["time_b"]) == (10, 5)
 
 
-def test_runs_of_different_questions_are_paired_where_they_differ_least() -> None:
+def test_runs_of_different_questions_are_paired_with_the_most_similar_ones() -> None:
     ours = [run(message_bytes=Fraction(m)) for m in (8, 64, 512)]
     theirs = [run(message_bytes=Fraction(m), t_s=Fraction(1)) for m in (512, 8, 64)]
     comparison = compare([side("a", *ours), side("b", *theirs)])
     assert [row["note"] for row in comparison.rows()] == ["different t_s (100, 1)"] * 3
 
 
-def test_a_failed_run_is_flagged_with_its_reason_on_either_side() -> None:
+def test_a_failed_run_on_either_side_is_reported_with_its_reason() -> None:
     failed = run(None, status="failed", error="step 1: too early")
     for sides, name in (
         ((side("a", run()), side("b", failed)), "b"),
@@ -294,12 +292,12 @@ def test_a_failed_run_is_flagged_with_its_reason_on_either_side() -> None:
         )
 
 
-def test_an_empty_side_is_flagged() -> None:
+def test_an_empty_side_is_reported() -> None:
     (row,) = compare([side("a", run()), side("b")]).rows()
     assert (row["verdict"], row["note"]) == (NOT_COMPARABLE, "b has no runs")
 
 
-def test_an_experiment_against_itself_has_nothing_to_show_unless_all_is_asked_for() -> None:
+def test_an_experiment_compared_with_itself_has_no_rows_by_default() -> None:
     one = side("a", run(10), run(9, segments=2))
     comparison = compare([one, one])
     assert comparison.rows() == []
@@ -308,7 +306,7 @@ def test_an_experiment_against_itself_has_nothing_to_show_unless_all_is_asked_fo
     assert [row["verdict"] for row in comparison.rows(everything=True)] == [SAME, SAME]
 
 
-def test_rows_that_do_not_differ_are_left_out_by_default() -> None:
+def test_equal_rows_are_omitted_by_default() -> None:
     a, b = (
         side("a", run(10, segments=1), run(9, segments=2)),
         side("b", run(10, segments=1), run(8, segments=2)),
@@ -317,7 +315,7 @@ def test_rows_that_do_not_differ_are_left_out_by_default() -> None:
     assert [row["segments"] for row in compare([a, b]).rows(everything=True)] == [1, 2]
 
 
-def test_only_columns_that_differ_are_shown_by_default_and_all_when_asked() -> None:
+def test_equal_columns_are_omitted_by_default() -> None:
     comparison = compare(
         [
             side("a", run(10, segments=1), run(9, segments=2)),
@@ -353,7 +351,7 @@ def test_three_sides_are_each_compared_with_the_baseline() -> None:
     assert {"change_b", "change_c"} < set(comparison.columns())
 
 
-def test_a_narrow_table_calls_the_sides_by_letters_and_says_the_same() -> None:
+def test_a_narrow_table_names_the_sides_by_letters() -> None:
     comparison = compare(
         [side("multiple-S5", run(10)), side("recursive-S5", run(5)), side("greedy-S5", run(None))]
     )
@@ -373,19 +371,19 @@ def test_the_baseline_may_be_any_side_by_name_or_number() -> None:
         compare(sides, "d")
 
 
-def test_one_experiment_with_several_algorithms_is_taken_apart() -> None:
+def test_one_experiment_is_split_into_sides_by_algorithm() -> None:
     comparison = compare([side("sweep", run(10), run(8, algorithm="greedy"))])
     assert [each.name for each in comparison.sides] == ["sweep/multiple", "sweep/greedy"]
     assert comparison.rows()[0]["verdict"] == BETTER
 
 
 @pytest.mark.parametrize("sides", [[], [side("a", run())], [side("a")]])
-def test_a_single_algorithm_alone_leaves_nothing_to_compare(sides: list[Side]) -> None:
+def test_an_experiment_with_one_algorithm_cannot_be_split(sides: list[Side]) -> None:
     with pytest.raises(InputError, match="nothing to compare"):
         compare(sides)
 
 
-def test_rows_ascend_by_size_of_topology_then_by_m_and_p() -> None:
+def test_rows_are_sorted_by_topology_size_then_message_size_then_segments() -> None:
     runs = [
         run(message_bytes=Fraction(2), topology="S10"),
         run(message_bytes=Fraction(10), topology="S9"),
@@ -399,7 +397,7 @@ def test_rows_ascend_by_size_of_topology_then_by_m_and_p() -> None:
     ]
 
 
-def test_runs_from_different_code_are_told() -> None:
+def test_runs_of_different_code_are_reported() -> None:
     old = {"version": "0.1.0", "revision": "a" * 40, "dirty": False}
     new = {"version": "0.2.0", "revision": None, "dirty": True}
     comparison = compare([side("a", run(provenance=old)), side("b", run(provenance=new))])
@@ -420,7 +418,7 @@ sets_of_runs = st.lists(points, max_size=8, unique_by=lambda axes: tuple(axes.it
 
 
 @given(sets_of_runs, sets_of_runs)
-def test_every_run_is_in_some_row_and_a_verdict_needs_the_same_question(
+def test_every_run_is_in_a_row_and_only_rows_of_one_question_have_a_verdict(
     ours: list[Run], theirs: list[Run]
 ) -> None:
     comparison = compare([side("a", *ours), side("b", *theirs)])
@@ -445,12 +443,12 @@ def test_every_run_is_in_some_row_and_a_verdict_needs_the_same_question(
         ({"faults": ["21345-12345", "12354"]}, "different faults (none, 12354 21345-12345)"),
     ],
 )
-def test_other_faults_are_another_question(change: dict[str, Any], reason: str) -> None:
+def test_runs_with_different_faults_are_not_compared(change: dict[str, Any], reason: str) -> None:
     (row,) = compare([side("a", run(10)), side("b", run(5, **change))]).rows()
     assert (row["verdict"], row["note"]) == (NOT_COMPARABLE, reason)
 
 
-def test_the_order_of_faults_means_nothing() -> None:
+def test_the_order_of_faults_does_not_matter() -> None:
     ours, theirs = (
         run(10, faults=["12354", "21345"], seed=1),
         run(5, faults=["21345", "12354"], seed=1),
@@ -459,8 +457,8 @@ def test_the_order_of_faults_means_nothing() -> None:
     assert (row["verdict"], row["faults"]) == (BETTER, "12354 21345")
 
 
-def test_the_same_faults_are_the_same_question_whether_they_were_drawn_or_named() -> None:
-    """A run's own command names the faults that a seed had drawn."""
+def test_drawn_faults_equal_the_same_faults_given_by_name() -> None:
+    """The command of a run names the faults that a seed has drawn."""
     drawn, named = run(10, faults=["21345"], seed=3), run(10, faults=["21345"], seed=0)
     comparison = compare([side("a", drawn), side("b", named)])
     (row,) = comparison.rows(everything=True)
@@ -468,7 +466,7 @@ def test_the_same_faults_are_the_same_question_whether_they_were_drawn_or_named(
     assert comparison.rows() == []
 
 
-def test_two_seeds_that_draw_the_same_faults_are_one_run_unless_the_figures_differ() -> None:
+def test_seeds_that_draw_the_same_faults_share_a_row_if_their_figures_agree() -> None:
     ours, theirs = ([run(time, faults=["21345"], seed=seed) for seed in (1, 2)] for time in (10, 5))
     assert len(compare([side("a", *ours), side("b", *theirs)]).rows()) == 1
     assert (
@@ -490,7 +488,7 @@ def test_two_seeds_that_draw_the_same_faults_are_one_run_unless_the_figures_diff
         ("segments", 1, 7),
     ],
 )
-def test_a_choice_in_which_the_sides_have_nothing_in_common_is_what_differs(
+def test_sides_without_a_common_choice_differ_in_this_choice(
     parameter: tuple[str, Any, Any],
 ) -> None:
     name, ours, theirs = parameter
@@ -504,7 +502,7 @@ def test_a_choice_in_which_the_sides_have_nothing_in_common_is_what_differs(
 @pytest.mark.parametrize(
     "parameter", [("copies", 1, 2), ("base", "greedy", "balanced"), ("base", None, "greedy")]
 )
-def test_a_choice_that_the_sides_have_in_common_is_matched(parameter: tuple[str, Any, Any]) -> None:
+def test_runs_with_a_common_choice_are_matched(parameter: tuple[str, Any, Any]) -> None:
     name, one, other = parameter
     before = side("a", run(10, **{name: one}), run(20, **{name: other}))
     after = side("b", run(30, **{name: other}), run(5, **{name: one}))
@@ -512,7 +510,7 @@ def test_a_choice_that_the_sides_have_in_common_is_matched(parameter: tuple[str,
     assert {row[name]: row["verdict"] for row in rows} == {one: BETTER, other: WORSE}
 
 
-def test_runs_in_the_best_number_of_pieces_stand_beside_each_other_at_every_m() -> None:
+def test_runs_with_the_best_number_of_pieces_share_a_row_for_every_message_size() -> None:
     """The best segments of one side are those of the other at another size; both are compared."""
     ours = [run(10, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (8, 2), (64, 7))]
     theirs = [
@@ -527,7 +525,7 @@ def test_runs_in_the_best_number_of_pieces_stand_beside_each_other_at_every_m() 
     ]
 
 
-def test_p_is_matched_within_an_algorithm_not_across_them() -> None:
+def test_segments_are_matched_within_each_algorithm() -> None:
     """One side has multiple at 7 and greedy at 5, the other at 5 and 7: algorithms are matched."""
     before = side("a", run(10, segments=7), run(20, segments=5, algorithm="greedy"))
     after = side("b", run(9, segments=5), run(21, segments=7, algorithm="greedy"))
@@ -538,7 +536,7 @@ def test_p_is_matched_within_an_algorithm_not_across_them() -> None:
     }
 
 
-def test_who_does_not_deliver_is_flagged_however_short_its_time() -> None:
+def test_a_side_that_does_not_deliver_everything_is_reported() -> None:
     faulty: dict[str, Any] = {"faults": ["21345"], "seed": 1}
     one, three = run(5, copies=1, missing=23, **faulty), run(15, copies=3, **faulty)
     for sides, name in ((("a", three), ("b", one)), "b"), ((("a", one), ("b", three)), "a"):
@@ -548,7 +546,7 @@ def test_who_does_not_deliver_is_flagged_however_short_its_time() -> None:
         assert row[f"missing_{name}"] == 23
 
 
-def test_missing_is_a_figure_where_there_are_faults_and_not_elsewhere() -> None:
+def test_missing_units_are_shown_only_for_runs_with_faults() -> None:
     without = compare([side("a", run(10)), side("b", run(5))])
     assert not any("missing" in name for name in without.columns(everything=True))
     faulty: dict[str, Any] = {"faults": ["21345"], "seed": 1}
@@ -559,7 +557,7 @@ def test_missing_is_a_figure_where_there_are_faults_and_not_elsewhere() -> None:
     assert {"missing_a", "missing_b"} < set(unlike.columns())
 
 
-def test_the_best_is_the_least_time_of_those_that_can_be_compared() -> None:
+def test_the_best_side_has_the_smallest_comparable_time() -> None:
     row = compare(
         [side("a", run(10)), side("b", run(5)), side("c", run(1, ports="one")), side("d", run(5))]
     ).rows()[0]
@@ -571,7 +569,7 @@ def test_the_best_is_the_least_time_of_those_that_can_be_compared() -> None:
     assert compare([side("a", run(10)), side("b", failed)]).rows()[0]["best"] is None
 
 
-def test_rows_may_be_ordered_by_any_column_either_way_with_the_empty_ones_last() -> None:
+def test_rows_can_be_sorted_by_any_column_with_empty_cells_last() -> None:
     ours = side(
         "a", *(run(time, message_bytes=Fraction(m)) for m, time in ((1, 30), (2, 10), (4, 20)))
     )
@@ -586,7 +584,7 @@ def test_rows_may_be_ordered_by_any_column_either_way_with_the_empty_ones_last()
     assert [row["best"] for row in comparison.sorted_by("-best").rows()] == ["b", "a", None]
 
 
-def test_a_figure_alone_orders_by_the_least_that_a_side_has() -> None:
+def test_sorting_by_a_figure_uses_the_smallest_value_of_all_sides() -> None:
     times = {1: (30, 31, 5), 2: (10, 20, 40), 4: (20, 7, 8)}
     sides = [
         side(
@@ -644,7 +642,7 @@ def test_data_columns_have_a_column_per_side_for_parameters_that_differ() -> Non
     assert all(set(everything) <= set(row) for row in rows)
 
 
-def test_a_crossed_axis_is_one_column_a_side_also_where_everything_is_listed() -> None:
+def test_a_crossed_axis_has_one_column_per_side_in_complete_listings_too() -> None:
     comparison = compare(
         [side("a", run(10)), side("b", run(9, topology="S6"))], across=["topology"]
     )
@@ -655,7 +653,7 @@ def test_a_crossed_axis_is_one_column_a_side_also_where_everything_is_listed() -
         assert "topology" not in listed
 
 
-def test_cells_of_numbers_and_of_words_can_be_ordered_together() -> None:
+def test_columns_of_numbers_and_words_can_be_sorted() -> None:
     ours = [
         run(10, message_bytes=Fraction(1), segments=3),
         run(10, message_bytes=Fraction(2), segments=2),
@@ -668,14 +666,14 @@ def test_cells_of_numbers_and_of_words_can_be_ordered_together() -> None:
     assert [row["segments"] for row in rows] == [3, "2 | 9"]
 
 
-def test_an_unknown_column_is_refused_with_the_names_that_there_are() -> None:
+def test_an_unknown_column_is_refused_with_the_known_names() -> None:
     with pytest.raises(InputError, match="'speed' is not a column") as refused:
         compare([side("a", run(10)), side("b", run(5))]).sorted_by("-speed")
     assert "time_a" in refused.value.hint
     assert "change_percent" in refused.value.hint
 
 
-def test_one_experiment_is_taken_apart_by_tree_and_copies_too() -> None:
+def test_one_experiment_is_split_by_tree_and_copies_too() -> None:
     runs = [
         *(run(10 + copies, algorithm="edge-disjoint", copies=copies) for copies in (1, 2)),
         *(run(20, algorithm="dimension-change", base=tree) for tree in ("greedy", "balanced")),
@@ -692,7 +690,7 @@ def test_one_experiment_is_taken_apart_by_tree_and_copies_too() -> None:
     assert row["copies"] == "1 | 2 | 1 | 1 | 1"
 
 
-def test_what_nobody_gave_is_not_told_of_all_rows() -> None:
+def test_a_parameter_that_no_run_has_is_not_mentioned() -> None:
     shared = compare([side("a", run(10)), side("b", run(5))]).shared_parameters()
     assert not {"copies", "base", "faults", "seed"} & set(shared)
     shared = compare(
@@ -701,7 +699,7 @@ def test_what_nobody_gave_is_not_told_of_all_rows() -> None:
     assert (shared["copies"], shared["base"]) == ("2", "greedy")
 
 
-def test_a_parameter_that_each_side_keeps_is_no_column_even_where_a_side_is_absent() -> None:
+def test_a_parameter_that_is_constant_on_each_side_has_no_column() -> None:
     ours = side("a", run(10, message_bytes=Fraction(1)), run(10, message_bytes=Fraction(2)))
     theirs = side("b", run(9, message_bytes=Fraction(1), algorithm="greedy"))
     comparison = compare([ours, theirs])
@@ -725,7 +723,7 @@ def test_several_matches_on_several_sides_do_not_multiply() -> None:
     ]
 
 
-def test_letters_go_on_beyond_z() -> None:
+def test_names_of_sides_continue_after_z() -> None:
     assert [letter(place) for place in (0, 25, 26, 51, 52, 701, 702)] == [
         "A",
         "Z",
@@ -737,7 +735,7 @@ def test_letters_go_on_beyond_z() -> None:
     ]
 
 
-def test_few_sides_stand_abreast_and_many_are_stacked_with_the_same_figures() -> None:
+def test_few_sides_are_columns_and_many_sides_are_lines_with_the_same_figures() -> None:
     sides = [
         side(name, run(time, segments=1), run(time + 1, segments=2))
         for name, time in (("a", 10), ("b", 5), ("c", 20), ("d", 5))
@@ -754,7 +752,7 @@ def test_few_sides_stand_abreast_and_many_are_stacked_with_the_same_figures() ->
     assert many.parameters == 1
 
 
-def test_hundreds_of_runs_are_matched_and_told_apart() -> None:
+def test_hundreds_of_runs_are_matched_one_to_one() -> None:
     sizes = range(1, 201)
     ours = [run(10, message_bytes=Fraction(m), segments=p) for m in sizes for p in (1, 4)]
     theirs = [
@@ -772,8 +770,8 @@ def test_hundreds_of_runs_are_matched_and_told_apart() -> None:
     assert notes == {"different topology (S5, S6)"}
 
 
-def test_real_runs_compare_as_their_papers_say() -> None:
-    """The 2n-3 steps of Sheu, Liaw & Chen win with one packet, the n-1 trees with many segments."""
+def test_executed_runs_compare_as_the_papers_state() -> None:
+    """The 2n-3 steps of Sheu, Liaw & Chen win for one packet, the n-1 trees for many segments."""
 
     def runs(algorithm: str) -> list[Run]:
         axes = ("S5", "broadcast", algorithm, "all")

@@ -47,7 +47,7 @@ def on(spec: str, **changes: Any) -> list[Run]:
     ]
 
 
-def test_without_being_asked_for_other_topologies_are_no_comparison() -> None:
+def test_runs_on_different_topologies_are_not_compared_by_default() -> None:
     comparison = compare([sweep("S5", "Q7")])
     assert comparison.blocking_axes() == ["topology"]
     assert comparison.networks == ()
@@ -55,7 +55,7 @@ def test_without_being_asked_for_other_topologies_are_no_comparison() -> None:
     assert {row["verdict_sweep_binomial"] for row in comparison.rows()} == {NOT_COMPARABLE}
 
 
-def test_one_experiment_is_taken_apart_by_topology_and_algorithm_and_matched_at_equal_m() -> None:
+def test_one_experiment_is_split_by_topology_and_algorithm_and_matched_by_message_size() -> None:
     comparison = compare([sweep("S5", "Q7")], across=["topology"])
     assert [each.name for each in comparison.sides] == [
         "sweep/S5 greedy", "sweep/S5 edge-disjoint", "sweep/Q7 binomial",
@@ -81,7 +81,7 @@ def test_one_experiment_is_taken_apart_by_topology_and_algorithm_and_matched_at_
     assert comparison.blocking_axes() == []
 
 
-def test_the_gap_stays_that_of_each_run_by_its_own_bound() -> None:
+def test_the_gap_of_each_run_uses_the_bound_of_its_own_network() -> None:
     ours = along(6, 5, SIZES, topology="S5", bound=6)
     theirs = along(6, 5, SIZES, topology="Q7", bound=3)
     comparison = compare([side("stars", ours), side("cubes", theirs)], across=["topology"])
@@ -96,7 +96,7 @@ def test_the_gap_stays_that_of_each_run_by_its_own_bound() -> None:
     ("spec", "nodes", "degree", "links"),
     [("S5", 120, 4, 240), ("Q7", 128, 7, 448), ("S5,2", 20, 4, 40), ("S12", 479001600, 11, None)],
 )
-def test_a_network_is_told_by_nodes_degree_and_wires(
+def test_a_network_is_described_by_nodes_degree_and_wires(
     spec: str, nodes: int, degree: int, links: int | None
 ) -> None:
     described = network(spec)
@@ -111,7 +111,7 @@ def test_a_network_is_told_by_nodes_degree_and_wires(
     )
 
 
-def test_rows_carry_each_sides_network_where_topologies_are_crossed() -> None:
+def test_rows_name_the_network_of_each_side_if_topologies_are_crossed() -> None:
     comparison = compare([sweep("S5", "Q7")], across=["topology"])
     columns = comparison.crossed_columns()
     assert columns[:4] == [
@@ -124,7 +124,7 @@ def test_rows_carry_each_sides_network_where_topologies_are_crossed() -> None:
     assert [each.spec for each in comparison.networks] == ["S5", "Q7"]
 
 
-def test_named_sides_are_taken_apart_by_the_crossed_axis_alone() -> None:
+def test_named_sides_are_split_only_by_the_crossed_axis() -> None:
     stars = side("stars", [run for spec in ("S5", "S6") for run in on(spec)])
     cubes = side("cubes", on("Q7"))
     comparison = compare([cubes, stars], across=["topology"])
@@ -134,7 +134,7 @@ def test_named_sides_are_taken_apart_by_the_crossed_axis_alone() -> None:
     assert not any(any(match.reasons) for match in comparison.matches)
 
 
-def test_one_algorithm_on_several_topologies_is_named_by_these() -> None:
+def test_sides_of_one_algorithm_are_named_by_their_topologies() -> None:
     runs = [
         *along(6, 5, SIZES, topology="S5"),
         *along(7, 6, SIZES, topology="S6"),
@@ -152,7 +152,7 @@ def test_one_algorithm_on_several_topologies_is_named_by_these() -> None:
         ("t_c", Fraction(1), Fraction(2), ["sweep/t_c=1", "sweep/t_c=2"]),
     ],
 )
-def test_port_models_and_machines_may_be_crossed_too(
+def test_port_models_and_machines_can_be_crossed_too(
     axis: str, one: Any, other: Any, names: list[str]
 ) -> None:
     runs = [*along(6, 5, SIZES, **{axis: one}), *along(6, 5, SIZES, **{axis: other})]
@@ -170,7 +170,7 @@ def test_port_models_and_machines_may_be_crossed_too(
     assert [row[column] for column in columns] == [one, other]
 
 
-def test_several_axes_are_crossed_together_and_what_is_left_still_is_the_question() -> None:
+def test_several_axes_can_be_crossed_and_all_other_axes_must_agree() -> None:
     ours = along(6, 5, SIZES, topology="S5", ports="all")
     theirs = along(9, 6, SIZES, topology="Q7", ports="one")
     assert not any(
@@ -186,7 +186,7 @@ def test_several_axes_are_crossed_together_and_what_is_left_still_is_the_questio
     assert notes == {"different ports (all, one)"}
 
 
-def test_an_m_that_one_network_lacks_is_flagged_not_guessed() -> None:
+def test_a_message_size_missing_on_one_network_is_reported() -> None:
     ours, theirs = along(6, 5, SIZES, topology="S5"), along(9, 6, SIZES[:2], topology="Q7")
     rows = compare([side("a", ours), side("b", theirs)], across=["topology"]).rows()
     assert [(row["message_bytes"], row["note"]) for row in rows] == [
@@ -197,24 +197,24 @@ def test_an_m_that_one_network_lacks_is_flagged_not_guessed() -> None:
 
 
 @pytest.mark.parametrize("axis", [*(axis for axis in QUESTION if axis not in CROSSABLE), "seed"])
-def test_what_makes_another_job_cannot_be_crossed(axis: str) -> None:
+def test_axes_that_change_the_task_cannot_be_crossed(axis: str) -> None:
     with pytest.raises(InputError, match=f"^{axis} cannot be crossed: ") as refused:
         compare([sweep("S5", "Q7")], across=[axis])
     assert "topology, ports, execution, t_s, t_c" in refused.value.hint
 
 
 @pytest.mark.parametrize("axis", CHOICE)
-def test_a_choice_need_not_be_crossed(axis: str) -> None:
+def test_crossing_an_axis_of_choices_is_refused(axis: str) -> None:
     with pytest.raises(InputError, match="may always differ in it"):
         compare([sweep("S5", "Q7")], across=["topology", axis])
 
 
-def test_what_is_no_axis_is_refused() -> None:
+def test_an_unknown_axis_is_refused() -> None:
     with pytest.raises(InputError, match="'speed' is not an axis"):
         compare([sweep("S5", "Q7")], across=["speed"])
 
 
-def test_crossing_an_axis_in_which_nothing_differs_changes_no_verdict() -> None:
+def test_crossing_a_constant_axis_changes_no_verdict() -> None:
     plain, across = (compare([sweep("S5")], across=axes) for axes in ((), CROSSABLE))
     assert [each.name for each in plain.sides] == [each.name for each in across.sides]
     assert [plain.judgements(match) for match in plain.matches] == [
@@ -222,7 +222,7 @@ def test_crossing_an_axis_in_which_nothing_differs_changes_no_verdict() -> None:
     ]
 
 
-def test_all_topologies_share_a_panel_in_which_each_has_its_own_bound() -> None:
+def test_topologies_share_a_plot_with_a_bound_for_each() -> None:
     bounds = {"S5": 6, "Q7": 7}
     runs = [run for spec, bound in bounds.items() for run in on(spec, bound=bound)]
     (panel,) = panels(compare([side("sweep", runs)], across=["topology"]))
@@ -263,7 +263,7 @@ def test_crossovers_are_between_networks_and_exact() -> None:
     assert {row["topology"] for row in crossovers.crossover_rows(found.values())} == {"S5 | Q7"}
 
 
-def test_the_same_algorithm_of_two_experiments_keeps_their_names_across_topologies() -> None:
+def test_sides_with_the_same_algorithm_keep_the_names_of_their_experiments() -> None:
     before, after = (along(steps, 5, SIZES, topology="S5") for steps in (6, 7))
     beyond = along(9, 6, SIZES, topology="Q7")
     comparison = compare(
@@ -277,7 +277,7 @@ def test_the_same_algorithm_of_two_experiments_keeps_their_names_across_topologi
     ]
 
 
-def test_a_stacked_table_tells_of_each_side_in_its_own_line_what_differs() -> None:
+def test_a_stacked_table_has_a_line_with_the_differences_of_each_side() -> None:
     layout = lay_out(compare([sweep("S5", "Q7")], across=["topology"]).with_short_names())
     assert layout.columns[:4] == ("message_bytes", "side", "steps", "time")
     runs = [
@@ -305,7 +305,7 @@ def test_a_brief_table_lacks_the_absolute_change_and_nothing_else() -> None:
     assert "change" in lay_out(comparison, everything=True, brief=True).columns
 
 
-def test_parts_of_one_experiment_go_without_its_name_and_others_keep_theirs() -> None:
+def test_sides_of_one_experiment_omit_its_name() -> None:
     comparison = compare([sweep("S5", "Q7")], baseline="Q7 binomial", across=["topology"])
     assert comparison.sides[0].name == "sweep/Q7 binomial"
     assert comparison.with_short_names().sides[0].name == "Q7 binomial"
@@ -317,7 +317,7 @@ def test_parts_of_one_experiment_go_without_its_name_and_others_keep_theirs() ->
     )
 
 
-def test_what_the_names_say_of_every_side_need_not_be_said_again() -> None:
+def test_facts_in_the_names_of_sides_are_not_repeated() -> None:
     comparison = compare([sweep("S5", "Q7")], across=["topology"])
     assert {"topology", "algorithm"} <= comparison.shared_parameters().keys()
     assert not {"topology", "algorithm"} & comparison.header_parameters().keys()
@@ -330,7 +330,9 @@ def test_what_the_names_say_of_every_side_need_not_be_said_again() -> None:
     assert not names_contain((Side("greedy", ()), Side("binomial", ())), "greedy | binomial")
 
 
-def test_conditions_of_one_axis_are_alternatives_and_those_of_several_hold_together() -> None:
+def test_conditions_on_one_axis_are_alternatives_and_those_on_different_axes_must_all_hold() -> (
+    None
+):
     everything = sweep("S5", "Q7", "S6", "Q9")
     conditions = [
         "topology=S5",
@@ -375,12 +377,12 @@ def test_values_are_read_as_the_axis_reads_them(condition: str, axis: str, text:
         "topology=K5",
     ],
 )
-def test_a_condition_that_cannot_be_is_refused(condition: str) -> None:
+def test_an_impossible_condition_is_refused(condition: str) -> None:
     with pytest.raises(InputError):
         read_conditions([condition])
 
 
-def test_a_value_that_no_run_has_is_refused_with_those_that_there_are() -> None:
+def test_a_value_that_no_run_has_is_refused_with_the_existing_values() -> None:
     with pytest.raises(
         NotFoundError, match="no run of this comparison has topology = S9"
     ) as refused:
@@ -398,14 +400,14 @@ def test_conditions_that_leave_a_side_without_runs_are_refused() -> None:
         select_runs([sweep("S5", "Q7")], read_conditions(["topology=S5", "algorithm=binomial"]))
 
 
-def test_a_side_that_never_had_runs_is_left_to_be_flagged() -> None:
+def test_a_side_without_any_runs_is_reported_and_not_refused() -> None:
     narrowed = select_runs([sweep("S5"), Side("none", ())], read_conditions(["topology=S5"]))
     assert [len(each.runs) for each in narrowed] == [2 * len(SIZES), 0]
     (first, *_) = compare(narrowed, across=["topology"]).rows()
     assert (first["note"], first["nodes_none"]) == ("none has no runs", None)
 
 
-def test_runs_may_be_chosen_by_the_seed_of_their_faults() -> None:
+def test_runs_can_be_selected_by_the_seed_of_their_faults() -> None:
     runs = [run for seed in (1, 2) for run in along(6, 5, SIZES, faults=["21345"], seed=seed)]
     (narrowed,) = select_runs([side("sweep", runs)], read_conditions(["seed=2"]))
     assert {run.seed for run in narrowed.runs} == {2}

@@ -34,7 +34,7 @@ VOID = {"meta", "br", "link"}
 
 @pytest.fixture(scope="module", autouse=True)
 def fonts() -> None:
-    """Matplotlib's list of the fonts of this machine: it takes seconds in a new home."""
+    """The list of fonts of this machine, which Matplotlib makes in seconds in a new home."""
     importlib.import_module("matplotlib.font_manager")
 
 
@@ -94,7 +94,7 @@ def three(**changes: Any) -> Comparison:
 
 
 def across() -> Comparison:
-    """Two algorithms on each of two networks, of which those on S5 and on Q7 cross."""
+    """Return two algorithms on each of two networks; those on S5 and on Q7 cross."""
     runs = [
         *along(6, 5, SIZES, topology="S5", algorithm="greedy"),
         *along(8, 2, SIZES, topology="S5", algorithm="edge-disjoint"),
@@ -105,7 +105,7 @@ def across() -> Comparison:
 
 
 def between() -> Comparison:
-    """Three algorithms that cross a fourth between the same two stored sizes."""
+    """Return three algorithms that cross a fourth between the same two stored sizes."""
     ours = [priced_run(10, 2, m, segments=p) for p, m in enumerate(SIZES, start=1)]
     others = [
         priced_run(start, 5, m, segments=p, algorithm=f"a{start}")
@@ -192,7 +192,7 @@ def test_without_scripts_the_page_has_times_and_steps_as_tables() -> None:
         assert crossing.change in read.text
 
 
-def test_many_sides_are_stacked_and_none_of_their_lines_is_lost() -> None:
+def test_many_sides_are_stacked_with_all_of_their_lines() -> None:
     sides = [
         side(name, along(steps, 2, SIZES, algorithm="multiple"))
         for name, steps in zip("abcde", range(5, 10), strict=True)
@@ -214,7 +214,7 @@ def test_many_sides_are_stacked_and_none_of_their_lines_is_lost() -> None:
     assert block[1][-2] == "▲ worse"
 
 
-def test_the_best_of_each_row_is_strong_and_no_other() -> None:
+def test_only_the_best_value_of_a_row_is_bold() -> None:
     comparison = three()
     text = page.render_file(comparison, {})
     strong = re.findall(r'<td class="number best"><strong>([^<]+)</strong></td>', text)
@@ -232,7 +232,7 @@ def test_rows_that_are_not_comparable_have_a_reason() -> None:
 
 
 @pytest.mark.slow
-def test_all_reasons_are_on_the_page_and_rare_ones_are_folded() -> None:
+def test_all_reasons_are_on_the_page_and_rare_reasons_are_folded() -> None:
     missing = (*SIZES, *SIZES, *range(1, 16))
     faults = {"faults": ["21345"]}
     ours = [priced_run(10, 2, m, **faults) for m in range(1, len(missing) + 1)]
@@ -274,7 +274,7 @@ def test_provenance_is_listed_once_for_each_source_with_its_runs_and_dates() -> 
         assert str(word) in text
 
 
-def test_names_from_outside_are_text_not_markup() -> None:
+def test_names_given_by_users_are_escaped() -> None:
     """Titles, commands and data of experiments are escaped."""
     nasty = '</script><script>alert("x")</script> & <b>'
     ours = Side("a", tuple(along(10, 2, SIZES)), (f"starcast {nasty}",), nasty)
@@ -284,7 +284,7 @@ def test_names_from_outside_are_text_not_markup() -> None:
     assert nasty in read.text
 
 
-def test_a_comparison_without_any_figures_is_a_page_too() -> None:
+def test_a_comparison_without_figures_has_a_page() -> None:
     failed = along(10, 2, (64,), status="failed", error="step 1: early")
     for other in (along(10, 2, (64,)), []):
         assert "not comparable" in shown(compare([side("a", failed), side("b", other)])).text
@@ -336,7 +336,7 @@ def test_the_title_of_many_parts_names_their_experiment() -> None:
     assert page.title_of(two) == "ours against b"
 
 
-def test_the_same_schedules_are_shown_once_and_preferably_without_faults() -> None:
+def test_equal_schedules_are_shown_once_without_faults_if_possible() -> None:
     """Steps are shown without faults, and with faults only if they are not shown yet."""
     slow, fast = three().sides, three(t_c=Fraction(2)).sides
     machines = compare([side("sweep", [run for each in (*slow, *fast) for run in each.runs])])
@@ -398,7 +398,7 @@ def test_crossovers_between_the_same_sizes_share_a_band_and_its_numbers() -> Non
     assert "1-3" in {text.get_text() for text in axes.texts}
 
 
-def test_a_plot_across_topologies_has_a_bound_for_each_and_shares_of_each_ones_links() -> None:
+def test_a_plot_across_topologies_has_a_bound_and_a_share_of_links_for_each() -> None:
     comparison = across()
     labels = {line.get_label() for line in drawn(comparison).lines}
     assert {"lower bound of S5", "lower bound of Q7", "S5 greedy", "Q7 binomial"} <= labels

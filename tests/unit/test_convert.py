@@ -27,12 +27,12 @@ every_forest = pytest.mark.parametrize(("spec", "construction"), PLAIN)
 
 
 def build(spec: str, construction: str) -> Forest:
-    """The forest at a root that is not the identity."""
+    """Return a forest at a root other than the identity."""
     return forest(spec, construction, topology(spec).nodes - 2)
 
 
 def edges(trees: Forest) -> list[tuple[int, int, int, int, int]]:
-    """Parent, child, tree, level and the parent's port of every edge, node by node."""
+    """Return parent, child, tree, level and the parent's port of every edge, node by node."""
     topology = trees.topology
     levels = trees.levels()
     result = []
@@ -49,7 +49,7 @@ def edges(trees: Forest) -> list[tuple[int, int, int, int, int]]:
 # networkx
 
 
-def test_networkx_finds_the_topology_s_distances_degree_and_diameter() -> None:
+def test_networkx_finds_the_distances_degree_and_diameter_of_the_topology() -> None:
     """A link has the port of its lower node."""
     for network in map(topology, SPECS):
         graph = to_networkx(network)
@@ -103,7 +103,7 @@ def test_networkx_attributes_are_plain_python() -> None:
 
 
 @every_topology
-def test_igraph_finds_the_topology_s_distances_and_diameter(spec: str) -> None:
+def test_igraph_finds_the_distances_and_diameter_of_the_topology(spec: str) -> None:
     network = topology(spec)
     graph = to_igraph(network)
     assert (graph.vcount(), graph.ecount(), graph.is_directed()) == (
@@ -145,7 +145,7 @@ def test_igraph_has_every_edge_of_every_tree_with_its_attributes(
 # scipy
 
 
-def test_scipy_s_adjacency_matrix() -> None:
+def test_the_scipy_matrix_is_the_adjacency_matrix() -> None:
     for spec in SPECS:
         network = topology(spec)
         matrix = to_scipy(network)
@@ -160,7 +160,7 @@ def test_scipy_s_adjacency_matrix() -> None:
         )
 
 
-def test_scipy_s_load_matrix_is_the_load() -> None:
+def test_the_scipy_load_matrix_has_the_loads() -> None:
     for spec, construction in PLAIN:
         trees = build(spec, construction)
         matrix = to_scipy(trees)
@@ -234,7 +234,7 @@ def test_a_package_with_a_missing_dependency_is_not_reported_as_missing(
 
 
 class _Without:
-    """An import system that lacks a package."""
+    """An import system in which a package is missing."""
 
     def __init__(self, package: str) -> None:
         self._package = package

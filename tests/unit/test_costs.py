@@ -23,12 +23,12 @@ prices = st.builds(tseng_sheu.Prices, fractions, fractions, fractions)
 
 
 def machine(paid: tseng_sheu.Prices) -> costs.Machine:
-    """The prices of sending, without the message."""
+    """Return the machine of a cost: T_s and T_c, without the message."""
     return costs.Machine(t_s=paid.start_up, t_c=paid.byte)
 
 
 def closed(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.Prices) -> costs.Cost:
-    """Return starcast's closed form."""
+    """Return the closed form that starcast computes."""
     arguments = {BROADCASTS[algorithm]: share}
     return costs.closed_form(
         topology(f"S{n}"), "broadcast", algorithm, ports, paid.m, machine(paid), **arguments
@@ -36,7 +36,7 @@ def closed(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.Pric
 
 
 def page_time(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.Prices) -> Fraction:
-    """The closed form on the page: A6 and, for streams, B2."""
+    """Return the closed form of the definitions: A6 and, for streams, B2."""
     m, start_up, byte = paid
     d = star_graph.diameter(n)
     if algorithm == "multiple":
@@ -56,10 +56,10 @@ def page_time(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.P
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(st.integers(2, 12), st.integers(1, 60), prices)
-def test_closed_forms_are_the_page_s(
+def test_closed_forms_equal_those_of_the_definitions(
     algorithm: str, ports: str, n: int, share: int, paid: tseng_sheu.Prices
 ) -> None:
-    """A6: Day [7] for one greedy tree, (3) and Theorem 2 for the multiple trees, Sheu [16], B2."""
+    """A6: one greedy tree, (3) and Theorem 2 for the multiple trees, and one for streams (B2)."""
     cost = closed(n, algorithm, ports, share, paid)
     assert cost.time == page_time(n, algorithm, ports, share, paid)
     assert isinstance(cost.time, Fraction)
@@ -68,7 +68,7 @@ def test_closed_forms_are_the_page_s(
 
 
 def test_nothing_is_rounded() -> None:
-    """Pitfall 6: a third of a byte, and a message of 10^30 bytes and one, stay exact."""
+    """Pitfall 6: a third of a byte, and a message of 10^30 + 1 bytes, stay exact."""
     for n in SIZES:
         paid = tseng_sheu.Prices(Fraction(10**30) + Fraction(1, 3), Fraction(1, 7), Fraction(1, 11))
         for algorithm in ALGORITHMS:
@@ -150,9 +150,7 @@ def test_an_unknown_port_model_is_refused() -> None:
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(st.integers(2, 12), st.integers(1, 50), fractions)
-def test_the_units_together_are_the_message(
-    algorithm: str, n: int, share: int, m: Fraction
-) -> None:
+def test_the_units_add_up_to_the_message(algorithm: str, n: int, share: int, m: Fraction) -> None:
     unit = costs.unit_bytes(
         topology(f"S{n}"), "broadcast", algorithm, m, **{BROADCASTS[algorithm]: share}
     )
@@ -179,13 +177,13 @@ def test_the_schedule_has_as_many_units() -> None:
 
 
 @given(st.integers(2, 12), st.sampled_from(["all", "one"]), prices)
-def test_lower_bounds_are_lemma_1(n: int, ports: str, paid: tseng_sheu.Prices) -> None:
+def test_lower_bounds_equal_those_of_lemma_1(n: int, ports: str, paid: tseng_sheu.Prices) -> None:
     bound = costs.lower_bound(topology(f"S{n}"), "broadcast", ports, paid.m, machine(paid))
     assert bound.time == tseng_sheu.lower_bound(n, ports, paid)
     assert isinstance(bound.time, Fraction)
 
 
-def test_the_logarithm_of_the_nodes_is_whole() -> None:
+def test_the_logarithm_of_the_number_of_nodes_is_rounded_up() -> None:
     """Pitfall 6: the one-port bound for T_c = 0, T_s = 1 is ceil(log2 n!), exactly."""
     for n in SIZES:
         unit_machine = costs.Machine(t_s=Fraction(1), t_c=Fraction(0))
@@ -254,7 +252,7 @@ def test_no_schedule_beats_the_lower_bound(
 def test_a_simulation_costs_its_steps_and_its_largest_packets(
     n: int, share: int, algorithm: str, ports: str
 ) -> None:
-    """Every step starts up once and lasts as long as its largest packet, counted by the oracle."""
+    """Each step starts once and lasts as long as its largest packet, which the oracle counts."""
     schedule = broadcast(n, algorithm, ports, share)
     outcome = execute_all(plan_of(schedule))
     paid, unit = tseng_sheu.Prices(Fraction(1), Fraction(7, 3), Fraction(2, 5)), Fraction(11, 13)
@@ -269,7 +267,7 @@ def test_a_simulation_costs_its_steps_and_its_largest_packets(
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("share", [1, 2, 4])
 @pytest.mark.parametrize("n", range(2, 8))
-def test_the_closed_form_counts_what_the_simulation_does(
+def test_the_closed_form_equals_the_cost_of_the_simulation(
     n: int, share: int, algorithm: str
 ) -> None:
     paid = tseng_sheu.Prices(Fraction(100), Fraction(3), Fraction(1, 3))
@@ -304,7 +302,7 @@ def test_without_shared_links_the_closed_form_is_exact() -> None:
 
 
 def best(n: int, algorithm: str, ports: str, paid: tseng_sheu.Prices) -> tuple[float, int]:
-    """Return starcast's optimum, over the reals and over whole numbers."""
+    """Return the optimum that starcast computes, among real numbers and among integers."""
     return costs.optimal_pieces(
         topology(f"S{n}"), "broadcast", algorithm, ports, paid.m, machine(paid)
     )

@@ -25,7 +25,7 @@ models = st.sampled_from(["all", "one"])
 
 
 def bound(spec: str, collective: str, ports: str, **given: int) -> costs.Cost:
-    """A bound for the usual message on the usual machine."""
+    """Return a bound for the usual message on the usual machine."""
     return costs.lower_bound(as_topology(spec), collective, ports, MESSAGE, MACHINE, **given)
 
 
@@ -48,7 +48,7 @@ def test_the_time_is_the_greater_of_start_ups_and_bytes(
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @given(st.sampled_from(SPECS), models, st.integers(1, 200), st.integers(1, 11))
-def test_steps_and_transmissions_of_unit_messages_are_the_tables(
+def test_bounds_on_steps_and_transmissions_equal_the_tables(
     collective: str, spec: str, ports: str, messages: int, copies: int
 ) -> None:
     size = paper_costs.size(spec)
@@ -112,7 +112,7 @@ def test_the_one_port_allgather_reaches_all_nodes_not_all_but_one() -> None:
         assert (ours > max(as_topology(spec).diameter, printed)) == (nodes - 1 in (2, 4, 8))
 
 
-def test_one_port_is_never_bounded_lower_than_all_port() -> None:
+def test_a_one_port_bound_is_never_below_the_all_port_bound() -> None:
     for spec in SPECS:
         for collective in COLLECTIVES:
             assert bound(spec, collective, "one").time >= bound(spec, collective, "all").time
@@ -183,7 +183,7 @@ def test_two_nodes_are_one_step_apart() -> None:
                 assert result.transmissions == (10 if both else 5)
 
 
-def test_a_topology_can_be_named() -> None:
+def test_a_topology_can_be_given_by_its_name() -> None:
     for spec in ("S5", "S5,2", "Q4"):
         for collective in COLLECTIVES:
             assert costs.lower_bound(spec, collective, "all", MESSAGE, MACHINE) == bound(
@@ -193,7 +193,7 @@ def test_a_topology_can_be_named() -> None:
         costs.lower_bound("S13", "broadcast", "all", MESSAGE, MACHINE)
 
 
-def test_gathering_is_bounded_as_scattering() -> None:
+def test_gather_has_the_bounds_of_scatter() -> None:
     for spec in SPECS:
         assert bound(spec, "gather", "all", messages=2) == bound(spec, "scatter", "all", messages=2)
 
@@ -259,7 +259,7 @@ def test_bad_input_is_refused() -> None:
 
 
 def greatest_ratio_of_all_sets(graph: nx.Graph) -> Fraction:
-    """Return the greatest |S| / B(S), by trying all sets of nodes."""
+    """Return the largest |S| / B(S), by trying all sets of nodes."""
     sets = (chosen for size in range(1, len(graph)) for chosen in combinations(graph.nodes, size))
     return max(Fraction(len(chosen), nx.cut_size(graph, chosen)) for chosen in sets)
 
@@ -288,14 +288,14 @@ def greatest_ratio_by_flows(graph: nx.Graph) -> Fraction:
 
 
 @pytest.mark.parametrize("spec", ["S3", "Q3", "S3,2", "S4,2"])
-def test_the_bottleneck_cut_is_that_of_all_sets(spec: str) -> None:
+def test_the_bottleneck_cut_equals_the_maximum_over_all_sets(spec: str) -> None:
     graph = to_networkx(as_topology(spec))
     found = costs.bottleneck_cut(spec, Fraction(1), costs.Machine(Fraction(0), Fraction(1)))
     assert found.time == greatest_ratio_of_all_sets(graph) == greatest_ratio_by_flows(graph)
 
 
 @pytest.mark.parametrize("spec", ["S4", "S4,3", "S5,2", "Q4"])
-def test_the_bottleneck_cut_is_that_of_maximum_flows(spec: str) -> None:
+def test_the_bottleneck_cut_equals_that_of_maximum_flows(spec: str) -> None:
     graph = to_networkx(as_topology(spec))
     found = costs.bottleneck_cut(spec, Fraction(1), costs.Machine(Fraction(0), Fraction(1)))
     assert found.time == greatest_ratio_by_flows(graph)

@@ -77,7 +77,7 @@ EVERY = tuple((*key, ports) for key, entry in ALGORITHMS.items() for ports in en
 
 
 def all_of(collective: str, algorithm: str, ports: str) -> list[Case]:
-    """The cases of an algorithm under a port model, on all topologies that are executed here."""
+    """Return the cases of an algorithm under a port model, on all topologies executed here."""
     every = cases(*STARS, *NK_STARS, *CUBES)
     return [
         case for case in every if (*case.key, case.asked.ports) == (collective, algorithm, ports)
@@ -91,7 +91,7 @@ def differ(form: costs.Cost, real: costs.Cost) -> bool:
 
 
 @pytest.mark.parametrize("which", EVERY, ids=" ".join)
-def test_forms_are_exact_where_their_docstrings_say_so_and_nowhere_else(
+def test_a_form_is_exact_if_and_only_if_its_docstring_says_so(
     which: tuple[str, str, str],
 ) -> None:
     """A form has a note on a topology where an execution differs, and on no other."""
@@ -121,7 +121,7 @@ def relation(
 @pytest.mark.parametrize(
     "which", [("broadcast", "greedy", "one"), ("broadcast", "binomial", "one")]
 )
-def test_one_port_the_last_slot_can_end_with_idle_sub_slots(which: tuple[str, str, str]) -> None:
+def test_the_last_one_port_slot_can_end_with_idle_sub_slots(which: tuple[str, str, str]) -> None:
     """The form counts ``degree`` sub-slots per slot; executions end with the last one in use."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
@@ -150,7 +150,7 @@ def test_edge_disjoint_binomial_trees_take_the_form_s_time_except_on_q1() -> Non
 
 
 def test_the_multiple_trees_take_equation_3_s_steps_and_less_time() -> None:
-    """A packet is one segment or two: a step without a shared link is shorter. On S2 all are."""
+    """A packet has one or two segments: a step without a shared link is shorter. On S2 all are."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         degree = as_topology(case.spec).degree
@@ -195,7 +195,7 @@ def test_one_tree_carries_n_minus_1_times_what_theorems_2_and_3_count() -> None:
     relation(judge, ("broadcast", "nk-greedy", "all"), ("broadcast", "nk-greedy", "one"))
 
 
-def test_theorem_8_takes_2d_for_the_height_and_one_segment_for_a_packet() -> None:
+def test_theorem_8_overestimates_heights_and_underestimates_packets() -> None:
     """The steps are an upper bound; a packet has 1 to congestion many segments, 1 for k = 1."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
@@ -210,7 +210,7 @@ def test_theorem_8_takes_2d_for_the_height_and_one_segment_for_a_packet() -> Non
     relation(judge, ("broadcast", "nk-multiple", "all"))
 
 
-def test_theorem_9_counts_too_many_steps_too() -> None:
+def test_theorem_9_counts_too_many_steps() -> None:
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         topology = as_topology(case.spec)
         too_high = 2 * topology.diameter - build_forest(topology, "nk-multiple").height
@@ -247,7 +247,7 @@ def test_theorem_5_has_n_times_too_many_start_ups() -> None:
 
 
 def test_theorem_10_has_too_few_or_too_many_start_ups() -> None:
-    """2D - 1 equals a tree's height only by chance; the bytes are too few unless k = 1."""
+    """2D - 1 equals the height of a tree only by chance; the bytes are too few unless k = 1."""
     differences = set()
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
@@ -321,8 +321,8 @@ def test_a_symmetric_schedule_costs_the_same_expanded(which: tuple[str, str, str
         ), case
 
 
-def test_the_alltoall_of_the_page_s_figures() -> None:
-    """5, 21, 111, 689, 4938 steps for n = 3..7 and one message: the form, by the page's t_n."""
+def test_the_alltoall_has_the_steps_of_the_definitions() -> None:
+    """5, 21, 111, 689 and 4938 steps for n = 3..7 and one message, by the oracle's t_n."""
     steps = [
         priced(Case(f"S{n}", "alltoall", "exact", paper_costs.Asked("all"))).steps
         for n in range(3, 8)

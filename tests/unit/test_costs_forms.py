@@ -56,7 +56,7 @@ def test_every_algorithm_of_the_papers_has_a_form_and_no_other_has() -> None:
 @pytest.mark.parametrize("key", paper_costs.PAGE, ids=" by ".join)
 @max_examples(10)
 @given(amounts, amounts, amounts)
-def test_forms_are_the_pages_for_any_message_and_machine(
+def test_forms_equal_the_definitions_for_any_message_and_machine(
     key: tuple[str, str], m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
     machine = costs.Machine(start_up, byte)
@@ -67,7 +67,7 @@ def test_forms_are_the_pages_for_any_message_and_machine(
 
 @cache
 def grouped(*specs: str, shares: tuple[int, ...]) -> dict[tuple[str, str], list[Case]]:
-    """`cases` by algorithm."""
+    """Return the cases by algorithm."""
     result: dict[tuple[str, str], list[Case]] = {key: [] for key in ALGORITHMS}
     for case in cases(*specs, shares=shares):
         result[case.key].append(case)
@@ -75,7 +75,7 @@ def grouped(*specs: str, shares: tuple[int, ...]) -> dict[tuple[str, str], list[
 
 
 @pytest.mark.parametrize("key", paper_costs.PAGE, ids=" by ".join)
-def test_forms_are_the_pages_on_small_and_large_topologies(key: tuple[str, str]) -> None:
+def test_forms_equal_the_definitions_on_small_and_large_topologies(key: tuple[str, str]) -> None:
     """Pitfall 16 of Fragopoulou & Akl: ceil(M (N-1)/(n-1)) is not M ceil((N-1)/(n-1)).
 
     Shares of 7 tell them apart.
@@ -95,7 +95,7 @@ def test_forms_are_the_pages_on_small_and_large_topologies(key: tuple[str, str])
 
 @pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
 def test_a_message_has_as_many_units_as_the_schedule_splits_it_into(key: tuple[str, str]) -> None:
-    """In a scatter or alltoall each of the N destinations has that many."""
+    """In a scatter or alltoall, each of the N destinations gets that many units."""
     for case in grouped("S2", "S4", "S3,1", "S4,2", "S4,3", "Q1", "Q3", shares=(1, 3))[key]:
         topology = as_topology(case.spec)
         schedule, units = built(case), 1 / unit(case, Fraction(1))
@@ -148,7 +148,7 @@ def test_the_heights_of_single_trees_are_known_without_building_them(n: int) -> 
 
 @pytest.mark.parametrize("n", range(2, 7))
 def test_dimension_change_takes_the_height_of_its_tree_for_the_diameter(n: int) -> None:
-    """Theorem 3 with a tree of height h_T: h_T start-ups, the bytes unchanged."""
+    """Theorem 3 with a tree of height h_T: h_T start-ups, and the same bytes."""
     topology, unit_machine = as_topology(f"S{n}"), costs.Machine(Fraction(1), Fraction(1))
     for name in single_trees(topology):
         for ports, slots in (("all", 1), ("one", n - 1)):
@@ -165,7 +165,7 @@ def test_dimension_change_takes_the_height_of_its_tree_for_the_diameter(n: int) 
             assert cost.bytes == Fraction(6 * slots * (topology.nodes - 1), n - 1)
 
 
-def test_the_sum_of_distances_is_counted() -> None:
+def test_the_sum_of_distances_equals_that_of_the_oracle() -> None:
     for spec in ["S2", "S5", "S9", "Q1", "Q6", "S5,2", "S6,5"]:
         assert as_topology(spec).distance_sum == paper_costs.size(spec).t
 
@@ -199,7 +199,7 @@ def test_messages_of_negative_length_and_unknown_arguments_are_refused(
         costs.unit_bytes(topology, *key, Fraction(1), pieces=2)
 
 
-def test_the_perfectly_balanced_trees_are_priced_for_multiples_only() -> None:
+def test_perfectly_balanced_trees_need_multiples_of_n_minus_1_messages() -> None:
     for collective in ["scatter", "gather", "alltoall"]:
         topology, unit_machine = as_topology("S5"), costs.Machine(Fraction(1), Fraction(1))
         for messages in (1, 2, 3, 5):
@@ -236,7 +236,7 @@ def test_messages_and_copies_are_whole_numbers_of_at_least_1() -> None:
 
 
 @pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
-def test_a_topology_can_be_named(key: tuple[str, str]) -> None:
+def test_a_topology_can_be_given_by_its_name(key: tuple[str, str]) -> None:
     spec = next(
         spec for spec in ("S4", "S4,2", "Q3") if ALGORITHMS[key].supports(as_topology(spec))
     )
@@ -254,7 +254,7 @@ def test_a_topology_can_be_named(key: tuple[str, str]) -> None:
         costs.closed_form("S13", *key, ports, m, ONE)
 
 
-def test_a_form_asked_for_another_port_model_is_refused() -> None:
+def test_a_form_for_another_port_model_is_refused() -> None:
     with refused("one"):
         costs.closed_form(as_topology("S5"), "alltoall", "exact", "one", Fraction(1), ONE)
 

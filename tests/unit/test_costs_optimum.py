@@ -22,7 +22,7 @@ cheap = st.fractions(min_value=Fraction(1, 20), max_value=30, max_denominator=20
 
 
 def home(key: tuple[str, str], d: int) -> Topology:
-    """A topology of that size on which an algorithm is defined."""
+    """Return a topology of that size on which an algorithm is defined."""
     family = ALGORITHMS[key].families[0]
     return as_topology(
         {"star": f"S{max(d, 3)}", "nk-star": f"S{max(d, 3)},2", "hypercube": f"Q{d}"}[family]
@@ -30,7 +30,7 @@ def home(key: tuple[str, str], d: int) -> Topology:
 
 
 def tried(price: Callable[[int], costs.Cost]) -> int:
-    """The least number with the least time: steps alone cost more than that from some number on."""
+    """Return the smallest number with the least time, among all numbers that could have it."""
     best, pieces, steps = None, 0, Fraction(0)
     while best is None or steps * MACHINE_OF_TRIALS.t_s <= best[0]:
         pieces += 1
@@ -53,7 +53,7 @@ MACHINE_OF_TRIALS = costs.Machine(Fraction(1), Fraction(1))
 def test_the_best_whole_number_is_found(
     key: tuple[str, str], d: int, m: Fraction, copies: int, one_port: bool
 ) -> None:
-    """Also if steps are rounded up by n-1, and if only multiples of n-1 are allowed."""
+    """This includes steps that are rounded up by n-1, and numbers that must be multiples of n-1."""
     topology, algorithm = home(key, d), ALGORITHMS[key]
     ports = algorithm.ports[-1] if one_port else algorithm.ports[0]
     names = [argument.name for argument in algorithm.arguments]
@@ -73,7 +73,7 @@ def test_the_best_whole_number_is_found(
     assert result == tried(price)
 
 
-def test_rounded_steps_are_filled() -> None:
+def test_the_best_number_of_messages_fills_its_last_step() -> None:
     """The best M fills its last round: one more message would need another step."""
     for copies in [1, 2, 3, 5]:
         topology, m = as_topology("S6"), Fraction(10**6)
@@ -155,10 +155,10 @@ def test_without_a_start_up_time_there_is_no_best_number() -> None:
     st.integers(1, 400),
     st.integers(1, 7),
 )
-def test_any_pipeline_s_best_number_is_found(
+def test_the_best_number_is_found_for_any_pipeline(
     fixed: int, slope: int, b: int, d: int, period: int
 ) -> None:
-    """Steps of a whole number and ceil(c p / period), each of d/p bytes, and b further bytes."""
+    """It takes c p / period steps, rounded up, and some more; d/p bytes per step, and b more."""
 
     def price(pieces: int) -> costs.Cost:
         steps = fixed - (-slope * pieces // period)

@@ -50,12 +50,12 @@ amounts = st.fractions(min_value=1, max_value=10**4, max_denominator=100)
 def problem(
     spec: str = "S5", collective: str = "broadcast", ports: str = "all", **given: Any
 ) -> Problem:
-    """A problem of a message of 4096 bytes, T_s = 1009, T_c = 1/7."""
+    """Return a problem with a message of 4096 bytes, T_s = 1009 and T_c = 1/7."""
     return Problem(as_topology(spec), collective, ports, Fraction(4096), MACHINE, **given)
 
 
 def row(asked: Problem, name: str) -> CostRow:
-    """Return the only row of that name."""
+    """Return the only row of a name."""
     (result,) = [line for line in build_table(asked) if line.name == name]
     return result
 
@@ -75,9 +75,9 @@ def cost_of(result: CostRow) -> costs.Cost:
 def test_a_table_has_its_rows_by_time_and_no_gap_below_one(
     spec: str, collective: str, ports: str
 ) -> None:
-    """All algorithms, all printed rows and the bounds; rows without a time are last.
+    """Rows without a time are last.
 
-    On S_{n,k} the printed theorems may beat a bound: their bytes are too few.
+    Cited theorems on S_{n,k} may beat a bound, since their bytes are too few.
     """
     topology, rows = as_topology(spec), build_table(problem(spec, collective, ports))
     cube_bound = f"lower bound, unit messages, Q{star_graph.ceil_log2(topology.nodes)}"
@@ -111,7 +111,7 @@ def test_a_table_has_its_rows_by_time_and_no_gap_below_one(
 @pytest.mark.parametrize("spec", ["S2", "S3", "S6", "S12", "S2,1", "S5,1", "S6,3", "S6,5"])
 @max_examples(10)
 @given(amounts, amounts, amounts, st.integers(1, 50))
-def test_printed_rows_cost_what_the_pages_say(
+def test_cited_rows_cost_what_the_definitions_say(
     spec: str, m: Fraction, start_up: Fraction, byte: Fraction, pieces: int
 ) -> None:
     topology, machine = as_topology(spec), costs.Machine(start_up, byte)
@@ -131,7 +131,7 @@ def test_printed_rows_cost_what_the_pages_say(
                 assert cost_of(line).bytes == page.share * m
 
 
-def test_qiu_s_row_says_that_there_is_no_closed_form() -> None:
+def test_the_row_of_qiu_says_that_there_is_no_closed_form() -> None:
     result = row(problem(ports="one"), "Qiu [14]")
     assert result.cost is None
     assert result.gap is None
@@ -163,7 +163,7 @@ def test_the_hypercube_compared_with_a_star_has_at_least_as_many_nodes(n: int) -
 
 
 @pytest.mark.parametrize("spec", ["S5", "S5,2", "Q4"])
-def test_another_hypercube_can_be_asked_for(spec: str) -> None:
+def test_another_hypercube_can_be_chosen(spec: str) -> None:
     """FA Table 5 for any k; of a hypercube's own dimension there is one row, its own."""
     for k in (1, 4, 9, 64):
         rows = [
@@ -187,7 +187,7 @@ def test_more_copies_than_the_hypercube_has_links_have_no_row() -> None:
     assert row(asked, "lower bound, unit messages, Q3").cost is not None
 
 
-def test_algorithms_cost_their_closed_forms_at_the_best_number_or_the_one_asked_for() -> None:
+def test_algorithms_cost_their_closed_forms_for_the_best_or_the_given_number_of_pieces() -> None:
     asked = problem("S6")
     for share in (None, 5):
         for line in build_table(replace(asked, segments=share)):
@@ -209,7 +209,7 @@ def test_algorithms_cost_their_closed_forms_at_the_best_number_or_the_one_asked_
             assert (line.real_pieces, line.pieces) == ((None, 5) if share else best)
 
 
-def test_messages_are_for_algorithms_of_messages_and_segments_for_all_others() -> None:
+def test_messages_and_segments_apply_to_the_algorithms_that_have_them() -> None:
     asked = problem("S6", segments=3, messages=8)
     assert {
         line.name: line.pieces for line in build_table(asked) if line.arguments is not None
@@ -228,7 +228,7 @@ def test_messages_are_for_algorithms_of_messages_and_segments_for_all_others() -
     } == {3}
 
 
-def test_copies_are_sent_by_those_that_can_and_bound_those_alone() -> None:
+def test_copies_apply_only_to_algorithms_that_send_copies() -> None:
     asked = problem("S5", "scatter", messages=2, copies=3)
     for line in build_table(asked):
         copies = 3 if line.name == "edge-disjoint" or line.name.endswith("3 copies") else 1
@@ -241,7 +241,7 @@ def test_copies_are_sent_by_those_that_can_and_bound_those_alone() -> None:
 
 @pytest.mark.parametrize("spec", ["S5", "S5,2", "Q4"])
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_bounds_say_for_how_many_copies_they_are(spec: str, collective: str) -> None:
+def test_bounds_name_their_number_of_copies(spec: str, collective: str) -> None:
     """The bounds for one copy and for x copies are both in the table, with different names."""
     line, many = (
         build_table(problem(spec, collective, messages=4, copies=copies)) for copies in (1, 3)
@@ -262,7 +262,7 @@ def test_bounds_say_for_how_many_copies_they_are(spec: str, collective: str) -> 
     assert len(names) == len(set(names))
 
 
-def test_cited_is_what_a_paper_states_only() -> None:
+def test_only_figures_that_a_paper_states_are_cited() -> None:
     """One-port broadcast of unit messages: no paper has its bound on a hypercube."""
     for ports, cited in (("all", True), ("one", False)):
         result = row(problem("S5", ports=ports), "lower bound, unit messages, Q7")
@@ -270,8 +270,8 @@ def test_cited_is_what_a_paper_states_only() -> None:
         assert result.source.startswith("Fragopoulou & Akl 1996" if cited else "starcast")
 
 
-def test_rows_say_how_an_execution_differs_and_whose_best_number_it_is() -> None:
-    """If an execution differs from the form, the best number of pieces belongs to the form."""
+def test_rows_describe_differences_between_execution_and_form() -> None:
+    """If an execution differs from the form, the best number of pieces is that of the form."""
     asked = problem("S5,2")
     result = row(asked, "nk-greedy")
     assert (
@@ -286,8 +286,8 @@ def test_rows_say_how_an_execution_differs_and_whose_best_number_it_is() -> None
     assert "4 times too few" in printed.note
 
 
-def test_the_gap_of_an_execution_is_to_the_bound_of_its_row() -> None:
-    """The bytes are n-1 = 4 times those of Theorem 2, so the form's gap is too good."""
+def test_the_gap_of_an_execution_uses_the_bound_of_its_row() -> None:
+    """It takes n-1 = 4 times the bytes of Theorem 2, whose gap is therefore too small."""
     asked = problem("S5,2", segments=1)
     result = row(asked, "nk-greedy")
     cost = execute_row(asked, result, 10**6)
@@ -315,7 +315,7 @@ def test_the_paper_s_optimum_is_a_row_of_its_own() -> None:
     assert result.gap == 1
 
 
-def test_a_free_problem_has_no_gap() -> None:
+def test_a_problem_whose_bound_is_0_has_no_gap() -> None:
     free = Problem(
         as_topology("S4"),
         "alltoall",
@@ -348,7 +348,7 @@ def test_rows_are_executed(spec: str, collective: str) -> None:
             assert cost.time >= line.bound.time
 
 
-def test_what_has_too_many_rows_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schedules_with_too_many_rows_are_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
     def build(*_: object, **__: object) -> None:
         raise AssertionError("built")
 
@@ -400,19 +400,19 @@ def test_a_schedule_that_breaks_a_rule_has_no_figures(monkeypatch: pytest.Monkey
         ({"hypercube": 65}, "hypercube"),
     ],
 )
-def test_a_problem_that_cannot_be_is_refused(wrong: dict[str, Any], word: str) -> None:
+def test_an_impossible_problem_is_refused(wrong: dict[str, Any], word: str) -> None:
     with refused(word):
         replace(problem(), **wrong)
 
 
-def test_a_problem_takes_the_name_of_its_topology() -> None:
+def test_a_topology_can_be_given_by_its_name() -> None:
     asked = Problem("S4,2", "broadcast", "all", Fraction(4096), MACHINE)  # type: ignore[arg-type]
     assert asked == problem("S4,2")
     with refused("S13"):
         Problem("S13", "broadcast", "all", Fraction(1), MACHINE)  # type: ignore[arg-type]
 
 
-def test_without_a_start_up_time_a_number_has_to_be_given() -> None:
+def test_without_a_start_up_time_the_number_of_pieces_is_required() -> None:
     machine = costs.Machine(Fraction(0), Fraction(1))
     with refused("t_s"):
         build_table(Problem(as_topology("S5"), "broadcast", "all", Fraction(1), machine))

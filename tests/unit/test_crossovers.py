@@ -32,7 +32,7 @@ SIZES = (10, 100, 1000)
 
 
 def changes(*runs: list[Run]) -> list[Crossing]:
-    """All changes among these, each list a side of its own."""
+    """Return all crossovers among sides, each a list of runs."""
     return crossovers.all_crossovers(
         compare([side(chr(ord("a") + place), listed) for place, listed in enumerate(runs)])
     )
@@ -48,7 +48,7 @@ def greedy(
     return along(steps, rate, sizes, algorithm="greedy", **changes)
 
 
-def test_two_lines_cross_where_the_difference_in_start_ups_is_the_difference_in_bytes() -> None:
+def test_two_lines_cross_at_the_message_size_that_equates_their_times() -> None:
     """1000 + 2m = 300 + 5m at m = 700/3, where both take 4400/3; greedy is better below."""
     (found,) = changes(along(10, 2, SIZES), greedy(3, 5))
     assert (found.how, found.low, found.high, found.time) == (
@@ -67,14 +67,14 @@ def test_two_lines_cross_where_the_difference_in_start_ups_is_the_difference_in_
     assert found.place == "700/3 ≈ 233"
 
 
-def test_the_order_of_the_two_changes_nothing_but_their_names() -> None:
+def test_exchanging_the_sides_only_exchanges_their_names() -> None:
     ours, theirs = along(10, 2, SIZES), greedy(3, 5)
     (one,), (other,) = changes(ours, theirs), changes(theirs, ours)
     assert (one.low, one.below, one.above) == (other.low, other.below, other.above)
 
 
 @pytest.mark.parametrize("steps", [30, 0])
-def test_lines_that_cross_outside_what_is_stored_do_not_count(steps: int) -> None:
+def test_crossings_outside_of_the_stored_sizes_are_ignored(steps: int) -> None:
     assert changes(along(10, 2, (100, 200)), greedy(steps, 3, (100, 200))) == []
 
 
@@ -83,17 +83,17 @@ def test_parallel_and_equal_lines_do_not_cross() -> None:
     assert changes(along(10, 2, SIZES), greedy(10, 2)) == []
 
 
-def test_one_m_alone_has_no_crossing() -> None:
+def test_a_single_message_size_has_no_crossing() -> None:
     assert changes(along(10, 2, (100,)), greedy(3, 5, (100,))) == []
 
 
-def test_the_lines_need_not_be_stored_for_the_same_m() -> None:
-    """In common are 10 and 1000."""
+def test_the_sides_can_have_different_message_sizes() -> None:
+    """They have 10 and 1000 in common."""
     (found,) = changes(along(10, 2, (5, 10, 1000)), greedy(3, 5, (10, 50, 1000, 2000)))
     assert (found.how, found.low) == (AT, Fraction(700, 3))
 
 
-def test_other_machines_cross_elsewhere_and_questions_are_not_mixed() -> None:
+def test_each_machine_and_each_question_has_its_own_crossings() -> None:
     """(10 - 3) T_s = (5 - 2) m T_c for every machine on its own; ports and topology are named."""
     machines = [(Fraction(100), Fraction(1)), (Fraction(30), Fraction(1, 2))]
     ours = [
@@ -110,7 +110,7 @@ def test_other_machines_cross_elsewhere_and_questions_are_not_mixed() -> None:
     assert set(rows[0]) == set(crossovers.COLUMNS)
 
 
-def test_each_p_that_both_have_crosses_by_itself_and_the_best_of_them_as_their_envelopes() -> None:
+def test_common_segments_cross_separately_and_the_best_segments_as_envelopes() -> None:
     ours = [*along(10, 2, SIZES, segments=1), *along(20, 1, SIZES, segments=4)]
     theirs = [*greedy(3, 5, segments=1), *greedy(13, 3, segments=4)]
     found = changes(ours, theirs)
@@ -124,7 +124,7 @@ def test_each_p_that_both_have_crosses_by_itself_and_the_best_of_them_as_their_e
     assert (best.segments, best.segments_text, best.time) == ((1, 1), "best 1", Fraction(4400, 3))
 
 
-def test_envelopes_may_cross_where_neither_has_its_first_p() -> None:
+def test_envelopes_can_cross_at_segments_that_change_with_the_message_size() -> None:
     """Ours: 1000 + 8m, from 100 on 1600 + 2m. Theirs: 1100 + 8m, from 50 on 1400 + 2m."""
     ours = [*along(10, 8, (10, 200), segments=1), *along(16, 2, (10, 200), segments=2)]
     theirs = [*greedy(11, 8, (10, 200), segments=1), *greedy(14, 2, (10, 200), segments=3)]
@@ -139,7 +139,7 @@ def test_envelopes_may_cross_where_neither_has_its_first_p() -> None:
     assert (best.below, best.above) == ("multiple", "greedy")
 
 
-def test_two_changes_between_the_same_stored_m_are_both_found() -> None:
+def test_two_crossings_between_neighbouring_stored_sizes_are_found() -> None:
     """Ours 100m up to 10, then 900 + 10m; theirs 500 + 40m is better between 25/3 and 40/3."""
     ours = [*along(0, 100, (1, 100), segments=1), *along(9, 10, (1, 100), segments=2)]
     found = changes(ours, greedy(5, 40, (1, 100), segments=1))
@@ -149,8 +149,8 @@ def test_two_changes_between_the_same_stored_m_are_both_found() -> None:
     ]
 
 
-def test_where_both_are_the_same_for_a_while_the_change_has_two_ends() -> None:
-    """One line in common: below 10 ours has a better one, above 100 theirs."""
+def test_curves_that_coincide_on_an_interval_have_a_crossing_with_two_ends() -> None:
+    """One line is common: below 10 the first side has a better one, above 100 the second."""
     ours = [*along(9, 10, (1, 1000), segments=1), *along(0, 100, (1, 1000), segments=2)]
     theirs = [*greedy(9, 10, (1, 1000), segments=1), *greedy(18, 1, (1, 1000), segments=4)]
     (best,) = [one for one in changes(ours, theirs) if one.choice == BEST]
@@ -164,7 +164,7 @@ def test_where_both_are_the_same_for_a_while_the_change_has_two_ends() -> None:
     assert best.time is None
 
 
-def test_a_p_for_each_m_gives_the_two_stored_m_between_which_it_changes() -> None:
+def test_segments_per_message_size_give_the_two_sizes_around_the_crossing() -> None:
     ours = [
         priced_run(10, 2, 10, segments=1),
         priced_run(12, 1, 100, segments=2),
@@ -190,7 +190,7 @@ def test_a_p_for_each_m_gives_the_two_stored_m_between_which_it_changes() -> Non
     assert (found.segments_until, found.segments_text) == ((3, 7), "best 2 | 6 to 3 | 7")
 
 
-def test_a_change_between_two_m_of_the_same_best_p_names_it_once() -> None:
+def test_a_crossing_between_sizes_with_equal_best_segments_names_them_once() -> None:
     bent = [
         priced_run(steps, 5, m, segments=3, algorithm="greedy")
         for steps, m in zip((3, 4, 5), SIZES, strict=True)
@@ -204,7 +204,7 @@ def test_a_change_between_two_m_of_the_same_best_p_names_it_once() -> None:
     )
 
 
-def test_a_p_that_is_the_best_at_two_stored_m_in_succession_is_a_line_between_them() -> None:
+def test_segments_that_are_best_at_two_successive_sizes_are_a_line_between_them() -> None:
     """Best p 2, 2, 3 against 5, 5, 7: 1000 + 2m = 300 + 5m between the first two."""
     ours = [*along(10, 2, (100, 300), segments=2), *along(20, 1, (2000,), segments=3)]
     theirs = [*greedy(3, 5, (100, 300), segments=5), *greedy(20, 3, (2000,), segments=7)]
@@ -217,8 +217,8 @@ def test_a_p_that_is_the_best_at_two_stored_m_in_succession_is_a_line_between_th
     )
 
 
-def test_times_off_the_line_are_not_taken_for_one() -> None:
-    """If the start-ups change with m, the crossover is only known to lie between two sizes."""
+def test_times_that_are_not_linear_only_give_an_interval() -> None:
+    """If start-ups change with m, the crossover lies somewhere between two stored sizes."""
     bent = [
         priced_run(steps, 5, m, algorithm="greedy")
         for steps, m in zip((3, 4, 5), SIZES, strict=True)
@@ -227,7 +227,7 @@ def test_times_off_the_line_are_not_taken_for_one() -> None:
     assert (found.how, found.low, found.high) == (BETWEEN, Fraction(100), Fraction(1000))
 
 
-def test_an_equal_time_at_a_stored_m_is_no_change_by_itself() -> None:
+def test_equal_times_at_a_stored_size_are_not_a_crossing() -> None:
     bent = [
         priced_run(steps, 5, m, algorithm="greedy") for steps, m in ((3, 10), (7, 100), (3, 1000))
     ]
@@ -236,7 +236,7 @@ def test_an_equal_time_at_a_stored_m_is_no_change_by_itself() -> None:
     assert (found.how, found.low, found.high) == (BETWEEN, Fraction(10), Fraction(1000))
 
 
-def test_closed_forms_that_cross_elsewhere_are_told_apart() -> None:
+def test_crossings_of_closed_forms_are_reported_separately() -> None:
     """Simulated 300 + 5m, by the closed form 300 + 6m."""
     found = changes(along(10, 2, SIZES), greedy(3, 5, closed=6))
     assert {one.figures: one.low for one in found} == {
@@ -249,11 +249,11 @@ def test_closed_forms_that_cross_elsewhere_are_told_apart() -> None:
 @pytest.mark.parametrize(
     "change", [{"status": "failed", "error": "early"}, {"missing": 3, "faults": ["21345"]}]
 )
-def test_runs_without_figures_or_that_do_not_deliver_have_no_part(change: dict[str, Any]) -> None:
+def test_failed_and_incomplete_runs_have_no_crossings(change: dict[str, Any]) -> None:
     assert changes(along(10, 2, SIZES), greedy(3, 5, **change)) == []
 
 
-def test_every_pair_of_three_is_looked_at_and_told_by_m() -> None:
+def test_crossings_of_all_pairs_are_sorted_by_message_size() -> None:
     found = crossovers.best_crossovers(
         changes(
             along(10, 2, SIZES), greedy(3, 5), along(6, 3, SIZES, algorithm="recursive-substar")
@@ -266,7 +266,7 @@ def test_every_pair_of_three_is_looked_at_and_told_by_m() -> None:
     ]
 
 
-def test_sides_of_the_same_algorithm_are_told_apart_where_their_figures_differ() -> None:
+def test_sides_of_the_same_algorithm_have_names_of_their_own() -> None:
     (found,) = changes(along(10, 2, SIZES), along(3, 5, SIZES))
     assert (found.below, found.above) == ("multiple (b)", "multiple (a)")
     assert changes(along(10, 2, SIZES), along(10, 2, SIZES)) == []
@@ -280,7 +280,7 @@ lines = st.dictionaries(
 
 
 @given(lines)
-def test_an_envelope_is_everywhere_the_least_of_its_lines(given_lines: dict[int, Line]) -> None:
+def test_an_envelope_is_the_minimum_of_its_lines(given_lines: dict[int, Line]) -> None:
     low, high = Fraction(1, 2), Fraction(15)
     pieces = lower_envelope(given_lines, low, high)
     ends = [*(begin for begin, _ in pieces), high]
@@ -292,10 +292,10 @@ def test_an_envelope_is_everywhere_the_least_of_its_lines(given_lines: dict[int,
 
 
 @given(lines, lines)
-def test_between_two_changes_the_same_one_is_ahead(
+def test_the_faster_side_changes_only_at_crossings(
     ours: dict[int, Line], theirs: dict[int, Line]
 ) -> None:
-    """The oracle evaluates many m: at crossovers the difference of the minima changes sign."""
+    """The oracle evaluates many message sizes: the difference of the minima changes its sign."""
 
     def runs(lines: dict[int, Line], algorithm: str) -> list[Run]:
         return [
@@ -329,7 +329,7 @@ def test_between_two_changes_the_same_one_is_ahead(
         )
 
 
-def test_real_broadcasts_cross_where_their_closed_forms_say() -> None:
+def test_executed_broadcasts_cross_where_their_closed_forms_do() -> None:
     """On S5 with p = 4: 2n - 4 + p slots of m/p bytes against h + p - 1 of 2m/(p(n-1))."""
 
     def runs(algorithm: str) -> list[Run]:
@@ -353,7 +353,7 @@ def test_real_broadcasts_cross_where_their_closed_forms_say() -> None:
     assert both[0] == both[1]
 
 
-def test_labels_name_tree_and_copies_where_they_tell_apart() -> None:
+def test_labels_name_tree_and_copies_if_these_differ() -> None:
     runs = [
         *along(10, 2, SIZES, algorithm="edge-disjoint", copies=1),
         *along(12, 3, SIZES, algorithm="edge-disjoint", copies=2),

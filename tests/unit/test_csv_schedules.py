@@ -1,4 +1,4 @@
-"""Schedules from columns and from CSV files: what they mean, and what is refused with its line."""
+"""Schedules from columns and from CSV files: their meaning, and errors with their line."""
 
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,7 @@ def test_the_rows_of_a_schedule_give_the_same_schedule(
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("spec", ["S6", "S7,3", "Q8"])
 def test_many_labels_have_the_ranks_of_each(spec: str, first: int) -> None:
-    """Many labels are looked up together, few one by one."""
+    """Many labels are looked up together, a few one by one."""
     t = topology(spec)
     with labels_from(first):
         labels = t.labels().tolist()
@@ -106,7 +106,7 @@ def test_a_spoiled_row_is_found_by_the_simulator(tmp_path: Path) -> None:
 
 
 def test_units_without_rows_are_counted() -> None:
-    """The root keeps its own unit, which may have the greatest number."""
+    """The root keeps its own unit, which may have the largest number."""
     built = schedule("S4", "scatter", "balanced", "all", 23)
     columns = {name: getattr(built, name) for name in ("step", "sender", "port", "unit")}
     assert int(built.unit.max()) == 22
@@ -126,7 +126,7 @@ def test_columns_of_labels_are_those_of_ranks() -> None:
 
 
 def test_columns_out_of_range_are_refused() -> None:
-    """Without the check they would wrap around in the final types."""
+    """Without the check, values would overflow in the final types."""
     cases: list[Any] = [
         ({"step": [0]}, "'step' of a schedule has the value 0"),
         ({"step": [2**32 + 1]}, "the value 4294967297"),
@@ -173,7 +173,7 @@ def test_columns_out_of_range_are_refused() -> None:
         ("step,sender,port,unit,tree\n1,1234,2,0,256\n", "line 2 has the tree 256"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_reported_with_its_line(
+def test_errors_in_a_file_are_reported_with_their_line(
     tmp_path: Path, text: str, message: str
 ) -> None:
     file = tmp_path / "mine.csv"

@@ -47,7 +47,7 @@ def test_between_all_pairs_of_nodes_are_degree_many_paths(spec: str) -> None:
 
 
 @pytest.mark.parametrize(("spec", "most"), [("S5", 119), ("S6", 40), ("S5,3", 59), ("Q6", 63)])
-def test_lengths_of_paths_from_the_identity(spec: str, most: int) -> None:
+def test_paths_from_the_identity_have_the_published_lengths(spec: str, most: int) -> None:
     """On star graphs at most 4 above the distance (day1994), on hypercubes at most 2."""
     graph, distances = network(spec), topology(spec).distances(0)
     targets = range(1, topology(spec).nodes)

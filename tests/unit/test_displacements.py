@@ -21,7 +21,7 @@ def test_every_displacement_follows_the_definition() -> None:
         assert result[1:].tolist() == [page.displacement(x) for x in star_graph.nodes(n)[1:]]
 
 
-def test_given_necklaces_are_used() -> None:
+def test_given_necklaces_lead_to_the_same_displacements() -> None:
     for n in SIZES:
         assert np.array_equal(displacements(n, necklaces(n)), displacements(n))
 
@@ -42,7 +42,7 @@ def test_leaders_periods_and_turns_follow_the_definition() -> None:
 
 
 def test_burnside_counts_the_necklaces() -> None:
-    """h(n), without the root's."""
+    """The number h(n) does not include the necklace of the root."""
     for n in range(2, 9):
         assert len(np.unique(necklaces(n).leader)) - 1 == rotation.necklaces_counted(n)
 

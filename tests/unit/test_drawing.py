@@ -49,7 +49,7 @@ def test_a_drawing_shows_the_tree_legibly(spec: str) -> None:
 
 
 def assert_edges_go_down(trees: Forest, tree: int, result: Drawing) -> None:
-    """Every edge leads from the parent's box to the child's, in the colour of its port."""
+    """Check that every edge leads from the parent's box to the child's, in its port's colour."""
     topology = trees.topology
     lines = {stroke.title.rpartition("> ")[2]: stroke for stroke in result.strokes}
     expected = set()
@@ -66,7 +66,7 @@ def assert_edges_go_down(trees: Forest, tree: int, result: Drawing) -> None:
 
 
 def assert_levels_are_rows(trees: Forest, tree: int, result: Drawing) -> None:
-    """The nodes of a level have one height, well below the level above."""
+    """Check that the nodes of a level have one height, well below the level above."""
     rows = defaultdict(set)
     levels = trees.levels()[tree]
     for box in result.boxes.values():
@@ -77,7 +77,7 @@ def assert_levels_are_rows(trees: Forest, tree: int, result: Drawing) -> None:
 
 
 def assert_nothing_overlaps(result: Drawing) -> None:
-    """No box touches another, and everything is on the canvas."""
+    """Check that no box touches another, and that everything is on the canvas."""
     rows = defaultdict(list)
     for box in result.boxes.values():
         rows[box.y].append(box)
@@ -98,7 +98,7 @@ def assert_nothing_overlaps(result: Drawing) -> None:
 
 
 def assert_edges_do_not_cross(result: Drawing) -> None:
-    """Two edges between the same rows keep their order."""
+    """Check that two edges between the same rows keep their order."""
     rows = defaultdict(list)
     for stroke in result.strokes:
         rows[stroke.ends[0].imag].append(stroke.ends)

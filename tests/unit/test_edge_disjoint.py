@@ -29,12 +29,12 @@ def built(n: int, root: star_graph.Node | None = None) -> Forest:
 
 @cache
 def trees(n: int) -> list[rooted_trees.Tree]:
-    """The array form at I as trees."""
+    """Return the array form at the identity as trees."""
     return trees_of(built(n))
 
 
 def rotated(tree: rooted_trees.Tree) -> rooted_trees.Tree:
-    """The tree under R."""
+    """Return the tree after the rotation R."""
     return {rotation.rotate(child): rotation.rotate(parent) for child, parent in tree.items()}
 
 
@@ -43,7 +43,7 @@ def test_every_parent_follows_the_definition() -> None:
         assert trees(n) == page.edt(star_graph.identity(n))
 
 
-def test_every_parent_is_the_page_s_at_other_roots() -> None:
+def test_every_parent_at_other_roots_follows_the_definition() -> None:
     """EDT.root: by translation, which keeps dimensions."""
     for n in range(2, 7):
         for root in roots(n)[1:]:
@@ -86,7 +86,7 @@ def test_every_tree_spans(n: int) -> None:
 
 
 def test_every_directed_link_but_those_into_the_root_is_in_one_tree() -> None:
-    """EDT.L6.1; EDT.twice but for the n-1 links of the root, which lead away from it only."""
+    """EDT.L6.1, EDT.twice: every link is used in both directions, except those of the root."""
     for n in SIZES:
         for root in roots(n)[: 2 if n == 7 else None]:
             edt = built(n, root)
@@ -110,7 +110,7 @@ def test_every_node_has_its_parents_across_all_its_links() -> None:
         assert (np.sort(trees, axis=0) == np.arange(2, n + 1)[:, None]).all()
 
 
-def test_subtree_l_holds_s_l_as_spt_has_it() -> None:
+def test_edge_disjoint_trees_extend_the_shortest_path_graph() -> None:
     """Def. 8 extends SPG: where SPG has a parent, EDT has the same."""
     for n in SIZES:
         graph = forest(f"S{n}", "shortest-path-graph").parent_port
@@ -137,7 +137,7 @@ def test_paths_are_node_disjoint_and_little_longer_than_the_distance() -> None:
         assert longer == (4 if n > 2 else 0)
 
 
-def test_the_heights() -> None:
+def test_the_heights_equal_the_formula() -> None:
     """EDT.L6.4: the height is floor(3n/2) + 1 from n = 3 on, less than D + 4."""
     for n, height in [(2, 1), (3, 5), (4, 7), (5, 8), (6, 10), (7, 11), (8, 13)]:
         assert built(n).heights.tolist() == [height] * (n - 1)
@@ -149,8 +149,8 @@ def test_the_heights() -> None:
             ] == [height] * (n - 1)
 
 
-def test_the_level_profile() -> None:
-    """Known numbers, counted once by the oracle and kept: the same in every tree."""
+def test_every_tree_has_the_known_level_profile() -> None:
+    """Known values, the same in every tree."""
     for n, profile in [
         (2, [1, 1]),
         (3, [1, 1, 1, 1, 1, 1]),
@@ -172,8 +172,8 @@ def test_in_depth_first_order_by_phi_corresponding_links_have_different_dimensio
             assert len({star_graph.dimension_between(*link) for link in links}) == n - 1
 
 
-def test_the_smallest_star() -> None:
-    """On S_2: one tree of one link (21 is adjacent to the root: case 2, l = k)."""
+def test_the_tree_of_the_smallest_star_has_one_link() -> None:
+    """On S_2 the only tree has one link: 21 is adjacent to the root (case 2, l = k)."""
     for root, ports in (("12", [0, 2]), ("21", [2, 0])):
         trees = forest("S2", "edge-disjoint", root=root)
         trees.verify()
@@ -187,7 +187,7 @@ def test_it_takes_no_argument() -> None:
 
 @pytest.mark.parametrize("n", [8, 9])
 def test_large_trees_are_edge_disjoint_trees(n: int) -> None:
-    """The documented rules are too slow here in Python, but their postconditions are checked."""
+    """The oracle is too slow for these sizes, so the properties of the trees are checked."""
     trees = built(n, star_graph.shift(star_graph.identity(n), 3))
     trees.verify()
     assert trees.is_edge_disjoint

@@ -28,7 +28,7 @@ CASES = [
 
 @cache
 def schedule(d: int, messages: int, copies: int, root: str | None = None) -> Schedule:
-    """The array form's."""
+    """Return the schedule that starcast builds."""
     at = root or nodes(d)[0]
     return build(
         f"Q{d}", "broadcast", "edge-disjoint-binomial", root=at, messages=messages, copies=copies
@@ -36,7 +36,7 @@ def schedule(d: int, messages: int, copies: int, root: str | None = None) -> Sch
 
 
 @pytest.mark.parametrize(("d", "messages", "copies"), CASES)
-def test_every_row_is_the_page_s(d: int, messages: int, copies: int) -> None:
+def test_every_row_equals_that_of_the_oracle(d: int, messages: int, copies: int) -> None:
     """Every message comes through as many trees as it has copies.
 
     No node sends a unit before it arrived through that tree.
@@ -53,7 +53,7 @@ def test_every_row_is_the_page_s(d: int, messages: int, copies: int) -> None:
 
 @max_examples(15)
 @given(st.integers(1, 6), st.integers(1, 9), st.data())
-def test_every_row_is_the_page_s_wherever_one_looks(
+def test_sampled_rows_of_large_cubes_equal_those_of_the_oracle(
     d: int, messages: int, data: st.DataObject
 ) -> None:
     copies, root = data.draw(st.integers(1, d)), data.draw(st.sampled_from(nodes(d)))
@@ -85,7 +85,7 @@ def test_steps_and_transmissions(d: int, messages: int, copies: int) -> None:
 
 
 def possible(d: int) -> list[tuple[str, ...]]:
-    """Every node but the root, and every link, both ways."""
+    """Return every node but the root, and every link in both directions."""
     links = [
         (a, b)
         for a, b in combinations(nodes(d), 2)
@@ -95,7 +95,7 @@ def possible(d: int) -> list[tuple[str, ...]]:
 
 
 def fault_sets(d: int, size: int, every: int) -> Iterator[tuple[tuple[str, ...], ...]]:
-    """Every so many-th set of that many faults."""
+    """Return every n-th set of a number of faults."""
     return islice(combinations(possible(d), size), 0, None, every)
 
 
@@ -111,7 +111,7 @@ def fault_sets(d: int, size: int, every: int) -> Iterator[tuple[tuple[str, ...],
         (4, 1, 4, 101),
     ],
 )
-def test_fewer_faults_than_copies_are_survived(
+def test_schedules_survive_fewer_faults_than_copies(
     d: int, messages: int, copies: int, every: int
 ) -> None:
     """All fault sets on Q_2 and Q_3 (20 nodes and links); paths have no common inner node."""

@@ -34,13 +34,13 @@ Fault = frozenset[Node]
 
 @cache
 def links(n: int) -> tuple[Fault, ...]:
-    """All undirected links of S_n: a faulty one is down both ways."""
+    """Return all undirected links of S_n; a faulty one is dead in both directions."""
     return tuple({frozenset((x, swap(x, d))) for x in star_graph.nodes(n) for d in range(2, n + 1)})
 
 
 @cache
 def possible(n: int) -> tuple[Fault, ...]:
-    """Every node but the root, and every link."""
+    """Return every node but the root, and every link."""
     return (*(frozenset((node,)) for node in others(identity(n))), *links(n))
 
 
@@ -95,7 +95,7 @@ def test_every_set_of_fewer_faults_than_copies_is_survived(
 def columns(
     collective: str, messages: int, copies: int
 ) -> list[np.ndarray[tuple[int], np.dtype[np.integer]]]:
-    """The columns of the schedule that all faults meet."""
+    """Return the columns of the schedule that is executed under all faults."""
     schedule = built(collective, 4, messages, copies)
     return list(schedule.columns.present().values())
 
@@ -140,7 +140,7 @@ def test_sampled_faults_on_larger_stars_are_survived(
 
 
 def around(node: Node) -> list[Fault]:
-    """The neighbours of a node and its links."""
+    """Return the neighbours of a node and its links."""
     across = [swap(node, d) for d in range(2, len(node) + 1)]
     return [
         *(frozenset((other,)) for other in across),
@@ -152,7 +152,7 @@ def around(node: Node) -> list[Fault]:
 
 
 def inlets(result: Sequence[Row], node: Node, unit: int) -> list[Fault]:
-    """The links over which copies of a unit get to a node."""
+    """Return the links over which copies of a unit arrive at a node."""
     return [
         frozenset((row.sender, row.receiver))
         for row in result
@@ -161,7 +161,7 @@ def inlets(result: Sequence[Row], node: Node, unit: int) -> list[Fault]:
 
 
 def outlets(result: Sequence[Row], node: Node, unit: int) -> list[Fault]:
-    """The links over which copies of a unit leave a node."""
+    """Return the links over which copies of a unit leave a node."""
     return [
         frozenset((row.sender, row.receiver))
         for row in result
@@ -185,7 +185,7 @@ def test_as_many_faults_as_copies_cut_a_node_off(collective: str, n: int, messag
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize("n", [3, 4])
-def test_as_many_faults_as_copies_at_the_source_leave_all_without(collective: str, n: int) -> None:
+def test_as_many_faults_at_the_source_as_copies_cut_all_nodes_off(collective: str, n: int) -> None:
     """If the first links of a unit's x copies fail, no node receives it."""
     for copies in range(1, n):
         result = rows(collective, n, 1, copies)
@@ -234,7 +234,7 @@ def test_a_fault_after_a_unit_has_passed_does_not_matter() -> None:
 
 @pytest.mark.parametrize("collective", ["broadcast", "scatter"])
 def test_no_copies_survive_a_dead_root(collective: str) -> None:
-    """It is not among the possible faults above: it may be given, and then nothing moves."""
+    """The root is not among the faults above: if it is dead, nothing is sent."""
     run = simulate(built(collective, 4, 1, 3), [star_graph.label(identity(4))])
     assert not run.complete
     assert run.transmissions == 0
@@ -247,7 +247,7 @@ def test_no_copies_survive_a_dead_root(collective: str) -> None:
 
 @pytest.mark.parametrize("collective", ["allgather", "alltoall"])
 def test_all_sources_of_a_small_star_survive(collective: str) -> None:
-    """S_3 expanded, two copies, every node and link: live nodes receive the units of live nodes."""
+    """S_3 with two copies, every node and link: living nodes get the units of living nodes."""
     single, every = built(collective, 3, 1, 2), star_graph.nodes(3)
     together = schedule_rows.of_all_sources(
         rows(collective, 3, 1, 2), single.units, collective == "alltoall"
@@ -268,7 +268,7 @@ def test_all_sources_of_a_small_star_survive(collective: str) -> None:
 
 
 def named(fault: Fault) -> str | tuple[str, str]:
-    """A fault as the simulator is given it: a label, or two."""
+    """Return a fault as the simulator accepts it: one label, or two."""
     first, *second = sorted(map(star_graph.label, fault))
     return (first, second[0]) if second else first
 
@@ -280,7 +280,7 @@ def named(fault: Fault) -> str | tuple[str, str]:
 def test_the_simulator_finds_that_fewer_faults_are_survived(
     collective: str, messages: int, copies: int, every: int
 ) -> None:
-    """S_4, all sources together, for a regular sample of the sets of x-1 faults."""
+    """S_4, all sources together, for a regular sample of all sets of x-1 faults."""
     schedule = built(collective, 4, messages, copies).expand()
     for faults in islice(combinations(possible(4), copies - 1), 0, None, every):
         run = simulate(schedule, [named(fault) for fault in faults])
@@ -291,7 +291,7 @@ def test_the_simulator_finds_that_fewer_faults_are_survived(
 
 @pytest.mark.parametrize("collective", ["broadcast", "scatter", "gather"])
 @pytest.mark.parametrize("copies", [1, 2, 3])
-def test_the_simulator_and_the_oracle_miss_the_same(collective: str, copies: int) -> None:
+def test_simulator_and_oracle_find_the_same_missing_units(collective: str, copies: int) -> None:
     """S_4, random sets of x or more faults, some in later steps: the same pairs are missing."""
     result, random, missed = rows(collective, 4, 2, copies), np.random.default_rng(copies), 0
     for _ in range(25):
@@ -313,7 +313,7 @@ def test_the_simulator_and_the_oracle_miss_the_same(collective: str, copies: int
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_the_simulator_finds_as_many_faults_as_copies_to_be_too_many(collective: str) -> None:
-    """S_4: all but one of a node's links are still survived with three copies, all are not."""
+    """S_4, three copies: a node survives without all but one of its links, not without all."""
     schedule = built(collective, 4, 1, 3).expand()
     victim = star_graph.nodes(4)[13]
     faults = [named(fault) for fault in around(victim) if len(fault) == 2]

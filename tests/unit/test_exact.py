@@ -1,4 +1,4 @@
-"""The exact alltoall has the least number of steps, checked by the definition of the problem."""
+"""The exact alltoall has the minimum number of steps, checked by the definition of the problem."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,7 +27,7 @@ SMALL = [(n, messages) for n in range(2, 7) for messages in range(1, 2 * n + 1)]
 
 @cache
 def exact(n: int, messages: int = 1) -> Schedule:
-    """The schedule of source 12..n."""
+    """Return the schedule of the source 12..n."""
     return build(f"S{n}", "alltoall", "exact", messages=messages)
 
 
@@ -66,8 +66,8 @@ def test_every_message_arrives_in_the_fewest_steps(n: int, messages: int) -> Non
     assert int(np.sum(nodes * (n - 1) - run.links_used)) == nodes * idle
 
 
-def test_the_figures_that_issue_5_names() -> None:
-    """One message, n = 3..7."""
+def test_one_message_takes_the_known_numbers_of_steps() -> None:
+    """The sizes are S_3 to S_7."""
     assert [exact(n).steps for n in range(3, 8)] == [5, 21, 111, 689, 4938]
 
 
@@ -82,7 +82,7 @@ def test_any_number_of_messages_takes_the_fewest_steps(n: int, messages: int) ->
     [(2, 1), (2, 3), (3, 1), (3, 2), (3, 3), (3, 5), (4, 1), (4, 2), (4, 4), (5, 1)],
 )
 def test_all_sources_together_never_meet_on_a_link(n: int, messages: int) -> None:
-    """Expanded: directed links carry one message per step, all messages are delivered."""
+    """In the expansion a link carries one message per step, and all messages are delivered."""
     everything = exact(n, messages).expand()
     assert len(everything) == len(exact(n, messages)) * everything.topology.nodes
     assert page.exchanged(plain_rows(everything), n, messages) == set()
@@ -112,30 +112,30 @@ def test_more_messages_are_rounds_one_after_the_other() -> None:
 
 
 def rows(schedule: Schedule, chosen: object) -> Schedule:
-    """Some rows of a schedule."""
+    """Return some rows of a schedule."""
     return replace(schedule, **{name: getattr(schedule, name)[chosen] for name in COLUMNS})
 
 
 def changed(schedule: Schedule, column: str, row: int, value: int) -> Schedule:
-    """One value replaced."""
+    """Return the rows with one value replaced."""
     values = getattr(schedule, column).copy()
     values[row] = value
     return replace(schedule, **{column: values})
 
 
 def journey(schedule: Schedule) -> list[int]:
-    """The rows of the last unit, in their order."""
+    """Return the rows of the last unit, in their order."""
     return np.flatnonzero(schedule.unit == schedule.unit.max()).tolist()
 
 
 def hurried(schedule: Schedule) -> Schedule:
-    """A second hop in the step of the first."""
+    """Return the rows with a second hop in the step of the first."""
     first, second, *_ = journey(schedule)
     return changed(schedule, "step", second, int(schedule.step[first]))
 
 
 def detour(schedule: Schedule) -> Schedule:
-    """A message goes there, back and there again over its last link."""
+    """Return the rows with a message that crosses its last link three times."""
     way = np.r_[np.arange(len(schedule)), journey(schedule)[-1], journey(schedule)[-1]]
     longer, last = rows(schedule, way), len(way) - 1
     longer = changed(longer, "sender", last - 1, int(longer.receiver[last]))
@@ -181,14 +181,14 @@ CORRUPTIONS: dict[str, tuple[Callable[[Schedule], Schedule], str]] = {
 }
 
 
-def test_both_judges_see_what_is_broken() -> None:
+def test_both_checkers_find_every_damage() -> None:
     for corrupt, expected in CORRUPTIONS.values():
         broken = corrupt(exact(4))
         for result in (page.problems(plain_rows(broken), 4, 1), array_problems(broken)):
             assert any(problem.startswith(expected) for problem in result), result
 
 
-def test_the_judge_of_all_sources_sees_two_messages_on_a_link() -> None:
+def test_the_checker_of_all_sources_finds_two_messages_on_a_link() -> None:
     """S_3 has one idle cell. Any other move makes all sources use each link of the cell twice."""
     schedule = exact(3)
     crowded = changed(schedule, "step", int(np.flatnonzero(schedule.step == 5)[0]), 4)
@@ -221,7 +221,7 @@ def test_full_necklaces_are_listed_by_distance_then_smallest_node() -> None:
         assert len(keys) == page.full_necklaces(n)
 
 
-def test_the_opening_has_first_hops_of_near_full_necklaces_and_then_all_is_busy() -> None:
+def test_all_links_are_busy_after_the_opening() -> None:
     """The opening has one early group per excess step, nearest necklaces first."""
     for n, messages in [(3, 1), (4, 1), (4, 2), (5, 1), (5, 3), (6, 2), (7, 1)]:
         schedule = exact(n, messages)
@@ -272,7 +272,7 @@ def test_any_source_s_schedule_is_the_translation(source: str, messages: int) ->
     assert schedule.root == ranks[q]
 
 
-def test_it_says_what_it_is() -> None:
+def test_the_schedule_has_its_name_and_arguments() -> None:
     for n in range(2, 8):
         schedule = exact(n, 2)
         algorithm = catalogue.find("alltoall", "exact")
@@ -323,7 +323,7 @@ def test_bad_arguments_and_sizes_are_refused() -> None:
 # The simulator
 
 
-def test_the_simulator_accepts_any_source_and_all_written_out() -> None:
+def test_the_simulator_accepts_any_source_and_the_expansion() -> None:
     for source in ["12345", "54321", "31524"]:
         schedule = build("S5", "alltoall", "exact", root=source)
         for run in (simulate(schedule), simulate(schedule.expand())):
@@ -331,7 +331,7 @@ def test_the_simulator_accepts_any_source_and_all_written_out() -> None:
             assert run.transmissions == 120 * star_graph.distance_sum_formula(5)
 
 
-def test_the_simulator_names_what_is_broken() -> None:
+def test_the_simulator_names_the_damaged_row() -> None:
     for name in ["early row", "port 1", "doubled row", "step 0"]:
         corrupt, _ = CORRUPTIONS[name]
         run = simulate(corrupt(exact(4)))

@@ -15,20 +15,20 @@ TEXT = exact_alltoall.PAGE.read_text(encoding="utf-8")
 
 
 def table(name: str) -> list[list[str]]:
-    """The rows of a table of the page, without its head."""
+    """Return the rows of a table of the page, without its head."""
     marked = TEXT.partition(BEGIN.format(name, "exact_alltoall.py"))[2].partition(END)[0]
     lines = [line for line in marked.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
 def numbers(name: str) -> list[list[int]]:
-    """The same of a table of numbers."""
+    """Return the rows of a table of numbers."""
     return [[int(cell.replace(" ", "")) for cell in row] for row in table(name)]
 
 
 @pytest.mark.parametrize("n", [3, 4])
 def test_the_schedules_on_the_page_are_exchanges_in_the_fewest_steps(n: int) -> None:
-    """Read as a reader does: from the cells alone, without the code that wrote them."""
+    """The schedules are read from the cells alone, without the code that wrote them."""
     place: dict[star_graph.Node, star_graph.Node] = {}
     hops = dict[star_graph.Node, int]()
     rows = []
@@ -51,7 +51,7 @@ def test_the_schedules_on_the_page_are_exchanges_in_the_fewest_steps(n: int) -> 
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_bold_cells_are_short_necklaces_and_italics_come_before_their_last(n: int) -> None:
+def test_bold_and_italic_cells_mark_the_hops_to_short_necklaces(n: int) -> None:
     cells = [(int(step), cell) for step, *row in table(f"S{n}") for cell in row]
     bold = [(step, cell) for step, cell in cells if cell.startswith("**")]
     italics = [(step, cell) for step, cell in cells if re.match(r"\*\d", cell)]
@@ -112,19 +112,19 @@ def test_the_loads_on_the_page_are_those_of_its_paths() -> None:
     assert [sum(column) for column in columns] == [int(load) for load in together[2:]]
 
 
-def test_the_python_session_of_the_page() -> None:
+def test_the_python_session_of_the_page_is_reproducible() -> None:
     result = doctest.testfile(str(exact_alltoall.PAGE), module_relative=False)
     assert result.attempted == 3
     assert result.failed == 0
 
 
-def test_a_table_that_lost_its_mark_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_without_its_mark_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(exact_alltoall.TABLES, "nowhere", lambda: iter(["| a |"]))
     with pytest.raises(ValueError, match="one table marked '<!-- table nowhere"):
         exact_alltoall.page()
 
 
-def test_a_table_that_drifted_is_written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outdated_table_is_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
     drifted = TEXT.replace("| 4 938 | 4 938 |", "| 4 939 | 4 938 |")
     assert drifted != TEXT
     monkeypatch.setattr(type(exact_alltoall.PAGE), "read_text", lambda *_, **__: drifted)

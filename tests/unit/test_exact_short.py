@@ -54,7 +54,7 @@ def test_words_lead_to_the_nodes_of_short_necklaces_on_shortest_paths(
 
 
 def test_the_words_are_no_longer_than_the_distance() -> None:
-    """By breadth-first search, that is without the formula."""
+    """Distances come from breadth-first search, not from the formula."""
     for n in range(3, 7):
         distances = star_graph.distances(star_graph.identity(n))
         for word in short_words(n, 2):
@@ -112,9 +112,7 @@ def test_impossible_entries_are_an_internal_error() -> None:
     ),
     st.data(),
 )
-def test_entries_are_found_whenever_there_are_some(
-    wanted: list[tuple[int, ...]], data: st.DataObject
-) -> None:
+def test_entries_are_found_if_any_exist(wanted: list[tuple[int, ...]], data: st.DataObject) -> None:
     """Room that some choice needs is enough to find one."""
     choice = [data.draw(st.sampled_from(cycle)) for cycle in wanted]
     room = {symbol: choice.count(symbol) for symbol in range(2, 7)}
@@ -127,7 +125,7 @@ def test_entries_are_found_whenever_there_are_some(
 
 
 @given(st.lists(st.lists(st.integers(2, 6), min_size=1, max_size=6), max_size=8))
-def test_waiting_in_queues_is_the_page_s_list_schedule(words: list[list[int]]) -> None:
+def test_queues_give_the_list_schedule_of_the_page(words: list[list[int]]) -> None:
     assert [list(steps) for steps in schedule_words(words)] == page.list_schedule(words)
 
 
@@ -174,7 +172,7 @@ def test_the_opening_leaves_an_idle_cell_per_dimension_for_every_step_too_many(
 
 
 def test_missing_idle_cells_are_an_internal_error() -> None:
-    """Three words that all cross dimension 2 and none 3: 3 steps instead of an equal share of 2."""
+    """Three words cross dimension 2 and none crosses 3: 3 steps instead of an equal share of 2."""
     words = [exact_alltoall.Word(node, 0, (2,)) for node in range(1, 4)]
     with refused("fewer than 1 idle steps", exit_code=1):
         exact_alltoall._idle_steps(3, words, [(1,), (2,), (3,)], 3)

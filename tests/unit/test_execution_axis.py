@@ -61,7 +61,7 @@ def test_an_asynchronous_run_takes_the_time_of_the_library(
     assert cost.source == "simulated, asynchronous"
 
 
-def test_the_figures_that_unrelated_simulators_agree_with() -> None:
+def test_asynchronous_figures_equal_those_of_unrelated_simulators() -> None:
     times = []
     for execution in EXECUTION_MODELS:
         point = in_model(execution)
@@ -142,7 +142,7 @@ def test_execution_models_can_be_crossed() -> None:
 
 
 def test_the_crossovers_of_the_page_are_those_of_the_executions() -> None:
-    """The row of S4, recomputed: one byte less, and the n-1 trees are not faster."""
+    """The row of S4 is recomputed: with one byte less, the n-1 trees are not faster."""
     lines = execution_models.PAGE.read_text().splitlines()
     ports: Ports
     for ports in ("all", "one"):
@@ -160,7 +160,7 @@ def test_the_crossovers_of_the_page_are_those_of_the_executions() -> None:
 def test_the_tables_of_the_page_are_those_of_the_executions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """On S4 and S5; the columns of larger graphs take minutes."""
+    """Only S4 and S5 are recomputed: the columns of larger graphs take minutes."""
     monkeypatch.setattr(execution_models, "SIZES", (4, 5))
     page = execution_models.PAGE.read_text(encoding="utf-8").splitlines()
     rows = [*execution_models.overstatement(), *execution_models.segments()]

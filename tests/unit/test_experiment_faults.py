@@ -27,7 +27,7 @@ def neighbours(spec: str, label: str) -> set[str]:
 
 
 @given(st.sampled_from(SPECS), st.integers(1, 5), seeds)
-def test_drawn_nodes_are_as_many_as_asked_for_and_never_the_root(
+def test_the_requested_number_of_nodes_is_drawn_and_never_the_root(
     spec: str, amount: int, seed: int
 ) -> None:
     network = topology(spec)
@@ -38,9 +38,7 @@ def test_drawn_nodes_are_as_many_as_asked_for_and_never_the_root(
 
 
 @given(st.sampled_from(SPECS), st.integers(1, 6), seeds)
-def test_drawn_links_are_as_many_as_asked_for_and_are_links(
-    spec: str, amount: int, seed: int
-) -> None:
+def test_the_requested_number_of_links_is_drawn(spec: str, amount: int, seed: int) -> None:
     drawn = [
         tuple(link.split("-")) for link in resolve_faults(topology(spec), f"{amount} links", seed)
     ]
@@ -49,17 +47,17 @@ def test_drawn_links_are_as_many_as_asked_for_and_are_links(
 
 
 @given(st.sampled_from(SPECS), st.sampled_from(["1 node", "2 links"]), seeds)
-def test_the_same_seed_draws_the_same(spec: str, words: str, seed: int) -> None:
+def test_the_same_seed_draws_the_same_faults(spec: str, words: str, seed: int) -> None:
     assert resolve_faults(topology(spec), words, seed) == resolve_faults(
         topology(spec), words, seed
     )
 
 
 @pytest.mark.parametrize(("words", "all_of_them"), [("1 node", 23), ("1 link", 36)])
-def test_every_node_but_the_root_and_every_link_is_drawn_sometime(
+def test_every_link_and_every_node_except_the_root_can_be_drawn(
     words: str, all_of_them: int
 ) -> None:
-    """S4 has 24 nodes and 36 links; 600 draws miss one of 36 once in half a million."""
+    """S4 has 24 nodes and 36 links; 600 draws miss a link with a probability of 2e-6."""
     assert len({resolve_faults(topology("S4"), words, seed) for seed in range(600)}) == all_of_them
 
 
@@ -74,7 +72,7 @@ def test_all_links_of_a_topology_can_be_drawn() -> None:
     } == pairs
 
 
-def test_more_than_there_are_is_refused() -> None:
+def test_more_faults_than_nodes_or_links_are_refused() -> None:
     """S3 has 5 nodes besides the root, and 6 links."""
     for words in ["6 nodes", "7 links", "99999999 nodes"]:
         with refused(f"S3 has fewer than {words}"):
@@ -105,7 +103,7 @@ def test_named_faults_are_written_in_one_way() -> None:
     seeds,
     st.integers(1, 9),
 )
-def test_what_is_written_is_a_fault_to_the_simulator_and_written_back_the_same(
+def test_the_written_form_of_faults_is_accepted_by_the_simulator(
     spec: str, amount: int, kind: str, seed: int, step: int
 ) -> None:
     for word in resolve_faults(topology(spec), f"{amount} {kind}s", seed):
@@ -122,7 +120,7 @@ def test_the_root_may_be_named() -> None:
     assert outcome.remarks
 
 
-def test_what_is_no_fault_of_the_topology_is_refused() -> None:
+def test_faults_outside_of_the_topology_are_refused() -> None:
     for word, sentence in [
         ("12345", "12345"),
         ("1234-4321", "'1234-4321' is not a link of S4"),
@@ -135,7 +133,7 @@ def test_what_is_no_fault_of_the_topology_is_refused() -> None:
             canonical_faults(topology("S4"), [word])
 
 
-def test_on_s4_exactly_the_neighbours_are_linked() -> None:
+def test_faulty_links_of_s4_must_join_neighbours() -> None:
     network = topology("S4")
     for x, y in combinations(star_graph.nodes(4), 2):
         word = f"{star_graph.label(x)}-{star_graph.label(y)}"
@@ -155,7 +153,7 @@ def test_blanks_do_not_matter() -> None:
         assert read_faults(words, "faults") == plain
 
 
-def test_words_that_name_no_faults_are_refused() -> None:
+def test_malformed_faults_are_refused() -> None:
     for words in [
         "",
         " ",
@@ -172,6 +170,6 @@ def test_words_that_name_no_faults_are_refused() -> None:
             read_faults(words, "faults")
 
 
-def test_only_lots_depend_on_a_seed() -> None:
+def test_only_drawn_faults_depend_on_a_seed() -> None:
     texts = ("1 node", "3 links", "none", "2134", "1234-2134@2")
     assert [drawn_faults(text) for text in texts] == [(1, "node"), (3, "link"), *[None] * 3]

@@ -72,7 +72,7 @@ def test_a_grid_reads_back_equal_from_its_stored_form(grid: Grid) -> None:
 
 
 @given(grids)
-def test_points_are_all_combinations_once_and_those_that_share_a_schedule_lie_together(
+def test_points_are_all_combinations_grouped_by_schedule(
     grid: Grid,
 ) -> None:
     points = grid.points()
@@ -116,7 +116,7 @@ def expected(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[object,
 
 @few
 @given(wide)
-def test_axes_that_an_algorithm_does_not_have_collapse_and_the_others_are_a_product(
+def test_axes_that_an_algorithm_does_not_have_are_ignored(
     grid: Grid,
 ) -> None:
     points = grid.points()
@@ -138,7 +138,7 @@ def test_axes_that_an_algorithm_does_not_have_collapse_and_the_others_are_a_prod
 
 @few
 @given(wide)
-def test_points_that_share_a_schedule_lie_together(grid: Grid) -> None:
+def test_points_that_share_a_schedule_are_adjacent(grid: Grid) -> None:
     structures = [point.structure for point in grid.points()]
     assert (
         sum(one != other for one, other in pairwise(structures)) + 1
@@ -147,7 +147,7 @@ def test_points_that_share_a_schedule_lie_together(grid: Grid) -> None:
     )
 
 
-def test_a_seed_matters_to_lots_only() -> None:
+def test_a_seed_is_kept_only_if_faults_are_drawn() -> None:
     grid = Grid.from_json({
         "topology": "S4", "algorithm": "edge-disjoint", "message_bytes": 1, "seed": [1, 2, 3],
         "faults": ["none", "2134", "1 node"],
@@ -174,7 +174,7 @@ def test_every_algorithm_meets_the_same_faults() -> None:
     assert lots[4] != lots[5]
 
 
-def test_segments_and_messages_are_axes_of_their_own_and_segments_stand_in() -> None:
+def test_segments_are_used_for_algorithms_with_messages_if_none_are_given() -> None:
     both = {"topology": "S4", "algorithm": ["multiple", "recursive-substar"], "message_bytes": 1}
     shares = [
         (point.algorithm, point.segments)
@@ -188,8 +188,8 @@ def test_segments_and_messages_are_axes_of_their_own_and_segments_stand_in() -> 
     assert shares == [("multiple", 2), ("recursive-substar", 2)]
 
 
-def test_best_is_no_worse_than_any_other_number_of_pieces() -> None:
-    """Against all up to twice as many and 30 more, at the machine of the point."""
+def test_the_best_number_of_pieces_is_optimal() -> None:
+    """It is compared with up to twice as many pieces and 30 more, on the machine of the point."""
     for algorithm in ["greedy", "multiple", "recursive-substar", "edge-disjoint"]:
         grid = Grid.from_json(
             {
@@ -246,7 +246,7 @@ def test_without_ports_each_algorithm_takes_its_own_first_model() -> None:
     ]
 
 
-def test_a_tree_that_is_not_given_is_the_default_and_the_same_point() -> None:
+def test_an_omitted_tree_and_the_default_tree_give_the_same_point() -> None:
     point = {
         "topology": "S4",
         "collective": "allgather",
@@ -260,7 +260,7 @@ def test_a_tree_that_is_not_given_is_the_default_and_the_same_point() -> None:
     assert plain.arguments == {"base": "greedy"}
 
 
-def test_topologies_ascend_by_size_not_by_letters() -> None:
+def test_topologies_are_sorted_by_size() -> None:
     assert Grid(
         topology=("S10", "S5", "S9"), algorithm=("greedy",), message_bytes=(Fraction(1),)
     ).topology == (
@@ -270,7 +270,7 @@ def test_topologies_ascend_by_size_not_by_letters() -> None:
     )
 
 
-def test_a_point_that_cannot_be_is_refused_with_a_hint() -> None:
+def test_an_impossible_point_is_refused_with_a_hint() -> None:
     cases: list[Any] = [
         ({"topology": "S13"}, "out of range"),
         ({"topology": "T4"}, "unknown topology"),
@@ -299,7 +299,7 @@ def test_a_grid_without_values_on_an_axis_is_refused() -> None:
             Grid.from_json({**GRID.as_json(), axis: []})
 
 
-def test_a_file_that_is_no_grid_is_refused() -> None:
+def test_a_file_without_a_grid_is_refused() -> None:
     cases: list[Any] = [
         ({"topology": "S5", "algorithm": "greedy"}, "no message_bytes"),
         (
@@ -369,14 +369,14 @@ GIVEN = {"topology": "S5", "algorithm": "edge-disjoint", "message_bytes": 1}
         ({"ports": "one"}, "no port model 'one'"),
     ],
 )
-def test_a_grid_that_cannot_be_is_refused_in_a_sentence_with_a_hint(
+def test_an_impossible_grid_is_refused_in_one_sentence_with_a_hint(
     change: dict[str, object], words: str
 ) -> None:
     with refused(words):
         Grid.from_json({**GIVEN, **change})
 
 
-def test_a_misspelt_axis_is_told_its_nearest() -> None:
+def test_the_error_of_a_misspelt_axis_suggests_the_nearest_one() -> None:
     with pytest.raises(InputError) as refusal:
         Grid.from_json({**GIVEN, "topolgy": "S4"})
     assert refusal.value.hint.startswith("did you mean 'topology'?")
@@ -408,7 +408,7 @@ def test_an_algorithm_without_a_share_has_one_piece() -> None:
         make_point("S4", "alltoall", "necklace", segments=2)
 
 
-def test_faults_are_the_same_point_in_any_order_and_without_them_the_seed_is_nothing() -> None:
+def test_faults_in_any_order_give_the_same_point() -> None:
     one, other = (
         make_point("S4", "broadcast", "greedy", faults=faults, seed=4)
         for faults in (("1234-2134", "4231", "3214"), ("3214@1", "4231", "2134-1234"))
@@ -419,7 +419,7 @@ def test_faults_are_the_same_point_in_any_order_and_without_them_the_seed_is_not
 
 @few
 @given(wide)
-def test_the_command_of_a_point_says_all_that_makes_it(grid: Grid) -> None:
+def test_the_command_of_a_point_gives_the_same_point(grid: Grid) -> None:
     """Its options, read as axes, give the same point; the faults are named, so the seed is 0."""
     for point in grid.points()[:3]:
         words = shlex.split(point.command())
@@ -431,7 +431,7 @@ def test_the_command_of_a_point_says_all_that_makes_it(grid: Grid) -> None:
         assert again == dataclasses.replace(point, seed=0)
 
 
-def test_one_value_may_stand_without_a_list() -> None:
+def test_a_single_value_needs_no_list() -> None:
     assert Grid.from_json({"topology": "S5", "algorithm": "multiple", "message_bytes": 1}) == GRID
 
 
@@ -446,8 +446,8 @@ def test_numbers_are_exact() -> None:
         assert read_number(words, "message_bytes") == value
 
 
-def test_a_number_is_bounded_before_its_digits_are_written_out() -> None:
-    """An exponent of eight digits would take all memory; the sentence stays short too."""
+def test_huge_exponents_are_refused_before_they_are_expanded() -> None:
+    """An exponent of eight digits would take all memory; the message is short too."""
     for words in [
         "1e5000",
         "1e20000000",
@@ -466,7 +466,7 @@ def test_a_number_is_bounded_before_its_digits_are_written_out() -> None:
 
 
 def test_the_largest_and_the_finest_numbers_read_back() -> None:
-    """The values of a point can be written into the command that repeats it."""
+    """The command that repeats a point can hold its values."""
     for value in [Fraction(10**30), Fraction(1, 10**30), Fraction(10**30 - 1, 10**30)]:
         assert (
             make_point("S5", "broadcast", "multiple", "all", 1, value, value, value).message_bytes
@@ -475,7 +475,7 @@ def test_the_largest_and_the_finest_numbers_read_back() -> None:
         )
 
 
-def test_segments_go_by_the_name_that_the_algorithm_has_for_them() -> None:
+def test_pieces_have_the_name_that_the_algorithm_gives_them() -> None:
     stream = make_point("S5", "broadcast", "recursive-substar", segments=4)
     assert (POINT.arguments, POINT.messages) == ({"segments": 4}, 1)
     assert (stream.arguments, stream.messages) == ({"messages": 4}, 4)
@@ -503,12 +503,12 @@ def test_the_command_of_a_grid_has_a_flag_for_each_value(grid: Grid) -> None:
         ]
 
 
-def test_names_of_experiments() -> None:
+def test_valid_names_of_experiments_are_accepted() -> None:
     for name in ["multiple-S5", "a", "2026.run_1"]:
         assert check_name(name) == name
 
 
-def test_what_cannot_name_an_experiment() -> None:
+def test_invalid_names_of_experiments_are_refused() -> None:
     for name in ["17", "", "-a", "a b", "a/b", "ü", "a\n"]:
         with pytest.raises(InputError, match="is not a valid name for an experiment"):
             check_name(name)

@@ -21,7 +21,7 @@ CASES = [(n, construction) for n in range(2, 7) for construction in CONSTRUCTION
 
 
 def table(both: Pair, values: dict[star_graph.Node, int], missing: int = -1) -> list[int]:
-    """A value per node in rank order."""
+    """Return a value for every node, in the order of ranks."""
     return [values.get(node, missing) for node in star_graph.nodes(both.n)]
 
 
@@ -29,7 +29,7 @@ def table(both: Pair, values: dict[star_graph.Node, int], missing: int = -1) -> 
 
 
 @pytest.mark.parametrize(("n", "construction"), CASES)
-def test_the_array_and_its_measures_are_the_page_s_for_every_cyclic_root(
+def test_the_array_and_its_metrics_follow_the_definition_for_every_cyclic_root(
     n: int, construction: str
 ) -> None:
     """Parents, levels, profiles, leaves and loads are those of the trees node by node."""
@@ -46,7 +46,7 @@ def test_the_array_and_its_measures_are_the_page_s_for_every_cyclic_root(
 
 
 def assert_places_agree(both: Pair) -> None:
-    """Every node has the page's parent and level, and is in every tree."""
+    """Check that every node has the parent and level of the definition, in every tree."""
     ranks = star_graph.ranks(both.n)
     parents = [table(both, {x: ranks[tree[x]] for x in tree}) for tree in both.trees]
     levels = [table(both, rooted_trees.depths(tree, both.root)) for tree in both.trees]
@@ -60,7 +60,7 @@ def assert_places_agree(both: Pair) -> None:
 
 
 def assert_profiles_agree(both: Pair) -> None:
-    """Heights, nodes by level, leaves, and every node with those below it."""
+    """Check heights, nodes by level, leaves, and the numbers of descendants."""
     profiles = [rooted_trees.profile(tree, both.root) for tree in both.trees]
     heights = [len(item) - 1 for item in profiles]
     assert list(both.forest.heights) == heights
@@ -74,7 +74,7 @@ def assert_profiles_agree(both: Pair) -> None:
 
 
 def assert_loads_agree(both: Pair) -> None:
-    """The trees on every directed link; pitfall 1: opposite directions are not an overlap."""
+    """Check the trees on every directed link (pitfall 1: opposite directions do not overlap)."""
     counted = rooted_trees.load(both.trees)
     load = both.forest.load()
     assert load.shape == (factorial(both.n), both.n - 1)
@@ -125,7 +125,7 @@ def test_a_forest_at_any_root_is_the_translated_forest(
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 @pytest.mark.parametrize("n", [8, 9])
 def test_larger_forests_verify_at_far_roots(n: int, construction: str) -> None:
-    """Beyond the oracle's reach: still trees, and the translation of the one at the identity."""
+    """They are too large for the oracle: they are verified, and compared with the translation."""
     root = factorial(n) - 2
     translated = forest(f"S{n}", construction, root=root)
     translated.verify()
@@ -206,7 +206,7 @@ def s5(construction: str) -> NDArray[np.uint8]:
 
 
 def judged(array: object, root: int = 0, spec: str = "S5") -> None:
-    """Verify an array in both ways; creating the forest may already refuse it."""
+    """Verify an array in both ways; creating the forest may refuse it already."""
     refusals = []
     for judge in (Forest.verify, verify_by_distances):
         try:
@@ -232,7 +232,7 @@ def verify_by_distances(trees: Forest) -> None:
 def test_a_changed_entry_is_detected_unless_it_is_another_spanning_tree(
     construction: str, data: st.DataObject
 ) -> None:
-    """The oracle decides what is still a tree: a node may have found another parent."""
+    """A node may have got another valid parent: the oracle decides whether a tree is left."""
     array = s5(construction)
     tree = data.draw(st.integers(0, len(array) - 1))
     rank = data.draw(st.integers(0, 119))
@@ -285,7 +285,7 @@ def leads_home(tree: rooted_trees.Tree, node: star_graph.Node, root: star_graph.
 
 
 def test_a_cycle_of_two_is_detected() -> None:
-    """Two neighbours that take each other for their parents; nothing else is changed."""
+    """Two neighbours are the parents of each other; nothing else is changed."""
     array = s5("multiple")
     t = topology("S5")
     rank = t.rank("43215")
@@ -296,7 +296,7 @@ def test_a_cycle_of_two_is_detected() -> None:
 
 
 def test_a_longer_cycle_is_detected() -> None:
-    """Ports 2, 3, 2, 3, 2, 3 lead around a hexagon: none of its nodes reaches the root."""
+    """The ports 2, 3, 2, 3, 2, 3 lead around a hexagon, whose nodes do not reach the root."""
     array = s5("greedy")
     t = topology("S5")
     node, around = t.rank("54321"), []
@@ -354,7 +354,7 @@ def test_the_right_trees_with_another_root_are_detected() -> None:
     assert refusal.value.hint
 
 
-def test_an_array_of_anything_but_whole_numbers_is_refused() -> None:
+def test_an_array_of_other_values_than_integers_is_refused() -> None:
     for dtype in [np.float64, np.bool_, np.complex128, np.str_, object]:
         with refused("ports"):
             judged(s5("greedy").astype(dtype))
@@ -368,7 +368,7 @@ def test_integers_of_another_width_are_accepted() -> None:
         assert np.array_equal(own.parent_port, s5("greedy"))
 
 
-def test_whole_numbers_that_would_wrap_around_into_ports_are_refused() -> None:
+def test_integers_that_would_overflow_into_ports_are_refused() -> None:
     for port in [-1, -254, 256, 258, 2**40]:
         array = s5("greedy").astype(np.int64)
         array[0, 7] = port
@@ -407,7 +407,7 @@ def test_the_smallest_stars_verify(n: int) -> None:
 
 
 def half_of_s4() -> tuple[rooted_trees.Tree, Forest]:
-    """The two lowest levels of L(I), declared partial."""
+    """Return the two lowest levels of L(I), declared partial."""
     full, root = tseng_sheu.greedy(star_graph.identity(4)), star_graph.identity(4)
     half = {x: parent for x, parent in full.items() if rooted_trees.depths(full, root)[x] <= 2}
     return half, Forest(topology("S4"), ports_of(half, root)[None, :], 0, spanning=False)
@@ -470,7 +470,7 @@ def test_wrong_hubs_do_not_change_the_verdict(data: st.DataObject) -> None:
             verify_by_distances(spoiled)
 
 
-def test_a_measure_of_what_is_no_forest_is_an_error_and_not_a_number() -> None:
+def test_a_metric_of_an_invalid_forest_is_an_error() -> None:
     array = s5("greedy")
     array[0, 0] = 2
     spoiled = Forest(topology("S5"), array, 0)
@@ -510,14 +510,14 @@ def test_figures_are_read_only() -> None:
 
 
 def not_a_forest() -> list[Forest]:
-    """A port that does not exist, a root with a parent, a node taken out of a spanning tree."""
+    """Return an array with an invalid port, a root with a parent, or a missing node."""
     foreign, rooted, missing = (s5("greedy") for _ in range(3))
     foreign[0, 5], rooted[0, 0], missing[0, 119] = 9, 2, 0
     return [Forest(topology("S5"), array, 0) for array in (foreign, rooted, missing)]
 
 
 def asked(own: Forest, measure: str) -> Any:
-    """Return a metric, which is a property or a method."""
+    """Return the value of a metric, which is a property or a method."""
     value = getattr(own, measure)
     return value() if callable(value) else value
 

@@ -109,7 +109,7 @@ def test_an_old_file_is_replaced(saved: Path) -> None:
 
 
 def test_a_file_with_the_first_names_of_its_parts_is_read(tmp_path: Path) -> None:
-    """They were ``toward`` for the hubs and ``tree`` for the base."""
+    """Earlier files have ``toward`` for the hubs and ``tree`` for the base."""
     trees = forest("S4", "label-change", "4132", base="multiple")
     trees.save(tmp_path / "f.npz")
     hubs = np.array(trees.verify_hubs)
@@ -155,24 +155,24 @@ def test_an_unwritable_path_is_bad_input(tmp_path: Path, place: str) -> None:
 # Other files
 
 
-def test_a_missing_file(tmp_path: Path) -> None:
+def test_a_missing_file_is_not_found(tmp_path: Path) -> None:
     assert "No such file" in refusal(tmp_path / "nowhere.npz").message
 
 
-def test_a_folder(tmp_path: Path) -> None:
+def test_a_folder_is_refused(tmp_path: Path) -> None:
     assert "cannot be read" in refusal(tmp_path).message
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"parent_port", b"PK\x03\x04 not really", b"\x93NUMPY\x01\x00"]
 )
-def test_a_file_of_another_program(tmp_path: Path, content: bytes) -> None:
+def test_a_file_of_another_program_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "f.npz"
     path.write_bytes(content)
     assert "is not a starcast forest" in refusal(path).message
 
 
-def test_an_archive_of_another_program(tmp_path: Path) -> None:
+def test_an_archive_of_another_program_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "f.npz"
     np.savez(path, parent_port=np.zeros((1, 24), dtype=np.uint8))
     assert "is not a starcast forest" in refusal(path).message
@@ -333,7 +333,7 @@ def test_a_damaged_header_is_damage(saved: Path, end: bytes) -> None:
 
 
 def test_an_encrypted_file_is_refused(saved: Path) -> None:
-    """The flag alone, without any encryption."""
+    """Only the flag is set; nothing is encrypted."""
     content = bytearray(saved.read_bytes())
     for signature, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
         place = content.find(signature)
@@ -348,7 +348,7 @@ def test_an_encrypted_file_is_refused(saved: Path) -> None:
 def test_a_changed_or_truncated_file_never_opens_as_another_forest(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    """It is refused, or it is the same forest if the bit has no meaning."""
+    """It is refused, or it is the same forest if the changed bit has no meaning."""
     path = tmp_path_factory.mktemp("damage") / "forest.npz"
     meant = forest("S4", "multiple", "4321")
     meant.save(path)

@@ -280,7 +280,7 @@ def test_one_port_schedules_of_single_units_have_this_clock_too(
 
 
 def test_the_clock_of_atlahs_depends_on_cpus() -> None:
-    """On one CPU and shared interfaces, packets wait for others: the replay can fail."""
+    """With one CPU and shared interfaces, packets wait for unrelated ones: a replay can fail."""
     built = schedule("S4", "alltoall", "exact")
     assert atlahs.finishing_time(written(built, "goal", unit_bytes=1), 164, 0) > 10_000
 
@@ -484,7 +484,7 @@ def test_links_with_more_units_than_steps_use_further_channels() -> None:
 
 
 def test_a_spoiled_msccl_file_is_noticed() -> None:
-    """The test's own execution can fail."""
+    """This shows that the test's own execution can fail."""
     built = schedule("S4", "alltoall", "exact")
     text = written(built, "msccl-xml")
     for old, new in ((r'dstoff="3"', 'dstoff="2"'), (r'depid="\d+"', 'depid="-1"')):

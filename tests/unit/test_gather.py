@@ -21,13 +21,13 @@ from unit.test_scatter import SCATTERS, cases
 def schedule(
     collective: str, n: int, algorithm: str, messages: int, root: star_graph.Node | None = None
 ) -> Schedule:
-    """The array form."""
+    """Return the schedule that starcast builds."""
     topology = star_graph.label(root or star_graph.identity(n))
     return build(f"S{n}", collective, algorithm, root=topology, messages=messages)
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 2))
-def test_the_rows_are_those_of_the_page_s_scatter_backwards(
+def test_the_rows_are_those_of_the_reversed_scatter_of_the_oracle(
     n: int, algorithm: str, messages: int
 ) -> None:
     for root in roots(n):
@@ -37,8 +37,8 @@ def test_the_rows_are_those_of_the_page_s_scatter_backwards(
         )
 
 
-def test_messages_arrive_nearest_last_and_the_root_s_links_end_together() -> None:
-    """The first message to leave travels furthest; the root is busy in the last step."""
+def test_messages_of_the_nearest_nodes_arrive_first() -> None:
+    """In the last step only the root receives."""
     for algorithm in SCATTERS:
         s = schedule("gather", 5, algorithm, 4)
         flights = page.flights(plain_rows(s))
@@ -61,7 +61,7 @@ def test_a_schedule_reversed_twice_is_itself() -> None:
 
 
 def test_reversed_links_of_an_nk_star_have_other_ports() -> None:
-    """A port of S_{5,2} need not lead back over its own link."""
+    """In S_{5,2} a port may lead back over another port than itself."""
     topology = as_topology("S5,2")
     scatter = build_scatter(forest(topology, "nk-greedy"), "all", 2, algorithm="nk-greedy")
     gather = reverse_schedule(scatter)
@@ -78,7 +78,7 @@ def test_other_collectives_cannot_be_reversed(collective: str, algorithm: str) -
 
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
-def test_metadata_of_a_gather(algorithm: str) -> None:
+def test_a_gather_has_its_name_ports_and_units(algorithm: str) -> None:
     s, root = schedule("gather", 5, algorithm, 8, (5, 4, 3, 2, 1)), (5, 4, 3, 2, 1)
     scatter = schedule("scatter", 5, algorithm, 8, root)
     assert (s.collective, s.packets, s.symmetric, s.root) == ("gather", False, False, 119)
@@ -91,7 +91,7 @@ def test_metadata_of_a_gather(algorithm: str) -> None:
 
 
 def test_every_scatter_has_a_gather() -> None:
-    """With the same arguments, port models and refusals."""
+    """It has the same arguments, port models and errors."""
     gathers = {row.name: row for row in algorithms("gather")}
     for name in SCATTERS:
         scatter = find("scatter", name)

@@ -12,7 +12,7 @@ SIZES = range(2, 8)
 
 
 def test_the_documented_examples() -> None:
-    """A1: dif(1234, 1243) = 3; v_1 = r_k sends over k, v_1 = r_1 over dif."""
+    """A1: dif(1234, 1243) = 3. A first symbol r_k is sent over k, and r_1 over dif."""
     assert tseng_sheu.dif((1, 2, 4, 3), (1, 2, 3, 4)) == 3
     assert tseng_sheu.alpha((1, 2, 4, 3), (1, 2, 3, 4)) == 3
     assert tseng_sheu.alpha((4, 2, 3, 1), (1, 2, 3, 4)) == 4

@@ -22,7 +22,7 @@ SIZES = range(2, 8)
 
 
 def as_array(word: list[int]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """A list of types as a word."""
+    """Return a list of types as an array."""
     return np.array(word, dtype=np.uint8)
 
 
@@ -30,7 +30,7 @@ def as_array(word: list[int]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
 
 
 def test_the_path_follows_ehrlich() -> None:
-    """Algorithm E run counter by counter."""
+    """The oracle runs Algorithm E counter by counter."""
     for m in range(1, 9):
         assert path_word(m).tolist() == page.ehrlich(m)
 
@@ -72,7 +72,7 @@ def all_paths(way: list[star_graph.Node]) -> Iterator[list[star_graph.Node]]:
             yield from all_paths([*way, neighbour])
 
 
-def test_the_paths_of_the_base_are_the_first_of_all() -> None:
+def test_the_paths_of_the_base_come_first_in_the_order_of_words() -> None:
     """For each last node, the Hamiltonian path of S_4 from 1234 whose word comes first."""
     start = star_graph.identity(4)
     first: dict[star_graph.Node, list[star_graph.Node]] = {}
@@ -138,7 +138,7 @@ def test_subtree_j_is_the_rotation_of_the_one_before() -> None:
                 )
 
 
-def test_rule_1_for_every_root() -> None:
+def test_rule_1_holds_for_every_root() -> None:
     """A node x with the root's first symbol is a child of g_i(x), x_i the root's last symbol."""
     for n in SIZES:
         for root in roots(n)[: 2 if n == 7 else None]:
@@ -171,7 +171,7 @@ def test_s2_has_no_phase_2() -> None:
     assert phase_1_word(2).tolist() == [2]
 
 
-def test_the_word_of_phase_1() -> None:
+def test_the_word_of_phase_1_follows_ehrlich() -> None:
     """It is 2 and Ehrlich's types of S_{n-1}, each one more, so that 1 stays in position 2."""
     for n in range(2, 9):
         word = phase_1_word(n)
@@ -184,7 +184,7 @@ def test_the_word_of_phase_1() -> None:
 
 
 def schedule(n: int) -> list[Row]:
-    """The root schedule: phase 1, then phase 2."""
+    """Return the schedule of the root: phase 1, then phase 2."""
     return [*page.phase_1(n), *page.phase_2(n, factorial(n - 1))]
 
 
@@ -232,7 +232,7 @@ def test_the_path_of_the_cycle_follows_the_definition(n: int) -> None:
         )
 
 
-def test_it_is_one_path_whose_end_is_next_to_the_root() -> None:
+def test_the_tree_is_one_path_whose_end_is_next_to_the_root() -> None:
     """n!-1 steps: every level has one node, and the closing link leads back to the root."""
     for n in range(2, 9):
         for root in roots(n)[: 2 if n > 6 else None]:

@@ -17,7 +17,7 @@ from support.meeting import refused
 SIZES = range(1, 9)
 
 
-def test_sizes() -> None:
+def test_hypercubes_have_the_known_sizes_degrees_and_diameters() -> None:
     for d in range(1, 29):
         t = topology(f"Q{d}")
         assert (t.spec, t.family, t.n, t.k) == (f"Q{d}", "hypercube", d, None)

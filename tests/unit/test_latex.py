@@ -1,4 +1,4 @@
-"""Tables in LaTeX, read by a strict reader of their own, and compiled if TeX is installed."""
+"""Tables in LaTeX, read by a strict reader of the tests, and compiled if LaTeX is installed."""
 
 import string
 from collections.abc import Sequence

@@ -13,7 +13,7 @@ Children = dict[int, list[int]]
 
 @st.composite
 def trees(draw: st.DrawFn) -> Children:
-    """A tree with the root 0: each further node below one of those before it."""
+    """Draw a tree with root 0: each further node is a child of an earlier one."""
     children: Children = {}
     for node in range(1, draw(st.integers(1, 60))):
         children.setdefault(draw(st.integers(0, node - 1)), []).append(node)
@@ -21,7 +21,7 @@ def trees(draw: st.DrawFn) -> Children:
 
 
 def levels(children: Children) -> list[list[int]]:
-    """The nodes of every level, from left to right."""
+    """Return the nodes of every level, from left to right."""
     rows = [[0]]
     while below := [child for node in rows[-1] for child in children.get(node, ())]:
         rows.append(below)
@@ -92,5 +92,5 @@ def test_a_deep_subtree_makes_room_only_where_it_is_wide() -> None:
     assert [place[node] for node in (1, 2, 3)] == [1, 2.5, 4]
 
 
-def test_a_single_node() -> None:
+def test_a_single_node_has_a_layout() -> None:
     assert tidy_layout(7, {}) == {7: 0}

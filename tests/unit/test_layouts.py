@@ -1,4 +1,4 @@
-"""The layouts of topologies: places of nodes, and what the symmetries of a topology do to them."""
+"""The layouts of topologies: positions of nodes, and the effect of symmetries on them."""
 
 import numpy as np
 import pytest

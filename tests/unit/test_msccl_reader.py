@@ -1,4 +1,4 @@
-"""MSCCL XML that is read: round trips, files of other tools, and what is refused, by its place."""
+"""Reading MSCCL XML: round trips, files of other tools, and errors with their place in the file."""
 
 import re
 from collections import Counter
@@ -101,7 +101,7 @@ def block(number: int, send: int, receive: int, *steps: str, channel: int = 0) -
 
 
 def algo(collective: str, gpus: list[str], sizes: tuple[int, int, int], more: str = "") -> str:
-    """Return a file."""
+    """Return the text of a file."""
     inputs, outputs, scratch = sizes
     chunks = f'i_chunks="{inputs}" o_chunks="{outputs}" s_chunks="{scratch}"'
     content = "\n".join(f'<gpu id="{rank}" {chunks}>{gpu}</gpu>' for rank, gpu in enumerate(gpus))

@@ -13,7 +13,7 @@ SIZES = range(2, 8)
 
 
 def path_from_root(built: Forest, tree: int, goal: star_graph.Node) -> list[int]:
-    """The ports from the root to a node, read from the array."""
+    """Return the ports from the root to a node, read from the array."""
     n, ports = len(goal), []
     node, row = goal, built.parent_port[tree]
     while port := int(row[star_graph.ranks(n)[node]]):
@@ -23,7 +23,7 @@ def path_from_root(built: Forest, tree: int, goal: star_graph.Node) -> list[int]
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_one_tree_for_every_shift_in_order(n: int) -> None:
+def test_the_forest_has_one_tree_for_every_shift_in_order(n: int) -> None:
     """Row i-1 is L(rho^i(r)) with r as its root: the same undirected links."""
     for root in star_graph.cyclic_roots(n):
         both = pair(n, "multiple", root)
@@ -50,7 +50,7 @@ def test_profiles_of_every_tree(n: int) -> None:
             assert result[i] == expected + [0] * (len(result[i]) - len(expected))
 
 
-def test_heights_are_those_of_lemma_5() -> None:
+def test_heights_equal_those_of_lemma_5() -> None:
     """D_n + n + gcd(n,i) - 2; the lemma does not hold for n = 2 and 3 (see test_forest)."""
     for n in range(4, 8):
         heights = [star_graph.diameter(n) + n + gcd(n, i) - 2 for i in range(1, n)]
@@ -80,8 +80,8 @@ def test_congestion_is_at_most_two_for_every_root() -> None:
             assert set(built.load_histogram()) <= {0, 1, 2}
 
 
-def test_the_load_histogram() -> None:
-    """Known numbers, counted once by the oracle."""
+def test_the_load_histogram_is_the_known_one() -> None:
+    """The values were counted once by the oracle."""
     for n, histogram in [
         (2, {0: 1, 1: 1}),
         (3, {0: 3, 1: 8, 2: 1}),
@@ -145,7 +145,7 @@ def test_the_root_has_one_child_in_every_tree_and_two_in_the_last() -> None:
             assert (built.parents() == built.root).sum(axis=1).tolist() == [1] * (n - 2) + [2]
 
 
-def test_of_the_root_s_links_only_that_of_dimension_2_carries_two_trees() -> None:
+def test_only_the_root_link_of_dimension_2_carries_two_trees() -> None:
     for n in range(3, 8):
         for root in roots(n):
             built = forest(f"S{n}", "multiple", root=star_graph.label(root))

@@ -63,7 +63,7 @@ def test_every_kind_of_change(source: str, operator: str, expected: list[str]) -
         "return_value = zip(a, b, strict=True)",
     ],
 )
-def test_what_is_not_executed_or_has_no_meaning_stays(source: str) -> None:
+def test_code_that_is_not_executed_or_has_no_effect_is_not_mutated(source: str) -> None:
     assert mutants(source) == {}
 
 

@@ -27,17 +27,17 @@ def built(n: int, root: star_graph.Node | None = None) -> Forest:
 
 @cache
 def numbers(n: int) -> NDArray[np.int32]:
-    """The numbers m of the array implementation."""
+    """Return the numbers m of the array implementation."""
     return numbering(topology(f"S{n}"))
 
 
 def steps(n: int) -> NDArray[np.int32]:
-    """When each node is reached."""
+    """Return the step in which each node is reached."""
     return np.asarray(-(-numbers(n) // (n - 1)), dtype=np.int32)
 
 
 def parents(n: int) -> NDArray[np.int32]:
-    """The parents in the array implementation, the root's own for the root."""
+    """Return the parents in the array implementation; that of the root is the root."""
     result = built(n).parents()[0]
     return np.where(result < 0, np.int32(0), result)
 
@@ -166,7 +166,7 @@ def test_all_paths_are_shortest() -> None:
 
 
 def test_parents_are_reached_in_an_earlier_step() -> None:
-    """Theorem 8.3 as it is needed."""
+    """This is what the algorithm needs of Theorem 8.3."""
     for n in range(2, 10):
         assert (steps(n)[parents(n)][1:] < steps(n)[1:]).all()
 

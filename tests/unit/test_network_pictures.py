@@ -15,7 +15,7 @@ from support.read_svg import SVG, boxes, parse, strokes
 
 
 def circles(document: ET.Element) -> list[complex]:
-    """Return the places of all nodes that are dots, panel by panel."""
+    """Return the positions of all nodes that are dots, panel by panel."""
     dots = [dot for dot in document.iter(f"{SVG}circle") if dot.find(f"{SVG}title") is not None]
     return [complex(float(dot.get("cx", 0)), float(dot.get("cy", 0))) for dot in dots]
 

@@ -19,7 +19,7 @@ every_size = pytest.mark.parametrize(("n", "k"), SIZES)
 
 
 def some_roots(n: int, k: int) -> list[star_graph.Node]:
-    """The identity, the shifts R_i(Id), the last node and one from the middle."""
+    """Return the identity, the shifts R_i(Id), the last node and one from the middle."""
     every = nk_star.nodes(n, k)
     shifts = [nk_star.root_of(i, n, k) for i in range(1, n)]
     return list(dict.fromkeys([every[0], *shifts, every[-1], every[len(every) // 3]]))
@@ -27,7 +27,7 @@ def some_roots(n: int, k: int) -> list[star_graph.Node]:
 
 @st.composite
 def size_and_ranks(draw: st.DrawFn, largest: int = 35) -> tuple[int, int, int, int]:
-    """An (n,k)-star and two of its nodes."""
+    """Draw an (n,k)-star and two of its nodes."""
     n = draw(st.integers(2, largest))
     k = draw(st.integers(1, max(k for k in range(1, n) if perm(n, k) <= perm(12, 12))))
     node, other = (draw(st.integers(0, perm(n, k) - 1)) for _ in range(2))
@@ -37,7 +37,7 @@ def size_and_ranks(draw: st.DrawFn, largest: int = 35) -> tuple[int, int, int, i
 # Names and sizes
 
 
-def test_sizes() -> None:
+def test_nk_stars_have_the_known_sizes_degrees_and_diameters() -> None:
     for n, k in SIZES:
         t = topology(f"S{n},{k}")
         assert (t.spec, t.family, t.n, t.k) == (f"S{n},{k}", "nk-star", n, k)

@@ -17,7 +17,7 @@ every_size = pytest.mark.parametrize(("n", "k"), SIZES)
 
 
 def home(n: int, k: int) -> star_graph.Node:
-    """The identity 12..k."""
+    """Return the identity 12..k."""
     return star_graph.identity(n)[:k]
 
 
@@ -30,7 +30,7 @@ def some_roots(n: int, k: int) -> list[star_graph.Node]:
 
 
 def ports_of(tree: rooted_trees.Tree, n: int, k: int) -> NDArray[np.uint8]:
-    """A tree as the row of each node's port towards its parent."""
+    """Return a tree as the row of each node's port towards its parent."""
     ports = [nk_star.port_between(v, tree[v], n) if v in tree else 0 for v in nk_star.nodes(n, k)]
     return np.array(ports, dtype=np.uint8)
 
@@ -39,7 +39,7 @@ def ports_of(tree: rooted_trees.Tree, n: int, k: int) -> NDArray[np.uint8]:
 
 
 @every_size
-def test_sp_is_the_page_s_rule_node_by_node(n: int, k: int) -> None:
+def test_sp_follows_the_rule_of_the_definition_node_by_node(n: int, k: int) -> None:
     """A shortest-path tree of the diameter's height; every root's is the relabelled identity's."""
     t = topology(f"S{n},{k}")
     at_identity = forest(t, "nk-greedy").parent_port
@@ -78,7 +78,7 @@ def test_sp_of_the_complete_graph_is_the_star_of_its_root() -> None:
             assert (forest(f"S{n},1", "nk-greedy", root=root).parents()[0] == root).sum() == n - 1
 
 
-def test_all_leaves_of_sp_of_s4_2_stand_on_one_level() -> None:
+def test_all_leaves_of_sp_of_s4_2_are_on_one_level() -> None:
     """The paper's balance factor of 0."""
     built = forest("S4,2", "nk-greedy")
     inner = set(built.parents()[0].tolist())
@@ -89,7 +89,7 @@ def test_all_leaves_of_sp_of_s4_2_stand_on_one_level() -> None:
 
 
 @every_size
-def test_mt_is_the_page_s_trees_in_order(n: int, k: int) -> None:
+def test_mt_has_the_trees_of_the_definition_in_order(n: int, k: int) -> None:
     for root in some_roots(n, k)[:: 1 if n < 7 else 3]:
         built = forest(f"S{n},{k}", "nk-multiple", root=star_graph.label(root))
         expected = np.stack([ports_of(tree, n, k) for tree in nk_star.multiple(root, n)])
@@ -147,8 +147,8 @@ def test_only_the_path_is_turned_around() -> None:
             assert np.count_nonzero(row != straight) <= nk_star.path_length(n, k, i) + 1
 
 
-def test_the_load_histogram_of_mt() -> None:
-    """Known numbers, counted once by the oracle."""
+def test_the_load_histogram_of_mt_is_the_known_one() -> None:
+    """The values were counted once by the oracle."""
     for n, k, histogram in [
         (3, 2, {0: 3, 1: 8, 2: 1}),
         (4, 2, {0: 9, 1: 21, 2: 6}),
@@ -178,21 +178,21 @@ def test_mt_at_any_root_is_the_translated_mt(size: tuple[int, int], data: st.Dat
 # Sizes and places
 
 
-def test_they_grow_on_nk_stars_only() -> None:
+def test_the_constructions_are_defined_on_nk_stars_only() -> None:
     for spec in ["S4", "Q3"]:
         for construction in ["nk-greedy", "nk-multiple"]:
             with refused(construction, spec):
                 forest(spec, construction)
 
 
-def test_others_do_not_grow_on_nk_stars() -> None:
+def test_other_constructions_are_not_defined_on_nk_stars() -> None:
     for construction in ["greedy", "multiple", "recursive-substar", "binomial"]:
         with refused(construction, "S5,3"):
             forest("S5,3", construction)
 
 
 @pytest.mark.parametrize("spec", ["S9,5", "S20,3", "S35,2"])
-def test_large_ones_are_proved(spec: str) -> None:
+def test_large_forests_are_verified(spec: str) -> None:
     t = topology(spec)
     for construction in ("nk-greedy", "nk-multiple"):
         built: Forest = forest(t, construction, root=t.nodes // 2)

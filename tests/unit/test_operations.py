@@ -27,7 +27,7 @@ class Options(TypedDict, total=False):
 
 
 class Operations(Lab):
-    """Operations that return what they were called with."""
+    """Operations that return their arguments."""
 
     def describe(
         self,

@@ -37,7 +37,7 @@ def write(directory: Path, name: str, text: str = VALID) -> Path:
     return path
 
 
-def test_shipped_packs_are_six() -> None:
+def test_six_packs_are_shipped() -> None:
     packs = {query.pack for query in load_queries().values()}
     assert packs == {"faults", "overlap", "paths", "schedules", "topology", "trees"}
 

@@ -141,7 +141,7 @@ def test_cypher_is_the_wrong_tool_if_it_is_slow_and_another_library_much_faster(
             assert result[1] == pytest.approx(faster[1])
 
 
-def test_the_page_says_for_which_queries_cypher_is_the_wrong_tool(
+def test_the_page_lists_the_queries_for_which_cypher_is_the_wrong_tool(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     slow, quick = find("shortest-path"), find("neighbours")

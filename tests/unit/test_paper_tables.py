@@ -81,7 +81,7 @@ def test_references_are_keys_of_the_bibliography(name: str) -> None:
 # Tseng & Sheu 1997
 
 
-def test_table_1_of_tseng_and_sheu() -> None:
+def test_table_1_of_tseng_and_sheu_is_reproduced() -> None:
     for case, rows in tables("tseng-sheu-1997-table-1"):
         n, m = case.topology.n, case.message_bytes
         printed = [(row["model"], row["algorithm"]) for row in rows]
@@ -116,7 +116,7 @@ def test_table_1_of_tseng_and_sheu() -> None:
 TABLE_1 = "tseng-sheu-1997-table-1"
 
 
-def test_table_2_of_tseng_and_sheu() -> None:
+def test_table_2_of_tseng_and_sheu_is_reproduced() -> None:
     for case, rows in tables("tseng-sheu-1997-table-2"):
         n, m = case.topology.n, case.message_bytes
         share = Fraction(factorial(n) - 1, n - 1) * m
@@ -133,7 +133,7 @@ def test_table_2_of_tseng_and_sheu() -> None:
 
 
 @pytest.mark.parametrize(("table", "chen"), [(1, 2), (2, 0)])
-def test_tables_of_li_chen_xiang_and_yao(table: int, chen: int) -> None:
+def test_tables_of_li_chen_xiang_and_yao_are_reproduced(table: int, chen: int) -> None:
     for case, rows in tables(f"li-chen-xiang-yao-table-{table}"):
         assert [row["algorithm"] for row in rows].count("Y.S. Chen") == chen
         assert {row["basis"] for row in rows if row["algorithm"] == "optimal"} == {"lower bound"}
@@ -172,7 +172,7 @@ def test_table_1_of_1993_has_a_cell_of_four_lines_per_method() -> None:
 
 
 @pytest.mark.parametrize("table", [2, 3])
-def test_tables_2_and_3_of_1993(table: int) -> None:
+def test_tables_2_and_3_of_1993_are_reproduced(table: int) -> None:
     for case, rows in tables(f"fragopoulou-akl-1993-table-{table}"):
         nodes, total = case.topology.nodes, case.topology.distance_sum
         ports, many = case.topology.degree, case.messages

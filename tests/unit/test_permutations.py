@@ -16,14 +16,14 @@ SIZES = range(2, 8)
 
 @st.composite
 def node(draw: st.DrawFn, smallest: int = 2, largest: int = 12) -> star_graph.Node:
-    """A permutation of 1..n, for any n in between."""
+    """Draw a permutation of 1..n, for an n in a range."""
     n = draw(st.integers(smallest, largest))
     return tuple(draw(st.permutations(range(1, n + 1))))
 
 
 @st.composite
 def two_nodes(draw: st.DrawFn) -> tuple[star_graph.Node, star_graph.Node]:
-    """Two permutations of the same length."""
+    """Draw two permutations of the same length."""
     first = draw(node())
     return first, tuple(draw(st.permutations(first)))
 

@@ -37,7 +37,7 @@ def link(network: Topology, sender: str, port: int, *, arrow: bool = True) -> Li
 
 
 def paths(spec: str, source: str, ports: list[list[int]]) -> Subgraph:
-    """Walks from one node by these ports."""
+    """Return walks from one node through these ports."""
     network = topology(spec)
     links: Counter[Link] = Counter()
     for walked in ports:
@@ -93,7 +93,7 @@ def test_a_picture_shows_nodes_and_links_legibly(picture: Subgraph, layout: Layo
 
 
 def assert_boxes(picture: Subgraph, drawn: Seen) -> None:
-    """Every node has one box, and the source is dark."""
+    """Check that every node has one box, and that the source is dark."""
     wanted = {*picture.nodes, *([] if picture.source is None else [picture.source])}
     assert sorted(drawn.boxes) == sorted(picture.topology.label(node) for node in wanted)
     assert drawn.dark == (
@@ -102,7 +102,7 @@ def assert_boxes(picture: Subgraph, drawn: Seen) -> None:
 
 
 def assert_apart(drawn: Seen) -> None:
-    """No box touches another, and everything is on the sheet."""
+    """Check that no box touches another, and that everything is on the sheet."""
     for box in drawn.boxes.values():
         assert 0 < box.x < drawn.width - box.width
         assert 0 < box.y < drawn.height - box.height
@@ -114,7 +114,7 @@ def assert_apart(drawn: Seen) -> None:
 
 
 def assert_links(picture: Subgraph, drawn: Seen) -> None:
-    """Each link has the colour of its port; links that are not named are faint."""
+    """Check that each link has the colour of its port; links that are not named are faint."""
     network = picture.topology
     found = {stroke.title.split(",")[0]: stroke for stroke in drawn.strokes}
     assert len(found) == len(drawn.strokes)
@@ -223,7 +223,7 @@ def test_a_cycle_is_drawn_as_a_cycle() -> None:
 
 
 def shortest(spec: str, source: str, target: str) -> list[list[int]]:
-    """The ports of all shortest paths, by trying each port at each node."""
+    """Return the ports of all shortest paths, by trying each port at each node."""
     network = topology(spec)
     far = network.distances(target)
 

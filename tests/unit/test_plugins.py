@@ -46,7 +46,7 @@ def load(tmp_path: Path) -> Callable[[str], None]:
 @pytest.mark.parametrize("spec", ["R4", "R5", "S4", "S5,2", "Q3", "AG4"])
 @pytest.mark.parametrize("collective", ["broadcast", "allgather", "scatter", "gather"])
 @pytest.mark.parametrize("ports", ["all", "one"])
-def test_examples_are_at_home_in_every_collective(spec: str, collective: str, ports: str) -> None:
+def test_example_plug_ins_work_in_every_collective(spec: str, collective: str, ports: str) -> None:
     load_examples()
     assert "highest-ports" in constructions(spec)
     built = forest(spec, "highest-ports", root=5)
@@ -185,7 +185,7 @@ def test_mistakes_in_declarations_are_refused(
         ("starcast.forest('S5', 'greedy')", "returned an array of uint8 [1 x 120] on S4"),
     ],
 )
-def test_what_is_no_array_of_parent_ports_is_refused(
+def test_results_that_are_not_arrays_of_parent_ports_are_refused(
     load: Callable[[str], None], result: str, sentence: str
 ) -> None:
     load(f"@starcast.construction('f', source='x')\ndef f(topology, root): return {result}")
@@ -217,7 +217,7 @@ def test_impossible_columns_are_refused(
         schedule("S4", "broadcast", "f")
 
 
-def test_a_false_forest_is_built_and_refused_by_its_checker(load: Callable[[str], None]) -> None:
+def test_an_invalid_forest_is_built_and_refused_by_its_checker(load: Callable[[str], None]) -> None:
     load("@starcast.construction('f', source='x')\ndef f(topology, root): return [0] + [2] * 23")
     with pytest.raises(starcast.StarcastError):
         forest("S4", "f").verify()
@@ -238,7 +238,7 @@ def test_two_plug_ins_cannot_share_a_name(load: Callable[[str], None], tmp_path:
         plugins.load([str(other)])
 
 
-def test_claims_do_not_look_at_plug_ins() -> None:
+def test_claims_are_verified_without_plug_ins() -> None:
     star = topology("S4")
     known = object_cache.single_trees(star), object_cache.algorithms_on(star, "broadcast")
     load_examples()

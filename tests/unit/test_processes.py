@@ -112,10 +112,10 @@ def read_until(process: subprocess.Popen[str], last: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("killed", [1, 2, 3])
-def test_workers_killed_while_a_run_ends_do_not_keep_it(
+def test_workers_killed_while_a_run_ends_do_not_delay_it(
     tmp_path_factory: pytest.TempPathFactory, killed: int
 ) -> None:
-    """An idle worker may hold a lock that the others wait for; it must not matter."""
+    """An idle worker may hold a lock that the others wait for."""
     with running(tmp_path_factory) as process:
         assert len(read_until(process, "all")) == 7
         for worker in workers_of(process.pid)[:killed]:
@@ -298,7 +298,7 @@ def test_a_remote_worker_refuses_a_task_that_exceeds_its_memory(
 
 
 def test_a_worker_that_cannot_be_started_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As with a limit on the number of processes."""
+    """The number of processes is limited."""
 
     def refuse(*_: object) -> None:
         raise BlockingIOError(11, "Resource temporarily unavailable")
@@ -320,7 +320,7 @@ def test_a_closed_executor_takes_no_tasks() -> None:
             executor.submit(square, 4)
 
 
-def test_as_many_processes_as_items_at_most() -> None:
+def test_no_more_processes_than_items_are_started() -> None:
     assert [choose_jobs(2, 5, worth_it=True), choose_jobs(0, 5, worth_it=True)] == [2, 1]
     assert choose_jobs(9, None, worth_it=False) == 1
 

@@ -29,7 +29,7 @@ def test_a_shipped_witness_is_accepted(path: Path) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5,2", "S5,4", "S4,1", "Q4"])
-def test_its_topologies_are_those_of_starcast(spec: str) -> None:
+def test_the_checker_has_the_topologies_of_starcast(spec: str) -> None:
     graph = topology(spec)
     table = CHECK["neighbours"](spec)
     assert list(table) == list(graph.ports)
@@ -90,7 +90,7 @@ def test_a_changed_file_and_a_wrong_value_are_named_with_exit_code_1(
     assert capsys.readouterr().out == f"REJECTED {path}: the witness has another SHA-256\n"
 
 
-def test_it_imports_only_the_standard_library() -> None:
+def test_the_checker_imports_only_the_standard_library() -> None:
     tree = ast.parse(CHECKER.read_text())
     imported = {
         name.name.partition(".")[0]

@@ -1,4 +1,4 @@
-"""Files of records: one sentence about each that is damaged, forged or no record at all."""
+"""Files of records: damaged, forged and foreign files are refused in one sentence."""
 
 import io
 import json
@@ -89,7 +89,7 @@ def test_a_file_without_a_field_is_refused(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "5", "null", '"x"', "[" * 100_000, "1" * 5_000])
-def test_a_file_that_is_no_object_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_file_without_a_json_object_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "S4.json"
     path.write_text(text)
     with pytest.raises(InputError, match="is not a record"):
@@ -160,7 +160,7 @@ def test_arguments_of_problems_are_those_of_the_searches() -> None:
         assert set(ARGUMENTS[name]) == problem.arguments.keys()
 
 
-def test_a_record_in_the_place_of_another_is_refused(tmp_path: Path) -> None:
+def test_a_record_under_the_name_of_another_is_refused(tmp_path: Path) -> None:
     path = save_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
     path.rename(path.with_name("S5.json"))
     with pytest.raises(InputError, match="it is the record one-port-broadcast:S4"):

@@ -1,4 +1,4 @@
-"""Forged records: each passed as verified once, and is rejected now."""
+"""Forged records that earlier versions accepted; all are rejected now."""
 
 from dataclasses import replace
 from itertools import product
@@ -19,7 +19,7 @@ DENOMINATOR = 9_223_372_036_709_301_616 * 2 // 87
 
 
 def halves(spec: str, links: int) -> NDArray[Any]:
-    """Return halves with some number of links between them: the best, with two nodes exchanged."""
+    """Return halves of S5 with a number of links between them, by exchanging two nodes."""
     best = shipped_record("bisection-width", spec).witness["side"]
     for a, b in product(np.flatnonzero(best == 0), np.flatnonzero(best == 1)):
         side = best.copy()

@@ -256,7 +256,7 @@ def test_a_record_is_not_replaced_by_a_worse_one(tmp_path: Path) -> None:
     assert len(list(path.parent.glob("*.npz"))) == 1
 
 
-def test_of_a_greatest_value_more_is_better_and_a_lower_bound_too() -> None:
+def test_larger_values_and_smaller_bounds_are_better_in_maximum_problems() -> None:
     record = shipped_record("fault-diameter", "S4")
     assert is_better(record, replace(record, value=5))
     assert is_better(record, replace(record, bound=7))
@@ -289,7 +289,7 @@ def test_the_better_of_two_folders_is_listed(tmp_path: Path) -> None:
         ("bisection-width", "denominator", np.zeros(0, np.int64), "wrong shape"),
     ],
 )
-def test_an_array_that_makes_no_sense_is_rejected(
+def test_an_array_of_a_wrong_shape_or_content_is_rejected(
     problem: str, name: str, array: NDArray[Any], reason: str
 ) -> None:
     record = shipped_record(problem, "S4")
@@ -297,7 +297,7 @@ def test_an_array_that_makes_no_sense_is_rejected(
         verify(replace(record, witness={**record.witness, name: array}))
 
 
-def test_paths_that_end_anywhere_prove_nothing() -> None:
+def test_paths_that_do_not_end_at_the_node_prove_nothing() -> None:
     record = shipped_record("fault-diameter", "S4")
     for paths, reason in (
         (np.array([[0]]), "does not end"),

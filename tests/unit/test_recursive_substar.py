@@ -30,7 +30,7 @@ def test_levels_are_the_steps_of_the_procedure() -> None:
             assert levels[star_graph.ranks(n)[send.receiver]] == send.step
 
 
-def test_the_paper_s_example_on_s4() -> None:
+def test_the_tree_of_s4_is_that_of_the_paper() -> None:
     """1234 to 2134, 3214, 4231; 4231 to 2431, 3241; 2134 to 3124, 4132; 3214 to 2314, 4213; ..."""
     built = forest("S4", "recursive-substar")
     children = {
@@ -68,7 +68,7 @@ def test_the_height_is_2n_minus_3(n: int) -> None:
     assert forest(f"S{n}", "recursive-substar").height == 2 * n - 3
 
 
-def test_links_of_dimension_k() -> None:
+def test_the_number_of_links_of_each_dimension_follows_the_formula() -> None:
     """B1: (k-1) n!/k! of them."""
     for n in range(2, 9):
         counted = Counter(forest(f"S{n}", "recursive-substar").parent_port[0].tolist())
@@ -82,7 +82,7 @@ def test_a_third_of_the_nodes_are_leaves() -> None:
         assert list(forest(f"S{n}", "recursive-substar").leaves) == [factorial(n) // 3]
 
 
-def test_relay_nodes() -> None:
+def test_the_number_of_relay_nodes_follows_the_formula() -> None:
     """B1: n!/k! for each k = 3..n; a relay has a child above the dimension of its parent link."""
     for n in SIZES:
         parents = forest(f"S{n}", "recursive-substar").parent_port[0]

@@ -1,4 +1,4 @@
-"""Reductions: what they reverse, what the simulator refuses in them, and what they take."""
+"""Reductions: the schedules that they reverse, their violations, and their numbers of steps."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +22,7 @@ REVERSED = {"reduce": "broadcast", "reduce-scatter": "allgather"}
 
 @pytest.mark.parametrize("spec", ["S2", "S4", "S4,2", "Q1", "Q3"])
 @pytest.mark.parametrize("collective", REVERSED)
-def test_a_reduction_is_the_other_collective_backwards(spec: str, collective: str) -> None:
+def test_a_reduction_is_the_reversed_broadcast_or_allgather(spec: str, collective: str) -> None:
     """Reversed again, it is the broadcast or allgather of the same name, arguments and ports."""
     network = as_topology(spec)
     names = [entry.name for entry in algorithms_on(network, collective)]
@@ -52,7 +52,7 @@ def test_a_reduction_is_the_other_collective_backwards(spec: str, collective: st
 def test_a_reduce_along_trees_is_pipelined_with_its_broadcast(
     algorithm: str, ports: str, share: int, steps: int
 ) -> None:
-    """2h + p - 1 steps for height h and p segments: twice the way, and the other segments."""
+    """It takes 2h + p - 1 steps for height h and p segments: up, down, and the other segments."""
     argument = "messages" if algorithm == "recursive-substar" else "segments"
     both = schedule("S4", "allreduce", algorithm, ports, **{argument: share})
     assert simulate(both).complete
@@ -66,7 +66,7 @@ def test_a_ring_takes_as_many_steps_as_other_nodes(spec: str, nodes: int) -> Non
     assert schedule(spec, "allreduce", "ring", "all").steps == 2 * (nodes // 2)
 
 
-def test_recursive_halving_and_doubling() -> None:
+def test_recursive_halving_and_doubling_take_the_published_steps() -> None:
     """Thakur, Rabenseifner & Gropp 2005: 2d steps; a node sends N - 1 blocks in each half."""
     both = simulate(schedule("Q4", "allreduce", "binomial"))
     assert both.steps == 8
@@ -130,7 +130,7 @@ def test_a_contribution_lost_or_counted_twice_is_found(
     assert words in run.violation
 
 
-def test_sums_that_are_exchanged_overlap_later() -> None:
+def test_exchanged_sums_that_overlap_are_detected() -> None:
     """Recursive doubling of whole sums, not along trees: valid; with a step repeated, not."""
     cube = as_topology("Q3")
     ranks = np.arange(8)
@@ -157,8 +157,8 @@ def test_sums_that_are_exchanged_overlap_later() -> None:
 
 
 @pytest.mark.parametrize("copies", [1, 2, 3])
-def test_copies_are_added_up_apart_and_survive_a_link(copies: int) -> None:
-    """A link is in two trees, once in each direction, so one of three copies is complete."""
+def test_copies_are_summed_separately_and_survive_a_dead_link(copies: int) -> None:
+    """A link is in two trees, once in each direction, so that one of three copies is complete."""
     reduce = schedule("S4", "reduce", "edge-disjoint", copies=copies)
     assert assert_same_verdict(reduce).complete
     links = zip(reduce.sender.tolist(), reduce.receiver.tolist(), strict=True)
@@ -186,7 +186,7 @@ def test_dead_nodes_need_not_contribute() -> None:
         ("reduce", [True, False], "differ in length"),
     ],
 )
-def test_combine_where_it_does_not_belong_is_refused(
+def test_the_column_combine_is_refused_outside_of_reductions(
     collective: Any, combine: Any, message: str
 ) -> None:
     columns = {"step": [1], "sender": [1], "port": [2], "unit": [0], "combine": combine}

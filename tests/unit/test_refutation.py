@@ -285,7 +285,7 @@ def test_a_record_whose_proof_takes_too_long_is_not_verified(format_: str, state
     assert "MB" in checked.reason
 
 
-def test_a_search_that_ends_with_the_word_of_a_second_solver_is_not_checked() -> None:
+def test_a_bound_by_a_second_solver_counts_as_not_checked() -> None:
     settled = true_height("LRAT")
     assert find_unsettled([settled], 60) is None
     failure = find_unsettled([settled, true_height("second solver")], 60)
@@ -293,7 +293,7 @@ def test_a_search_that_ends_with_the_word_of_a_second_solver_is_not_checked() ->
     assert "the bound of edge-disjoint-trees:S5 is not checked" in failure.message
 
 
-def test_a_formula_that_does_not_fit_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_formula_that_exceeds_memory_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
     record = true_height("LRAT")
     problem = find_problem(record.problem)
     monkeypatch.setattr(problem, "literals", lambda *_: 10**12)

@@ -27,12 +27,12 @@ SCATTERS = ("balanced", "near-balanced", "perfectly-balanced", "one-port")
 
 
 def shares(n: int, algorithm: str, most: int) -> list[int]:
-    """The M from 1 to some number that an algorithm takes."""
+    """Return the numbers of messages that an algorithm accepts, from 1 to some number."""
     return [m for m in range(1, most + 1) if algorithm != "perfectly-balanced" or m % (n - 1) == 0]
 
 
 def cases(sizes: range, copies: int) -> list[tuple[int, str, int]]:
-    """Every size and algorithm with every M up to some times n-1."""
+    """Return every size and algorithm with every M up to a multiple of n-1."""
     return [
         (n, algorithm, m)
         for n in sizes
@@ -43,7 +43,7 @@ def cases(sizes: range, copies: int) -> list[tuple[int, str, int]]:
 
 
 def steps(n: int, algorithm: str, messages: int) -> int:
-    """Table 2, and A5: M h steps along the almost balanced tree."""
+    """Return the steps by Table 2 and A5: M h along the almost balanced tree."""
     others = factorial(n) - 1
     return {
         "balanced": star_graph.ceil_div(messages * others, n - 1),
@@ -56,7 +56,7 @@ def steps(n: int, algorithm: str, messages: int) -> int:
 def schedule(
     n: int, algorithm: str, messages: int, root: star_graph.Node | None = None
 ) -> Schedule:
-    """The array form."""
+    """Return the schedule that starcast builds."""
     return build(
         f"S{n}",
         "scatter",
@@ -70,7 +70,9 @@ def schedule(
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 2))
-def test_the_rows_are_the_page_s_for_every_root(n: int, algorithm: str, messages: int) -> None:
+def test_the_rows_equal_those_of_the_oracle_for_every_root(
+    n: int, algorithm: str, messages: int
+) -> None:
     """For M = 1..2(n-1); every copy of `balanced` has its own tree, numbered modulo n-1."""
     for root in roots(n):
         rows = plain_rows(schedule(n, algorithm, messages, root))
@@ -92,7 +94,9 @@ def test_the_rows_are_the_page_s_for_every_root(n: int, algorithm: str, messages
         (6, "one-port", 1),
     ],
 )
-def test_the_rows_are_the_page_s_on_larger_stars(n: int, algorithm: str, messages: int) -> None:
+def test_the_rows_equal_those_of_the_oracle_on_larger_stars(
+    n: int, algorithm: str, messages: int
+) -> None:
     """From the last root."""
     root = star_graph.nodes(n)[-1]
     assert sorted(plain_rows(schedule(n, algorithm, messages, root))) == sorted(
@@ -173,7 +177,7 @@ def test_the_balanced_scatter_meets_the_bound_for_every_number_of_messages(n: in
         )
 
 
-def test_the_load_of_a_subtree() -> None:
+def test_each_subtree_receives_an_equal_number_of_messages() -> None:
     """Pitfall 12: a subtree of Def. 15 has h copies, but M(n!-1)/(n-1) messages.
 
     A copy carries M p/(n-1), not M.
@@ -354,7 +358,7 @@ def test_a_node_s_messages_are_spread_over_its_trees_in_turn() -> None:
 # Parameters
 
 
-def test_metadata_of_a_scatter() -> None:
+def test_a_scatter_has_its_name_ports_and_units() -> None:
     for algorithm in SCATTERS:
         s = schedule(5, algorithm, 8, (5, 4, 3, 2, 1))
         ports = "one" if algorithm == "one-port" else "all"

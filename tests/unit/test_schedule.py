@@ -39,7 +39,7 @@ both_models = pytest.mark.parametrize("ports", ["all", "one"])
 @every_broadcast
 @pytest.mark.parametrize("share", [1, 2, 5])
 @pytest.mark.parametrize("n", range(2, 6))
-def test_the_rows_are_the_page_s(n: int, share: int, algorithm: str, ports: str) -> None:
+def test_the_rows_equal_those_of_the_oracle(n: int, share: int, algorithm: str, ports: str) -> None:
     """A3 (all-port, one-port by sub-slots), B1 and B2: the same units, links and steps."""
     for root in roots(n):
         schedule = broadcast(n, algorithm, ports, share, root)
@@ -50,7 +50,7 @@ def test_the_rows_are_the_page_s(n: int, share: int, algorithm: str, ports: str)
 
 @both_models
 @every_broadcast
-def test_the_rows_of_s6_are_the_page_s(algorithm: str, ports: str) -> None:
+def test_the_rows_of_s6_equal_those_of_the_oracle(algorithm: str, ports: str) -> None:
     root = star_graph.shift(star_graph.identity(6), 4)
     schedule = broadcast(6, algorithm, ports, 2, root)
     assert numbered_rows(schedule) == page_rows(6, algorithm, ports, 2, root)
@@ -119,7 +119,7 @@ def test_columns_are_whole_numbers_of_equal_length(n: int, algorithm: str, ports
     assert np.array_equal(np.unique(schedule.tree), np.arange(schedule.tree.max() + 1))
 
 
-def test_metadata_of_a_schedule() -> None:
+def test_a_schedule_has_its_name_ports_and_units() -> None:
     for algorithm in sorted(BROADCASTS):
         for ports in ["all", "one"]:
             schedule = broadcast(5, algorithm, ports, 4, (5, 4, 3, 2, 1))

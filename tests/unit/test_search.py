@@ -395,10 +395,10 @@ def test_an_error_of_a_process_is_raised() -> None:
 
 
 @pytest.mark.slow
-def test_a_process_to_which_nobody_listens_ends_silently(
+def test_a_process_whose_output_is_closed_ends_silently(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """As after an interrupt of the search."""
+    """This is the case after an interrupt of the search."""
     context = multiprocessing.get_context("spawn")
     receiving, sending = context.Pipe(duplex=False)
     arguments = (sending, fail, "this", 3, LIMITS.memory)
@@ -459,8 +459,8 @@ def test_cutting_planes_certify_a_bound_that_no_bisection_contradicts(
     assert BisectionWidth(graph, {}).bound().value <= value <= least
 
 
-def test_a_certificate_is_read_with_suspicion() -> None:
-    """Multipliers too large prove less; negative ones and wrong maps are rejected."""
+def test_wrong_multipliers_and_maps_of_a_certificate_are_detected() -> None:
+    """Multipliers that are too large prove a smaller bound; negative ones are rejected."""
     graph = topology("S4")
     maps, vectors, multipliers, denominator = (
         bound_cuts(graph, 0, Budget(seconds=60)).evidence[name] for name in CERTIFICATE

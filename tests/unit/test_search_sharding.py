@@ -30,7 +30,7 @@ PROBLEMS = ["one-port-broadcast", "edge-disjoint-trees"]
 
 
 def no_record(task: SearchTask) -> Record | None:
-    """Know nothing about a search."""
+    """Return no record, as for an unknown search."""
     del task
     return None
 
@@ -126,7 +126,7 @@ def test_the_best_value_and_the_best_bound_are_combined() -> None:
         assert found.seconds == records[0].seconds + records[1].tried[-1].seconds
 
 
-def test_of_greatest_values_the_greatest_is_kept() -> None:
+def test_the_largest_value_of_a_maximum_problem_is_kept() -> None:
     record = shipped_record("independent-trees", "S5")
     worse = replace(record, value=1, bound=3)
     assert combine_records([worse, record]).value == record.value

@@ -147,7 +147,7 @@ def test_a_password_file_is_read_and_stripped(folder: Path) -> None:
     )
 
 
-def test_a_missing_password_and_a_missing_password_file() -> None:
+def test_a_missing_password_or_password_file_is_refused() -> None:
     with pytest.raises(UnavailableError, match="no password is set"):
         graph_address(Settings.load(neo4j_uri="bolt://localhost:7687"))
     with pytest.raises(UnavailableError, match="cannot be read"):
@@ -330,7 +330,7 @@ def test_config_names_the_file_that_was_read(folder: Path, monkeypatch: pytest.M
 
 
 def test_the_home_of_an_unknown_user_is_an_input_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of whatever source."""
+    """It does not matter which source names the home."""
     monkeypatch.setenv("STARCAST_CACHE", "~no-such-user/cache")
     with pytest.raises(InputError, match=r"'cache' .* '~no-such-user/cache' has no home folder"):
         Settings.load()

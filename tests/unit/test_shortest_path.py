@@ -116,7 +116,7 @@ def test_no_directed_link_is_in_two_trees_of_spg() -> None:
         assert built(n, "shortest-path-graph").is_edge_disjoint
 
 
-def test_the_smallest_star() -> None:
+def test_the_smallest_star_follows_the_definitions() -> None:
     """On S_2: one link, and S^1 is the root alone; the documented rules hold as they stand."""
     for construction in ("shortest-path", "shortest-path-graph"):
         for root, ports in (("12", [0, 2]), ("21", [2, 0])):
@@ -125,8 +125,8 @@ def test_the_smallest_star() -> None:
             assert trees.parent_port.tolist() == [ports]
 
 
-def test_the_heights() -> None:
-    """Counted once. For odd n all farthest nodes are in S^1: SPT omits it, SPG has it lowest."""
+def test_the_heights_equal_the_formula() -> None:
+    """For odd n all farthest nodes are in S^1: SPT omits them, SPG has them on its last level."""
     for n, spt, spg in [(3, 2, 3), (4, 4, 5), (5, 5, 6), (6, 7, 8), (7, 8, 9), (8, 10, 11)]:
         assert spt == star_graph.diameter(n) - n % 2
         assert spg == spt + 1

@@ -17,7 +17,7 @@ def strikes_twice(events: list[str]) -> None:
     events.append("never")
 
 
-def test_postponed_it_acts_each_time_and_strikes_once_at_the_end() -> None:
+def test_a_deferred_signal_acts_at_once_and_is_raised_at_the_end() -> None:
     events: list[str] = []
     with pytest.raises(KeyboardInterrupt):
         strikes_twice(events)
@@ -31,12 +31,12 @@ def fails_when_struck() -> None:
         raise OSError("the socket is closed")
 
 
-def test_postponed_it_goes_before_the_error_that_it_brought_about() -> None:
+def test_a_deferred_signal_replaces_the_error_that_it_caused() -> None:
     with pytest.raises(KeyboardInterrupt):
         fails_when_struck()
 
 
-def test_nothing_strikes_where_nothing_struck() -> None:
+def test_without_a_signal_nothing_is_raised() -> None:
     with defer_signals(lambda: pytest.fail("nobody struck")):
         pass
     with pytest.raises(OSError, match="the socket is closed"), defer_signals(lambda: None):
@@ -48,13 +48,13 @@ def sigterm_postponed() -> None:
         signal.raise_signal(signal.SIGTERM)
 
 
-def test_sigterm_is_postponed_where_it_is_as_good_as_ctrl_c() -> None:
+def test_sigterm_is_deferred_if_it_acts_as_ctrl_c() -> None:
     with pytest.raises(KeyboardInterrupt):
         sigterm_postponed()
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
-def test_other_threads_may_postpone_what_they_never_hear() -> None:
+def test_other_threads_can_defer_signals_without_effect() -> None:
     events: list[str] = []
 
     def work() -> None:
@@ -82,7 +82,7 @@ def tells_of_it_in_words() -> None:
 
 
 @pytest.mark.parametrize("act", [leaves_an_error_behind, tells_of_it_in_words])
-def test_an_error_that_an_interruption_has_become_is_known(act: Callable[[], None]) -> None:
+def test_an_error_that_an_interruption_caused_is_recognised(act: Callable[[], None]) -> None:
     with pytest.raises((OSError, ValueError)) as caught:
         act()
     assert caused_by_interrupt(caught.value)

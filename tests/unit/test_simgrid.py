@@ -1,4 +1,4 @@
-"""SimGrid executes a batch of schedules, and refuses bad input. All clocks: test_simgrid_clocks."""
+"""SimGrid executes a batch of schedules, and refuses invalid input."""
 
 import json
 import sys
@@ -24,8 +24,8 @@ from support.simulator_cases import changed
 Numbers = tuple[Any, Any, Any]
 
 
-def test_a_batch_says_the_times_of_its_schedules(simgrid: Path | None) -> None:
-    """The last schedule is spoiled: SimGrid says its time, and not that of the right one."""
+def test_a_batch_returns_the_time_of_each_schedule(simgrid: Path | None) -> None:
+    """The last schedule has a moved row: SimGrid returns the time of this schedule."""
     right = schedule("S4", "broadcast", "multiple", segments=2)
     schedules = [
         schedule("S3", "alltoall", "one-port"),
@@ -55,7 +55,7 @@ def test_a_batch_says_the_times_of_its_schedules(simgrid: Path | None) -> None:
         ((64, 100, 1), "clocked", "unknown execution model 'clocked'"),
     ],
 )
-def test_bad_numbers_are_refused(machine: Numbers, execution: Any, message: str) -> None:
+def test_invalid_amounts_are_refused(machine: Numbers, execution: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         run_simgrid(schedule("S3", "broadcast", "greedy"), *machine, execution)
 

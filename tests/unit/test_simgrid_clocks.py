@@ -29,9 +29,7 @@ BASES = bases("S2", "S3", "S4", "S3,1", "S4,2", "Q1", "Q3")
 
 
 @BOTH
-def test_the_clock_of_simgrid_says_the_time(
-    execution: ExecutionModel, simgrid: Path | None
-) -> None:
+def test_simgrid_takes_the_computed_times(execution: ExecutionModel, simgrid: Path | None) -> None:
     requests = [SimGridRequest(built(base), execution=execution) for base in BASES]
     results = run_simgrid_batch(requests, installation=simgrid)
     assert_same_clocks(requests, results)
@@ -109,7 +107,7 @@ def test_a_schedule_without_rows_takes_no_time(simgrid: Path | None) -> None:
 
 
 def test_a_row_that_is_moved_changes_the_clock(simgrid: Path | None) -> None:
-    """SimGrid says the time of the spoiled schedule, and not that of the schedule."""
+    """SimGrid returns the time of the changed schedule."""
     judged = schedule("S4", "broadcast", "multiple", segments=2)
     moves = [(1, 2), (5, 1), (108, 3), (109, 3), (119, 3), (131, 1)]
     spoiled = {
@@ -127,7 +125,7 @@ def test_a_row_that_is_moved_changes_the_clock(simgrid: Path | None) -> None:
     assert [case for case in cases if clocks[case] == right[case[1]]] == []
 
 
-def test_a_row_before_its_unit_arrives_never_leaves(simgrid: Path | None) -> None:
+def test_a_row_that_is_sent_before_its_unit_arrives_is_never_executed(simgrid: Path | None) -> None:
     """The schedules before and after it in the batch are executed."""
     schedules = [schedule("S4", "broadcast", name) for name in ("greedy", "recursive-substar")]
     problems = [

@@ -22,7 +22,7 @@ every_base = pytest.mark.parametrize(("algorithm", "ports"), BASES)
 
 
 def extended(schedule: Schedule, *rows: tuple[int, int, int, int, int, int]) -> Schedule:
-    """The schedule with more rows."""
+    """Return the schedule with additional rows."""
     columns = zip(COLUMNS, zip(*rows, strict=True), strict=True)
     more: dict[str, Any] = {
         name: np.append(getattr(schedule, name), values) for name, values in columns
@@ -31,7 +31,7 @@ def extended(schedule: Schedule, *rows: tuple[int, int, int, int, int, int]) -> 
 
 
 def inner_row(schedule: Schedule) -> int:
-    """A row of the middle of the schedule whose receiver passes the unit on."""
+    """Return a row in the middle of the schedule whose receiver forwards the unit."""
     senders = set(
         zip(schedule.sender.tolist(), schedule.tree.tolist(), schedule.unit.tolist(), strict=True)
     )
@@ -51,7 +51,9 @@ def inner_row(schedule: Schedule) -> int:
 
 @every_base
 @given(st.data())
-def test_two_rows_that_swap_steps(algorithm: str, ports: str, data: st.DataObject) -> None:
+def test_two_rows_with_exchanged_steps_get_the_verdict_of_the_oracle(
+    algorithm: str, ports: str, data: st.DataObject
+) -> None:
     schedule = broadcast(4, algorithm, ports, 2)
     first, other = data.draw(
         st.lists(st.integers(0, len(schedule) - 1), min_size=2, max_size=2, unique=True)
@@ -63,7 +65,7 @@ def test_two_rows_that_swap_steps(algorithm: str, ports: str, data: st.DataObjec
 
 @every_base
 @given(st.data())
-def test_of_several_invalid_rows_one_of_the_earliest_step_is_named(
+def test_the_first_violation_is_in_the_earliest_step_with_an_invalid_row(
     algorithm: str, ports: str, data: st.DataObject
 ) -> None:
     """An early row that is sent too soon comes before a late row with an invalid address."""
@@ -88,7 +90,7 @@ def test_the_order_of_the_rows_does_not_matter(algorithm: str, ports: str, seed:
 
 
 @every_base
-def test_the_sentence_names_step_sender_port_receiver_and_rule(algorithm: str, ports: str) -> None:
+def test_a_violation_names_step_sender_port_receiver_and_rule(algorithm: str, ports: str) -> None:
     """A unit that is forwarded in the first step, before it arrives."""
     schedule = broadcast(5, algorithm, ports, 2)
     row = inner_row(schedule)

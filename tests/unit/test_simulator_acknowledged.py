@@ -23,7 +23,7 @@ from support.simulator_cases import agrees, changed, down, fault_sets, kept, pla
 
 @cache
 def driven(messages: int = 1, copies: int = 3, spec: str = "S4") -> Schedule:
-    """The allgather driven by steps."""
+    """Return the allgather that is driven by steps."""
     return build(spec, "allgather", "edge-disjoint", messages=messages, copies=copies)
 
 
@@ -67,7 +67,7 @@ def by_hand(messages: int) -> Schedule:
 
 
 def alike(schedule: Schedule, faults: Sequence[Fault]) -> Simulation:
-    """Both simulators execute the same rows, and the same traversals stall after the same hops."""
+    """Check that both simulators execute the same rows, and that the same traversals stall."""
     result = simulate_acknowledged(schedule, faults)
     expanded = plan_of(schedule.expand())
     nodes = expanded.world.nodes

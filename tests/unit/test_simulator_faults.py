@@ -111,7 +111,7 @@ def test_a_rank_of_any_size_is_refused_in_a_sentence() -> None:
 
 
 @pytest.mark.parametrize("what", [(), ("1234",), ("1234", "2134", "3214"), []])
-def test_neither_a_node_nor_a_pair(what: object) -> None:
+def test_faults_that_are_neither_nodes_nor_links_are_refused(what: object) -> None:
     with refused("neither a node nor a link"):
         Fault(what)  # type: ignore[arg-type]
 
@@ -314,7 +314,7 @@ def test_two_copies_survive_any_one_fault_and_one_does_not(collective: str) -> N
     assert not all(simulate(first, [fault]).complete for fault in faults)
 
 
-def test_under_many_faults_at_once() -> None:
+def test_the_oracle_agrees_under_many_faults_at_once() -> None:
     """Every other node, and the links of the rest, at different times."""
     schedule = build("S4", "allgather", "edge-disjoint", copies=3)
     topology = schedule.topology

@@ -1,4 +1,4 @@
-"""The dimension rule against all sources written out: one verdict, and the same counts."""
+"""Symmetric schedules get the verdict and the counts of their expansion to all sources."""
 
 from dataclasses import replace
 
@@ -60,7 +60,7 @@ def test_random_schedules_get_the_verdict_of_their_expansion(schedule: Schedule)
 
 
 @given(st.data())
-def test_under_faults_schedules_are_expanded(data: st.DataObject) -> None:
+def test_symmetric_schedules_are_expanded_under_faults(data: st.DataObject) -> None:
     schedule = data.draw(random_schedules("S3", "Q2", "S4,2", symmetric=True))
     faults = data.draw(fault_sets(schedule.topology, 7))
     symmetric_run, all_of_them = simulate(schedule, faults), simulate(schedule.expand(), faults)

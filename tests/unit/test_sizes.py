@@ -30,7 +30,7 @@ def test_the_mean_distance_of_a_star_is_akers_and_krishnamurthy_s() -> None:
         assert sum(t.distance_profile()) == factorial(n)
 
 
-def test_profiles_of_the_largest_add_up() -> None:
+def test_profiles_of_the_largest_topologies_add_up() -> None:
     """Every node once, none beyond the diameter, and degree nodes at distance 1."""
     for spec in ["S12,11", "S13,9", "S20,6", "S35,5", "S35,1", "S12,6", "Q28"]:
         t = topology(spec)
@@ -59,7 +59,9 @@ def test_the_estimate_is_a_byte_per_node_and_tree_and_a_working_array() -> None:
     assert memory.forest_bytes(t.nodes, 0) == 5 * t.nodes
 
 
-def test_what_fits_is_accepted_and_one_byte_more_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_that_fit_are_accepted_and_one_byte_more_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     machine_of(monkeypatch, 1000)
     memory.require(1000, "arrays")
     with pytest.raises(LimitError) as refusal:

@@ -34,7 +34,7 @@ def test_on_two_positions_it_is_at_most_two_rounds_from_doubling() -> None:
         assert substar_doubling(graph, "one").start_ups <= ceil_log2(graph.nodes) + 2
 
 
-def test_with_a_single_free_symbol_it_takes_the_rounds_of_recursive_substars() -> None:
+def test_for_k_equal_to_n_minus_1_it_takes_the_rounds_of_recursive_substars() -> None:
     for n in range(3, 9):
         assert substar_doubling(topology(f"S{n},{n - 1}"), "one").start_ups == n * (n - 1) // 2
 

@@ -1,4 +1,4 @@
-"""Numbers in sentences, and sentences."""
+"""Numbers and sentences in messages."""
 
 from datetime import datetime, timedelta
 

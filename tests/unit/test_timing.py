@@ -216,7 +216,9 @@ def test_a_unit_that_returns_to_its_source_is_there_from_the_start() -> None:
 @BOTH
 @given(data=st.data())
 @max_examples(40)
-def test_rows_moved_to_other_steps(execution: ExecutionModel, data: st.DataObject) -> None:
+def test_rows_moved_to_other_steps_take_the_times_of_the_plain_implementation(
+    execution: ExecutionModel, data: st.DataObject
+) -> None:
     """Schedules with gaps between steps, in any order of rows."""
     base = data.draw(st.sampled_from([base for base in BASES if base[0] in ("S3", "S4", "Q3")]))
     judged = built(base)
@@ -251,7 +253,7 @@ def test_no_rows_take_no_time(execution: ExecutionModel) -> None:
         ("S5", "broadcast", "recursive-substar", {}, 1148, 1148),
     ],
 )
-def test_times_that_unrelated_simulators_agree_with(
+def test_times_equal_those_of_unrelated_simulators(
     spec: str,
     collective: Any,
     algorithm: str,

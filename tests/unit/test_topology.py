@@ -32,7 +32,7 @@ def oracle_distance(node: star_graph.Node, root: star_graph.Node) -> int:
 # Names and sizes
 
 
-def test_sizes() -> None:
+def test_star_graphs_have_the_known_sizes_degrees_and_diameters() -> None:
     for n in range(2, 13):
         t = topology(f"S{n}")
         assert (t.spec, t.family, t.n, t.k) == (f"S{n}", "star", n, None)

@@ -35,7 +35,6 @@ class ReportRow:
     """A claim with its verdict.
 
     Attributes:
-        claim: the claim.
         verdict: its verdict, if there is one.
     """
 

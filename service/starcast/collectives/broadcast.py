@@ -55,7 +55,6 @@ def build_rounds(
     """Return the one-port broadcast of one unit in which each node is informed in a given round.
 
     Args:
-        topology: the topology.
         parent_port: the port to the node that informs each node if rank 0 is the root, 0 there;
             uint8 ``[nodes]``.
         rounds: the round in which it does, 0 at the root; ``[nodes]``.

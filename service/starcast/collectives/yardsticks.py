@@ -38,7 +38,6 @@ def rotate_messages(
     nodes each way, and the longer half alternates between the directions.
 
     Args:
-        topology: the topology.
         path: the ports along the cycle from rank 0, with the last link, uint8 ``[nodes]``.
         numbers: the numbers of the messages of each source.
         messages: the number of messages of each source.

@@ -154,7 +154,6 @@ class Panel:
 
     Attributes:
         question: the values of `AXES`; for a crossed axis those of all curves.
-        curves: the curves.
     """
 
     question: Mapping[str, Any]

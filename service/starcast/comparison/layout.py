@@ -48,7 +48,6 @@ def lay_out(
     """Return a comparison as a table.
 
     Args:
-        comparison: the comparison.
         everything: show all parameters, figures and rows.
         stacked: show each match as a block with one line per side; by default if there are more
             than `MAX_ABREAST` sides.

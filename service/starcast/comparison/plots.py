@@ -115,7 +115,6 @@ def plot_file(comparison: Comparison, profiles: Profiles, suffix: str) -> bytes:
     Plots of times and of links follow each other for each panel of the page.
 
     Args:
-        comparison: the comparison.
         profiles: the step profiles of `profiled_runs`; runs may be missing.
         suffix: the format: ``.svg``, ``.pdf`` or ``.png``.
 
@@ -197,7 +196,6 @@ def plot_links(panel: Panel, profiles: Profiles, styles: Styles, axes: Axes) -> 
     On networks of different size they are shares of all directed links of each network.
 
     Args:
-        panel: the panel.
         profiles: for the number of each run the links used in steps 1, 2, ...
         styles: as in `plot_times`.
         axes: empty axes.

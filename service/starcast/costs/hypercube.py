@@ -47,7 +47,6 @@ def comparable_hypercube(topology: Topology, dimension: int | None = None) -> To
     It can be larger than the largest named topology (for S_12 it is): no array is built for it.
 
     Args:
-        topology: the topology.
         dimension: the hypercube's dimension; by default a hypercube is compared with itself, and
             any other topology with the least hypercube that has as many nodes.
     """

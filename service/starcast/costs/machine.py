@@ -131,7 +131,6 @@ def execute_in_model(
     """Execute a schedule in an execution model.
 
     Args:
-        schedule: the schedule.
         unit: bytes per unit; 0 for a message of 0 bytes.
         machine: T_s and T_c, which decide which packets wait.
         execution: the execution model, as in `starcast.timing`.

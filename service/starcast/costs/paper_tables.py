@@ -23,7 +23,6 @@ class RowExecution(NamedTuple):
     """What executes a row: an algorithm with its arguments other than segments.
 
     Attributes:
-        collective: the collective.
         algorithm: the name of the algorithm.
         ports: the port model.
         base: the construction given to the algorithm, or None.
@@ -65,7 +64,6 @@ class Case:
     """The topology, message and machine that the figures of a table refer to.
 
     Attributes:
-        topology: the topology.
         message_bytes: m, the bytes of a message.
         machine: T_s and T_c.
         messages: M, the number of unit messages.
@@ -235,7 +233,6 @@ class BoundsRow(NamedTuple):
 
     Attributes:
         problem: the problem, as printed.
-        collective: the collective.
         has_copies: whether each message is sent x times.
     """
 

@@ -48,7 +48,6 @@ def build_page(
     Nothing is loaded from anywhere: the page can be mailed.
 
     Args:
-        topology: the topology.
         forests: forests on it.
         schedules: schedules on it.
         state: the state that the page opens, as in the explorer's URLs: ``step=3&node=21345``.
@@ -102,7 +101,6 @@ def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedu
     """Return a schedule by its short name.
 
     Args:
-        topology: the topology.
         name: collective, algorithm with its arguments, and optionally the port model:
             ``broadcast:multiple``, ``broadcast:multiple(segments=4)``, ``scatter:balanced:one``.
         root: label or rank of the root, or of the source of a symmetric schedule.

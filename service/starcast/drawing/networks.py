@@ -52,7 +52,6 @@ class Frame:
     """The positions of all nodes, for panels of one size.
 
     Args:
-        topology: the topology.
         name: the layout; by default the topology's first that shows all nodes.
         panels: how many panels there are; a single one is larger, and has labels if the topology
             has at most `READABLE` nodes.
@@ -177,7 +176,6 @@ def draw_topology(topology: Topology, layout: str | None = None) -> str:
     """Return a topology as an SVG document, with its links coloured by dimension.
 
     Args:
-        topology: the topology.
         layout: one of `starcast.drawing.layouts.layouts`; by default the first.
 
     Raises:

@@ -103,7 +103,6 @@ class Panel(NamedTuple):
 
     Attributes:
         strokes: the strokes, which are below the nodes.
-        nodes: the nodes.
         width: the width of the area.
         height: its height.
         caption: a line above it.
@@ -125,7 +124,6 @@ class Scene(NamedTuple):
 
     Attributes:
         topology: the topology of its nodes.
-        title: the title.
         lines: lines below the title.
         panels: the panels, which are side by side in rows.
         ports: the ports in the legend; none for a picture without a legend.

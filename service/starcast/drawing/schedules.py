@@ -129,7 +129,6 @@ def animate_schedule(schedule: Schedule, layout: str | None = None) -> str:
     With reduced motion, the last step is shown.
 
     Args:
-        schedule: the schedule.
         layout: as in `draw_steps`.
 
     Raises:

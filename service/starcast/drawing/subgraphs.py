@@ -50,7 +50,6 @@ class Subgraph:
 
     Attributes:
         topology: the topology of the nodes.
-        title: the title.
         subtitle: a line below the title.
         nodes: ranks, each once, in the order in which they were named.
         links: how many rows name each link; its nodes are among ``nodes`` or the source.

@@ -106,7 +106,6 @@ def readable_programs(
         parts: files and folders below it; their layout is kept, since programs find their
             libraries by it.
         name: the name of a copy, with a version.
-        account: the account.
     """
     relative = [Path(part) for part in parts]
     if account.uid is None or all(is_open(site / part) for part in relative):

@@ -121,7 +121,6 @@ class Neo4j(Server):
     """The Neo4j server of one home.
 
     Args:
-        home: the home.
         data: its data directory; by default the current one.
 
     Attributes:

@@ -127,7 +127,6 @@ def import_library(module: str, extra: str = "") -> Any:
     """Import a module of an optional library.
 
     Args:
-        module: the module.
         extra: the extra of starcast that installs it; by default that of the library's name.
 
     Raises:

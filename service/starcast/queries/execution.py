@@ -58,7 +58,6 @@ def run(
 
     Args:
         graph: the open graph store.
-        query: the query.
         given: values of its parameters, as text or as Python values.
         row_limit: the maximum number of rows.
         timeout: seconds after which the server stops it.

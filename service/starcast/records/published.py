@@ -11,7 +11,6 @@ class Published(NamedTuple):
     """A published value, and who has it.
 
     Attributes:
-        value: the value.
         source: the paper, as a key of references.bib.
         statement: what the paper states.
         read: what was read of the paper: all, the abstract, or nothing but a citation.

@@ -74,7 +74,6 @@ class SearchProblem(ABC):
         symmetry: the symmetry that the search uses, and why it loses nothing or what it restricts.
         arguments: names and defaults of the arguments.
         least_nodes: the number of nodes from which the problem makes sense.
-        topology: the topology.
         values: the values of the arguments.
     """
 

@@ -91,7 +91,6 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
     """Write the formula again that the proof of a record refutes.
 
     Args:
-        record: the record.
         memory: the memory limit of a solver in MB, in which the formula has to fit.
 
     Raises:

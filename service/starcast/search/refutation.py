@@ -54,7 +54,6 @@ def refute(
     CaDiCaL gets the default options, so that the same version writes the same proof again.
 
     Args:
-        formula: the formula.
         budget: the limits of time and memory; one process is used.
         subject: what is refuted, for progress and messages.
         out: a file for the proof.

@@ -40,7 +40,6 @@ def check_record(record: Record, budget: Budget | None = None) -> CheckedRecord:
     """Check the witness of a record from its definition, and its bound.
 
     Args:
-        record: the record.
         budget: the limits of making its proof again; by default no proof is made.
 
     Raises:

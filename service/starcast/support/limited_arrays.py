@@ -23,7 +23,6 @@ class ArrayArchive:
     """The arrays of an npz archive, each read only if its header agrees with its size.
 
     Args:
-        archive: the archive.
         source: name of the input in messages.
     """
 

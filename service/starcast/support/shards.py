@@ -113,8 +113,6 @@ def write_shard(file: Path, job: Job, shard: Shard, results: Mapping[int, Any]) 
 
     Args:
         file: it is replaced only when complete.
-        job: the job.
-        shard: the shard.
         results: the result of every task of the shard, by the task's number.
 
     Raises:

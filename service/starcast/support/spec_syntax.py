@@ -41,7 +41,6 @@ def parse_spec(text: str, noun: str = "construction") -> tuple[str, Arguments]:
     """Return the name and the arguments in a text that `format_spec` could have written.
 
     Args:
-        text: the text.
         noun: what is expected, for the error message: ``algorithm``.
 
     Raises:

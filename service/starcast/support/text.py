@@ -16,7 +16,6 @@ def pluralize(number: int, singular: str, plural: str = "") -> str:
     """Return a number with the noun that it counts: ``1 run``, ``1,000 runs``.
 
     Args:
-        number: the number.
         singular: the noun for one, with its verb if one follows: ``run``, ``unit is``.
         plural: the noun for all other numbers; by default ``singular`` with an s.
     """
@@ -68,7 +67,6 @@ def format_value(value: Any, *, exact: bool = False) -> str:
     Items of lists are separated by blanks.
 
     Args:
-        value: the value.
         exact: with all digits of a number, for programs.
     """
     if value is None:

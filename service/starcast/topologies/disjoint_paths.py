@@ -24,7 +24,6 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
     of the least total length are so too in S_3 to S_6, by computation for every target.
 
     Args:
-        topology: the topology.
         source: rank of the first node of all paths.
         target: rank of their last node.
 

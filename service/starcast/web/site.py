@@ -62,7 +62,6 @@ class Explorer:
     """The contents of the explorer of a topology.
 
     Attributes:
-        topology: the topology.
         forests: forests by their ids.
         schedules: schedules by their ids; built when the page is written.
     """

@@ -108,13 +108,13 @@ def faults() -> list[Case]:
 
 
 def of_faults(**values: Sequence[int]) -> Iterator[Case]:
-    """Yield the cases of `faults` with values of other parameters in turn."""
+    """Yield the cases of `faults`, each with the next value of another parameter."""
     for turn, case in enumerate(faults()):
         yield {**case, **{name: given[turn % len(given)] for name, given in values.items()}}
 
 
 def of_copies() -> Iterator[Case]:
-    """Yield the cases of `faults` with numbers of copies and messages."""
+    """Yield the cases of `faults` with several numbers of copies and messages."""
     for turn, case in enumerate(faults()):
         trees = forest_by_id(case["forest"]).trees
         yield {**case, "copies": turn % trees + 1, "messages": 1 + turn % 7}

@@ -104,7 +104,7 @@ def simple(spec: str, source: Label, target: Label, longest: int) -> list[tuple[
 
 
 def at_least(spec: str, source: Label, target: Label, wanted: int) -> list[tuple[Label, ...]]:
-    """Return all simple paths up to the least length that gives enough, or all that exist."""
+    """Return all simple paths up to the smallest length that gives enough paths, or all paths."""
     found: list[tuple[Label, ...]] = []
     for longest in range(distances(spec, source)[target], len(labels(spec))):
         found = simple(spec, source, target, longest)
@@ -147,7 +147,7 @@ def k_shortest_paths(topology: str, source: Label, target: Label, k: int = 10) -
 
 @oracle("paths/path-lengths", node_pair_cases("source", "target"))
 def path_lengths(topology: str, source: Label, target: Label) -> list[Row]:
-    """Return the two least lengths, if two exist."""
+    """Return the two smallest lengths of paths, if there are two."""
     shortest_ones = len(shortest(topology, source, target))
     counts = Counter(
         len(nodes) - 1 for nodes in at_least(topology, source, target, shortest_ones + 1)
@@ -157,9 +157,9 @@ def path_lengths(topology: str, source: Label, target: Label) -> list[Row]:
 
 @cache
 def least_flow(spec: str, source: Label, target: Label) -> tuple[int, int]:
-    """Return the maximum number of disjoint paths and their least total length, by NetworkX.
+    """Return the maximum number of disjoint paths and their smallest total length.
 
-    Every node is an arc of capacity 1, so that only one path passes.
+    NetworkX computes a flow. Every node is an arc of capacity 1, so that only one path passes.
     """
     network = nx.DiGraph()
     for node in labels(spec):
@@ -226,7 +226,7 @@ def avoiding_cases() -> Iterator[Case]:
 def left_over(
     spec: str, source: Label, nodes: Collection[Label], links: Collection[str]
 ) -> dict[Label, int]:
-    """Return the distance of every node that is reachable without these nodes and links."""
+    """Return the distance of every node that is reachable without the given nodes and links."""
     if source in nodes:
         return {}
     found, edge = {source: 0}, [source]

@@ -26,7 +26,7 @@ from support.packs.stored_data import SPECS, schedules
 
 
 def last_step(schedule: str) -> int:
-    """Return the last step in which a unit moves."""
+    """Return the last step of a schedule."""
     return max(send.step for send in sends(schedule))
 
 
@@ -176,7 +176,7 @@ def into(schedule: str) -> dict[tuple[Label, int, int], list[Send]]:
 
 
 def chain(schedule: str, last: Send) -> list[Send]:
-    """Return a send and those before it: each delivers the unit to the sender of the next."""
+    """Return a send and its predecessors: each delivers the unit to the sender of the next."""
     if schedule_by_id(schedule).collective in REDUCTIONS:
         return longest_chain(schedule, last)
     found = [last]
@@ -188,7 +188,7 @@ def chain(schedule: str, last: Send) -> list[Send]:
 
 
 def longest_chain(schedule: str, last: Send) -> list[Send]:
-    """Return the most sends that lead to a send, in ascending steps; of several by ranks."""
+    """Return the longest chain of sends that leads to a send; of several, the first by ranks."""
     rank = ranks(spec_of(schedule))
     earlier = [
         longest_chain(schedule, send)

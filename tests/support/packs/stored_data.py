@@ -1,4 +1,4 @@
-"""The data of the tests of the packs: topologies, forests and schedules, loaded over Bolt."""
+"""Test data of the query packs: topologies, forests and schedules, loaded over Bolt."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,7 @@
 """Verification of forests in closed form, block by block, with no array over all nodes.
 
 A block of m! nodes is decoded, its ports are computed, and every tree edge that leaves its nodes is
-examined, before the next block reuses the memory (docs/scale.md). Needs numba.
+examined, before the next block reuses the memory (docs/block-verification.md). Needs numba.
 """
 
 from starcast.judges.blockwise.sources import Source, closed_form

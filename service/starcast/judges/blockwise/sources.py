@@ -46,7 +46,6 @@ class Source:
         id: the id of the forest, such as ``S13:multiple:123456789abcd``.
         blocks: the closed form at the identity.
         exceptions: the nodes whose parent need not have a smaller potential, at the identity.
-        root: the root.
         rotations: i of ``dimension-change``; 0 for other constructions.
     """
 

@@ -43,7 +43,6 @@ class AsynchronousExecution:
     """The ends of all packets, and the arrivals of units.
 
     Args:
-        packets: the packets.
         dependencies: the entries that their rows need and give.
         ticks: the durations of packets.
         clock: ``[steps + 1]``, the ends of the steps in the synchronous model.

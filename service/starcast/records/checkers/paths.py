@@ -22,7 +22,6 @@ def disjoint_paths(
     Measured: the greatest number of paths to one node that share a place.
 
     Args:
-        topology: the topology.
         parent_port: the trees.
         root: rank of the root.
         apart: "nodes" if the paths may share no node except the two ends, nor the direct link

@@ -33,7 +33,6 @@ class UncheckedForest:
     """A topology and an array of which it is not known yet whether it is a forest.
 
     Attributes:
-        topology: the topology.
         rows: the array, ``[trees, nodes]``.
         root: rank of the root.
         neighbours: the neighbours across all ports, int32 ``[degree, nodes]``.

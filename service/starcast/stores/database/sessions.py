@@ -316,7 +316,6 @@ def check_known(revision: str, subject: str) -> None:
     """Check that this starcast knows a revision of the schema.
 
     Args:
-        revision: the revision.
         subject: beginning of the error's sentence, such as ``the schema of the database (0007)``.
 
     Raises:

@@ -130,7 +130,6 @@ def describe_losses(graph: Graph, topologies: Sequence[str] | None) -> tuple[lis
     """Describe the undeclared nodes and relationships that a rebuild or an import would delete.
 
     Args:
-        graph: the graph.
         topologies: specs of the topologies whose nodes are deleted; None if everything is deleted.
 
     Returns:

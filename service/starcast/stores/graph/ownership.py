@@ -21,7 +21,6 @@ def claim(graph: Graph, store: UUID) -> bool:
     """Pair an empty graph with a PostgreSQL database, or check an existing pairing.
 
     Args:
-        graph: the graph.
         store: id of the PostgreSQL database.
 
     Returns:

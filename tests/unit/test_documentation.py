@@ -1,0 +1,115 @@
+"""The documentation: a kind for every page, names of files that exist, examples that work."""
+
+import importlib
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from starcast.cli.operations import command
+from starcast.support.errors import InputError
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+INDEX = (DOCS / "index.md").read_text(encoding="utf-8")
+KINDS = ("Tutorials", "Guides", "Reference", "Background")
+#: The imports of the module to which the exercise adds a method.
+IMPORTS = """
+from starcast.lab import Facts, Lab
+from starcast.lab.signature import TopologyName
+from starcast.support.errors import InputError
+"""
+#: Pages that name files of the source, which move.
+NAMING = (
+    ROOT / "CONTRIBUTING.md",
+    *(DOCS / name for name in ("architecture.md", "adding.md", "claims-how-to.md")),
+    *sorted(DOCS.glob("decisions/0*.md")),
+)
+
+
+def pages_of(kind: str) -> list[str]:
+    """Return the pages that the index lists under a kind, without their suffix."""
+    section = INDEX.split(f"\n## {kind}\n")[1].split("\n## ")[0]
+    return re.findall(r"^\| \[.*?\]\((.*?)\.md\)", section, re.MULTILINE)
+
+
+def code_block(page: Path, first: str) -> str:
+    """Return the block of Python code of a page that begins with some words."""
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (block,) = (each for each in map(textwrap.dedent, blocks) if each.startswith(first))
+    return str(block)
+
+
+def test_every_page_has_one_kind() -> None:
+    listed = [page for kind in KINDS for page in pages_of(kind)]
+    paths = (path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md"))
+    parts = re.compile("index|(?:api|decisions|records)/(?!index)")
+    assert sorted(listed) == sorted(path for path in paths if not parts.match(path))
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_list_of_the_site_is_that_of_the_index(kind: str) -> None:
+    tree = re.search(rf":caption: {kind}\n:hidden:\n\n(.*?)```", INDEX, re.DOTALL)
+    assert tree
+    assert [page for page in tree[1].split() if "records/" not in page] == pages_of(kind)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_readme_calls_a_page_what_the_index_calls_it(kind: str) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (row,) = re.findall(rf"^\| {kind.lower()} \| (.*) \|$", readme, re.MULTILINE)
+    linked = set(re.findall(r"\(docs/([\w/-]+)\.md\)", row))
+    assert linked
+    assert linked <= set(pages_of(kind))
+
+
+def test_files_that_pages_name_exist() -> None:
+    names = {
+        (page.name, name)
+        for page in NAMING
+        for name in re.findall(r"`([\w./-]+/[\w.-]*\.(?:py|js|md|toml|json|yml))`",
+                               page.read_text(encoding="utf-8"))
+    }  # fmt: skip
+    folders = (ROOT, ROOT / "service", ROOT / "service" / "starcast")
+    missing = [name for name in names if not any((folder / name[1]).exists() for folder in folders)]
+    assert len(names) > 50
+    assert sorted(missing) == [("architecture.md", "trees/NAME.py")]
+
+
+@pytest.mark.parametrize("record", sorted(DOCS.glob("decisions/0*.md")), ids=lambda path: path.stem)
+@pytest.mark.whole
+def test_every_decision_says_whether_it_is_in_force(record: Path) -> None:
+    text = record.read_text(encoding="utf-8")
+    ((number, title),) = re.findall(r"\A# (\d+)\. (.+)", text)
+    assert int(number) == int(record.name[:4])
+    ((status, rest),) = re.findall(r"^Status: ([\w ]+)(.*)", text, re.MULTILINE)
+    assert status in {"in force", "in force in part", "replaced by "}
+    assert rest == "." or re.search(r"\[decision \d+\]\(\d+-[\w-]+\.md\)", rest)
+    index = (DOCS / "decisions" / "index.md").read_text(encoding="utf-8")
+    assert f"\n| [{number}]({record.name}) | {title} | {status.strip()}" in index
+
+
+def test_the_exercise_of_contributing_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method = textwrap.indent(code_block(DOCS / "adding.md", "def count_nodes"), "    ")
+    test = code_block(ROOT / "CONTRIBUTING.md", "from starcast.lab import Lab")
+    (tmp_path / "exercise.py").write_text(f"{IMPORTS}\n\nclass Networks(Lab):\n{method}\n\n{test}")
+    monkeypatch.syspath_prepend(tmp_path)
+    exercise = importlib.import_module("exercise")
+    monkeypatch.setattr(exercise, "Lab", exercise.Networks)
+    exercise.test_a_node_of_s5_has_a_neighbour_for_each_dimension()
+
+    nouns = typer.Typer()
+    nouns.callback()(lambda: None)
+    command(nouns, "count", exercise.Networks.count_nodes)
+    shown = CliRunner().invoke(nouns, ["count", "S5", "--distance", "1", "-f", "json"])
+    assert '"nodes": 4' in shown.output
+    shown = CliRunner().invoke(nouns, ["count", "S5", "--distance", "7"])
+    assert isinstance(shown.exception, InputError)
