@@ -486,7 +486,7 @@ def test_a_long_tag_or_comment_is_refused_before_it_ends(
 ) -> None:
     """A parser that is given parts scans a comment of 100 MB a thousand times."""
     text = ring().replace("<gpu", f"{begin}{part * 1_200_000}", 1)
-    with pytest.raises(InputError, match="line 2 has a tag or comment of more than 1 MB"):
+    with pytest.raises(InputError, match="line 3 has a tag or comment of more than 1 MB"):
         read(text, tmp_path, "S4,1", "allgather")
 
 
