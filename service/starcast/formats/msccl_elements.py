@@ -149,7 +149,7 @@ class ElementReader:
             read += len(data)
             if read - self._parser.CurrentByteIndex > _MAX_TOKEN:
                 self._fail(f"has a tag or comment of more than {_MAX_TOKEN // MB} MB")
-        self._parser.Parse(b"", True)  # noqa: FBT003 - the end of the file; keywords do not exist
+        self._parser.Parse(b"", True)
 
     def _fail(self, problem: str, hint: str = HINT) -> NoReturn:
         raise InputError(f"line {self._parser.CurrentLineNumber} {problem}", hint=hint)
