@@ -298,7 +298,9 @@ def test_nodes_of_a_reduction_show_how_many_contributions_they_hold(open_page: O
         names.append(f"{label}, {state}")
     shown = page.eval_on_selector_all("[data-node]", "all => all.map(n => n.ariaLabel)")
     assert shown == names
+    expect(page.locator("#legend")).to_contain_text("has 0 to 24 contributions")
     page = open_page("S4", f"schedule=allreduce:multiple&step={built.steps}")
+    expect(page.locator("#legend")).to_contain_text("has 0 to 72 contributions")
     shown = page.eval_on_selector_all("[data-node]", "all => all.map(n => n.ariaLabel)")
     assert all(name.endswith(", complete") for name in shown)
 
@@ -560,6 +562,7 @@ def test_what_is_seen_is_saved_as_svg_and_png(open_page: Open) -> None:
         ("S4", "schedule=broadcast:multiple&step=3&node=2134&faults=3214", "light"),
         ("S4", "schedule=broadcast:multiple&step=3&node=2134&faults=3214", "dark"),
         ("S5", "forest=multiple&node=54321", "light"),
+        ("S4", "node=2143&from=1234", "dark"),
         ("S7", "schedule=broadcast:multiple&step=3", "dark"),
     ],
 )

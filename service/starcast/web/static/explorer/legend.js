@@ -35,7 +35,7 @@ function meanings({ drawing, forest, network, paths, replay, scene, state, visib
     const all = state.unit < 0;
     const fill = `linear-gradient(90deg, ${css(theme.paper)}, ${css(theme.accent)})`;
     const holds = all ? `holds 0 to ${replay.reduces ? 0 : mostHeld(replay)} units` : `holds unit ${state.unit}`;
-    const meaning = replay.reduces ? `has 0 to ${replay.contributors} contributions` : holds;
+    const meaning = replay.reduces ? `has 0 to ${replay.contributionsAfter(state.unit, 0).complete} contributions` : holds;
     entries.push(node(all || replay.reduces ? fill : css(theme.accent), theme.muted, meaning));
     entries.push(line(theme.ink, 2, "busy link: 1 unit"), line(theme.ink, 5, "8 units or more"));
     const trees = [...new Set(replay.rows.tree)];
