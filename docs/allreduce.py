@@ -3,21 +3,24 @@
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
+from itertools import combinations, count
+from math import ceil
 from pathlib import Path
-from typing import Any
 
 from marked import fill_tables, head, row
 
-from starcast.collectives.catalogue import find
-from starcast.costs import Machine, closed_form, optimal_pieces
 from starcast.experiments.design import read_design
-from starcast.experiments.execution import execute, price_run
+from starcast.experiments.execution import execute, formula_costs, price_run
 from starcast.experiments.grid import group_by_structure
+from starcast.experiments.point import Point
+from starcast.support.vocabulary import EXECUTION_MODELS
 
 PAGE = Path(__file__).parent / "allreduce.md"
 TOPOLOGIES = ("S5", "S6", "Q7", "Q10")
-_MACHINE = Machine(Fraction(100), Fraction(1))
-_LARGEST = 2**40
+CLOSED_FORM = "closed form"
+CLOCKS = (*EXECUTION_MODELS, CLOSED_FORM)
+#: An algorithm or "bound", an execution model or `CLOSED_FORM`, and the bytes of a vector.
+Question = tuple[str, str, int]
 
 
 def page() -> str:
@@ -26,78 +29,119 @@ def page() -> str:
 
 
 @cache
-def times() -> dict[tuple[str, str, str, int], Fraction]:
-    """Return the times by topology, algorithm (or "bound"), execution model and bytes."""
+def points(topology: str, length: int | None = None) -> list[Point]:
+    """Return the points of the shipped grid on a topology, for its vectors or those of a length."""
+    options = {} if length is None else {"message_bytes": [length]}
+    design = read_design("allreduce", options)
+    return [point for point in design.points() if point.topology == topology]
+
+
+@cache
+def times(topology: str) -> dict[Question, Fraction]:
+    """Return the times of the shipped grid by algorithm (or "bound"), execution model and bytes."""
+    return _execute(points(topology))
+
+
+def _execute(chosen: list[Point]) -> dict[Question, Fraction]:
     found = {}
-    for together in group_by_structure(read_design("allreduce").points()):
+    for together in group_by_structure(chosen):
         execution = execute(together[0])
         for point in together:
             costs = {cost.kind: cost.time for cost in price_run(point, execution).costs}
-            place = point.execution, int(point.message_bytes)
-            found[point.topology, point.algorithm, *place] = costs["simulated"]
-            found[point.topology, "bound", *place] = costs["lower bound"]
+            length = int(point.message_bytes)
+            found[point.algorithm, point.execution, length] = costs["simulated"]
+            found["bound", point.execution, length] = costs["lower bound"]
+            found[point.algorithm, CLOSED_FORM, length] = costs["closed form"]
     return found
+
+
+@cache
+def time_of(topology: str, name: str, clock: str, length: int) -> Fraction:
+    """Return the time of an allreduce of vectors of any length, executed as in the shipped grid.
+
+    Args:
+        topology: the topology.
+        name: the algorithm.
+        clock: an execution model, or `CLOSED_FORM`.
+        length: the bytes of a vector.
+    """
+    if clock == CLOSED_FORM:
+        (point, *_) = (each for each in points(topology, length) if each.algorithm == name)
+        return formula_costs(point)[CLOSED_FORM].time
+    chosen = [
+        point
+        for point in points(topology, length)
+        if (point.algorithm, point.execution) == (name, clock)
+    ]
+    return _execute(chosen)[name, clock, length]
+
+
+def algorithms(topology: str) -> list[str]:
+    """Return the algorithms of the shipped grid on a topology."""
+    return list(dict.fromkeys(point.algorithm for point in points(topology)))
+
+
+def lengths(topology: str) -> list[int]:
+    """Return the bytes of the vectors of the shipped grid."""
+    return sorted({int(point.message_bytes) for point in points(topology)})
 
 
 def sizes() -> Iterator[str]:
     """Yield the times of every algorithm by message size: synchronous / asynchronous."""
-    lengths = sorted({length for *_, length in times()})
-    yield from head("topology", "algorithm", *(f"{_thousands(length)} B" for length in lengths))
+    shipped = lengths(TOPOLOGIES[0])
+    yield from head("topology", "algorithm", *(f"{_thousands(length)} B" for length in shipped))
     for topology in TOPOLOGIES:
-        names = dict.fromkeys(name for spec, name, *_ in times() if spec == topology)
-        for name in [*(name for name in names if name != "bound"), "bound"]:
-            cells = [_pair(topology, name, length) for length in lengths]
+        for name in (*algorithms(topology), "bound"):
+            cells = [_pair(topology, name, length) for length in shipped]
             yield row(topology, name if name == "bound" else f"`{name}`", *cells)
 
 
 def crossovers() -> Iterator[str]:
-    """Yield the message sizes from which the second algorithm is faster, by closed forms."""
-    yield from head("topology", "for short vectors", "for long vectors", "from bytes")
-    for topology, first, second in (
-        ("S5", "ring", "dimension-change"),
-        ("S5", "multiple", "dimension-change"),
-        ("S6", "ring", "dimension-change"),
-        ("S6", "multiple", "dimension-change"),
-        ("Q7", "binomial", "ring"),
-        ("Q7", "binomial", "edge-disjoint-binomial"),
-        ("Q10", "binomial", "ring"),
-        ("Q10", "binomial", "edge-disjoint-binomial"),
-    ):
-        yield row(topology, f"`{first}`", f"`{second}`", _crossover(topology, first, second))
+    """Yield from how many bytes the algorithm for long vectors is faster than another one."""
+    yield from head("topology", "for short vectors", "for long vectors", *CLOCKS)
+    for topology in TOPOLOGIES:
+        longest = lengths(topology)[-1]
+        for pair in combinations(algorithms(topology), 2):
+            slow, fast = sorted(
+                pair, key=lambda name: -times(topology)[name, "synchronous", longest]
+            )
+            cells = [_crossover(topology, slow, fast, clock) for clock in CLOCKS]
+            yield row(topology, f"`{slow}`", f"`{fast}`", *cells)
 
 
-def _crossover(topology: str, first: str, second: str) -> str:
-    low, high = 1, _LARGEST
-    if _is_faster(topology, second, first, low):
-        return "always"
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _is_faster(topology, second, first, middle):
-            high = middle
-        else:
-            low = middle
+def _crossover(topology: str, slow: str, fast: str, clock: str) -> str:
+    """Return the least length of which, and from which on, an algorithm is faster, as text.
+
+    Between two lengths of the shipped grid it is found by executing both for other lengths.
+    """
+    gains = {
+        length: times(topology)[slow, clock, length] - times(topology)[fast, clock, length]
+        for length in lengths(topology)
+    }
+    if min(gains.values()) > 0:
+        return "all"
+    low = max(length for length in gains if gains[length] <= 0)
+    high = min((length for length in gains if length > low), default=low)
+    if low == high:
+        return "none"
+    for turn in count():
+        if high - low == 1:
+            break
+        # With one schedule for all lengths the gain is linear, and the line leads to its zero.
+        share = Fraction(1, 2) if turn % 2 else gains[low] / (gains[low] - gains[high])
+        middle = min(max(ceil(low + share * (high - low)), low + 1), high - 1)
+        gains[middle] = gain(topology, slow, fast, clock, middle)
+        low, high = (low, middle) if gains[middle] > 0 else (middle, high)
     return _thousands(high)
 
 
-def _is_faster(topology: str, name: str, other: str, length: int) -> bool:
-    return _price(topology, name, length) < _price(topology, other, length)
-
-
-def _price(topology: str, name: str, length: int) -> Fraction:
-    """Return the time of the closed form with the best number of segments."""
-    split = find("allreduce", name).split_argument
-    problem = (topology, "allreduce", name, "all", Fraction(length), _MACHINE)
-    pieces: dict[str, Any] = {}
-    if split is not None:
-        pieces[split] = 1 if name == "ring" else optimal_pieces(*problem)[1]
-    return closed_form(*problem, **pieces).time
+def gain(topology: str, slow: str, fast: str, clock: str, length: int) -> Fraction:
+    """Return by how much the second algorithm is faster."""
+    return time_of(topology, slow, clock, length) - time_of(topology, fast, clock, length)
 
 
 def _pair(topology: str, name: str, length: int) -> str:
-    pair = [
-        _thousands(round(times()[topology, name, model, length]))
-        for model in ("synchronous", "asynchronous")
-    ]
+    pair = [_thousands(round(times(topology)[name, model, length])) for model in EXECUTION_MODELS]
     return pair[0] if pair[0] == pair[1] else " / ".join(pair)
 
 

@@ -478,6 +478,18 @@ def test_a_huge_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         read(ring(), tmp_path, "S4,1", "allgather")
 
 
+@pytest.mark.parametrize(
+    ("begin", "part"), [("<!--", "x"), ("<gpu id='", "0"), ("<?algo ", "x"), ("<a", "a")]
+)
+def test_a_long_tag_or_comment_is_refused_before_it_ends(
+    tmp_path: Path, begin: str, part: str
+) -> None:
+    """A parser that is given parts scans a comment of 100 MB a thousand times."""
+    text = ring().replace("<gpu", f"{begin}{part * 1_200_000}", 1)
+    with pytest.raises(InputError, match="line 3 has a tag or comment of more than 1 MB"):
+        read(text, tmp_path, "S4,1", "allgather")
+
+
 @pytest.mark.parametrize("content", [b"", b"\x00", b"\xff\xfe<\x00", b"a,b\n1,2\n"])
 def test_other_content_is_one_sentence(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "mine.xml"

@@ -143,3 +143,10 @@ def test_steps_that_do_not_exist_and_pictures_that_are_too_large_are_refused() -
         draw_steps(schedule("S6", "broadcast", "multiple", segments=20))
     with pytest.raises(LimitError, match="20,160 nodes in 4 panels"):
         draw_trees(forest("S7", "multiple"), range(4))
+
+
+def test_pictures_of_reductions_name_contributions_and_destinations() -> None:
+    text = draw_steps(schedule("S3", "reduce-scatter", "necklace"), [1])
+    assert "1 unit of one destination" in text
+    assert "darker: has more contributions" in text
+    assert "1 unit of one source" in draw_steps(schedule("S3", "allgather", "necklace"), [1])

@@ -22,6 +22,7 @@ from starcast.collectives import Schedule
 from starcast.drawing.explorer import build_page, build_schedule
 from starcast.judges.simulator import simulate
 from starcast.topologies import topology
+from starcast.topologies.disjoint_paths import find_disjoint_paths
 from starcast.trees import forest as build_forest
 from support.fix_browser import PATIENCE
 from support.simulator_cases import plan_of
@@ -297,7 +298,9 @@ def test_nodes_of_a_reduction_show_how_many_contributions_they_hold(open_page: O
         names.append(f"{label}, {state}")
     shown = page.eval_on_selector_all("[data-node]", "all => all.map(n => n.ariaLabel)")
     assert shown == names
+    expect(page.locator("#legend")).to_contain_text("has 0 to 24 contributions")
     page = open_page("S4", f"schedule=allreduce:multiple&step={built.steps}")
+    expect(page.locator("#legend")).to_contain_text("has 0 to 72 contributions")
     shown = page.eval_on_selector_all("[data-node]", "all => all.map(n => n.ariaLabel)")
     assert all(name.endswith(", complete") for name in shown)
 
@@ -343,6 +346,63 @@ def test_paths_of_a_node_in_all_trees_are_listed_hop_by_hop(open_page: Open) -> 
             rank = topology("S5").rank(other)
             parent = int(forest.parents()[tree, rank])
             assert topology("S5").label(parent) == one
+
+
+@pytest.mark.parametrize(
+    ("spec", "first", "last"),
+    [
+        ("S4", "1234", "2143"),
+        ("S5", "12345", "54321"),
+        ("S5", "12345", "21345"),
+        ("S5,3", "123", "345"),
+        ("Q4", "0000", "0111"),
+    ],
+)
+def test_disjoint_paths_from_one_node_to_another_are_shown_by_keys(
+    open_page: Open, spec: str, first: str, last: str
+) -> None:
+    """Their number is the degree, they share no inner node, and no others are shorter together."""
+    page = open_page(spec, f"node={first}")
+    page.keyboard.press("d")
+    expect(page.locator("#selection")).to_contain_text(f"Disjoint paths from {first}")
+    page.fill("#find-text", last)
+    page.keyboard.press("Enter")
+    paths = shown_paths(page, spec)
+    network = topology(spec)
+    assert [(path[0], path[-1]) for path in paths] == [(first, last)] * len(network.ports)
+    inner = [label for path in paths for label in path[1:-1]]
+    assert len(set(inner)) == len(inner)
+    least = find_disjoint_paths(network, network.rank(first), network.rank(last))
+    assert [len(path) for path in paths] == [len(path) for path in least]
+    drawn = page.locator("#legend").inner_text()
+    assert all(f"path of {len(path) - 1} hops" in drawn for path in paths)
+    reopened = open_page(spec, address(page).partition("#")[2])
+    assert shown_paths(reopened, spec) == paths
+    reopened.keyboard.press("d")
+    expect(reopened.locator("#selection .disjoint")).to_have_count(0)
+    assert "from=" not in address(reopened)
+
+
+def shown_paths(page: Page, spec: str) -> list[list[str]]:
+    """Return the labels of the disjoint paths that a page lists; each hop crosses its port."""
+    network = topology(spec)
+    paths = []
+    for line in page.locator("#selection .disjoint li").all_inner_texts():
+        labels = [part.strip() for part in re.split(r".\d+→|\(", line)][:-1]
+        ports = [int(port) for port in re.findall(r"(\d+)→", line)]
+        for (one, other), port in zip(pairwise(labels), ports, strict=True):
+            neighbor = network.neighbours(port)[network.rank(one)]
+            assert network.label(int(neighbor)) == other
+        paths.append(labels)
+    return paths
+
+
+def test_equal_ends_have_no_disjoint_paths_and_an_unknown_end_is_named(open_page: Open) -> None:
+    page = open_page("S4", "node=1234&from=1234")
+    expect(page.locator("#selection")).to_contain_text("select another node")
+    assert page.locator("#selection .disjoint").count() == 0
+    page = open_page("S4", "node=1234&from=1111")
+    assert page.locator("#notices").inner_text() == "S4 has no node '1111'"
 
 
 @pytest.mark.slow
@@ -502,6 +562,7 @@ def test_what_is_seen_is_saved_as_svg_and_png(open_page: Open) -> None:
         ("S4", "schedule=broadcast:multiple&step=3&node=2134&faults=3214", "light"),
         ("S4", "schedule=broadcast:multiple&step=3&node=2134&faults=3214", "dark"),
         ("S5", "forest=multiple&node=54321", "light"),
+        ("S4", "node=2143&from=1234", "dark"),
         ("S7", "schedule=broadcast:multiple&step=3", "dark"),
     ],
 )

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives import Schedule
+from starcast.collectives.model import REDUCTIONS
 from starcast.drawing.networks import MAX_PANELS, Frame, check_size
 from starcast.drawing.scene import (
     BOX_HEIGHT,
@@ -56,8 +57,7 @@ def draw_schedule(schedule: Schedule) -> str:
         pluralize(schedule.steps, "step"),
         pluralize(len(schedule), "row"),
     )
-    source = " of one source" if schedule.symmetric else ""
-    lines = (", ".join(sizes), f"units per step and port{source}")
+    lines = (", ".join(sizes), f"units per step and port{_part(schedule)}")
     return render(Scene(schedule.topology, schedule.id, lines, [_chart(schedule)]))
 
 
@@ -157,9 +157,16 @@ def _check_steps(schedule: Schedule, steps: Sequence[int]) -> None:
 
 
 def _lines(schedule: Schedule) -> tuple[str, str]:
-    source = " of one source" if schedule.symmetric else ""
-    sizes = f"{schedule.ports}-port, {pluralize(schedule.units, 'unit')}{source}"
-    return f"{sizes}, {pluralize(schedule.steps, 'step')}", "darker: holds more; colours: trees"
+    sizes = f"{schedule.ports}-port, {pluralize(schedule.units, 'unit')}{_part(schedule)}"
+    shade = "has more contributions" if schedule.collective in REDUCTIONS else "holds more"
+    return f"{sizes}, {pluralize(schedule.steps, 'step')}", f"darker: {shade}; colours: trees"
+
+
+def _part(schedule: Schedule) -> str:
+    """Return which of the units of all nodes a symmetric schedule has, as the end of a text."""
+    if not schedule.symmetric:
+        return ""
+    return " of one destination" if schedule.collective in REDUCTIONS else " of one source"
 
 
 def _step_panel(

@@ -40,6 +40,9 @@ _IN_PLACE = ("broadcast", "allgather", "alltoall", *REDUCTIONS)
 
 #: Bytes of a file: several times the largest that starcast writes for S5.
 _MAX_BYTES = 100 * MB
+#: Bytes of a tag or comment. The parser scans it from its start whenever more of it is read.
+_MAX_TOKEN = MB
+_CHUNK = 2**16
 _PARENTS = {"algo": "", "gpu": "algo", "tb": "gpu", "step": "tb"}
 _NUMBER = re.compile(r"-?\d{1,9}", re.ASCII)
 
@@ -125,7 +128,7 @@ class ElementReader:
         """
         try:
             with open(path, "rb") as file:  # noqa: PTH123 - a device or a pipe is read as well
-                self._parser.ParseFile(LimitedStream(file, _MAX_BYTES, "the file"))
+                self._parse(LimitedStream(file, _MAX_BYTES, "the file"))
         except OSError as error:
             raise InputError(
                 f"it cannot be read: {error.strerror or error}", hint="check its path and its mode"
@@ -138,6 +141,15 @@ class ElementReader:
         for gpu in self.gpus.values():
             for block in gpu.blocks:
                 _check_needs(gpu, block)
+
+    def _parse(self, stream: LimitedStream) -> None:
+        read = 0
+        while data := stream.read(_CHUNK):
+            self._parser.Parse(data)
+            read += len(data)
+            if read - self._parser.CurrentByteIndex > _MAX_TOKEN:
+                self._fail(f"has a tag or comment of more than {_MAX_TOKEN // MB} MB")
+        self._parser.Parse(b"", True)
 
     def _fail(self, problem: str, hint: str = HINT) -> NoReturn:
         raise InputError(f"line {self._parser.CurrentLineNumber} {problem}", hint=hint)

@@ -120,7 +120,12 @@ class Artifact:
             raise StarcastError(
                 f"{self.id} of {self.rows:,} rows was planned, but {graph.id} of "
                 f"{content.nodes + content.relationships:,} rows was built",
-                hint="this is a defect of starcast: please report it",
+                hint=(
+                    "declare in the plug-in rows=lambda topology, arguments: ... and, if it writes "
+                    "out the rows of all sources, sources=lambda topology, ports: topology.nodes"
+                    if self.plugins
+                    else "this is a defect of starcast: please report it"
+                ),
             )
         return Built(graph, save)
 

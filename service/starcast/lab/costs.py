@@ -293,7 +293,8 @@ class Costs(Connection):
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
-            collective: broadcast, allgather, scatter, gather or alltoall.
+            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
+                allreduce.
             algorithm: an algorithm, such as multiple.
             ports: port model.
             message_bytes: bytes of a message for one destination, such as 1024, 2.5 or 23/3.

@@ -56,7 +56,8 @@ class Experiments(Connection):
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
-            collective: broadcast, allgather, scatter, gather or alltoall.
+            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
+                allreduce.
             algorithm: an algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)';
                 ``starcast schedule algorithms`` lists them.
             message_bytes: size of the message in bytes: 1024, 2.5, 23/3.

@@ -122,7 +122,8 @@ class Schedules(Connection):
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
-            collective: broadcast, allgather, scatter, gather or alltoall.
+            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
+                allreduce.
             algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
             options: `ScheduleOptions`.
 
@@ -161,7 +162,8 @@ class Schedules(Connection):
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
-            collective: broadcast, allgather, scatter, gather or alltoall.
+            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
+                allreduce.
             algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
             step: a step, from 1. Can be repeated (default: all steps side by side).
             animate: draw an animation of all steps (SVG).
@@ -216,7 +218,8 @@ class Schedules(Connection):
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
-            collective: broadcast, allgather, scatter, gather or alltoall.
+            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
+                allreduce.
             algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
             to: format of the file.
             unit_bytes: bytes of a unit, for goal and chrome-trace.

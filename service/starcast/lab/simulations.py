@@ -44,7 +44,8 @@ class Simulations(Connection):
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
-            collective: broadcast, allgather, scatter, gather or alltoall.
+            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
+                allreduce.
             algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a file of
                 rows, such as mine.csv.
             fault: a faulty node or link, from the start or from a step on: 21345, 12345-21345,
@@ -104,7 +105,8 @@ class Simulations(Connection):
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
-            collective: broadcast, allgather, scatter, gather or alltoall.
+            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
+                allreduce.
             algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
             fault: a faulty node or link, as in ``starcast schedule simulate``. Can be repeated.
             acknowledged: wait for acknowledgements, in an allgather along edge-disjoint trees.
@@ -172,7 +174,8 @@ class Simulations(Connection):
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
-            collective: broadcast, allgather, scatter, gather or alltoall.
+            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
+                allreduce.
             algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
             execution: execution model: step by step, or asynchronous: packets start as soon as they
                 can.
@@ -256,7 +259,8 @@ class Simulations(Connection):
         Args:
             file: an MSCCL XML file (.xml), a GOAL file (.goal), or a CSV file of rows.
             topology: a topology, such as S5, S6,3 or Q4.
-            collective: broadcast, allgather, scatter, gather or alltoall.
+            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
+                allreduce.
             ports: port model.
             root: label of the root (default: the identity). In Python also its rank.
 

@@ -285,7 +285,8 @@ class Parameters:
     collective: Annotated[
         str,
         Axis(
-            help="broadcast, allgather, scatter, gather or alltoall.",
+            help="broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or "
+            "allreduce.",
             meaning="broadcast, allgather, scatter, ...",
             default="broadcast",
             completion="collectives",

@@ -1,5 +1,6 @@
 /** The controls of the page: buttons, lists, keys. */
 
+import { togglePaths } from "./disjoint-paths.js";
 import { cross, move } from "./navigation.js";
 import { save } from "./save.js";
 
@@ -136,6 +137,7 @@ function onKey(explorer, event) {
   else if (event.key === ",") explorer.goTo(explorer.state.step - 1);
   else if (event.key === "p") explorer.player.toggle();
   else if (event.key === "x") explorer.toggleFault();
+  else if (event.key === "d") togglePaths(explorer);
   else if (event.key === "f" && explorer.drawing) explorer.camera.fit(explorer.drawing.bounds());
   else if (event.key === "Escape") explorer.selectLink(-1);
   else if ((event.key === "Enter" || event.key === " ") && target.dataset.node) {

@@ -1,5 +1,6 @@
 /** The texts next to the picture: what is selected, which faults there are and what they cost. */
 
+import { togglePaths } from "./disjoint-paths.js";
 import { faultText } from "./state.js";
 
 /** @typedef {import("./main.js").Explorer} Explorer */
@@ -72,6 +73,7 @@ function describeNode(node, explorer) {
   });
   parts.push(links);
   if (explorer.replay) parts.push(describeUnits(node, explorer));
+  parts.push(...describeDisjointPaths(node, explorer));
   if (explorer.forest) parts.push(...describePaths(node, explorer));
   return parts;
 }
@@ -92,27 +94,61 @@ function describeUnits(node, explorer) {
   return element("p", `${text}.`, "note units");
 }
 
+/** @param {number[][]} paths @returns {string} such as `3 disjoint paths of 2, 4 and 4 hops` */
+export function pathsText(paths) {
+  const hops = paths.map((path) => path.length);
+  const last = hops.pop();
+  const list = hops.length ? `${hops.join(", ")} and ${last}` : `${last}`;
+  return `${countOf(paths.length, "disjoint path")} of ${list} hops`;
+}
+
+/** @param {number} node @param {Explorer} explorer @returns {HTMLElement[]} */
+function describeDisjointPaths(node, explorer) {
+  const network = /** @type {NonNullable<Explorer["network"]>} */ (explorer.network);
+  const { paths, state } = explorer;
+  if (state.from < 0) {
+    const line = element("p", "");
+    line.append(button("Disjoint paths from here", () => togglePaths(explorer)));
+    return [line];
+  }
+  const first = network.labels[state.from];
+  const line = element("p", paths ? `${pathsText(paths)} from ${first}: ` : `Disjoint paths from ${first}: select another node. `);
+  line.append(button("Hide paths", () => togglePaths(explorer)));
+  if (!paths) return [line];
+  const list = element("ul", "", "hops disjoint");
+  paths.forEach((path, at) => list.append(hopLine(explorer, at, "", state.from, path)));
+  return [line, list];
+}
+
+/**
+ * @param {Explorer} explorer @param {number} colour @param {string} name
+ * @param {number} start @param {number[] | null} path the arcs from start, or null for none
+ * @returns {HTMLElement} a path hop by hop
+ */
+function hopLine(explorer, colour, name, start, path) {
+  const network = /** @type {NonNullable<Explorer["network"]>} */ (explorer.network);
+  const line = document.createElement("li");
+  line.append(element("span", "", `swatch tree-${(colour % 8) + 1}`), name);
+  if (path === null) {
+    line.append("not in this tree");
+    return line;
+  }
+  line.append(button(network.labels[start], () => explorer.select(start), "link-button"));
+  for (const arc of path) {
+    const other = network.neighbors[arc];
+    const port = network.data.ports[arc % network.portCount];
+    line.append(` –${port}→ `, button(network.labels[other], () => explorer.select(other, port), "link-button"));
+  }
+  line.append(` (${path.length} hops)`);
+  return line;
+}
+
 /** @param {number} node @param {Explorer} explorer @returns {HTMLElement[]} */
 function describePaths(node, explorer) {
-  const network = /** @type {NonNullable<Explorer["network"]>} */ (explorer.network);
   const forest = /** @type {NonNullable<Explorer["forest"]>} */ (explorer.forest);
   const list = element("ul", "", "hops");
   for (const tree of explorer.visibleTrees) {
-    const line = document.createElement("li");
-    const swatch = element("span", "", `swatch tree-${(tree % 8) + 1}`);
-    line.append(swatch, `tree ${tree}: `);
-    const path = forest.path(tree, node);
-    if (path === null) line.append("not in this tree");
-    else {
-      line.append(button(network.labels[forest.data.root], () => explorer.select(forest.data.root), "link-button"));
-      for (const arc of path) {
-        const other = network.neighbors[arc];
-        const port = network.data.ports[arc % network.portCount];
-        line.append(` –${port}→ `, button(network.labels[other], () => explorer.select(other, port), "link-button"));
-      }
-      line.append(` (${path.length} hops)`);
-    }
-    list.append(line);
+    list.append(hopLine(explorer, tree, `tree ${tree}: `, forest.data.root, forest.path(tree, node)));
   }
   return [element("p", "Paths from the root, hop by hop:"), list];
 }

@@ -20,7 +20,7 @@ export function fillLegend(host, explorer) {
 }
 
 /** @param {Explorer} explorer @returns {Meaning[]} */
-function meanings({ drawing, forest, network, replay, scene, state, visibleTrees }) {
+function meanings({ drawing, forest, network, paths, replay, scene, state, visibleTrees }) {
   if (!drawing || !network || !scene) return [];
   const { theme, marks } = scene;
   /** @param {Colour} colour @param {number} width @param {string} text @returns {Meaning} */
@@ -30,11 +30,12 @@ function meanings({ drawing, forest, network, replay, scene, state, visibleTrees
   /** @param {number[]} trees @returns {Meaning[]} */
   const byTree = (trees) => trees.map((tree) => line(theme.trees[tree % 8], 3, `tree ${tree}`));
   const entries = [];
-  if (replay) {
+  if (paths) entries.push(...paths.map((path, at) => line(theme.trees[at % 8], 5, `path of ${path.length} hops`)));
+  else if (replay) {
     const all = state.unit < 0;
     const fill = `linear-gradient(90deg, ${css(theme.paper)}, ${css(theme.accent)})`;
     const holds = all ? `holds 0 to ${replay.reduces ? 0 : mostHeld(replay)} units` : `holds unit ${state.unit}`;
-    const meaning = replay.reduces ? `has 0 to ${replay.contributors} contributions` : holds;
+    const meaning = replay.reduces ? `has 0 to ${replay.contributionsAfter(state.unit, 0).complete} contributions` : holds;
     entries.push(node(all || replay.reduces ? fill : css(theme.accent), theme.muted, meaning));
     entries.push(line(theme.ink, 2, "busy link: 1 unit"), line(theme.ink, 5, "8 units or more"));
     const trees = [...new Set(replay.rows.tree)];
@@ -49,7 +50,7 @@ function meanings({ drawing, forest, network, replay, scene, state, visibleTrees
     const noun = network.data.family === "nk-star" ? "port" : "dimension";
     entries.push(...network.data.ports.map((port, index) => line(theme.trees[index % 8], 3, `${noun} ${port}`)));
   }
-  if (marks.root >= 0) entries.push(node(css(theme.accent), theme.ink, replay ? "root or source" : "root"));
+  if (marks.root >= 0) entries.push(node(css(theme.accent), theme.ink, paths ? "first node" : replay ? "root or source" : "root"));
   if (marks.lacking?.some(Boolean)) entries.push(node(css(theme.paper), theme.trees[1], "goes without a unit in the end"));
   if (marks.deadNodes.size) entries.push(node(css(theme.line), theme.muted, "crossed out: failed node"));
   if (marks.deadLinks.size) entries.push(line(mix(theme.paper, theme.muted, 0.6), 6, "failed link"));

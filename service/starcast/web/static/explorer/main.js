@@ -4,7 +4,8 @@ import { Camera } from "./camera.js";
 import { CanvasView } from "./canvas-view.js";
 import { drawCharts, moveCursors } from "./charts.js";
 import { byId, fillSelect, fillTreeList, listen } from "./controls.js";
-import { missingText, showFaults, showSelection } from "./details.js";
+import { findShownPaths } from "./disjoint-paths.js";
+import { missingText, pathsText, showFaults, showSelection } from "./details.js";
 import { ForestModel } from "./forest.js";
 import { pick } from "./geometry.js";
 import { GlView, hasWebGl } from "./gl-view.js";
@@ -12,7 +13,7 @@ import { fillLegend } from "./legend.js";
 import { Drawing, Network } from "./network.js";
 import { Player } from "./player.js";
 import { Replay, Rows, expandRows, whyNotAllSources } from "./replay.js";
-import { Scene, paintForest, paintStep } from "./scene.js";
+import { Scene, paintForest, paintPaths, paintStep } from "./scene.js";
 import { openSource } from "./source.js";
 import { emptyState, faultText, formatState, parseState } from "./state.js";
 import { SvgView } from "./svg-view.js";
@@ -53,6 +54,8 @@ export class Explorer {
     /** @type {Scene | null} */
     this.scene = null;
     this.selectedLink = -1;
+    /** the arcs of the disjoint paths that are shown @type {number[][] | null} */
+    this.paths = null;
     this.player = new Player(this);
     this.ownAddress = "";
     /** the last action of the user @type {Promise<void>} */
@@ -164,6 +167,7 @@ export class Explorer {
     await this.setLayout(state.layout || network.data.layouts[0].name);
     await this.setForest(state.forest, state.trees);
     await this.setSchedule(state.schedule, state.source, state.step);
+    this.paths = findShownPaths(this);
     this.buildScene(this.state.step);
     this.showLegend();
     // Player and legend take room from the picture, so the view comes last.
@@ -325,6 +329,7 @@ export class Explorer {
   refresh() {
     const { state, network } = this;
     if (!network || !this.drawing) return;
+    this.paths = findShownPaths(this);
     this.buildScene(state.step);
     this.showLegend();
     this.draw();
@@ -369,13 +374,14 @@ export class Explorer {
     const marks = {
       selected: state.node,
       selectedLink: this.selectedLink,
-      root: expanded ? -1 : (root ?? -1),
+      root: this.paths ? state.from : expanded ? -1 : (root ?? -1),
       deadNodes: new Set(dead.filter((fault) => fault.node >= 0).map((fault) => fault.node)),
       deadLinks: new Set(dead.filter((fault) => fault.link >= 0).map((fault) => fault.link)),
       lacking: this.result?.perNode ?? null,
     };
     const scene = new Scene(drawing, readTheme(document.body), marks);
-    if (this.replay) paintStep(scene, this.replay, step, state.unit, heldStep);
+    if (this.paths) paintPaths(scene, this.paths);
+    else if (this.replay) paintStep(scene, this.replay, step, state.unit, heldStep);
     else if (this.forest) paintForest(scene, this.forest, this.visibleTrees, state.links);
     this.scene = scene.finish();
   }
@@ -435,7 +441,7 @@ export class Explorer {
     this.state.node = node;
     this.selectedLink = -1;
     this.refresh();
-    const note = this.scene?.note(drawing.itemOf[node]);
+    const note = this.paths ? pathsText(this.paths) : this.scene?.note(drawing.itemOf[node]);
     const way = port ? `port ${port} to ` : "";
     this.announce(`${way}${network.labels[node]}${note ? `, ${note}` : ""}`);
     if (hadFocus) this.view?.focus(network.labels[node]);

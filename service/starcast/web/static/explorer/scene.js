@@ -180,6 +180,23 @@ export function paintForest(scene, forest, trees, mode) {
 }
 
 /**
+ * The strokes of paths from one node, each path in a colour of its own.
+ *
+ * @param {Scene} scene @param {number[][]} paths the arcs of each path
+ */
+export function paintPaths(scene, paths) {
+  const { theme, drawing, marks } = scene;
+  scene.base = "faint";
+  paths.forEach((path, at) => {
+    for (const arc of path) {
+      const { link, back } = scene.place(arc);
+      if (link >= 0) scene.strokes.add(link, back, theme.trees[at % 8], 5, 0, false);
+    }
+  });
+  scene.paint((item) => (item === drawing.itemOf[marks.root] ? theme.accent : theme.paper));
+}
+
+/**
  * The nodes by what they hold after a step, and the arcs that are busy in it.
  *
  * @param {Scene} scene @param {Replay} replay @param {number} step from 0, before the first step

@@ -14,6 +14,7 @@
  * @property {number} step
  * @property {number} unit -1 for all
  * @property {number} node -1 for none
+ * @property {number} from first node of the disjoint paths to the selected node, or -1
  * @property {Fault[]} faults
  * @property {string} view
  */
@@ -30,6 +31,7 @@ export function emptyState() {
     step: 0,
     unit: -1,
     node: -1,
+    from: -1,
     faults: [],
     view: "",
   };
@@ -67,6 +69,7 @@ export function formatState(state, network) {
     ["step", state.step ? String(state.step) : ""],
     ["unit", state.unit >= 0 ? String(state.unit) : ""],
     ["node", state.node >= 0 ? network.labels[state.node] : ""],
+    ["from", state.from >= 0 ? network.labels[state.from] : ""],
     ["faults", state.faults.map((fault) => faultText(network, fault)).join(",")],
     ["view", state.view],
   ];
@@ -103,9 +106,9 @@ export function parseState(text, network) {
     else if (key === "source" && (value === "one" || value === "all")) state.source = value;
     else if (key === "step") state.step = Math.max(integer(key, value), 0);
     else if (key === "unit") state.unit = integer(key, value);
-    else if (key === "node") {
-      state.node = network.find(value);
-      if (state.node < 0) problems.push(`${spec} has no node '${value}'`);
+    else if (key === "node" || key === "from") {
+      state[key] = network.find(value);
+      if (state[key] < 0) problems.push(`${spec} has no node '${value}'`);
     } else if (key === "faults") {
       for (const part of value.split(",").filter(Boolean)) {
         const fault = parseFault(network, part);
