@@ -13,7 +13,8 @@ from oracles import rooted_trees, rotation, star_graph
 from oracles.rotation import distance, necklace
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
-from starcast.trees.multinode import dimensions, generators, numbering
+from starcast.trees.common import numbered_dimensions
+from starcast.trees.multinode import generators, numbering
 from support.meeting import ports_of, roots
 
 SIZES = range(2, 8)
@@ -68,8 +69,8 @@ def test_every_number_occurs_once_and_the_root_has_0(n: int) -> None:
     """Pitfall 5: the root has m = 0 and no v."""
     assert np.array_equal(np.sort(numbers(n)), np.arange(factorial(n)))
     assert numbers(n)[0] == 0
-    assert dimensions(n, np.arange(n + 1)).tolist() == [0, *range(2, n + 1), 2]
-    assert np.array_equal(built(n).parent_port[0], dimensions(n, numbers(n)))
+    assert numbered_dimensions(n, np.arange(n + 1)).tolist() == [0, *range(2, n + 1), 2]
+    assert np.array_equal(built(n).parent_port[0], numbered_dimensions(n, numbers(n)))
 
 
 # The necklaces and their order

@@ -19,7 +19,8 @@ from starcast.support.vocabulary import Ports
 from starcast.topologies import as_topology
 from starcast.trees import Forest
 from starcast.trees import forest as build_forest
-from starcast.trees.balanced import numbered_dimension, running_numbers
+from starcast.trees.balanced import running_numbers
+from starcast.trees.common import numbered_dimensions
 from starcast.trees.metrics import root_ports
 from support.meeting import assert_complete, plain_rows, ports_of, refused, roots, tree_of
 
@@ -245,7 +246,7 @@ def test_the_trees_of_copies_repeat_after_n_minus_1(n: int) -> None:
     """(n-1)! is 0 modulo n-1 for n >= 3, so each copy moves v back by one, and n-1 copies by 0."""
     topology = as_topology(f"S{n}")
     hung = [
-        numbered_dimension(running_numbers(topology, copy), n)[1:].tolist()
+        numbered_dimensions(n, running_numbers(topology, copy))[1:].tolist()
         for copy in range(2 * (n - 1))
     ]
     assert hung[: n - 1] == hung[n - 1 :]
