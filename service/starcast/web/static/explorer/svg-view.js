@@ -105,7 +105,7 @@ export class SvgView {
     const lines = /** @type {SVGElement[]} */ ([...this.base.children]);
     for (let link = 0; link < drawing.linkCount; link++) {
       const isFaint = base === "faint" || drawing.isQuotient;
-      const colour = isFaint ? theme.line : theme.trees[drawing.port[link] % 8];
+      const colour = isFaint ? theme.faint : theme.trees[drawing.port[link] % 8];
       const width = drawing.isQuotient ? 0.5 + 0.4 * Math.log10(drawing.weight[link]) : isFaint ? 1 : 1.6;
       const d = pathOf(pieces(drawing, camera, link, false, 0));
       update(lines[link], { d, stroke: css(colour), "stroke-width": width });

@@ -3,7 +3,7 @@
 /** @typedef {[number, number, number]} Colour red, green, blue from 0 to 255 */
 /**
  * @typedef {{ink: Colour, paper: Colour, muted: Colour, line: Colour, accent: Colour,
- *   trees: Colour[]}} Theme
+ *   faint: Colour, trees: Colour[]}} Theme
  */
 
 /** @param {string} text such as `#0072b2` @returns {Colour} */
@@ -19,6 +19,7 @@ export function readTheme(element) {
   const style = getComputedStyle(element);
   const colour = (/** @type {string} */ name) => parseColour(style.getPropertyValue(`--${name}`));
   return {
+    faint: mix(colour("line"), colour("muted"), 0.65), // the least contrast of WCAG for graphics, 3
     ink: colour("ink"),
     paper: colour("paper"),
     muted: colour("muted"),

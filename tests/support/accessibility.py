@@ -1,0 +1,141 @@
+"""Faults of accessibility (WCAG 2.2 AA) that a browser can find in a page, in all modes."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from axe_playwright_python.sync_playwright import Axe
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+#: Success criteria of WCAG 2.0 to 2.2, and axe's own advice. Target size runs only if it is named.
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+#: The spacing of text that a page has to stand (1.4.12).
+SPACING = """
+* { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important }
+p { margin-bottom: 2em !important }
+"""
+
+
+class Mode(NamedTuple):
+    """How a page is seen: the window in CSS pixels, and the settings of the user."""
+
+    width: int = 1280
+    height: int = 800
+    scheme: str = "light"
+    forced: str = "none"
+    media: str = "screen"
+    spacing: bool = False
+
+
+#: A window of 1280 x 1024 has as many CSS pixels less as it is zoomed.
+MODES = {
+    "zoomed to 400 %": Mode(320, 256),
+    "zoomed to 200 %": Mode(640, 512, scheme="dark"),
+    "light": Mode(),
+    "dark": Mode(scheme="dark"),
+    "forced colours": Mode(forced="active"),
+    "forced colours, dark": Mode(scheme="dark", forced="active"),
+    "spaced text": Mode(spacing=True),
+    "spaced text, zoomed to 400 %": Mode(320, 256, spacing=True),
+    "paper": Mode(794, 1123, media="print"),
+}
+
+#: Text that is cut off, or reached only by scrolling in two directions (1.4.10, 1.4.12).
+_CUT_OFF = """() => {
+  const width = document.documentElement.clientWidth;
+  const isPaper = matchMedia("print").matches;
+  const faults = [];
+  if (document.documentElement.scrollWidth > width) faults.push("the page is wider than its window");
+  for (const each of document.body.querySelectorAll("*")) {
+    if (!each.checkVisibility() || each.closest("svg, .hidden, .skip")) continue;
+    const { overflowX, overflowY } = getComputedStyle(each);
+    const name = `${each.localName} ${each.id || each.className}: ${each.textContent.trim().slice(0, 40)}`;
+    const isCut = (overflow) => overflow === "hidden" || overflow === "clip";
+    if (isCut(overflowX) && each.scrollWidth > each.clientWidth + 1) faults.push(`cut off: ${name}`);
+    if (isCut(overflowY) && each.scrollHeight > each.clientHeight + 1) faults.push(`cut off: ${name}`);
+    const { right, left } = each.getBoundingClientRect();
+    const isRead = each.childElementCount === 0 && each.textContent.trim() && !each.closest("table, pre");
+    if (isRead && (left < -1 || right > width + 1)) faults.push(`outside of the window: ${name}`);
+    if (isPaper && each.matches("table") && right > width + 1) faults.push(`wider than the paper: ${name}`);
+  }
+  return faults;
+}"""
+
+#: The focused element: hidden behind others (2.4.11), or not marked (2.4.7).
+_FOCUSED = """() => {
+  const focused = document.activeElement;
+  if (!focused || focused === document.body) return null;
+  const box = focused.getBoundingClientRect();
+  const name = `${focused.localName} ${focused.id || focused.className.baseVal || focused.className || focused.textContent.trim().slice(0, 40)}`;
+  const faults = [];
+  // A region larger than the window is seen in part.
+  const [left, right] = [Math.max(box.left, 0), Math.min(box.right, innerWidth)];
+  const [top, bottom] = [Math.max(box.top, 0), Math.min(box.bottom, innerHeight)];
+  const shares = [0.02, 0.25, 0.5, 0.75, 0.98];
+  const isSeen = left < right && top < bottom && shares.some((down) => shares.some((across) => {
+    const at = document.elementFromPoint(left + across * (right - left), top + down * (bottom - top));
+    return at && (focused.contains(at) || focused.closest("label")?.contains(at));
+  }));
+  if (!isSeen) faults.push(`covered while it has the focus: ${name}`);
+  const mark = focused.querySelector(":scope > rect") ?? focused;
+  const style = getComputedStyle(mark);
+  if (mark !== focused) {
+    if (parseFloat(style.strokeWidth) < 5) faults.push(`no mark of the focus: ${name}`);
+  } else if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) {
+    faults.push(`no mark of the focus: ${name}`);
+  } else {
+    const out = parseFloat(style.outlineOffset) + parseFloat(style.outlineWidth);
+    const frame = focused.parentElement.closest("#stage")?.getBoundingClientRect();
+    if (frame && out > 0 && box.width >= frame.width) faults.push(`the mark of the focus is cut off: ${name}`);
+  }
+  return faults;
+}"""
+
+
+def enter_mode(page: "Page", mode: Mode) -> None:
+    """Show a page in a mode; the page is opened afterwards."""
+    page.set_viewport_size({"width": mode.width, "height": mode.height})
+    page.emulate_media(
+        color_scheme=mode.scheme,  # type: ignore[arg-type] - one of its two words
+        forced_colors=mode.forced,  # type: ignore[arg-type]
+        media=mode.media,  # type: ignore[arg-type]
+        reduced_motion="reduce",
+    )
+
+
+def add_style(page: "Page", style: str) -> None:
+    """Add a style sheet of the user, which the page's security policy does not forbid."""
+    script = """style => {
+        const sheet = new CSSStyleSheet();
+        sheet.replaceSync(style);
+        document.adoptedStyleSheets = [sheet];
+    }"""
+    page.evaluate(script, style)
+
+
+def find_faults(page: "Page", mode: Mode, stops: int = 12) -> list[str]:
+    """Return the faults of a page that is opened in a mode.
+
+    Args:
+        page: the page.
+        mode: the mode, which `enter_mode` has set.
+        stops: elements whose focus is checked, from the first of the page and back from the last.
+    """
+    if mode.spacing:
+        add_style(page, SPACING)
+    violations = Axe().run(page, options={"runOnly": TAGS}).response["violations"]
+    faults = [
+        f"{each['id']}: {node['html'][:200]}" for each in violations for node in each["nodes"][:3]
+    ]
+    faults += page.evaluate(_CUT_OFF)
+    if mode.media == "print":
+        return faults
+    for key in ("Tab", "Shift+Tab"):
+        page.evaluate("document.activeElement.blur()")
+        for _ in range(stops):
+            page.keyboard.press(key)
+            found = page.evaluate(_FOCUSED)
+            if found is None:
+                break
+            faults += found
+    return faults
