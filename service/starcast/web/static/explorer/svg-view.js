@@ -2,7 +2,7 @@
 
 import { nodeRadius, pieces, strokeScale } from "./geometry.js";
 import { LACKING } from "./scene.js";
-import { css, mix } from "./theme.js";
+import { css, mix, readableOn } from "./theme.js";
 
 /** @typedef {import("./scene.js").Scene} Scene */
 /** @typedef {import("./camera.js").Camera} Camera */
@@ -183,8 +183,7 @@ export class SvgView {
         stroke: css(theme.ink),
         "stroke-width": 2.5,
       });
-      const isDark = 0.299 * red + 0.587 * green + 0.114 * blue < 140;
-      update(label, { display: size ? "inline" : "none", fill: isDark ? "#ffffff" : "#15181c" });
+      update(label, { display: size ? "inline" : "none", fill: readableOn([red, green, blue]) });
     });
   }
 

@@ -39,3 +39,9 @@ export function mix(from, to, share) {
 export function css(colour) {
   return `#${colour.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
 }
+
+/** @param {Colour} ground @returns {string} white or black, whichever has the greater contrast: at least 4.5 */
+export function readableOn(ground) {
+  const [red, green, blue] = ground.map((part) => ((part / 255 + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.179 ? "#ffffff" : "#000000";
+}
