@@ -29,14 +29,11 @@ class Mode(NamedTuple):
 
 #: A window of 1280 x 1024 has as many CSS pixels less as it is zoomed.
 MODES = {
+    "zoomed to 400 %, spaced text": Mode(320, 256, spacing=True),
     "zoomed to 400 %": Mode(320, 256),
-    "zoomed to 200 %": Mode(640, 512, scheme="dark"),
+    "zoomed to 200 %, dark": Mode(640, 512, scheme="dark"),
     "light": Mode(),
-    "dark": Mode(scheme="dark"),
-    "forced colours": Mode(forced="active"),
     "forced colours, dark": Mode(scheme="dark", forced="active"),
-    "spaced text": Mode(spacing=True),
-    "spaced text, zoomed to 400 %": Mode(320, 256, spacing=True),
     "paper": Mode(794, 1123, media="print"),
 }
 
@@ -113,7 +110,7 @@ def add_style(page: "Page", style: str) -> None:
     page.evaluate(script, style)
 
 
-def find_faults(page: "Page", mode: Mode, stops: int = 12) -> list[str]:
+def find_faults(page: "Page", mode: Mode, stops: int = 8) -> list[str]:
     """Return the faults of a page that is opened in a mode.
 
     Args:
@@ -123,13 +120,13 @@ def find_faults(page: "Page", mode: Mode, stops: int = 12) -> list[str]:
     """
     if mode.spacing:
         add_style(page, SPACING)
-    violations = Axe().run(page, options={"runOnly": TAGS}).response["violations"]
-    faults = [
-        f"{each['id']}: {node['html'][:200]}" for each in violations for node in each["nodes"][:3]
-    ]
-    faults += page.evaluate(_CUT_OFF)
+    faults: list[str] = page.evaluate(_CUT_OFF)
     if mode.media == "print":
         return faults
+    violations = Axe().run(page, options={"runOnly": TAGS}).response["violations"]
+    faults += [
+        f"{each['id']}: {node['html'][:200]}" for each in violations for node in each["nodes"][:3]
+    ]
     for key in ("Tab", "Shift+Tab"):
         page.evaluate("document.activeElement.blur()")
         for _ in range(stops):

@@ -57,7 +57,7 @@ def window(browser: Browser) -> Iterator[Page]:
     page.close()
 
 
-def show(page: Page, address: str, mode: Mode = MODES["light"]) -> None:
+def show(page: Page, address: str, mode: Mode = Mode()) -> None:
     """Open a page in a mode."""
     enter_mode(page, mode)
     page.goto("about:blank")  # another fragment of the same page would not load it again
@@ -118,7 +118,9 @@ def test_forced_colours_leave_the_picture_and_its_legend_as_they_are(
         seen.append(window.evaluate(script)[1:])  # the ground differs: see below
     assert seen[0] == seen[1]
     ground = "getComputedStyle(document.querySelector('#stage')).backgroundColor"
-    assert window.evaluate(ground) == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(18, 22, 28)")
+    assert window.evaluate(ground) == (
+        "rgb(255, 255, 255)" if scheme == "light" else "rgb(18, 22, 28)"
+    )
 
 
 def test_the_picture_moves_without_dragging_by_buttons_and_keys(window: Page, file: str) -> None:
@@ -126,7 +128,9 @@ def test_the_picture_moves_without_dragging_by_buttons_and_keys(window: Page, fi
 
     def place() -> tuple[float, float, float]:
         window.evaluate("new Promise(requestAnimationFrame)")
-        boxes = [window.locator(f"[data-node='{label}']").bounding_box() for label in ("1234", "4321")]
+        boxes = [
+            window.locator(f"[data-node='{label}']").bounding_box() for label in ("1234", "4321")
+        ]
         assert boxes[0]
         assert boxes[1]
         return boxes[0]["x"], boxes[0]["y"], boxes[0]["x"] - boxes[1]["x"]
