@@ -37,56 +37,70 @@ MODES = {
     "paper": Mode(794, 1123, media="print"),
 }
 
+#: The name of an element in a fault.
+_NAME = """const nameOf = (each) =>
+    `${each.localName} ${each.id || each.dataset.node || each.textContent.trim().slice(0, 40)}`;
+"""
 #: Text that is cut off, or reached only by scrolling in two directions (1.4.10, 1.4.12).
-_CUT_OFF = """() => {
+_CUT_OFF = (
+    "() => {"
+    + _NAME
+    + """
   const width = document.documentElement.clientWidth;
-  const isPaper = matchMedia("print").matches;
   const faults = [];
-  if (document.documentElement.scrollWidth > width) faults.push("the page is wider than its window");
+  const isWide = document.documentElement.scrollWidth > width;
+  if (isWide) faults.push("the page is wider than its window");
+  // Tables and programs scroll in boxes of their own, but not on paper.
+  const boxes = matchMedia("print").matches ? "pre" : "table, pre";
   for (const each of document.body.querySelectorAll("*")) {
     if (!each.checkVisibility() || each.closest("svg, .hidden, .skip")) continue;
-    const { overflowX, overflowY } = getComputedStyle(each);
-    const name = `${each.localName} ${each.id || each.className}: ${each.textContent.trim().slice(0, 40)}`;
-    const isCut = (overflow) => overflow === "hidden" || overflow === "clip";
-    if (isCut(overflowX) && each.scrollWidth > each.clientWidth + 1) faults.push(`cut off: ${name}`);
-    if (isCut(overflowY) && each.scrollHeight > each.clientHeight + 1) faults.push(`cut off: ${name}`);
+    const { overflow } = getComputedStyle(each);
+    const isTooWide = each.scrollWidth > each.clientWidth + 1;
+    const isTooHigh = each.scrollHeight > each.clientHeight + 1;
+    const isCut = /hidden|clip/.test(overflow) && (isTooWide || isTooHigh);
+    if (isCut) faults.push(`cut off: ${nameOf(each)}`);
     const { right, left } = each.getBoundingClientRect();
-    const isRead = each.childElementCount === 0 && each.textContent.trim() && !each.closest("table, pre");
-    if (isRead && (left < -1 || right > width + 1)) faults.push(`outside of the window: ${name}`);
-    if (isPaper && each.matches("table") && right > width + 1) faults.push(`wider than the paper: ${name}`);
+    const isRead = each.childElementCount === 0 && each.textContent.trim() && !each.closest(boxes);
+    if (!isRead || (left > -2 && right < width + 2)) continue;
+    faults.push(`outside of the window: ${nameOf(each)}`);
   }
   return faults;
 }"""
+)
 
 #: The focused element: hidden behind others (2.4.11), or not marked (2.4.7).
-_FOCUSED = """() => {
+_FOCUSED = (
+    "() => {"
+    + _NAME
+    + """
   const focused = document.activeElement;
   if (!focused || focused === document.body) return null;
-  const box = focused.getBoundingClientRect();
-  const name = `${focused.localName} ${focused.id || focused.className.baseVal || focused.className || focused.textContent.trim().slice(0, 40)}`;
   const faults = [];
+  const box = focused.getBoundingClientRect();
   // A region larger than the window is seen in part.
   const [left, right] = [Math.max(box.left, 0), Math.min(box.right, innerWidth)];
   const [top, bottom] = [Math.max(box.top, 0), Math.min(box.bottom, innerHeight)];
   const shares = [0.02, 0.25, 0.5, 0.75, 0.98];
-  const isSeen = left < right && top < bottom && shares.some((down) => shares.some((across) => {
-    const at = document.elementFromPoint(left + across * (right - left), top + down * (bottom - top));
+  const isSeenAt = (across, down) => {
+    const [x, y] = [left + across * (right - left), top + down * (bottom - top)];
+    const at = document.elementFromPoint(x, y);
     return at && (focused.contains(at) || focused.closest("label")?.contains(at));
-  }));
-  if (!isSeen) faults.push(`covered while it has the focus: ${name}`);
-  const mark = focused.querySelector(":scope > rect") ?? focused;
-  const style = getComputedStyle(mark);
-  if (mark !== focused) {
-    if (parseFloat(style.strokeWidth) < 5) faults.push(`no mark of the focus: ${name}`);
-  } else if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) {
-    faults.push(`no mark of the focus: ${name}`);
-  } else {
-    const out = parseFloat(style.outlineOffset) + parseFloat(style.outlineWidth);
-    const frame = focused.parentElement.closest("#stage")?.getBoundingClientRect();
-    if (frame && out > 0 && box.width >= frame.width) faults.push(`the mark of the focus is cut off: ${name}`);
+  };
+  const isSeen = shares.some((down) => shares.some((across) => isSeenAt(across, down)));
+  if (left >= right || top >= bottom || !isSeen) {
+    faults.push(`covered while it has the focus: ${nameOf(focused)}`);
   }
+  const node = focused.querySelector(":scope > rect");
+  const { outlineStyle, outlineWidth, outlineOffset } = getComputedStyle(focused);
+  const [wide, away] = [outlineWidth, outlineOffset].map(parseFloat);
+  const isFilled = focused.parentElement.id === "stage"; // which cuts off what is outside
+  const isMarked = node
+    ? parseFloat(getComputedStyle(node).strokeWidth) >= 5
+    : outlineStyle !== "none" && wide >= 2 && !(isFilled && away > -wide);
+  if (!isMarked) faults.push(`no mark of the focus: ${nameOf(focused)}`);
   return faults;
 }"""
+)
 
 
 def enter_mode(page: "Page", mode: Mode) -> None:

@@ -580,11 +580,11 @@ def test_labels_are_readable_on_every_shade(open_page: Open, scheme: str) -> Non
     page = open_page("S4", "schedule=gather:balanced", color_scheme=scheme)
     for _ in range(page.locator("#step").evaluate("slider => Number(slider.max)")):
         page.keyboard.press(".")
-        colours = page.eval_on_selector_all(
-            ".node",
-            "all => all.map(n => ['rect', 'text'].map(tag => n.querySelector(tag).getAttribute('fill')))",
+        boxes, labels = (
+            page.eval_on_selector_all(f".node {tag}", "all => all.map(e => e.getAttribute('fill'))")
+            for tag in ("rect", "text")
         )
-        for pair in colours:
+        for pair in zip(boxes, labels, strict=True):
             light, dark = sorted(map(luminance, pair), reverse=True)
             assert (light + 0.05) / (dark + 0.05) >= 4.5, pair
 
