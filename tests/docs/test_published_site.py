@@ -10,7 +10,6 @@ from urllib.parse import unquote
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from starcast import Lab
@@ -19,6 +18,7 @@ from starcast.records.listing import load_files
 from starcast.support.settings import Settings
 from starcast.web.publishing import Publishing
 from starcast.web.site import file_of
+from support.accessibility import MODES, enter_mode, find_faults
 from support.fix_browser import PATIENCE
 
 pytestmark = pytest.mark.slow
@@ -61,10 +61,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def site(filled: Lab, folder: Path) -> Path:
+def site(folder: Path, request: pytest.FixtureRequest) -> Path:
     """The site of stores with artifacts, experiments and a verdict; built once."""
     if not folder.exists():
-        del filled
+        request.getfixturevalue("filled")
         with Publishing(Settings.load()) as opened:
             facts = opened.publish(folder, "S5:broadcast:multiple", compare=["ours,theirs"])
         assert facts["files"] == sum(path.is_file() for path in folder.rglob("*"))
@@ -124,18 +124,17 @@ def test_files_hold_the_tables_of_the_lab(site: Path, filled: Lab) -> None:
             assert np.array_equal(np.load(site / witness), array)
 
 
-def test_all_kinds_of_pages_are_accessible_and_fit_a_telephone(site: Path, tab: Page) -> None:
-    for scheme, width in (("light", 1200), ("dark", 390)):
-        tab.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-        tab.set_viewport_size({"width": width, "height": 800})
-        for page in PAGES:
-            tab.goto((site / page).as_uri())
-            if page.startswith("explore"):
-                tab.wait_for_selector("body[data-ready]")
-            violations = Axe().run(tab).response["violations"]
-            assert [(each["id"], each["nodes"][0]["html"]) for each in violations] == [], page
-            assert tab.evaluate("document.documentElement.scrollWidth") <= width, page
-            assert tab.get_by_role("button", name=re.compile("Compare|Show")).count() == 0, page
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("page", PAGES)
+def test_all_kinds_of_pages_are_accessible_in_every_mode(
+    site: Path, tab: Page, page: str, mode: str
+) -> None:
+    enter_mode(tab, MODES[mode])
+    tab.goto((site / page).as_uri())
+    if page.startswith("explore"):
+        tab.wait_for_selector("body[data-ready]")
+    assert find_faults(tab, MODES[mode]) == []
+    assert tab.get_by_role("button", name=re.compile("^(Compare|Show)$")).count() == 0
 
 
 def test_the_search_finds_pages_and_opens_them(site: Path, tab: Page) -> None:

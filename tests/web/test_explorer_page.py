@@ -636,6 +636,20 @@ def test_the_label_of_a_failed_node_is_readable(open_page: Open) -> None:
         assert (light + 0.05) / (dark + 0.05) >= 4.5
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_labels_are_readable_on_every_shade(open_page: Open, scheme: str) -> None:
+    page = open_page("S4", "schedule=gather:balanced", color_scheme=scheme)
+    for _ in range(page.locator("#step").evaluate("slider => Number(slider.max)")):
+        page.keyboard.press(".")
+        boxes, labels = (
+            page.eval_on_selector_all(f".node {tag}", "all => all.map(e => e.getAttribute('fill'))")
+            for tag in ("rect", "text")
+        )
+        for pair in zip(boxes, labels, strict=True):
+            light, dark = sorted(map(luminance, pair), reverse=True)
+            assert (light + 0.05) / (dark + 0.05) >= 4.5, pair
+
+
 def luminance(colour: str) -> float:
     """Return the relative luminance of #rrggbb (WCAG 2)."""
     parts = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255

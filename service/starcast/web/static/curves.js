@@ -264,7 +264,9 @@ class Times {
   /** @param {Element} parent */
   createReadings(parent) {
     const region = create("div", "", parent);
-    region.className = "scroll";
+    for (const [key, value] of Object.entries({ class: "scroll", role: "region", tabindex: "0", "aria-label": "values at a message size" })) {
+      region.setAttribute(key, value);
+    }
     const table = create("table", "", region);
     table.className = "readings";
     this.caption = create("caption", "", table);

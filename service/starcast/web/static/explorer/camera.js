@@ -1,5 +1,10 @@
 /** The part of the drawing that is seen, moved by pointer, wheel, touch and buttons. */
 
+/** Whether wheel and arrow keys have to scroll the page: what is below a large picture is out of reach otherwise. */
+export function doesPageScroll() {
+  return document.documentElement.scrollHeight > innerHeight;
+}
+
 export class Camera {
   /**
    * @param {HTMLElement} host
@@ -51,6 +56,7 @@ export class Camera {
     host.addEventListener(
       "wheel",
       (event) => {
+        if (!event.ctrlKey && doesPageScroll()) return;
         event.preventDefault();
         const box = host.getBoundingClientRect();
         this.zoom(Math.exp(-event.deltaY / 400), event.clientX - box.left, event.clientY - box.top);

@@ -1,10 +1,14 @@
 /** The controls of the page: buttons, lists, keys. */
 
+import { doesPageScroll } from "./camera.js";
 import { togglePaths } from "./disjoint-paths.js";
 import { cross, move } from "./navigation.js";
 import { save } from "./save.js";
 
 /** @typedef {import("./main.js").Explorer} Explorer */
+
+/** The factor of a button or a key. */
+const ZOOM = 1.4;
 
 /** @param {string} id @returns {any} the element, of the type that it has in the page */
 export function byId(id) {
@@ -94,8 +98,12 @@ export function listen(explorer) {
   on("back", "click", () => explorer.goTo(explorer.state.step - 1));
   on("next", "click", () => explorer.goTo(explorer.state.step + 1));
   on("play", "click", () => explorer.player.toggle());
-  on("zoom-in", "click", () => explorer.zoom(1.4));
-  on("zoom-out", "click", () => explorer.zoom(1 / 1.4));
+  on("zoom-in", "click", () => explorer.zoom(ZOOM));
+  on("zoom-out", "click", () => explorer.zoom(1 / ZOOM));
+  for (const button of document.querySelectorAll("[data-pan]")) {
+    const [across, down] = /** @type {HTMLElement} */ (button).dataset.pan?.split(",").map(Number) ?? [0, 0];
+    button.addEventListener("click", () => explorer.pan(across, down));
+  }
   on("fit", "click", () => explorer.drawing && explorer.camera.fit(explorer.drawing.bounds()));
   on("save-svg", "click", () => save(explorer, "svg"));
   on("save-png", "click", () => save(explorer, "png"));
@@ -127,14 +135,19 @@ function onKey(explorer, event) {
   const target = /** @type {HTMLElement} */ (event.target);
   if (event.ctrlKey || event.metaKey || event.altKey || !explorer.network) return;
   if (target.matches("input:not([type=checkbox]):not([type=radio]), select, textarea")) return;
+  // Speech input, and keys hit by accident, can spell these.
+  if (/^[^ ]$/.test(event.key) && !byId("single-keys").checked) return;
   const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-  const isInside = explorer.stage.contains(target) || target === document.body;
+  const isInside = explorer.stage.contains(target) || (target === document.body && !doesPageScroll());
   if (event.key in arrows && isInside) {
     const [dx, dy] = arrows[/** @type {keyof typeof arrows} */ (event.key)];
-    move(explorer, dx, dy);
+    if (event.shiftKey) explorer.pan(-dx, -dy);
+    else move(explorer, dx, dy);
   } else if (/^[1-9]$/.test(event.key)) cross(explorer, Number(event.key));
   else if (event.key === ".") explorer.goTo(explorer.state.step + 1);
   else if (event.key === ",") explorer.goTo(explorer.state.step - 1);
+  else if (event.key === "+") explorer.zoom(ZOOM);
+  else if (event.key === "-") explorer.zoom(1 / ZOOM);
   else if (event.key === "p") explorer.player.toggle();
   else if (event.key === "x") explorer.toggleFault();
   else if (event.key === "d") togglePaths(explorer);

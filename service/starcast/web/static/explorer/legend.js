@@ -42,10 +42,10 @@ function meanings({ drawing, forest, network, paths, replay, scene, state, visib
     if (trees.length > 1) entries.push(...byTree(trees.sort((left, right) => left - right)));
   } else if (forest && scene.mostLoad) {
     const least = 1 / scene.mostLoad;
-    entries.push(line(mix(theme.line, theme.accent, 0.3 + 0.7 * least), 0.8 + 4 * least, "in 1 tree"));
+    entries.push(line(mix(theme.faint, theme.accent, least), 0.8 + 4 * least, "in 1 tree"));
     if (least < 1) entries.push(line(theme.accent, 4.8, `in ${scene.mostLoad} trees`));
   } else if (forest) entries.push(...byTree(visibleTrees));
-  else if (drawing.isQuotient) entries.push(line(theme.line, 3, "links between substars, wider: more"));
+  else if (drawing.isQuotient) entries.push(line(theme.faint, 3, "links between substars, wider: more"));
   else {
     const noun = network.data.family === "nk-star" ? "port" : "dimension";
     entries.push(...network.data.ports.map((port, index) => line(theme.trees[index % 8], 3, `${noun} ${port}`)));
@@ -53,6 +53,6 @@ function meanings({ drawing, forest, network, paths, replay, scene, state, visib
   if (marks.root >= 0) entries.push(node(css(theme.accent), theme.ink, paths ? "first node" : replay ? "root or source" : "root"));
   if (marks.lacking?.some(Boolean)) entries.push(node(css(theme.paper), theme.trees[1], "goes without a unit in the end"));
   if (marks.deadNodes.size) entries.push(node(css(theme.line), theme.muted, "crossed out: failed node"));
-  if (marks.deadLinks.size) entries.push(line(mix(theme.paper, theme.muted, 0.6), 6, "failed link"));
+  if (marks.deadLinks.size) entries.push(line(mix(theme.paper, theme.muted, 0.75), 6, "failed link"));
   return entries;
 }

@@ -102,7 +102,7 @@ export class Explorer {
   /** Leave only the sentence that says why the topology cannot be shown. */
   showNothing() {
     byId("title").textContent = this.spec;
-    for (const element of document.querySelectorAll("main, .bar form, .bar .group")) {
+    for (const element of document.querySelectorAll("main > *, .bar form, .bar .group")) {
       /** @type {HTMLElement} */ (element).hidden = true;
     }
   }
@@ -487,6 +487,12 @@ export class Explorer {
   /** @param {number} factor */
   zoom(factor) {
     this.camera.zoom(factor);
+    this.writeAddress();
+  }
+
+  /** @param {number} across @param {number} down to where the picture moves, in quarters of the window */
+  pan(across, down) {
+    this.camera.move((across * this.stage.clientWidth) / 4, (down * this.stage.clientHeight) / 4);
     this.writeAddress();
   }
 }

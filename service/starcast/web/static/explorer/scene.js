@@ -121,7 +121,7 @@ export class Scene {
     for (const link of [...marks.deadLinks, marks.selectedLink]) {
       const drawn = link < 0 ? -1 : drawing.drawnLink[link];
       const isDead = marks.deadLinks.has(link);
-      if (drawn >= 0) this.strokes.add(drawn, false, isDead ? theme.muted : theme.ink, isDead ? 6 : 4, 0, false, 150);
+      if (drawn >= 0) this.strokes.add(drawn, false, isDead ? theme.muted : theme.ink, isDead ? 6 : 4, 0, false, 190);
     }
     if (marks.selected >= 0) this.ring[drawing.itemOf[marks.selected]] = 2;
     return this;
@@ -158,7 +158,7 @@ export function paintForest(scene, forest, trees, mode) {
     load.forEach((count, at) => {
       if (!count) return;
       const share = count / greatest;
-      scene.strokes.add(at >> 1, at % 2 === 1, mix(theme.line, theme.accent, 0.3 + 0.7 * share), 0.8 + 4 * share, 2.5, false);
+      scene.strokes.add(at >> 1, at % 2 === 1, mix(theme.faint, theme.accent, share), 0.8 + 4 * share, 2.5, false);
     });
   } else {
     const lanes = new Uint8Array(drawing.linkCount);

@@ -2,7 +2,7 @@
 
 import { nodeRadius, pieces, strokeScale } from "./geometry.js";
 import { LACKING } from "./scene.js";
-import { css, mix } from "./theme.js";
+import { css, mix, readableOn } from "./theme.js";
 
 /** @typedef {import("./scene.js").Scene} Scene */
 /** @typedef {import("./camera.js").Camera} Camera */
@@ -105,7 +105,7 @@ export class SvgView {
     const lines = /** @type {SVGElement[]} */ ([...this.base.children]);
     for (let link = 0; link < drawing.linkCount; link++) {
       const isFaint = base === "faint" || drawing.isQuotient;
-      const colour = isFaint ? theme.line : theme.trees[drawing.port[link] % 8];
+      const colour = isFaint ? theme.faint : theme.trees[drawing.port[link] % 8];
       const width = drawing.isQuotient ? 0.5 + 0.4 * Math.log10(drawing.weight[link]) : isFaint ? 1 : 1.6;
       const d = pathOf(pieces(drawing, camera, link, false, 0));
       update(lines[link], { d, stroke: css(colour), "stroke-width": width });
@@ -183,8 +183,7 @@ export class SvgView {
         stroke: css(theme.ink),
         "stroke-width": 2.5,
       });
-      const isDark = 0.299 * red + 0.587 * green + 0.114 * blue < 140;
-      update(label, { display: size ? "inline" : "none", fill: isDark ? "#ffffff" : "#15181c" });
+      update(label, { display: size ? "inline" : "none", fill: readableOn([red, green, blue]) });
     });
   }
 

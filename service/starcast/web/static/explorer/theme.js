@@ -3,7 +3,7 @@
 /** @typedef {[number, number, number]} Colour red, green, blue from 0 to 255 */
 /**
  * @typedef {{ink: Colour, paper: Colour, muted: Colour, line: Colour, accent: Colour,
- *   trees: Colour[]}} Theme
+ *   faint: Colour, trees: Colour[]}} Theme
  */
 
 /** @param {string} text such as `#0072b2` @returns {Colour} */
@@ -19,6 +19,7 @@ export function readTheme(element) {
   const style = getComputedStyle(element);
   const colour = (/** @type {string} */ name) => parseColour(style.getPropertyValue(`--${name}`));
   return {
+    faint: mix(colour("line"), colour("muted"), 0.65), // the least contrast of WCAG for graphics, 3
     ink: colour("ink"),
     paper: colour("paper"),
     muted: colour("muted"),
@@ -37,4 +38,10 @@ export function mix(from, to, share) {
 /** @param {Colour} colour @returns {string} */
 export function css(colour) {
   return `#${colour.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** @param {Colour} ground @returns {string} white or black, whichever has the greater contrast: at least 4.5 */
+export function readableOn(ground) {
+  const [red, green, blue] = ground.map((part) => ((part / 255 + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.179 ? "#ffffff" : "#000000";
 }

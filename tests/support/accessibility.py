@@ -1,0 +1,152 @@
+"""Faults of accessibility (WCAG 2.2 AA) that a browser can find in a page, in all modes."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from axe_playwright_python.sync_playwright import Axe
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+#: Success criteria of WCAG 2.0 to 2.2, and axe's own advice. Target size runs only if it is named.
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+#: The spacing of text that a page has to stand (1.4.12).
+SPACING = """
+* { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important }
+p { margin-bottom: 2em !important }
+"""
+
+
+class Mode(NamedTuple):
+    """How a page is seen: the window in CSS pixels, and the settings of the user."""
+
+    width: int = 1280
+    height: int = 800
+    scheme: str = "light"
+    forced: str = "none"
+    media: str = "screen"
+    spacing: bool = False
+
+
+#: A window of 1280 x 1024 has as many CSS pixels less as it is zoomed.
+MODES = {
+    "zoomed to 400 %, spaced text": Mode(320, 256, spacing=True),
+    "zoomed to 400 %": Mode(320, 256),
+    "zoomed to 200 %, dark": Mode(640, 512, scheme="dark"),
+    "light": Mode(),
+    "forced colours, dark": Mode(scheme="dark", forced="active"),
+    "paper": Mode(794, 1123, media="print"),
+}
+
+#: The name of an element in a fault.
+_NAME = """const nameOf = (each) =>
+    `${each.localName} ${each.id || each.dataset.node || each.textContent.trim().slice(0, 40)}`;
+"""
+#: Text that is cut off, or reached only by scrolling in two directions (1.4.10, 1.4.12).
+_CUT_OFF = (
+    "() => {"
+    + _NAME
+    + """
+  const width = document.documentElement.clientWidth;
+  const faults = [];
+  const isWide = document.documentElement.scrollWidth > width;
+  if (isWide) faults.push("the page is wider than its window");
+  // Tables and programs scroll in boxes of their own, but not on paper.
+  const boxes = matchMedia("print").matches ? "pre" : "table, pre";
+  for (const each of document.body.querySelectorAll("*")) {
+    if (!each.checkVisibility() || each.closest("svg, .hidden, .skip")) continue;
+    const { overflow } = getComputedStyle(each);
+    const isTooWide = each.scrollWidth > each.clientWidth + 1;
+    const isTooHigh = each.scrollHeight > each.clientHeight + 1;
+    const isCut = /hidden|clip/.test(overflow) && (isTooWide || isTooHigh);
+    if (isCut) faults.push(`cut off: ${nameOf(each)}`);
+    const { right, left } = each.getBoundingClientRect();
+    const isRead = each.childElementCount === 0 && each.textContent.trim() && !each.closest(boxes);
+    if (!isRead || (left > -2 && right < width + 2)) continue;
+    faults.push(`outside of the window: ${nameOf(each)}`);
+  }
+  return faults;
+}"""
+)
+
+#: The focused element: hidden behind others (2.4.11), or not marked (2.4.7).
+_FOCUSED = (
+    "() => {"
+    + _NAME
+    + """
+  const focused = document.activeElement;
+  if (!focused || focused === document.body) return null;
+  const faults = [];
+  const box = focused.getBoundingClientRect();
+  // A region larger than the window is seen in part.
+  const [left, right] = [Math.max(box.left, 0), Math.min(box.right, innerWidth)];
+  const [top, bottom] = [Math.max(box.top, 0), Math.min(box.bottom, innerHeight)];
+  const shares = [0.02, 0.25, 0.5, 0.75, 0.98];
+  const isSeenAt = (across, down) => {
+    const [x, y] = [left + across * (right - left), top + down * (bottom - top)];
+    const at = document.elementFromPoint(x, y);
+    return at && (focused.contains(at) || focused.closest("label")?.contains(at));
+  };
+  const isSeen = shares.some((down) => shares.some((across) => isSeenAt(across, down)));
+  if (left >= right || top >= bottom || !isSeen) {
+    faults.push(`covered while it has the focus: ${nameOf(focused)}`);
+  }
+  const node = focused.querySelector(":scope > rect");
+  const { outlineStyle, outlineWidth, outlineOffset } = getComputedStyle(focused);
+  const [wide, away] = [outlineWidth, outlineOffset].map(parseFloat);
+  const isFilled = focused.parentElement.id === "stage"; // which cuts off what is outside
+  const isMarked = node
+    ? parseFloat(getComputedStyle(node).strokeWidth) >= 5
+    : outlineStyle !== "none" && wide >= 2 && !(isFilled && away > -wide);
+  if (!isMarked) faults.push(`no mark of the focus: ${nameOf(focused)}`);
+  return faults;
+}"""
+)
+
+
+def enter_mode(page: "Page", mode: Mode) -> None:
+    """Show a page in a mode; the page is opened afterwards."""
+    page.set_viewport_size({"width": mode.width, "height": mode.height})
+    page.emulate_media(
+        color_scheme=mode.scheme,  # type: ignore[arg-type] - one of its two words
+        forced_colors=mode.forced,  # type: ignore[arg-type]
+        media=mode.media,  # type: ignore[arg-type]
+        reduced_motion="reduce",
+    )
+
+
+def add_style(page: "Page", style: str) -> None:
+    """Add a style sheet of the user, which the page's security policy does not forbid."""
+    script = """style => {
+        const sheet = new CSSStyleSheet();
+        sheet.replaceSync(style);
+        document.adoptedStyleSheets = [sheet];
+    }"""
+    page.evaluate(script, style)
+
+
+def find_faults(page: "Page", mode: Mode, stops: int = 8) -> list[str]:
+    """Return the faults of a page that is opened in a mode.
+
+    Args:
+        page: the page.
+        mode: the mode, which `enter_mode` has set.
+        stops: elements whose focus is checked, from the first of the page and back from the last.
+    """
+    if mode.spacing:
+        add_style(page, SPACING)
+    faults: list[str] = page.evaluate(_CUT_OFF)
+    if mode.media == "print":
+        return faults
+    violations = Axe().run(page, options={"runOnly": TAGS}).response["violations"]
+    faults += [
+        f"{each['id']}: {node['html'][:200]}" for each in violations for node in each["nodes"][:3]
+    ]
+    for key in ("Tab", "Shift+Tab"):
+        page.evaluate("document.activeElement.blur()")
+        for _ in range(stops):
+            page.keyboard.press(key)
+            found = page.evaluate(_FOCUSED)
+            if found is None:
+                break
+            faults += found
+    return faults
