@@ -224,7 +224,7 @@ class Neo4j(Server):
         """Write its configuration for a port and start it; return the process id."""
         # For root, the server's account cannot traverse the path of the home.
         home = str(self.home.neo4j) if self._account.uid is None else accounts.WORKING_DIRECTORY
-        class_path = [f"{home}/conf/*", *(jars.class_path for jars in self.jar_sets(settings))]
+        class_path = [jars.class_path for jars in self.jar_sets(settings)]
         _write(self.home.neo4j / "conf" / "neo4j.conf", self._configuration_text(settings, port))
         command = [
             self.java(),

@@ -126,6 +126,13 @@ class BoltWriter:
         set_state(self._graph, artifact.label, artifact.id, GraphState.COMPLETE)
 
 
+def create_constraints(graph: Graph) -> None:
+    """Create missing constraints; nodes can then be found by their keys."""
+    for statement in statements():
+        if statement.startswith("CREATE CONSTRAINT"):
+            graph.write(statement)
+
+
 def create_indexes(graph: Graph) -> None:
     """Create missing constraints, and begin to create missing indexes."""
     # Indexes are filled in the background, constraints while their statement runs: both at once.
