@@ -14,7 +14,6 @@ from sqlalchemy import URL, select
 
 from campaign.commands import finishing
 from campaign.output import Done
-from starcast.embedded import addresses
 from starcast.embedded.endpoints import graph_address, store_url
 from starcast.ingest import Stores
 from starcast.ingest.verification import verify
@@ -25,6 +24,7 @@ from starcast.support.config_file import PREFIX
 from starcast.support.errors import NotFoundError, StarcastError, UnavailableError
 from starcast.support.settings import Settings
 from support.checks import graph_states
+from support.endpoints import endpoints
 from support.fix_servers import without_password
 
 #: The data that every action must leave as they are; no action names them.
@@ -123,7 +123,7 @@ class Servers:
         if self.home is None:
             return self
         try:
-            addresses.endpoints(self.home)
+            endpoints(self.home)
         except UnavailableError:
             done = self.run("up")
             if done.code:

@@ -36,6 +36,7 @@ from starcast.support.config_file import PREFIX
 from starcast.support.errors import StarcastError, UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
+from support.endpoints import endpoints
 
 #: Options of every Neo4j of the tests: their servers run briefly, so that optimising compilation
 #: does not pay. With TLS, Neo4j encrypts its private key in memory for every new connection.
@@ -181,7 +182,7 @@ def certificate(tls_folder: Path, graph_address: GraphAddress) -> Path:
 
 def _is_running(settings: Settings) -> bool:
     try:
-        addresses.endpoints(settings.home)
+        endpoints(settings.home)
     except UnavailableError:
         return False
     return True
