@@ -48,6 +48,8 @@ def prepare(java: Path, folder: Path, reporter: Reporter) -> None:
     of_java, of_neo4j = _parts(folder)
     if not of_neo4j.exists():
         reporter.say("this start takes longer, to make later ones faster")
+    # The second part fits only the file of the first that its server has used.
+    if not of_java.exists():
         with _replacing(of_java) as part:
             _run(java, "-Xshare:dump", f"-XX:SharedArchiveFile={part}")
 
