@@ -4,7 +4,6 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WHEEL_VENV := .venv-wheel
 SOURCES := service tests benchmarks migrations docs tools
-QUICK_JAVA := $(VENV)/.java/options
 # Groups of tests (tests/support/markers.py), each a job of the sweep. Those that wait most for
 # servers are first, next to unit tests, which never wait.
 GROUPS := docs runs unit packs stores cli claims
@@ -73,10 +72,6 @@ sweep: $(VENV)/.dev ## all sizes, all faults, all pages: before a release, about
 coverage: $(VENV)/.dev ## coverage of the unit tests, as a table and in htmlcov/, with its floor
 	$(BIN)/pytest --sweep -m unit --cov --cov-report=term --cov-report=html
 
-# The servers of the sweep start often and run briefly: an archive of Java's classes pays.
-$(QUICK_JAVA): $(VENV)/.dev
-	$(BIN)/python tests/support/quick_java.py $(abspath $(@D))
-
 # Tests with these are skipped if the package cannot be had; FOLDER/reason says why.
 $(VENV)/.simgrid/unpacked: $(VENV)/.dev
 	@tests/support/unpack-package $(@D) python3-simgrid /usr/bin/python3 -c 'import simgrid' || true
@@ -96,18 +91,17 @@ sweep-runs: $(VENV)/.pgbouncer/unpacked
 
 sweep-docs: $(VENV)/.chromium # README and tutorial as sessions, the site in a browser
 
-$(SWEEPS): sweep-%: $(QUICK_JAVA)
-	STARCAST_NEO4J_JAVA_OPTIONS="$$(cat $(QUICK_JAVA))" $(BIN)/pytest --sweep -m $*
+$(SWEEPS): sweep-%: $(VENV)/.dev
+	$(BIN)/pytest --sweep -m $*
 
 MINUTES ?= 10
-campaign: $(QUICK_JAVA) ## random faults for MINUTES=10, with a journal; SEED=... repeats them
-	STARCAST_NEO4J_JAVA_OPTIONS="$$(cat $(QUICK_JAVA))" PYTHONPATH=tests \
-	    $(BIN)/python -m campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+campaign: $(VENV)/.dev ## random faults for MINUTES=10, with a journal; SEED=... repeats them
+	PYTHONPATH=tests $(BIN)/python -m campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 N ?= 40
-MUTANTS_NEED := $(QUICK_JAVA) $(VENV)/.simgrid/unpacked $(VENV)/.pgbouncer/unpacked $(VENV)/.chromium
+MUTANTS_NEED := $(VENV)/.simgrid/unpacked $(VENV)/.pgbouncer/unpacked $(VENV)/.chromium
 mutants: $(MUTANTS_NEED) ## does `make test` find N=40 mutations that the sweep finds? SEED=... continues
-	STARCAST_NEO4J_JAVA_OPTIONS="$$(cat $(QUICK_JAVA))" $(BIN)/python -m tools.mutants \
+	$(BIN)/python -m tools.mutants \
 	    --mutants $(N) $(if $(JOBS),--jobs $(JOBS)) $(if $(SEED),--seed $(SEED))
 
 test-lts: $(VENV)/.dev ## the query packs on Neo4j 5.26 LTS (needs a Java 17 or 21)

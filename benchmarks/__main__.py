@@ -15,6 +15,7 @@ MODULES = (
     "stores",
     "packs",
     "offline",
+    "import_floor",
     "claims",
     "model",
     "explorer",
@@ -23,7 +24,7 @@ MODULES = (
 #: Modules that run only if they are named: imports take minutes, `make pytest-claims` checks the
 #: claims, the decision about the model is final, the explorer needs npm and Chromium, and the
 #: cluster starts ten processes.
-ON_REQUEST = ("offline", "claims", "model", "explorer", "cluster")
+ON_REQUEST = ("offline", "import_floor", "claims", "model", "explorer", "cluster")
 
 
 def main() -> None:

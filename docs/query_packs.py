@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from starcast.queries import Query, load_queries
 from starcast.queries.header import Column
-from starcast.queries.measured import LARGEST, SIZES, Figures, measurements
+from starcast.queries.measured import LARGEST, SIZES, Figures, Measurements, measurements
 from starcast.queries.parameters import EXPECTED
 
 #: Cypher is the wrong tool if it takes more seconds than SLOW and another library is FASTER times
@@ -110,7 +110,7 @@ def _wrong_tool(queries: list[Query]) -> Iterator[str]:
         "questions often.\n"
     )
     measured = [(query, known.find(query)) for query in queries]
-    rows = [row for query, figures in measured if figures for row in _faster(query, figures)]
+    rows = [row for query, figures in measured if figures for row in _faster(query, figures, known)]
     if rows:
         yield f"| query | Cypher on {LARGEST}, s | faster library | s | speed-up |"
         yield "| --- | --- | --- | --- | --- |"
@@ -119,10 +119,10 @@ def _wrong_tool(queries: list[Query]) -> Iterator[str]:
         yield "By this rule, Cypher is not the wrong tool for any shipped query.\n"
 
 
-def faster_library(figures: Figures) -> tuple[str, float] | None:
+def faster_library(figures: Figures, timeout: float) -> tuple[str, float] | None:
     """Return the library that makes Cypher the wrong tool and its speed-up, or None."""
     ours = figures.seconds.get(LARGEST, 0.0)
-    ours = figures.timeout if ours is None else ours
+    ours = timeout if ours is None else ours
     if ours <= SLOW or not figures.others:
         return None
     name = min(figures.others, key=lambda library: figures.others[library])
@@ -130,10 +130,10 @@ def faster_library(figures: Figures) -> tuple[str, float] | None:
     return (name, ratio) if ratio >= FASTER else None
 
 
-def _faster(query: Query, figures: Figures) -> Iterator[str]:
-    if faster := faster_library(figures):
+def _faster(query: Query, figures: Figures, known: Measurements) -> Iterator[str]:
+    if faster := faster_library(figures, known.timeout):
         name, ratio = faster
-        ours = figures.format_seconds(LARGEST)
+        ours = known.format_seconds(figures, LARGEST)
         yield f"| `{query.name}` | {ours} | {name} | {figures.others[name]:.2g} | {ratio:,.0f} |"
 
 

@@ -20,9 +20,11 @@ from campaign.journal import Journal, summarize
 from campaign.servers import Servers, embedded_servers
 from starcast.cli.output import reporter
 from starcast.embedded import stack
+from starcast.support.config_file import PREFIX
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 from starcast.support.signals import sigterm_as_interrupt
+from support.fix_servers import QUICK_OPTIONS
 
 _DISK = "3g"
 
@@ -30,6 +32,7 @@ _DISK = "3g"
 def main() -> int:
     """Run a campaign; return the exit code."""
     options = _parse_options()
+    os.environ.setdefault(f"{PREFIX}NEO4J_JAVA_OPTIONS", QUICK_OPTIONS)
     kinds = options.kinds.split(",") if options.kinds else list(KINDS)
     with sigterm_as_interrupt(), tempfile.TemporaryDirectory(prefix="starcast-campaign-") as name:
         folder = Path(name)

@@ -14,17 +14,17 @@ from sqlalchemy import URL, select
 
 from campaign.commands import finishing
 from campaign.output import Done
-from starcast.embedded import addresses
 from starcast.embedded.endpoints import graph_address, store_url
 from starcast.ingest import Stores
 from starcast.ingest.verification import verify
 from starcast.stores.database import models, sessions
-from starcast.stores.graph import reader
 from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph
 from starcast.support.errors import NotFoundError, StarcastError, UnavailableError
 from starcast.support.paths import PREFIX
 from starcast.support.settings import Settings
+from support.checks import graph_states
+from support.endpoints import endpoints
 from support.fix_servers import without_password
 
 #: The data that every action must leave as they are; no action names them.
@@ -123,7 +123,7 @@ class Servers:
         if self.home is None:
             return self
         try:
-            addresses.endpoints(self.home)
+            endpoints(self.home)
         except UnavailableError:
             done = self.run("up")
             if done.code:
@@ -198,7 +198,7 @@ def _check_states(stores: Stores, *, finished: bool) -> list[str]:
     """Compare the states of artifacts in both stores; the baseline must be complete."""
     with sessions.open_session(stores.engine) as session:
         in_tables = {row.id: row.state for row in session.scalars(select(models.Materialization))}
-    in_graph = {name: row["state"] for (_, name), row in reader.read_states(stores.graph).items()}
+    in_graph = {name: state for (_, name), state in graph_states(stores).items()}
     problems = [
         f"{name} is complete in PostgreSQL and {in_graph.get(name)} in Neo4j"
         for name, state in in_tables.items()

@@ -89,13 +89,12 @@ def test_list_and_show_print_cost_and_measured_seconds(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = find("shared-links")
-    figures = Figures(
-        query.header.revision, {"S6": 0.0123, "S7": 0.25, "S8": None}, {"numpy": 0.005}, 30.0
-    )
+    seconds = {"S6": 0.0123, "S7": 0.25, "S8": None}
+    figures = Figures(revision=query.header.revision, seconds=seconds, others={"numpy": 0.005})
     monkeypatch.setattr(
         measured,
         "measurements",
-        lambda: Measurements("2 cores", "2026.08.1", {query.name: figures}),
+        lambda: Measurements(queries={query.name: figures}),
     )
     rows = {row["query"]: row for row in json.loads(starcast("query", "list", "-f", "json").out)}
     assert rows[query.name]["cost"] == query.header.cost != ""

@@ -16,7 +16,7 @@ from starcast.stores.database.sessions import open_session
 from starcast.stores.graph import audit, reader
 from starcast.stores.graph.connection import Graph, QueryResult
 from starcast.stores.graph.ownership import OwnershipError
-from starcast.stores.graph.writer import create_indexes
+from starcast.stores.graph.writer import BoltWriter
 from starcast.support.errors import NotFoundError
 from starcast.support.vocabulary import LoadMethod
 from starcast.topologies import topology
@@ -123,7 +123,7 @@ def test_a_duplicate_artifact_node_is_repaired(stores: Stores, stored_plan: Plan
         assert_stored(stores, stored_plan)
     finally:
         stores.graph.write("MATCH (f:Forest) DETACH DELETE f")
-        create_indexes(stores.graph)
+        BoltWriter(stores.graph, 1).prepare()
 
 
 @pytest.mark.slow
@@ -319,7 +319,46 @@ def test_wrong_indexes_are_described_and_recreated(
         assert_stored(stores, stored_plan)
     finally:  # the server is that of all tests
         audit.drop_wrong_indexes(stores.graph)
-        create_indexes(stores.graph)
+        BoltWriter(stores.graph, 1).prepare()
+
+
+def test_the_constraint_of_an_earlier_version_serves_as_the_index(
+    stores: Stores, stored_plan: Plan
+) -> None:
+    """Its store need not be rebuilt, and is written to as before."""
+    del stored_plan
+    name = "starcast_node_topology_rank"
+    stores.graph.write(f"DROP INDEX {name}")
+    stores.graph.write(
+        f"CREATE CONSTRAINT {name} FOR (n:Node) REQUIRE (n.topology, n.rank) IS UNIQUE"
+    )
+    try:
+        BoltWriter(stores.graph, 1).prepare()
+        assert verify(stores) == []
+        audit.drop_wrong_indexes(stores.graph)
+        assert audit.find_index_faults(stores.graph) == []
+    finally:
+        stores.graph.write(f"DROP CONSTRAINT {name}")
+        BoltWriter(stores.graph, 1).prepare()
+
+
+@pytest.mark.parametrize(("state", "faults"), [("POPULATING", 0), ("FAILED", 1)])
+def test_an_index_may_still_be_filled(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch, state: str, faults: int
+) -> None:
+    """After an import, the server fills the indexes while the store is in use."""
+    BoltWriter(stores.graph, 1).prepare()
+    read = Graph.read
+
+    def read_with_state(*arguments: Any) -> list[dict[str, Any]]:
+        rows = read(*arguments)
+        for row in rows:
+            if row.get("name") == "starcast_tree_edge_forest_tree":
+                row["state"] = state
+        return rows
+
+    monkeypatch.setattr(Graph, "read", read_with_state)
+    assert len(audit.find_index_faults(stores.graph)) == faults
 
 
 def test_another_forest_in_postgresql_is_described(stores: Stores, stored_plan: Plan) -> None:
@@ -379,5 +418,5 @@ def test_a_database_of_another_program_is_refused(stores: Stores) -> None:
 
 def test_an_empty_graph_has_no_problems_and_is_not_claimed(stores: Stores) -> None:
     """Verification changes nothing."""
-    create_indexes(stores.graph)
+    BoltWriter(stores.graph, 1).prepare()
     assert verify(stores) == []

@@ -21,7 +21,6 @@ from starcast.ingest import LoadMethod, Plan, Stores, drop, ingest, load_methods
 from starcast.ingest.artifacts import Artifact
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.verification import check_artifact, verify
-from starcast.stores.graph import reader
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.schema import NODE
 from starcast.support.errors import BusyError, LimitError, RejectedError, UnavailableError
@@ -30,7 +29,7 @@ from starcast.support.settings import Settings
 from starcast.topologies import topology
 from starcast.trees import forest as grow
 from support import readback
-from support.checks import assert_stored, counts, states
+from support.checks import assert_stored, counts, graph_states, states
 from support.plans import plan
 from support.recorder import Recorder
 
@@ -138,15 +137,12 @@ def artifact_ids(stored_plan: Plan) -> set[tuple[str, str]]:
 def in_graph(own: Settings) -> set[tuple[str, str]]:
     """Return the artifacts in the graph, by kind and id."""
     with open_stores(own) as stores:
-        return set(reader.read_states(stores.graph))
+        return set(graph_states(stores))
 
 
 def assert_complete(stores: Stores, artifacts: set[tuple[str, str]]) -> None:
     """Check that exactly these artifacts are complete in the graph, with correct checksums."""
-    actual = reader.read_states(stores.graph)
-    assert {name: row["state"] for name, row in actual.items()} == dict.fromkeys(
-        artifacts, "complete"
-    )
+    assert graph_states(stores) == dict.fromkeys(artifacts, "complete")
     for kind, artifact_id in artifacts:
         check_artifact(stores, kind, artifact_id)
 

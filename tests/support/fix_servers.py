@@ -28,6 +28,7 @@ from starcast.embedded.home import Home
 from starcast.embedded.jars import NEO4J_VERSION
 from starcast.embedded.neo4j import CONFIGURATION, Neo4j
 from starcast.embedded.postgres import Postgres
+from starcast.embedded.processes import LOOPBACK
 from starcast.stores.database.roles import Role
 from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph
@@ -35,7 +36,12 @@ from starcast.support.errors import StarcastError, UnavailableError
 from starcast.support.paths import PREFIX
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
-from support.quick_java import QUICK_OPTIONS
+from support.endpoints import endpoints
+
+#: Options of every Neo4j of the tests: their servers run briefly, so that optimising compilation
+#: does not pay. With TLS, Neo4j encrypts its private key in memory for every new connection.
+#: Deriving the key takes 10,000 rounds by default, a fifth of the time of the tests' servers.
+QUICK_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dkeystore.pkcs12.keyPbeIterationCount=1"
 
 #: The tests empty the graph store and fill it again all the time. By default the server would then
 #: plan each statement anew every ten seconds, which takes it more time than the statements. An
@@ -69,6 +75,13 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["STARCAST_CONFIG"] = os.devnull
     os.environ.setdefault("STARCAST_NEO4J_JAVA_OPTIONS", QUICK_OPTIONS)
     config.stash[_USED] = ""
+
+
+def superuser_url(home: Home, port: int) -> URL:
+    """Return the URL of the embedded database for the superuser."""
+    server = Postgres(home)
+    driver = "postgresql+psycopg"
+    return URL.create(driver, server.user, server.password, LOOPBACK, port, server.database)
 
 
 def _foreign() -> GraphAddress | None:
@@ -169,7 +182,7 @@ def certificate(tls_folder: Path, graph_address: GraphAddress) -> Path:
 
 def _is_running(settings: Settings) -> bool:
     try:
-        addresses.endpoints(settings.home)
+        endpoints(settings.home)
     except UnavailableError:
         return False
     return True
@@ -206,7 +219,7 @@ def store_url(stack_settings: Settings) -> URL:
     """The database ``starcast`` of the test run for the superuser, who can create databases."""
     port = url_of(stack_settings).port
     assert port is not None
-    return Postgres(Home(stack_settings.home)).superuser_url(port)
+    return superuser_url(Home(stack_settings.home), port)
 
 
 @pytest.fixture(scope="session")

@@ -53,7 +53,7 @@ def test_the_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     known = read_measurements(written(tmp_path, DOCUMENT))
     assert (known.machine, known.neo4j) == ("2 cores", "2026.08.1")
     figures = known.queries["paths/shortest-path"]
-    assert [figures.format_seconds(spec) for spec in (*SIZES, "S9")] == [
+    assert [known.format_seconds(figures, spec) for spec in (*SIZES, "S9")] == [
         "0.0043",
         "0.5",
         "> 30",
@@ -92,7 +92,7 @@ def written(folder: Path, document: object) -> Path:
 
 
 def figures(revision: int, largest: float | None = 0.5, **others: float) -> Figures:
-    return Figures(revision, {"S6": 0.01, LARGEST: largest}, others, 30.0)
+    return Figures(revision=revision, seconds={"S6": 0.01, LARGEST: largest}, others=others)
 
 
 def test_figures_of_another_revision_are_ignored() -> None:
@@ -134,7 +134,7 @@ def test_cypher_is_the_wrong_tool_if_it_is_slow_and_another_library_much_faster(
         (None, {"numpy": 0.1, "networkx": 0.01}, ("networkx", 3000.0)),
         (100 * SLOW, {}, None),
     ]:
-        result = faster_library(figures(1, largest, **others))
+        result = faster_library(figures(1, largest, **others), 30.0)
         assert (result is None) == (faster is None)
         if result is not None and faster is not None:
             assert result[0] == faster[0]
@@ -146,9 +146,9 @@ def test_the_page_lists_the_queries_for_which_cypher_is_the_wrong_tool(
 ) -> None:
     slow, quick = find("shortest-path"), find("neighbours")
     known = Measurements(
-        "2 cores",
-        "2026.08.1",
-        {
+        machine="2 cores",
+        neo4j="2026.08.1",
+        queries={
             slow.name: figures(slow.header.revision, 4.0, numpy=0.01, igraph=0.1),
             quick.name: figures(quick.header.revision, 0.002, numpy=1e-5),
         },
@@ -168,7 +168,7 @@ def test_the_page_without_slow_queries_and_without_measurements(
 ) -> None:
     quick = find("neighbours")
     known = Measurements(
-        "2 cores", "2026.08.1", {quick.name: figures(quick.header.revision, 0.002)}
+        machine="2 cores", queries={quick.name: figures(quick.header.revision, 0.002)}
     )
     monkeypatch.setattr(query_packs, "measurements", lambda: known)
     assert "Cypher is not the wrong tool for any shipped query" in query_packs.page()

@@ -4,7 +4,6 @@ They follow from the home and from ``stack.json``, which `up` writes. Nearly eve
 them, so this module imports neither the servers nor a driver.
 """
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,24 +20,6 @@ if TYPE_CHECKING:
 TITLES = {"neo4j": "Neo4j", "postgres": "PostgreSQL"}
 GRAPH_USER = "neo4j"
 STORE_DATABASE = "starcast"
-
-
-@dataclass(frozen=True)
-class Endpoints:
-    """Addresses and passwords of the running servers of a home."""
-
-    neo4j_uri: str
-    neo4j_password: str = field(repr=False)
-    postgres_url: "URL"
-
-
-def endpoints(home: Path) -> Endpoints:
-    """Return the addresses of both servers of a home.
-
-    Raises:
-        UnavailableError: a server is not running.
-    """
-    return Endpoints(*graph_endpoint(home), store_endpoint(home))
 
 
 def graph_endpoint(home: Path) -> tuple[str, str]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import psutil
 
-from starcast.embedded import accounts, data_directories, packages, processes
+from starcast.embedded import accounts, class_archive, data_directories, packages, processes
 from starcast.embedded.addresses import GRAPH_USER, TITLES
 from starcast.embedded.home import Home
 from starcast.embedded.jars import BROWSER_LOCK, BROWSER_VERSION, JarSet
@@ -223,7 +223,7 @@ class Neo4j(Server):
         """Write its configuration for a port and start it; return the process id."""
         # For root, the server's account cannot traverse the path of the home.
         home = str(self.home.neo4j) if self._account.uid is None else accounts.WORKING_DIRECTORY
-        class_path = [f"{home}/conf/*", *(jars.class_path for jars in self.jar_sets(settings))]
+        class_path = [jars.class_path for jars in self.jar_sets(settings)]
         _write(self.home.neo4j / "conf" / "neo4j.conf", self._configuration_text(settings, port))
         command = [
             self.java(),
@@ -231,6 +231,7 @@ class Neo4j(Server):
             f"-Xms{min(settings.neo4j_heap, '256m', key=_bytes)}",
             f"-Xmx{settings.neo4j_heap}",
             *self.options,
+            *class_archive.java_options(self.jars(settings).folder),
             f"-Djdk.net.hosts.file={home}/conf/hosts",
             f"-Djna.tmpdir={home}/run",  # otherwise it leaves a folder in the user's cache
             self.marker,

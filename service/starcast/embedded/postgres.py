@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
-from sqlalchemy import URL
 
 from starcast.embedded import accounts, packages, processes
 from starcast.embedded.accounts import WORKING_DIRECTORY
@@ -188,12 +187,6 @@ class Postgres(Server):
             dbname=database,
             connect_timeout=5,
             autocommit=True,
-        )
-
-    def superuser_url(self, port: int) -> URL:
-        """Return the URL of its database for the superuser; prints hide the password."""
-        return URL.create(
-            "postgresql+psycopg", self.user, self.password, LOOPBACK, port, self.database
         )
 
     @cached_property

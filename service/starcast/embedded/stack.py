@@ -14,10 +14,9 @@ from typing import Literal
 
 import psutil
 
-from starcast.embedded import data_directories, files, packages, processes
+from starcast.embedded import class_archive, data_directories, files, packages, processes
 from starcast.embedded.addresses import (
-    Endpoints,
-    endpoints,
+    graph_endpoint,
     running_servers,
     server_port,
     store_endpoint,
@@ -74,7 +73,7 @@ def all_servers(home: Home) -> tuple[Neo4j, Postgres]:
     return Neo4j(home), Postgres(home)
 
 
-def up(settings: Settings, reporter: Reporter) -> Endpoints:
+def up(settings: Settings, reporter: Reporter) -> None:
     """Start the servers that are not running, after downloading what is missing.
 
     The database is migrated to the newest revision; see `prepare_store`.
@@ -89,6 +88,7 @@ def up(settings: Settings, reporter: Reporter) -> Endpoints:
     packages.require()
     _check_ports(settings)
     home = Home(settings.home)
+    neo4j = Neo4j(home)
     with files.translate_os_errors(settings.home):
         home.create()
         with home.locked(reporter, "starting the embedded stack"):
@@ -100,14 +100,17 @@ def up(settings: Settings, reporter: Reporter) -> Endpoints:
                 has_run = bool(home.published())
                 size = sum(_RESTART_MB if has_run else server.required_mb for server in stopped)
                 files.require_space(home.root, size, "the embedded stack")
-                for jars in Neo4j(home).jar_sets(settings):
+                for jars in neo4j.jar_sets(settings):
                     jars.download(settings.maven_repository, reporter)
+                java, folder = Path(neo4j.java()), neo4j.jars(settings).folder
+                class_archive.prepare(java, folder, reporter)
                 Startup(home, settings, reporter).start_and_publish(stopped)
+                pid = home.published()[neo4j.name].pid
+                class_archive.record(java, folder, home.neo4j, pid)
             else:
                 reporter.say(f"the embedded stack in {home.root} is already running")
             # Also for a running stack, since the `up` that started it may have been interrupted.
             prepare_store(home, reporter)
-            return endpoints(home.root)
 
 
 def _check_ports(settings: Settings) -> None:
@@ -175,15 +178,19 @@ def _backup_file(home: Home, revision: str) -> Path:
     return folder / f"revision-{revision}-{moment}.backup"
 
 
-def list_addresses(home: Path, running: Endpoints) -> list[dict[str, str]]:
-    """Return one row per address for the output of `up`: address, user and password file."""
+def list_addresses(home: Path) -> list[dict[str, str]]:
+    """Return one row per address for the output of `up`: address, user and password file.
+
+    Raises:
+        UnavailableError: a server is not running.
+    """
     stack_home = Home(home)
     neo4j, postgres = all_servers(stack_home)
-    url = running.postgres_url
+    url = store_endpoint(home)
     writer = stack_home.role_password_file("writer")
     postgres_uri = f"postgresql://{url.host}:{url.port}/{url.database}"
     rows = [
-        (neo4j.title, running.neo4j_uri, neo4j.user, neo4j.password_file),
+        (neo4j.title, graph_endpoint(home)[0], neo4j.user, neo4j.password_file),
         (postgres.title, postgres_uri, url.username, writer),
     ]
     if neo4j.browser_port is not None:
@@ -339,7 +346,10 @@ class Startup:
         while time.monotonic() < deadline:
             if not processes.is_alive(started.pid):
                 return False
-            listens = processes.owns_port(started.pid, started.port)
+            # Only a port that is open is worth finding its owner, for which all sockets are read.
+            listens = processes.is_listening(started.port) and processes.owns_port(
+                started.pid, started.port
+            )
             if listens and server.is_ready(started.port):
                 self._reporter.say(f"{server.title} is ready")
                 return True

@@ -59,6 +59,7 @@ def restore(
             defines an artifact is not loaded.
         UnavailableError: a server is not available.
     """
+    # Read in full before a server is asked, so that a damaged file changes nothing.
     backup.read_manifest(file)
     # The graph is checked first, so that nothing is restored if it is in use.
     if rebuild_graph:

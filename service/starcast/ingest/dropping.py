@@ -99,6 +99,7 @@ def _choose(stores: Stores, dropped: Sequence[Artifact], requested: LoadMethod) 
     try:
         refuse_import_losses(stores)
         check_space(embedded, remaining)
+    # An import is only a faster way here, so what forbids it need not stop the drop.
     except (RejectedError, LimitError):
         if requested is LoadMethod.IMPORT:
             raise

@@ -167,6 +167,7 @@ def _refuse_other_trees(stores: Stores, plan: Plan) -> None:
     Raises:
         RejectedError: a forest has other trees than the stored one.
     """
+    # Other forests follow from their ids.
     for artifact_id, forest in plan.forests.items():
         with stores.session() as session:
             if session.get(models.Forest, artifact_id) is None:
@@ -196,6 +197,7 @@ def _create(
     writer = BoltWriter(stores.graph, stores.batch)
     writer.prepare()
     created = []
+    # One after the other: an interruption costs one artifact, and the next ingest continues there.
     for artifact in missing:
         created.append(load(stores, writer, artifact, reporter, on_stage))
         _report_complete(artifact, reporter)

@@ -34,7 +34,7 @@ from starcast.stores.graph import reader
 from starcast.stores.graph.artifacts import GraphArtifact
 from starcast.stores.graph.deletion import delete_artifact
 from starcast.stores.graph.rows import Content
-from starcast.stores.graph.schema import GraphState
+from starcast.stores.graph.schema import USES, GraphState
 from starcast.stores.graph.writer import BoltWriter
 from starcast.support.errors import (
     InputError,
@@ -288,12 +288,13 @@ def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
         }
         forest_of = _read_forests(session)
     in_graph: dict[Artifact, str] = {}
-    for (kind, artifact_id), row in reader.read_states(stores.graph).items():
+    for (kind, artifact_id), [node, *_] in reader.read_artifact_nodes(stores.graph).items():
         # The schedule may exist in the graph only.
-        if kind == "schedule" and row["forest"]:
-            forest_of[artifact_id] = row["forest"]
+        for name, parent in node.parents:
+            if name == USES.name:
+                forest_of[artifact_id] = parent
         if is_well_formed(artifact_id):
-            in_graph[Artifact(kind, artifact_id)] = row["state"] or ""
+            in_graph[Artifact(kind, artifact_id)] = str(node.properties.get("state", ""))
     everything = known.keys() | in_graph.keys()
     deleted = {each for each in everything if _is_unusable(known.get(each), in_graph.get(each))}
     # What depends on an unusable artifact cannot be used either.

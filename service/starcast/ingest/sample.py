@@ -104,10 +104,10 @@ def compare_counts(graph: Graph, artifacts: Sequence[Artifact]) -> Iterator[Prob
         expected[NODE] += artifact.nodes
         expected[LABEL_OF[artifact.kind]] += 1
         expected[RELATIONSHIP_OF[artifact.kind]] += artifact.relationships
+    found = audit.count(graph, expected)
     for element, number in expected.items():
-        found = audit.count(graph, element)
-        if found != number:
-            yield Problem(WHOLE_STORE, f"it has {found:,} {element.name}, not {number:,}")
+        if found[element] != number:
+            yield Problem(WHOLE_STORE, f"it has {found[element]:,} {element.name}, not {number:,}")
 
 
 def _compare_nodes(graph: Graph, topology: Topology, ranks: Sequence[int]) -> Iterator[Problem]:

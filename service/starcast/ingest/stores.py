@@ -109,6 +109,7 @@ def lock_stores(
                 holding = sessions.advisory_lock(stores.engine, LOCK, BusyError(""), task)
                 lock = stack.enter_context(holding)
                 break
+            # PostgreSQL could wait for the lock itself, but would not say who holds it.
             except BusyError:
                 holder = sessions.read_lock_holder(stores.engine, LOCK)
             activity = describe_activity(*(holder or ("changing these stores", None)))

@@ -79,6 +79,8 @@ def verify(
         OwnershipError: the graph belongs to another program, or has an older schema.
     """
     listener = reporter or Silent()
+    # Without the lock, which would keep ingests waiting: what changes meanwhile is found by reading
+    # the records before and after.
     with stores.session() as session:
         wanted = find_artifacts(session, ids)
     before = _read_records(stores)

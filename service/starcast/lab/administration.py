@@ -55,7 +55,8 @@ class Administration(Connection):
         """
         from starcast.embedded import stack
 
-        addresses = stack.list_addresses(self.settings.home, stack.up(self.settings, self.reporter))
+        stack.up(self.settings, self.reporter)
+        addresses = stack.list_addresses(self.settings.home)
         return Table.of(addresses, ("server", "address", "user", "password_file"))
 
     def stop(self) -> Facts:

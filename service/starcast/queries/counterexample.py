@@ -90,6 +90,7 @@ def _require_counterexample(verdict: Verdict) -> Place:
 
 def quote_string(text: str) -> str:
     """Return a string literal of Cypher."""
+    # Literals instead of parameters: Neo4j Browser takes one pasted text, without values.
     inside = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
     return f"'{inside}'"
 
@@ -210,6 +211,7 @@ def _find_topology(verdict: Verdict, counterexample: Mapping[str, object]) -> To
     """
     n = counterexample.get("n")
     k = counterexample.get("k")
+    # The most specific name first: a counterexample on S5,3 has an n as well.
     candidates = [f"S{n},{k}", f"S{n}", f"Q{k}"]
     spec = next((each for each in candidates if each in verdict.sizes), None)
     if spec is None:
@@ -273,6 +275,7 @@ def _ingest_command(network: Topology, of: str) -> str:
     else:
         return ""
     root = parts[-1] if parts[-1] != "expanded" else network.label(0)
+    # The plan of the command says which ids it stores; planning builds nothing.
     try:
         artifacts = parse_request(network.spec, trees, schedules, root, ports).artifacts
     except StarcastError:

@@ -38,6 +38,7 @@ _COSTLY = {
     "AllNodesScan": "give each node a label",
     "AllRelationshipsScan": "give each relationship a type",
 }
+# The server refuses writes when it executes a statement; EXPLAIN plans them without an error.
 _WRITING = re.compile(
     r"Create|Merge|Delete|Remove|^Set|Foreach|LoadCSV|ProcedureCall"
     r"|TransactionForeach|TransactionApply"
@@ -73,6 +74,7 @@ def run(
         UnavailableError: the server cannot be reached.
     """
     values = bind(query.parameters, given)
+    # Of an artifact that is missing, a query would return no rows, which looks like an answer.
     require_complete(graph, query.parameters, values)
     try:
         result = graph.run(query.cypher, query.compute(values), timeout, row_limit)
@@ -124,6 +126,7 @@ def _incomplete(kind: str, artifact_id: str, state: str) -> NotFoundError:
 
 
 def _missing(graph: Graph, kind: str, artifact_id: str) -> NotFoundError:
+    # All ids are read only for the suggestion, after the look-up has failed.
     label, key = _KEYS[kind]
     rows = graph.read(f"MATCH (o:{label}) RETURN o.{key} AS id ORDER BY id")
     suggestion = did_you_mean(artifact_id, [row["id"] for row in rows])

@@ -70,6 +70,7 @@ def parse_header(text: str) -> Header:
     if not values["columns"]:
         raise InputError("a query has at least one column", hint=_HINT)
     if "revision" in fields:
+        # `int` would also accept signs, underscores and any number of digits.
         if not re.fullmatch(r"[1-9][0-9]{0,8}", values["revision"]):
             message = "the revision is not an integer of at least 1"
             raise InputError(message, hint="write 1 in a new file, and add 1 with every change")

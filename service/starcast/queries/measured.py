@@ -6,12 +6,11 @@ did not finish within ``timeout`` seconds) and the seconds of other libraries on
 topology.
 """
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
+
+import pydantic
 
 from starcast.queries.pack import Query
 from starcast.support.errors import RejectedError
@@ -22,37 +21,35 @@ SIZES = ("S6", "S7", "S8")
 LARGEST = SIZES[-1]
 
 
-@dataclass(frozen=True)
-class Figures:
+class Figures(pydantic.BaseModel):
     """Measured times of one query.
 
     Attributes:
         revision: the revision that was measured.
         seconds: by topology; None if the query did not finish.
         others: seconds on `LARGEST` by library.
+    """
+
+    model_config = pydantic.ConfigDict(frozen=True)
+
+    revision: int
+    seconds: dict[str, float | None]
+    others: dict[str, float]
+
+
+class Measurements(pydantic.BaseModel):
+    """All measured times, and where they were measured; empty without the file.
+
+    Attributes:
         timeout: the time-out in seconds.
     """
 
-    revision: int
-    seconds: Mapping[str, float | None]
-    others: Mapping[str, float]
-    timeout: float
-
-    def format_seconds(self, spec: str) -> str:
-        """Return the seconds on a topology: ``0.012``, ``> 30``, or nothing if not measured."""
-        if spec not in self.seconds:
-            return ""
-        seconds = self.seconds[spec]
-        return f"> {self.timeout:g}" if seconds is None else f"{seconds:.2g}"
-
-
-@dataclass(frozen=True)
-class Measurements:
-    """All measured times, and where they were measured; empty without the file."""
+    model_config = pydantic.ConfigDict(frozen=True)
 
     machine: str = ""
     neo4j: str = ""
-    queries: Mapping[str, Figures] = field(default_factory=dict)
+    timeout: float = 30.0
+    queries: dict[str, Figures] = {}
 
     def find(self, query: Query) -> Figures | None:
         """Return the times of a shipped query; None for other queries and changed revisions."""
@@ -63,13 +60,20 @@ class Measurements:
             return None
         return figures
 
+    def format_seconds(self, figures: Figures | None, spec: str) -> str:
+        """Return the seconds on a topology: ``0.012``, ``> 30``, or nothing if not measured."""
+        if figures is None or spec not in figures.seconds:
+            return ""
+        seconds = figures.seconds[spec]
+        return f"> {self.timeout:g}" if seconds is None else f"{seconds:.2g}"
+
     def describe(self, query: Query) -> str:
         """Return the times of a query as one sentence, or nothing if it was not measured."""
         figures = self.find(query)
         if figures is None:
             return ""
         measured = [spec for spec in SIZES if spec in figures.seconds]
-        seconds = ", ".join(f"{spec} {figures.format_seconds(spec)} s" for spec in measured)
+        seconds = ", ".join(f"{spec} {self.format_seconds(figures, spec)} s" for spec in measured)
         others = ", ".join(f"{name} {value:.2g} s" for name, value in figures.others.items())
         comparison = f"; the same question on {LARGEST}: {others}" if others else ""
         return f"measured: {seconds}{comparison}"
@@ -91,29 +95,16 @@ def read_measurements(path: Path) -> Measurements:
     Raises:
         RejectedError: the file is not valid.
     """
-    if not path.is_file():
-        return Measurements()
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        queries = dict(_figures(document))
-        return Measurements(str(document["machine"]), str(document["neo4j"]), queries)
-    # JSON of another form, such as a list in place of an object, fails in one of these ways.
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return Measurements.model_validate_json(path.read_bytes())
+    # A folder of packs that was copied without the file still has queries.
+    except FileNotFoundError:
+        return Measurements()
+    except (OSError, pydantic.ValidationError):
         raise RejectedError(
             f"{path} is not a valid measurement file",
             hint="run 'python -m benchmarks packs --write'",
         ) from None
-
-
-def _figures(document: Mapping[str, Any]) -> Iterator[tuple[str, Figures]]:
-    timeout = float(document["timeout"])
-    for name, entry in document["queries"].items():
-        seconds = {
-            spec: None if value is None else float(value)
-            for spec, value in entry["seconds"].items()
-        }
-        others = {library: float(value) for library, value in entry["others"].items()}
-        yield name, Figures(int(entry["revision"]), seconds, others, timeout)
 
 
 def list_queries(queries: Iterable[Query], note: str = "") -> Table:
@@ -130,7 +121,7 @@ def list_queries(queries: Iterable[Query], note: str = "") -> Table:
             "cost": query.header.cost,
         }
         for column, spec in seconds_columns.items():
-            row[column] = figures.format_seconds(spec) if figures else ""
+            row[column] = known.format_seconds(figures, spec)
         rows.append(row)
     columns = ["query", "question", "parameters", "cost", *seconds_columns]
     return Table.of(rows, columns, note, spare=("cost",))

@@ -214,6 +214,7 @@ class Library:
             raise InputError(
                 f"several queries are named '{name}'", hint=f"write one of {full_names}"
             )
+        # The query may be the one that could not be loaded: then its fault is the reason.
         for key, fault in self.faults.items():
             in_pack = key.endswith("/") and name.startswith(key)
             if in_pack or name in {key, key.rpartition("/")[2]}:

@@ -8,11 +8,12 @@ snapshot of the database. A restored database is accepted if its tables have the
 
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -315,11 +316,14 @@ def _tables(connection: Connection) -> list[str]:
 def _content(connection: Connection, table: str) -> TableContent:
     """Return the number of rows, and the sum of a hash of each row, so that order is irrelevant."""
     values = [
+        # The text of a bytea is twice as long as its bytes; the hash is short.
         sql.SQL("md5({})" if isinstance(column["type"], BYTEA) else "{}").format(
             sql.Identifier(column["name"])
         )
         for column in inspect(connection).get_columns(table, "public")
     ]
+    # 60 bits of the hash are never negative as a bigint; a sum of bigints is a numeric, which
+    # cannot overflow.
     query = sql.SQL(
         "select count(*), coalesce(sum(('x' || left(md5(row({})::text), 15))::bit(60)::bigint), 0)"
         " from public.{}"
@@ -351,17 +355,15 @@ def _run(
             stdin=subprocess.DEVNULL if source is None else subprocess.PIPE,
             stdout=subprocess.DEVNULL if output is None else subprocess.PIPE,
             stderr=messages,
-            # The text of a bytea is twice as long as its bytes; the hash is short.
             env=environment,
         )
         try:
             if source is not None and process.stdin is not None:
-                # 60 bits of the hash are never negative as a bigint; a sum of bigints is a
-                # numeric, which cannot overflow.
-                _feed(source, process.stdin)
+                # If the program has ended, its exit code and its messages say why.
+                with suppress(BrokenPipeError):
+                    shutil.copyfileobj(source, process.stdin, _CHUNK)
             if output is not None and process.stdout is not None:
-                while chunk := process.stdout.read(_CHUNK):
-                    output.write(chunk)
+                shutil.copyfileobj(process.stdout, output, _CHUNK)
         except BaseException:
             process.kill()
             raise
@@ -379,14 +381,6 @@ def _run(
             f"{name} failed: {line.removeprefix(f'{name}: ').removeprefix('error: ')}",
             hint="nothing was changed; 'starcast doctor' checks the server",
         )
-
-
-def _feed(source: IO[bytes], target: IO[bytes]) -> None:
-    try:
-        while chunk := source.read(_CHUNK):
-            target.write(chunk)
-    except BrokenPipeError:
-        pass  # the program has ended; its exit code and its messages say why
 
 
 @contextmanager

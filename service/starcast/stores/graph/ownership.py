@@ -30,8 +30,9 @@ def claim(graph: Graph, store: UUID) -> bool:
         OwnershipError: the graph holds nodes of another program, belongs to another PostgreSQL
             database, or was written by another version of starcast.
     """
-    if read_owner(graph) is not None:
-        check_ownership(graph, store)
+    owner = read_owner(graph)
+    if owner is not None:
+        _check_owner(graph, store, owner)
         return False
     _check_empty(graph)
     graph.write(
@@ -56,6 +57,10 @@ def check_ownership(graph: Graph, store: UUID) -> None:
         raise UnavailableError(
             f"the graph store at {graph.uri} is empty", hint="run 'starcast ingest' first"
         )
+    _check_owner(graph, store, owner)
+
+
+def _check_owner(graph: Graph, store: UUID, owner: tuple[str, int]) -> None:
     identity, version = owner
     if identity != str(store):
         raise OwnershipError(

@@ -25,7 +25,6 @@ from starcast.stores.graph.rows import (
 )
 from starcast.stores.graph.schema import (
     NODE,
-    SCHEDULE,
     GraphState,
     Label,
     Relationship,
@@ -85,10 +84,10 @@ def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
     and includes ids that occur on relationships only, without an artifact's node.
     """
     first = {}
-    states = read_states(graph)
-    for (_, artifact_id), row in states.items():
-        topology = _parse_topology(row["topology"])
-        if topology is not None:
+    nodes = read_artifact_nodes(graph)
+    for (kind, artifact_id), [stored, *_] in nodes.items():
+        spec = artifact_id if kind == "topology" else str(stored.properties.get("topology", ""))
+        if topology := _parse_topology(spec):
             first[artifact_id] = first_key(topology)
     parameters = {**_CHECKSUM_PARAMETERS, "first": first, "scans": _SCANS}
     with graph.concurrent(_SCANS) as pool:
@@ -98,7 +97,7 @@ def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
             for scan in range(_SCANS)
         ]
         wait([result for _, result in scans])
-    contents: dict[tuple[str, str], Content] = dict.fromkeys(states, _EMPTY)
+    contents: dict[tuple[str, str], Content] = dict.fromkeys(nodes, _EMPTY)
     for kind, result in scans:
         for row in result.result():
             if kind == "node":
@@ -111,9 +110,9 @@ def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
     return contents
 
 
-def _parse_topology(spec: str | None) -> Topology | None:
+def _parse_topology(spec: str) -> Topology | None:
     try:
-        return parse_topology(spec or "")
+        return parse_topology(spec)
     except InputError:  # the node was not written by starcast
         return None
 
@@ -188,21 +187,22 @@ def read_artifact_nodes(
 
     Ids are unique unless the graph was edited manually; a missing id is the empty string.
     """
-    nodes = defaultdict(list)
+    statements = []
     for kind in kinds:
         label = LABEL_OF[kind]
         name = id_property(label)
         condition = "" if artifact_id is None else f"WHERE o.{name} = $id"
         # An edited id can have any type; toStringOrNull returns null instead of failing.
-        rows = graph.read(
-            f"MATCH (o:{label.name}) {condition} RETURN toStringOrNull(o.{name}) AS id, "
-            "properties(o) AS properties, COLLECT { MATCH (o)-[r]->(p) "
-            "RETURN [type(r), coalesce(p.spec, p.id, '')] } AS parents",
-            {"id": artifact_id},
+        statements.append(
+            f"MATCH (o:{label.name}) {condition} RETURN '{kind}' AS kind, "
+            f"toStringOrNull(o.{name}) AS id, properties(o) AS properties, COLLECT {{ "
+            "MATCH (o)-[r]->(p) RETURN [type(r), coalesce(p.spec, p.id, '')] } AS parents"
         )
-        for row in rows:
-            parents = [(relationship, str(parent)) for relationship, parent in row["parents"]]
-            nodes[kind, row["id"] or ""].append(StoredNode(row["properties"], parents))
+    nodes = defaultdict(list)
+    # One statement for all: a server that has just started needs long to plan each statement.
+    for row in graph.read(" UNION ALL ".join(statements), {"id": artifact_id}):
+        parents = [(relationship, str(parent)) for relationship, parent in row["parents"]]
+        nodes[row["kind"], row["id"] or ""].append(StoredNode(row["properties"], parents))
     return dict(nodes)
 
 
@@ -226,23 +226,6 @@ def find_node_differences(
     if parents != artifact.parents:
         differences.append(f"{name} depends on {parents}, not on {artifact.parents}")
     return differences
-
-
-def read_states(graph: Graph) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return all artifacts in the graph, by kind and id.
-
-    Each is described by its ``state``, its ``topology``, and the ``forest`` that a schedule uses.
-    """
-    states = {}
-    for kind, label in LABEL_OF.items():
-        forest = "[(o)-[:USES]->(f) | f.id][0]" if label is SCHEDULE else "null"
-        topology = "o.spec" if kind == "topology" else "o.topology"
-        rows = graph.read(
-            f"MATCH (o:{label.name}) RETURN o.{id_property(label)} AS id, o.state AS state, "
-            f"{topology} AS topology, {forest} AS forest ORDER BY id"
-        )
-        states.update({(kind, row["id"]): row for row in rows})
-    return states
 
 
 def seek_keys(variable: str) -> str:

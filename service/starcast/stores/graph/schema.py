@@ -243,8 +243,10 @@ NODE = Label(
         _integer("rank", "index among the labels in lexicographic order, from 0"),
         _string("label", "its label: one character per symbol, 1..9 then a..z"),
     ),
-    unique=(("key",), ("topology", "rank")),
-    indexes=(("topology", "label"),),
+    unique=(("key",),),
+    # The key makes topology and rank unique as well. A second constraint would have to be checked
+    # for every node before a new store can be used, and an index is filled while it is in use.
+    indexes=(("topology", "rank"), ("topology", "label")),
 )
 FOREST = Label(
     "Forest",

@@ -49,7 +49,9 @@ class BoltWriter:
 
     def prepare(self) -> None:
         """Create missing constraints and indexes."""
+        # Indexes are filled in the background, meanwhile constraints by their statements.
         create_indexes(self._graph)
+        create_constraints(self._graph)
         await_indexes(self._graph)
 
     def begin(self, artifact: GraphArtifact) -> None:
@@ -126,11 +128,18 @@ class BoltWriter:
         set_state(self._graph, artifact.label, artifact.id, GraphState.COMPLETE)
 
 
+def create_constraints(graph: Graph) -> None:
+    """Create missing constraints; nodes can then be found by their keys."""
+    for statement in statements():
+        if statement.startswith("CREATE CONSTRAINT"):
+            graph.write(statement)
+
+
 def create_indexes(graph: Graph) -> None:
-    """Create missing constraints, and begin to create missing indexes."""
-    # Indexes are filled in the background, constraints while their statement runs: both at once.
-    for statement in sorted(statements(), key=lambda each: each.startswith("CREATE CONSTRAINT")):
-        graph.write(statement)
+    """Begin to create missing indexes, which the server fills in the background."""
+    for statement in statements():
+        if statement.startswith("CREATE INDEX"):
+            graph.write(statement)
 
 
 def await_indexes(graph: Graph) -> None:

@@ -1,0 +1,103 @@
+"""The time of an offline import next to what Neo4j alone needs for it: `docs/decisions/0026`.
+
+The floor is made of three stations that contain nothing of starcast: `neo4j-admin` imports files
+that are already written, a server starts on the new store, and one statement creates the constraint
+by which nodes are found. Each is also given as processor time, which depends less on what else
+runs.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from resource import RUSAGE_CHILDREN, getrusage
+from time import perf_counter
+from uuid import UUID
+
+from benchmarks.measure import Figure, Table, embedded_stack, readable
+from starcast.embedded.home import Home
+from starcast.embedded.neo4j import Neo4j
+from starcast.embedded.rebuild import rebuild_store
+from starcast.ingest import LoadMethod, Plan, ingest, open_stores, parse_request
+from starcast.stores.graph import bulk_files
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.schema import NODE
+from starcast.support.progress import Silent
+from starcast.support.settings import Settings
+
+#: Each ingest, and how many times as long as the importing process it may take.
+INGESTS = ((("S9", "multiple"), 2.2), (("S10",), 1.6))
+_CONSTRAINT = f"CREATE CONSTRAINT bare FOR (n:{NODE.name}) REQUIRE n.key IS UNIQUE"
+
+
+@dataclass(frozen=True)
+class Station:
+    """A part of an import, with its duration and the processor time of Java."""
+
+    name: str
+    seconds: float
+    processor: float
+
+    def row(self) -> dict[str, object]:
+        """Return the station as a row of the table."""
+        times = {"seconds": readable(self.seconds), "processor": readable(self.processor)}
+        return {"station": self.name, **times}
+
+
+def figures() -> Iterator[Figure | Table]:
+    """Measure each ingest, then its floor; both as multiples of the importing process."""
+    for words, most in INGESTS:
+        wanted = parse_request(*words)
+        with embedded_stack() as settings:
+            begin = perf_counter()
+            with open_stores(settings) as stores:
+                ingest(stores, wanted, method=LoadMethod.IMPORT)
+            complete = perf_counter() - begin
+            stations = list(_floor(settings, wanted))
+        name = " ".join(words)
+        importing = stations[0].seconds
+        floor = sum(station.seconds for station in stations)
+        rows = [station.row() for station in stations]
+        yield Table(f"{name}: Neo4j alone", ["station", "seconds", "processor"], rows)
+        yield Figure(
+            f"{name}: ingest",
+            complete / importing,
+            "importing processes",
+            f"< {most}",
+            "Neo4j alone",
+            floor / importing,
+        )
+
+
+def _floor(settings: Settings, wanted: Plan) -> Iterator[Station]:
+    """Measure the stations of Neo4j on a second store, which is not put into use."""
+    with rebuild_store(settings, Silent(), "measuring an import") as work:
+        artifacts = [artifact.sketch() for artifact in wanted.artifacts]
+        written = bulk_files.write(work.folder, UUID(int=0), artifacts, Silent())
+        arguments = [*bulk_files.OPTIONS, *written.arguments]
+        yield _timed("importing process", lambda: work.load(arguments), _of_children)
+        server = Neo4j(Home(settings.home))
+        begin = perf_counter()
+        address = work.start()
+        # The old server has ended, so all processor time is that of the new one.
+        yield Station("stop and start", perf_counter() - begin, _of_server(server))
+        with Graph.open(address) as graph:
+            yield _timed(
+                "constraint on keys", lambda: graph.write(_CONSTRAINT), lambda: _of_server(server)
+            )
+
+
+def _timed(name: str, work: Callable[[], object], processor: Callable[[], float]) -> Station:
+    begin, before = perf_counter(), processor()
+    work()
+    return Station(name, perf_counter() - begin, processor() - before)
+
+
+def _of_children() -> float:
+    """Return the processor time of all child processes that have ended."""
+    usage = getrusage(RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _of_server(server: Neo4j) -> float:
+    """Return the processor time of the running servers of the home."""
+    times = [process.cpu_times() for process in server.find_processes()]
+    return sum(each.user + each.system for each in times)

@@ -1,0 +1,35 @@
+"""Addresses and passwords of both running servers of a home at once."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import URL
+
+from starcast.embedded import stack
+from starcast.embedded.addresses import graph_endpoint, store_endpoint
+from starcast.support.progress import Silent
+from starcast.support.settings import Settings
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """Addresses and passwords of the running servers of a home."""
+
+    neo4j_uri: str
+    neo4j_password: str = field(repr=False)
+    postgres_url: URL
+
+
+def endpoints(home: Path) -> Endpoints:
+    """Return the addresses of both servers of a home.
+
+    Raises:
+        UnavailableError: a server is not running.
+    """
+    return Endpoints(*graph_endpoint(home), store_endpoint(home))
+
+
+def start_stack(settings: Settings) -> Endpoints:
+    """Start the servers that are not running, and return the addresses of both."""
+    stack.up(settings, Silent())
+    return endpoints(settings.home)

