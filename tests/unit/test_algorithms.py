@@ -272,3 +272,4 @@ def test_a_repr_is_a_name_and_a_source() -> None:
     entries = [*algorithms(), *CONSTRUCTIONS.values(), *FAMILIES.values()]
     for entry in entries:
         assert repr(entry) == f"<{type(entry).__name__} {entry.name} ({entry.source})>"
+        assert "lambda" not in repr(entry.arguments)

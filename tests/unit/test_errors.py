@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast import forest, topology
-from starcast.cli.app import _with_flags
+from starcast.cli.context import named_flags
 from starcast.judges.simulator import Fault
 from starcast.support.errors import InputError, StarcastError, clean_message
+from starcast.support.text import add_flags
 from starcast.topologies import Topology
 
 NASTY = "\x1b[31mred\x1b[0m\nsecond line\r\x07\u202eright to left\udcff"
@@ -61,8 +62,8 @@ def test_every_echo_of_input_is_clean() -> None:
 def test_a_hint_repeats_the_home_and_the_plug_ins_of_the_command() -> None:
     words = ["--home", "a b", "query", "list", "--plugin=x.py"]
     hint = "run 'starcast up', then 'starcast graph rebuild'"
-    assert _with_flags(hint, words) == (
+    assert add_flags(hint, named_flags(words)) == (
         "run 'starcast --home 'a b' --plugin x.py up', then"
         " 'starcast --home 'a b' --plugin x.py graph rebuild'"
     )
-    assert _with_flags(hint, ["query", "list"]) == hint
+    assert add_flags(hint, named_flags(["query", "list"])) == hint

@@ -52,7 +52,8 @@ def list_claims(selected: Iterable[Claim], stored: Stored, verdict: str | None =
         run, found = stored.get(claim.id, (None, None))
         if verdict is None or (found is not None and found.verdict == verdict):
             rows.append({**claim_row(claim), **verdict_row(found), "run": run and run.id})
-    spare = ("run", "detail", "counterexample", "notation", "paper", "sizes")
+    # The notation says with plain names what the statement says with the paper's formulas.
+    spare = ("run", "detail", "counterexample", "statement", "paper", "sizes")
     return VerdictTable.of(rows, CLAIM_COLUMNS, spare=spare)
 
 

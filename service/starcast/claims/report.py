@@ -13,7 +13,7 @@ from starcast.claims.evidence import Evidence
 from starcast.claims.model import Claim
 from starcast.claims.parallel import verify_claims
 from starcast.claims.verdict import Verdict
-from starcast.support.html import inline_files, render_page
+from starcast.support.html import inline_files, render_page, typeset
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import VERDICT_WORDS
 
@@ -169,6 +169,7 @@ def page_values(
         "signs": SIGNS,
         "verdicts": VERDICT_WORDS,
         "about": about or {},
+        "problem": None,
     }
 
 
@@ -219,7 +220,7 @@ def _table(columns: Sequence[str], rows_of_cells: Iterable[Sequence[str]]) -> It
 def _escaped(text: str) -> str:
     """Escape text for a Markdown table; an asterisk that multiplies is not emphasis."""
     escaped = text.replace("|", "\\|").replace("<", "&lt;")
-    return escaped.replace(" * ", " \\* ")
+    return typeset(escaped.replace(" * ", " \\* "))
 
 
 def _verb(word: str, count: int) -> str:
