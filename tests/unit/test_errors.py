@@ -1,5 +1,6 @@
 """Messages repeat input of any kind on one readable line."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from starcast import forest, topology
 from starcast.cli.context import named_flags
+from starcast.cli.demo import _global_flags
 from starcast.judges.simulator import Fault
 from starcast.support.errors import InputError, StarcastError, clean_message
 from starcast.support.text import add_flags
@@ -67,3 +69,10 @@ def test_a_hint_repeats_the_home_and_the_plug_ins_of_the_command() -> None:
         " 'starcast --home 'a b' --plugin x.py graph rebuild'"
     )
     assert add_flags(hint, named_flags(["query", "list"])) == hint
+
+
+def test_the_commands_of_the_demo_get_its_flags() -> None:
+    given = {"home": None, "neo4j_uri": "bolt://h", "plugins": ["a.py", "b.py"]}
+    ctx = SimpleNamespace(find_root=lambda: SimpleNamespace(obj=given))
+    flags = ["--neo4j-uri", "bolt://h", "--plugin", "a.py", "--plugin", "b.py"]
+    assert _global_flags(ctx) == flags  # type: ignore[arg-type]
