@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from html import escape, unescape
 from typing import Any
@@ -177,6 +179,12 @@ def test_stored_verdicts_are_shown(client: TestClient, filled: Lab) -> None:
     assert claim["detail"] == filled.claim("TS.L5")["detail"]
     stored = get(client, "/claims?verdict=holds")["items"]
     assert [each["id"] for each in stored] == ["TS.L5"]
+    # The page counts the verdicts that it shows, and says of the other claims that they have none.
+    page = client.get("/claims").text
+    shown = Counter(re.findall(r'data-verdict="([^"]*)"', page))
+    summary = page.partition('id="summary"')[2].partition('id="failing"')[0]
+    assert '<th scope="row">all</th><td class="number">1</td>' in summary
+    assert (shown["holds"], shown[""]) == (1, page.count("not verified"))
 
 
 def test_pages_show_the_stored_artifacts(client: TestClient) -> None:
@@ -272,7 +280,7 @@ def check_problem(response: Response, server: str, status: int) -> None:
     """Check that a response names a server and the command that starts it."""
     text = unescape(response.text)
     assert response.status_code == status, text
-    assert f"{server} at 127.0.0.1:" in text
+    assert re.search(rf"{server} at (bolt://)?127\.0\.0\.1:", text)
     assert "'starcast --home ./lab up'" in text
     assert "report it" not in text
     assert "Traceback" not in text

@@ -34,7 +34,7 @@ def jit(function: Function) -> Function:
     return cast("Function", compiled)
 
 
-class _Announcement(event.Listener):  # type: ignore[misc]
+class _Announcement(event.Listener):
     """Reports the first compilation; numba tells it of none that is loaded from the cache."""
 
     def __init__(self, reporter: Reporter, subject: str) -> None:
