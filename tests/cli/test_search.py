@@ -165,9 +165,20 @@ def test_records_are_listed_and_shown(starcast: Starcast) -> None:
     assert len(some) < len(rows)
     shown = printed(starcast("records", "show", "one-port-broadcast", "S5", "-f", "json"))
     assert (shown["value"], shown["optimal"]) == (8, True)
-    table = starcast("records", "list").out
-    assert "one-port-broadcast" in table
-    assert "starcast search" not in table  # a column that does not fit
+    table = starcast("records", "list", "--all").out
+    assert sum(line.startswith(" one-port-broadcast ") for line in table.splitlines()) == len(some)
+    # One line per problem and range fits a screen; an open value is followed by its bound.
+    brief = starcast("records", "list")
+    lines = brief.out.splitlines()
+    assert len(lines) < 25
+    (stars,) = (line.split() for line in lines if "one-port-broadcast" in line and "S3..S" in line)
+    series = [row for row in some if "," not in row["topology"]]
+    assert stars[1] == f"S3..{series[-1]['topology']}"
+    assert stars[3 : 3 + len(series)] == [str(row["value"]) for row in series]
+    assert sum(int(line.split()[-1]) for line in lines if " of " in line) == len(rows)
+    record = next(row for row in rows if not row["optimal"])
+    explained = f"{record['value']}({record['bound']}): value {record['value']}, bound"
+    assert explained in brief.err
     problems = printed(starcast("records", "problems", "-f", "json"))
     assert all(problem["symmetry"] for problem in problems)
 

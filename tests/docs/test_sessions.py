@@ -50,8 +50,15 @@ def test_the_page_on_python_prints_what_it_says(
 
 
 @pytest.mark.slow
-def test_the_readme_works_in_a_fresh_clone(work: Path) -> None:
+def test_the_readme_works_in_a_fresh_clone_and_leaves_nothing_in_it(work: Path) -> None:
     assert sessions.play_readme(work) == README.read_text(encoding="utf-8")
+    clone = work / "starcast"
+    files = (path.relative_to(clone) for path in clone.rglob("*") if path.is_file())
+    # Python's own caches and the record of this session are no concern of a reader.
+    own = {".venv", ".records", "__pycache__"}
+    assert [
+        path for path in files if not own & set(path.parts) and not (ROOT / path).exists()
+    ] == []
 
 
 def test_a_command_that_fails_is_reported_with_its_output(work: Path) -> None:

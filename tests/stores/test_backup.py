@@ -289,6 +289,30 @@ def test_a_restore_that_fails_leaves_an_empty_store(
     assert backup.count_rows(target)["run"] == 4
 
 
+def test_a_replacement_that_fails_puts_back_what_the_store_held(
+    file: Path, bare: Engine, role_url: Callable[[URL, Role], URL], tmp_path: Path
+) -> None:
+    """The rows and the rights are as before."""
+    backup.restore(bare, file, PROGRAMS)
+    before, keep = content(bare), tmp_path / "before.backup"
+    changed = rewrite(file, tmp_path / "changed", other_checksum)
+    with pytest.raises(RejectedError, match="differ from the backup in run"):
+        backup.restore(bare, changed, PROGRAMS, keep=keep)
+    assert content(bare) == before
+    assert migrations.differences(bare) == []
+    reader = sessions.connect(role_url(bare.url, "reader"))
+    assert backup.count_rows(reader) == backup.count_rows(bare)
+    reader.dispose()
+    # Without a program that can restore anything, the sentence names the file and the command.
+    failing = backup.Programs(PROGRAMS.pg_dump, Path("/bin/false"))
+    with pytest.raises(UnavailableError, match="cannot be put back: false failed") as error:
+        backup.restore(bare, file, failing, keep=keep)
+    assert f"'starcast restore {keep} --replace' brings them back" in error.value.hint
+    backup.restore(bare, keep, PROGRAMS, keep=tmp_path / "nothing.backup")
+    assert content(bare) == before
+    assert not (tmp_path / "nothing.backup").exists()
+
+
 def test_an_interrupted_backup_leaves_the_earlier_file(stored: Engine, tmp_path: Path) -> None:
     target = tmp_path / "store.backup"
     target.write_bytes(b"an earlier backup")

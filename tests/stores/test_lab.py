@@ -89,6 +89,25 @@ def test_forests_of_the_user_are_stored_under_their_own_names(lab: Lab) -> None:
     assert lab.drop("S4", cascade=True)["dropped"][-1] == "S4"
 
 
+def test_a_script_works_twice_in_a_row(lab: Lab) -> None:
+    """What is stored is kept; only another grid under the same name is refused."""
+
+    def run_script() -> tuple[list[int], Any]:
+        lab.ingest("S4", trees="multiple", schedules="broadcast:multiple")
+        ours = lab.experiment("ours", grid=GRID, algorithm="multiple")
+        theirs = lab.experiment("theirs", grid=GRID, algorithm="recursive-substar")
+        counts = [ours["created"], ours["kept"], theirs["created"], theirs["kept"]]
+        return counts, lab.compare("ours", "theirs").rows
+
+    first, compared = run_script()
+    assert first == [4, 0, 4, 0]
+    assert run_script() == ([0, 4, 0, 4], compared)
+    with pytest.raises(InputError, match="'ours' has another grid") as refused:
+        lab.experiment("ours", grid=GRID, algorithm="greedy")
+    assert "\n" not in str(refused.value)
+    assert run_script() == ([0, 4, 0, 4], compared)
+
+
 def test_a_forest_with_the_name_of_other_trees_is_refused(lab: Lab) -> None:
     array = forest("S4", "greedy").parent_port
     with pytest.raises(RejectedError, match="builds other trees") as refusal:

@@ -3,13 +3,16 @@
 import csv
 import io
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator
-from html import escape
+from html import escape, unescape
 from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import URL
+from httpx import Response
+from sqlalchemy import URL, make_url
 from starlette.testclient import TestClient
 
 from starcast import Forest, Lab, forest, topology
@@ -20,6 +23,7 @@ from starcast.web.app import create_app
 from starcast.web.service import LABS, Service
 from starcast.web.workers import Workers
 from support.fix_cli import name_store
+from support.silent_proxy import SilentProxy
 
 API = "/api/v1"
 MINE = "S4:mine(i=2):4321"
@@ -175,6 +179,12 @@ def test_stored_verdicts_are_shown(client: TestClient, filled: Lab) -> None:
     assert claim["detail"] == filled.claim("TS.L5")["detail"]
     stored = get(client, "/claims?verdict=holds")["items"]
     assert [each["id"] for each in stored] == ["TS.L5"]
+    # The page counts the verdicts that it shows, and says of the other claims that they have none.
+    page = client.get("/claims").text
+    shown = Counter(re.findall(r'data-verdict="([^"]*)"', page))
+    summary = page.partition('id="summary"')[2].partition('id="failing"')[0]
+    assert '<th scope="row">all</th><td class="number">1</td>' in summary
+    assert (shown["holds"], shown[""]) == (1, page.count("not verified"))
 
 
 def test_pages_show_the_stored_artifacts(client: TestClient) -> None:
@@ -229,3 +239,48 @@ def test_a_stopped_store_is_reported_and_used_again_later(client: TestClient) ->
         service.settings = settings
         for _ in range(LABS + 2):
             assert client.get(f"{API}/forests").status_code == status
+
+
+STORED_PAGES = ("/artifacts", "/experiments", "/experiments/ours", "/compare?name=ours&name=theirs")
+QUESTION, ASKED = "/queries/overlap/load-histogram", "?forest=S4:multiple:1234"
+
+
+def test_a_server_that_stops_is_named_with_its_command_wherever_it_is_needed(
+    client: TestClient,
+) -> None:
+    """Also in the first request after it stopped, whose connection was used before."""
+    service: Service = client.app.app.state.service  # type: ignore[attr-defined]
+    service.flags = "--home ./lab"
+    running = service.settings
+    url = make_url(str(running.postgres_uri))
+    proxy = SilentProxy(("127.0.0.1", url.port or 0))
+    through = url.set(port=proxy.port).render_as_string()
+    for first in ("/", *STORED_PAGES):
+        service.close_labs()
+        service.settings = Settings.load(postgres_uri=through)
+        assert client.get("/artifacts").status_code == 200
+        proxy.close()
+        for path in (first, *STORED_PAGES):
+            check_problem(client.get(path), "PostgreSQL", 200 if path == "/" else 503)
+        problem = client.get(f"{API}/forests").json()
+        assert problem["detail"].startswith(f"PostgreSQL at 127.0.0.1:{proxy.port} cannot be")
+        assert problem["hint"] == "start it ('starcast --home ./lab up' starts the embedded one)"
+        check_problem(client.get("/claims"), "PostgreSQL", 200)
+        proxy = SilentProxy(("127.0.0.1", url.port or 0))
+        through = url.set(port=proxy.port).render_as_string()
+    proxy.close()
+    service.close_labs()
+    service.settings = Settings.load(neo4j_uri="bolt://127.0.0.1:1")
+    for path in (f"{API}{QUESTION}/answer{ASKED}", f"{QUESTION}{ASKED}"):
+        check_problem(client.get(path), "Neo4j", 503)
+    check_problem(client.get("/"), "Neo4j", 200)
+
+
+def check_problem(response: Response, server: str, status: int) -> None:
+    """Check that a response names a server and the command that starts it."""
+    text = unescape(response.text)
+    assert response.status_code == status, text
+    assert re.search(rf"{server} at (bolt://)?127\.0\.0\.1:", text)
+    assert "'starcast --home ./lab up'" in text
+    assert "report it" not in text
+    assert "Traceback" not in text

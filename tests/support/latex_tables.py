@@ -26,7 +26,7 @@ _TABLE = re.compile(
 )
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[^\\]", re.DOTALL)
 _BOLD = re.compile(r"\\textbf\{(.*)\}")
-_MATHEMATICS = re.compile(r"(?<!\\)\$(\w+?(?:_\w|_\{[\w,]+\})?)\$")
+_MATHEMATICS = re.compile(r"(?<!\\)\$(-|\w+?(?:_\w|_\{[\w,]+\}|\^\d)?)\$")
 _LIGATURES = ("--", "''", ",,", "``", "?`", "!`", "<<", ">>")
 _MACROS = {
     r"\textasciitilde": "~",

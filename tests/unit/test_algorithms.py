@@ -272,3 +272,4 @@ def test_the_repr_of_an_algorithm_has_its_name_and_source() -> None:
     entries = [*algorithms(), *CONSTRUCTIONS.values(), *FAMILIES.values()]
     for entry in entries:
         assert repr(entry) == f"<{type(entry).__name__} {entry.name} ({entry.source})>"
+        assert "lambda" not in repr(entry.arguments)

@@ -72,7 +72,8 @@ def test_the_markdown_has_one_row_per_claim_and_the_corrections(
     assert [row.split(" | ")[0] for row in rows] == [f"| {verdict.claim}" for verdict in verdicts]
     assert all(len(re.split(r"(?<!\\)\|", row)) == 9 for row in rows)
     assert "* **TS.L5** (Lemma 5)" in page
-    assert "  * Counterexample: height of L-hat(rho^i(r)): n = 3, i = 2: found 4, stated 5." in page
+    height = "height of L\u0302(\u03c1<sup>i</sup>(r))"
+    assert f"  * Counterexample: {height}: n = 3, i = 2: found 4, stated 5." in page
     assert "  * True instead: the height is" in page
     pluralize = [row.verdict.verdict for row in report.rows(verdicts) if row.verdict]
     summary = next(line for line in page.splitlines() if line.startswith("| TS: "))
@@ -141,6 +142,18 @@ def test_text_is_escaped_and_inline_markdown_is_kept() -> None:
         == "a &lt; b, <code>x|y</code> &amp; <em>as printed</em>"
     )
     assert report._escaped("a < b | c * d * e") == "a &lt; b \\| c \\* d \\* e"
+
+
+def test_formulas_have_subscripts_exponents_and_symbols() -> None:
+    """No claim shows the notation of plain text; code and names of columns stay as they are."""
+    assert inline_html("alpha_2(x) on S_{n-1}, `t_s`, message_bytes, 2^(k-1) T_s, n!^2") == (
+        "\u03b1<sub>2</sub>(x) on S<sub>n-1</sub>, <code>t_s</code>, message_bytes,"
+        " 2<sup>k-1</sup> T<sub>s</sub>, n!<sup>2</sup>"
+    )
+    for claim in select_claims([]):
+        for text in (claim.statement, claim.notation, claim.reading):
+            shown = re.sub("<code>.*?</code>", "", inline_html(text))
+            assert not re.search(r"[_^]|-hat|\b(rho|alpha|phi)\b", shown), claim.id
 
 
 def test_unknown_claims_have_no_rows(verdicts: tuple[Verdict, ...]) -> None:

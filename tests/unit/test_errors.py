@@ -1,5 +1,6 @@
 """Messages repeat input of any kind on one readable line."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -7,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast import forest, topology
-from starcast.cli.app import _with_flags
+from starcast.cli.context import named_flags
+from starcast.cli.demo import _global_flags
 from starcast.judges.simulator import Fault
 from starcast.support.errors import InputError, StarcastError, clean_message
+from starcast.support.text import add_flags
 from starcast.topologies import Topology
 
 NASTY = "\x1b[31mred\x1b[0m\nsecond line\r\x07\u202eright to left\udcff"
@@ -61,8 +64,15 @@ def test_every_echo_of_input_is_clean() -> None:
 def test_a_hint_repeats_the_home_and_the_plug_ins_of_the_command() -> None:
     words = ["--home", "a b", "query", "list", "--plugin=x.py"]
     hint = "run 'starcast up', then 'starcast graph rebuild'"
-    assert _with_flags(hint, words) == (
+    assert add_flags(hint, named_flags(words)) == (
         "run 'starcast --home 'a b' --plugin x.py up', then"
         " 'starcast --home 'a b' --plugin x.py graph rebuild'"
     )
-    assert _with_flags(hint, ["query", "list"]) == hint
+    assert add_flags(hint, named_flags(["query", "list"])) == hint
+
+
+def test_the_commands_of_the_demo_get_its_flags() -> None:
+    given = {"home": None, "neo4j_uri": "bolt://h", "plugins": ["a.py", "b.py"]}
+    ctx = SimpleNamespace(find_root=lambda: SimpleNamespace(obj=given))
+    flags = ["--neo4j-uri", "bolt://h", "--plugin", "a.py", "--plugin", "b.py"]
+    assert _global_flags(ctx) == flags  # type: ignore[arg-type]

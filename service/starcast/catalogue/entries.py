@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
@@ -35,10 +35,10 @@ class Argument:
 
     name: str
     description: str
-    default: Callable[[Topology], Value] | None = None
-    maximum: Callable[[Topology], int] | None = None
+    default: Callable[[Topology], Value] | None = field(default=None, repr=False)
+    maximum: Callable[[Topology], int] | None = field(default=None, repr=False)
     kind: Literal["count", "index", "integer", "text", "construction"] = "count"
-    choices: Callable[[Topology], tuple[str, ...]] = lambda _: ()
+    choices: Callable[[Topology], tuple[str, ...]] = field(default=lambda _: (), repr=False)
     noun: str = ""
 
     def check(self, topology: Topology, value: object) -> Value:

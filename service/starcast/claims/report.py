@@ -16,7 +16,7 @@ from starcast.claims.verdict import Verdict, describe_place, describe_span
 from starcast.claims.verify import verify_claims
 from starcast.stores.database import models
 from starcast.support.errors import StarcastError
-from starcast.support.html import inline_files, render_page
+from starcast.support.html import inline_files, render_page, typeset
 from starcast.support.table import Row, Table
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import LEVELS, VERDICT_WORDS
@@ -172,6 +172,7 @@ def page_values(
         "signs": SIGNS,
         "verdicts": VERDICT_WORDS,
         "about": about or {},
+        "problem": None,
     }
 
 
@@ -222,7 +223,7 @@ def _table(columns: Sequence[str], rows_of_cells: Iterable[Sequence[str]]) -> It
 def _escaped(text: str) -> str:
     """Escape text for a Markdown table; an asterisk that multiplies is not emphasis."""
     escaped = text.replace("|", "\\|").replace("<", "&lt;")
-    return escaped.replace(" * ", " \\* ")
+    return typeset(escaped.replace(" * ", " \\* "))
 
 
 def _verb(word: str, count: int) -> str:
@@ -271,7 +272,8 @@ def list_claims(selected: Iterable[Claim], stored: Stored, verdict: str | None =
         run, found = stored.get(claim.id, (None, None))
         if verdict is None or (found is not None and found.verdict == verdict):
             rows.append({**claim_row(claim), **verdict_row(found), "run": run and run.id})
-    spare = ("run", "detail", "counterexample", "notation", "paper", "sizes")
+    # The notation says with plain names what the statement says with the paper's formulas.
+    spare = ("run", "detail", "counterexample", "statement", "paper", "sizes")
     return VerdictTable.of(rows, CLAIM_COLUMNS, spare=spare)
 
 

@@ -2,10 +2,9 @@
 
 import errno
 import os
-import shlex
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from typing import Annotated, Any
@@ -14,6 +13,7 @@ import typer
 
 from starcast.cli import commands, completion, context, flags
 from starcast.support.errors import LimitError, StarcastError
+from starcast.support.text import add_flags
 
 INTERRUPTED = 130
 #: Error numbers of a full disk or an exhausted quota.
@@ -195,18 +195,8 @@ def _report(error: StarcastError) -> int:
     """Print an error and return its exit code."""
     print(f"error: {error.message}", file=sys.stderr)
     if error.hint:
-        print(f"hint: {_with_flags(error.hint, sys.argv[1:])}", file=sys.stderr)
+        print(f"hint: {add_flags(error.hint, context.named_flags(sys.argv[1:]))}", file=sys.stderr)
     return error.exit_code
-
-
-def _with_flags(hint: str, arguments: Sequence[str]) -> str:
-    """Return a hint whose commands name the home and the plug-ins that this command names."""
-    flags = []
-    for index, word in enumerate(arguments):
-        name, equals, value = word.partition("=")
-        if name in ("--home", "--plugin"):
-            flags += [name, value if equals else next(iter(arguments[index + 1 :]), "")]
-    return hint.replace("'starcast ", " ".join(["'starcast", shlex.join(flags)]).rstrip() + " ")
 
 
 if __name__ == "__main__":

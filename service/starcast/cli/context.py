@@ -1,8 +1,9 @@
 """Settings of a command: its own flags, then global flags, then every other source."""
 
 import os
+import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
@@ -46,6 +47,16 @@ def open_lab(
     """
     with operations(partial(settings, ctx, **flags), reporter) as lab:
         yield lab
+
+
+def named_flags(arguments: Sequence[str]) -> str:
+    """Return the home and the plug-ins that a command names, as flags of other commands."""
+    flags = []
+    for index, word in enumerate(arguments):
+        name, equals, value = word.partition("=")
+        if name in ("--home", "--plugin"):
+            flags += [name, value if equals else next(iter(arguments[index + 1 :]), "")]
+    return shlex.join(flags)
 
 
 def load_settings(ctx: typer.Context | None, **flags: Any) -> "Settings":

@@ -109,6 +109,8 @@ def _program() -> str:
 def _global_flags(ctx: typer.Context) -> list[str]:
     flags: list[str] = []
     for name, value in (ctx.find_root().obj or {}).items():
-        if value is not None:
-            flags += [f"--{name.replace('_', '-')}", str(value)]
+        for each in value if isinstance(value, list) else [value]:
+            if each is not None:
+                # The setting is called plugins, and its flag --plugin.
+                flags += [f"--{name.removesuffix('s').replace('_', '-')}", str(each)]
     return flags

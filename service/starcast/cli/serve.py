@@ -1,5 +1,6 @@
 """``starcast serve``: the laboratory in a browser."""
 
+import sys
 from typing import Annotated
 
 import typer
@@ -34,4 +35,4 @@ def serve(
         from starcast.web.serving import serve as run
     except ModuleNotFoundError as error:
         raise explain_missing_package(error) from None
-    run(settings, host, port, say, warn)
+    run(settings, host, port, say, warn, context.named_flags(sys.argv[1:]))

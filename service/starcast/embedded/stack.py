@@ -152,6 +152,7 @@ def prepare_store(home: Home, reporter: Reporter) -> None:
         RejectedError: a newer starcast or another program has created the tables.
         LimitError, UnavailableError, InputError: the backup cannot be written; nothing is changed.
     """
+    reporter.say("checking the roles and tables of PostgreSQL")
     Postgres(home).set_up(server_port(Postgres.name, home.root))
     engine = sessions.connect(store_endpoint(home.root, "owner"))
     try:

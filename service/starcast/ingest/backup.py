@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from sqlalchemy import URL, Engine
 
 from starcast.catalogue.origin import PluginMissingError
 from starcast.embedded.endpoints import graph_address, migration_url, store_url
+from starcast.embedded.files import translate_os_errors
 from starcast.embedded.packages import find_client_programs
 from starcast.ingest.ingestion import RebuildRequest, empty_graph, rebuild
 from starcast.ingest.stores import open_stores
@@ -49,12 +51,13 @@ def restore(
         file: the backup.
         reporter: receives messages.
         rebuild_graph: without it, the graph is neither checked nor changed.
-        replace: delete what the stores hold.
+        replace: replace what the stores hold; the rows are backed up to the folder ``backups`` of
+            the home before.
 
     Raises:
         InputError: the file is not a complete backup; nothing was changed.
         RejectedError: a store is not empty; nothing was changed. Or the restored rows differ from
-            the backup; the store is empty.
+            the backup; the store is as it was before.
         PluginMissingError: the rows are restored and the graph is empty, because a plug-in that
             defines an artifact is not loaded.
         UnavailableError: a server is not available.
@@ -68,7 +71,8 @@ def restore(
                 _check_graph(graph)
     with _engine(migration_url(settings)) as engine:
         programs = find_client_programs(backup.server_major(engine))
-        manifest = backup.restore(engine, file, programs, reporter, replace=replace)
+        keep = _backup_file(settings.home) if replace else None
+        manifest = backup.restore(engine, file, programs, reporter, keep=keep)
     reporter.say(f"restored and verified {manifest.rows:,} rows of {len(manifest.tables)} tables")
     if rebuild_graph:
         with open_stores(settings) as stores:
@@ -84,6 +88,13 @@ def restore(
                 ) from None
         reporter.say(f"rebuilt {len(rebuilt)} artifacts in the graph")
     return manifest
+
+
+def _backup_file(home: Path) -> Path:
+    folder = home / "backups"
+    with translate_os_errors(home):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder / f"before-restore-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.backup"
 
 
 def _check_graph(graph: Graph) -> None:

@@ -167,18 +167,19 @@ class Administration(Connection):
         file: BackupFile,
         *,
         graph: bool = True,
-        replace: Annotated[bool, Shell(confirm="delete everything that the stores hold?")] = False,
+        replace: Annotated[bool, Shell(confirm="replace everything that the stores hold?")] = False,
     ) -> Facts:
         """Restore a backup into running, empty stores; verify it and rebuild the graph.
 
         A store that holds anything is refused without ``replace``. The rows are compared with the
-        checksums of the backup, and an older schema is upgraded. After a failure the store is
-        empty.
+        checksums of the backup, and an older schema is upgraded. After a failure the store holds
+        what it held before.
 
         Args:
             file: the file of the backup.
             graph: rebuild the graph; without it no Neo4j is needed.
-            replace: delete what the stores hold; a terminal asks once.
+            replace: replace what the stores hold; a terminal asks once. The rows are backed up to
+                the folder ``backups`` of the home before.
 
         Returns:
             The rows of each table, and when the backup was made.
@@ -186,7 +187,7 @@ class Administration(Connection):
         Raises:
             InputError: the file is not a complete backup; nothing was changed.
             RejectedError: a store is not empty; nothing was changed. Or the restored rows differ
-                from the backup; the store is empty.
+                from the backup; the store is as it was before.
 
         Example:
             $ starcast --home ./copy up

@@ -153,6 +153,8 @@ class Records(Connection):
     ) -> Table:
         """List the records: those that are part of starcast, and yours if they are better.
 
+        A terminal shows one line per problem and range of topologies; --all shows each record.
+
         Args:
             problem: only the records of a problem.
             stored: list the records in PostgreSQL instead of files, with the results of checks.
@@ -168,7 +170,7 @@ class Records(Connection):
             $ starcast records list
             $ starcast records list one-port-broadcast --format json
         """
-        from starcast.records.listing import as_table, load_files
+        from starcast.records.listing import as_summary, load_files
         from starcast.search import find_problem
         from starcast.stores.database.records import list_stored
 
@@ -178,7 +180,7 @@ class Records(Connection):
             with self._session() as session:
                 return list_stored(session, problem)
         records = load_files(self._folders(folder))
-        return as_table(each for each in records if problem in (None, each.problem))
+        return as_summary(each for each in records if problem in (None, each.problem))
 
     def show_record(
         self,

@@ -8,7 +8,8 @@ from starcast.records.combination import is_better
 from starcast.records.files import load_all
 from starcast.records.model import PROBLEMS, Record
 from starcast.support.errors import StarcastError
-from starcast.support.table import Table
+from starcast.support.table import Row, Table
+from starcast.support.text import pluralize
 
 COLUMNS = (
     "problem",
@@ -25,6 +26,7 @@ COLUMNS = (
     "command",
 )
 SPARE = ("command", "version", "solver", "reason")
+SUMMARY = ("problem", "topologies", "arguments", "values", "optimal")
 
 
 def load_files(folders: Sequence[Path]) -> list[Record]:
@@ -42,11 +44,52 @@ def load_files(folders: Sequence[Path]) -> list[Record]:
     return sorted(best.values(), key=lambda record: order.index(record.problem))
 
 
+class RecordTable(Table):
+    """Records, summarized for reading: one line per problem and range of topologies."""
+
+    def readable(self) -> Table:
+        """Return the values of each problem on S3, S4, ..., and on S3,2, S4,2, ..., in one row."""
+        series: dict[tuple[str, ...], list[Row]] = {}
+        for row in self.rows:
+            family, k = row["topology"][0], row["topology"].partition(",")[2]
+            key = (row["problem"], str(row["arguments"]), family, k)
+            series.setdefault(key, []).append(row)
+        open_row = next((row for row in self.rows if not row["optimal"]), None)
+        note = "; --all lists each record"
+        if open_row:
+            note = (
+                f"; {_value(open_row)}: value {open_row['value']}, bound {open_row['bound']}{note}"
+            )
+        note = f"{pluralize(len(self.rows), 'record')}{note}"
+        return Table.of(map(_summarize, series.values()), SUMMARY, note)
+
+
+def _summarize(rows: Sequence[Row]) -> Row:
+    specs = [row["topology"] for row in rows]
+    sizes = [int(spec[1:].partition(",")[0]) for spec in specs]
+    is_range = len(specs) > 2 and sizes == list(range(sizes[0], sizes[0] + len(sizes)))
+    return {
+        **rows[0],
+        "topologies": f"{specs[0]}..{specs[-1]}" if is_range else " ".join(specs),
+        "values": " ".join(map(_value, rows)),
+        "optimal": f"{sum(row['optimal'] for row in rows)} of {len(rows)}",
+    }
+
+
+def _value(row: Row) -> str:
+    return f"{row['value']}" if row["optimal"] else f"{row['value']}({row['bound']})"
+
+
 def as_table(
     records: Iterable[Record], note: str = "", failure: StarcastError | None = None
 ) -> Table:
     """Return a row for each record."""
     return Table.of(map(record_row, records), COLUMNS, note, failure, SPARE)
+
+
+def as_summary(records: Iterable[Record]) -> RecordTable:
+    """Return a row for each record; a terminal shows one per problem and range of topologies."""
+    return RecordTable.of(map(record_row, records), COLUMNS, spare=SPARE)
 
 
 def record_row(record: Record) -> dict[str, Any]:

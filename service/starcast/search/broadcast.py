@@ -4,7 +4,8 @@ A local search finds schedules (`starcast.search.exchanges`). A solver decides a
 refuted formula is a lower bound, and the first bound is by counting (Liestman & Peters 1988).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from itertools import cycle
@@ -72,30 +73,35 @@ def _table(graph: Topology) -> NDArray[np.int32]:
     return np.ascontiguousarray(graph.table().T.astype(np.int32))
 
 
-def _load_exchanges() -> Any:
-    """Import the local search, which needs numba."""
+@contextmanager
+def _exchanges(budget: Budget) -> Iterator[Any]:
+    """Import the local search, which needs numba, and announce its compilation."""
     require("numba")
-    return import_module("starcast.search.exchanges")
+    compiled = import_module("starcast.support.compiled")
+    with compiled.announced(budget.reporter, "the local search"):
+        yield import_module("starcast.search.exchanges")
 
 
 def _start(graph: Topology, budget: Budget) -> Witness:
     """Return rounds of random maximum matchings."""
     chance = np.random.default_rng(budget.seed)
-    tree = _load_exchanges().matched_tree(_table(graph), graph.nodes, 0, chance)
+    with _exchanges(budget) as search:
+        tree = search.matched_tree(_table(graph), graph.nodes, 0, chance)
     return _as_witness(graph, tree.informer, tree.rounds)
 
 
 def _search_trees(graph: Topology, target: int, budget: Budget) -> Decision:
     """Match all rounds at random, and change the last of them until all nodes are informed."""
-    search, table = _load_exchanges(), _table(graph)
+    table = _table(graph)
     chance = np.random.default_rng(budget.seed)
-    for searched in cycle(_SEARCHED):
-        tree = search.matched_tree(table, target, searched, chance)
-        for _ in range(_LEAST_PARTS + int(tree.counts[0]) // _NODES_PER_PART):
-            if search.exchange(tree, _STEPS, chance) == 0:
-                return Decision("witness", _as_witness(graph, tree.informer, tree.rounds))
-            if budget.left <= 0:
-                return OPEN
+    with _exchanges(budget) as search:
+        for searched in cycle(_SEARCHED):
+            tree = search.matched_tree(table, target, searched, chance)
+            for _ in range(_LEAST_PARTS + int(tree.counts[0]) // _NODES_PER_PART):
+                if search.exchange(tree, _STEPS, chance) == 0:
+                    return Decision("witness", _as_witness(graph, tree.informer, tree.rounds))
+                if budget.left <= 0:
+                    return OPEN
     raise AssertionError  # the cycle has no end
 
 

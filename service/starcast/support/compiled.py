@@ -1,13 +1,16 @@
 """The compiler of the inner loops: numba, with its results cached on disk."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar, cast
 
 from starcast.support.errors import InputError
+from starcast.support.progress import Reporter
 
 try:
     import numba
+    from numba.core import event
 except ImportError:
     raise InputError(
         "this needs numba, which is not installed",
@@ -29,3 +32,31 @@ def jit(function: Function) -> Function:
     except RuntimeError:  # no folder for the cache is writable: every process compiles
         compiled = compiler()(function)
     return cast("Function", compiled)
+
+
+class _Announcement(event.Listener):
+    """Reports the first compilation; numba tells it of none that is loaded from the cache."""
+
+    def __init__(self, reporter: Reporter, subject: str) -> None:
+        self._reporter = reporter
+        self._subject = subject
+        self._is_made = False
+
+    def on_start(self, compilation: Any) -> None:
+        if self._is_made:
+            return
+        self._is_made = True
+        when = "only in the first run"
+        if compilation.data["dispatcher"].stats.cache_path is None:
+            when = "in every run, since no folder can keep the result: set NUMBA_CACHE_DIR"
+        self._reporter.say(f"compiling {self._subject} with numba, up to a minute, {when}")
+
+    def on_end(self, compilation: Any) -> None:
+        pass
+
+
+@contextmanager
+def announced(reporter: Reporter, subject: str) -> Iterator[None]:
+    """Report it if functions are compiled within the context, which takes up to a minute."""
+    with event.install_listener("numba:compile", _Announcement(reporter, subject)):
+        yield

@@ -7,6 +7,7 @@ inside, so that the same page is one file that works without a server or a netwo
 import base64
 import hashlib
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache
 from html import escape
@@ -29,6 +30,17 @@ _LIGHT = (STATIC / "starcast.css").read_text(encoding="utf-8").partition("@media
 PALETTE: tuple[tuple[str, str], ...] = tuple(re.findall(r"(--tree-[0-9]): (#[0-9a-f]{6})", _LIGHT))
 
 _CODE = re.compile(r"`([^`]+)`")
+_HAT = re.compile(r"\b([A-Z])-hat\b")
+_GREEK = {
+    name: unicodedata.lookup(f"GREEK SMALL LETTER {name}") for name in ("RHO", "ALPHA", "PHI")
+}
+_GREEK_NAME = re.compile(rf"(?<![A-Za-z])({'|'.join(_GREEK)})(?![A-Za-z])", re.IGNORECASE)
+#: The index of a short name, such as T_s and S_{n-1}; longer names are those of columns.
+_INDEX = re.compile(
+    r"(?:(?<![A-Za-z_])([A-Za-z\u0370-\u03ff]{1,2})_(\{[^{}]*\}|\([^()]*\)\w*|\w+)"
+    r"|\b([a-z]+)_([A-Z]+))(?![A-Za-z_])"
+)
+_EXPONENT = re.compile(r"(?<=[\w!)>])\^(\{[^{}]*\}|\([^()]*\)|-?\w+)")
 _EMPHASIS = re.compile(r"\*([^*\s][^*]*)\*")
 _STYLE = re.compile(r'<link rel="stylesheet" href="[./]*static/([a-z./-]+)">\n')
 _SCRIPT = re.compile(r'<script type="module" src="[./]*static/([a-z./-]+)"></script>\n')
@@ -80,9 +92,35 @@ def inline_files(page: str, data: str = "") -> str:
 
 
 def inline_html(text: str) -> Markup:
-    """Convert the code and emphasis of a sentence from Markdown to HTML."""
-    code = _CODE.sub(r"<code>\1</code>", escape(text, quote=False))
+    """Convert the code, emphasis and formulas of a sentence to HTML."""
+    code = _CODE.sub(r"<code>\1</code>", typeset(escape(text, quote=False)))
     return Markup(_EMPHASIS.sub(r"<em>\1</em>", code))  # noqa: S704 - escaped above
+
+
+def typeset(text: str) -> str:
+    """Return text for HTML or Markdown whose formulas have subscripts, exponents and symbols.
+
+    Code in backquotes is not changed.
+
+    Example:
+        >>> typeset("n^2 links of S_{n-1}, as `t_s`")
+        'n<sup>2</sup> links of S<sub>n-1</sub>, as `t_s`'
+    """
+    parts = text.split("`")
+    # Every second part is code.
+    parts[::2] = map(_typeset_formulas, parts[::2])
+    return "`".join(parts)
+
+
+def _typeset_formulas(text: str) -> str:
+    text = _GREEK_NAME.sub(lambda name: _GREEK[name[1].upper()], _HAT.sub("\\1\u0302", text))
+    text = _INDEX.sub(_as_index, text)
+    return _EXPONENT.sub(lambda found: f"<sup>{found[1].strip('{}()')}</sup>", text)
+
+
+def _as_index(found: re.Match[str]) -> str:
+    name, index = filter(None, found.groups())
+    return f"{name}<sub>{index.strip('{}')}</sub>"
 
 
 @cache

@@ -37,7 +37,7 @@ _SYMBOLS = {
     "message_units": "pieces",
     "change_percent": r"change, \%",
 }
-_MATHEMATICS = re.compile(r"\b([SQ]\d+(?:,\d+)?|[tT]_[sc])\b")
+_MATHEMATICS = re.compile(r"\b([SQ]\d+(?:,\d+)?|[tT]_[sc]|[a-z]\^\d)\b")
 _NAME = re.compile(r"[a-z]+(_\w+)*", re.ASCII)
 _LONG = re.compile(r"-?\d{5,}")
 _ALIGNMENTS = frozenset("lcr")
@@ -126,6 +126,8 @@ def typeset(text: str) -> str:
 def _symbol(text: str) -> str:
     if text in _SYMBOLS:
         return _SYMBOLS[text]
+    if "^" in text:
+        return f"${text}$"
     letter, index = text[0], text[1:]
     return f"${letter}_{{{index}}}$"
 
@@ -142,10 +144,13 @@ def _cell(column: str, value: Any) -> str:
     text = format_value(value)
     if column.startswith("topology"):
         return typeset(text)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    is_number = isinstance(value, int | float | Fraction) and not isinstance(value, bool)
     if is_number and _LONG.fullmatch(text):
-        return f"{int(text):,}".replace(",", r"\,")
-    return escape_latex(text)
+        text = f"{int(text):,}"
+    if not is_number:
+        return escape_latex(text)
+    # A hyphen is shorter than the minus sign of TeX.
+    return re.sub("^-", "$-$", text).replace(",", r"\,")
 
 
 @cache

@@ -28,6 +28,11 @@ def as_sentence(text: str) -> str:
     return capitalized if capitalized.endswith(".") or not capitalized else f"{capitalized}."
 
 
+def add_flags(hint: str, flags: str) -> str:
+    """Return a hint whose commands begin with flags: ``run 'starcast --home ./lab up'``."""
+    return hint.replace("'starcast ", f"'starcast {flags} ") if flags else hint
+
+
 def did_you_mean(name: object, names: Iterable[str]) -> str:
     """Return ``did you mean 'greedy'? `` for a misspelled name, or nothing if no name is close.
 

@@ -18,7 +18,7 @@ from starcast.web import pages, problems
 from starcast.web.api import artifacts, claims, experiments, health, queries, records, topologies
 from starcast.web.guard import Guard
 from starcast.web.responses import check_format
-from starcast.web.service import Service
+from starcast.web.service import Service, get_service
 
 _DESCRIPTION = """\
 Topologies, forests and schedules of the star graph and its relatives, computed on request; and what
@@ -69,7 +69,7 @@ def create_app(service: Service, host: str = "127.0.0.1") -> ASGIApp:
 
 def _handle_error(request: Request, error: Exception) -> Response:
     """Return an error as problem details, or as a page to a reader of pages."""
-    problem = problems.describe(error, request.url.path)
+    problem = problems.describe(error, request.url.path, get_service(request).flags)
     if problem.status == 500:
         log.error_event("request failed", error, path=request.url.path)
     headers = dict(getattr(error, "headers", None) or {})

@@ -6,6 +6,7 @@ All URLs are relative, so that the server can be published below any path.
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -26,7 +27,7 @@ from starcast.support.table import Row, Table
 from starcast.support.text import format_value
 from starcast.web import models
 from starcast.web.api import artifacts, claims, experiments, health, queries, records
-from starcast.web.problems import ProblemDetails
+from starcast.web.problems import ProblemDetails, describe
 from starcast.web.responses import Paging
 from starcast.web.service import Service, ServiceParameter, get_service
 
@@ -117,17 +118,18 @@ def show_query(request: Request, pack: str, name: str, service: ServiceParameter
     """Show a query with a form, and its answer if the form was sent."""
     query = service.library().find(f"{pack}/{name}")
     values = queries.read_parameters(request)
-    problem: StarcastError | None = None
+    problem: ProblemDetails | None = None
     answer = None
     if values or (not query.parameters and request.query_params):
         try:
             answer = queries.ask(service, query.name, values)
         except StarcastError as error:
-            problem = error
+            problem = describe(error, request.url.path, service.flags)
     shown = None if answer is None else answer.readable()
     return _render(
         request,
         "query.html.j2",
+        200 if problem is None else problem.status,
         query=queries.describe(query),
         fields=_fields(service, query.parameters, values),
         problem=problem,
@@ -222,10 +224,12 @@ def list_claims(
         report.ReportRow(all_claims()[name], stored[name][1] if name in stored else None)
         for name in found
     ]
+    failure = None if stored or service.published else service.find_problem()
+    problem = failure and describe(failure, request.url.path, service.flags)
     return _render(
         request,
         "claims.html.j2",
-        **report.page_values(rows),
+        **report.page_values(rows) | {"problem": problem},
         paper=paper,
         verdict=verdict,
         words=words,
@@ -280,7 +284,8 @@ def render_problem(request: Request, problem: ProblemDetails) -> Response:
 
 
 def _render(request: Request, template: str, status: int = 200, **values: Any) -> Response:
-    published = get_service(request).published
+    service = get_service(request)
+    published = service.published
     text = render_page(
         template,
         root=_root(request),
@@ -289,6 +294,9 @@ def _render(request: Request, template: str, status: int = 200, **values: Any) -
         has_forms=not published,
         **values,
     )
+    if service.flags:
+        flags = f"starcast {escape(service.flags)} "
+        text = text.replace("<code>starcast ", f"<code>{flags}")
     return HTMLResponse(text, status)
 
 

@@ -17,6 +17,7 @@ from starcast.support.errors import (
     UncheckedError,
     clean_message,
 )
+from starcast.support.text import add_flags
 
 MEDIA_TYPE = "application/problem+json"
 #: HTTP status and name of each kind of error; the name ends the ``type`` of the problem.
@@ -90,15 +91,21 @@ def as_starcast_error(error: Exception) -> StarcastError:
     )
 
 
-def describe(error: Exception, path: str) -> ProblemDetails:
-    """Describe an exception as problem details, for a request of a path."""
+def describe(error: Exception, path: str, flags: str = "") -> ProblemDetails:
+    """Describe an exception as problem details, for a request of a path.
+
+    Args:
+        error: the exception.
+        path: the path of the request.
+        flags: flags of the commands in the hint; see `Service`.
+    """
     if isinstance(error, HTTPException):
         detail, hint = _describe_status(error, path)
         return _problem("http", error.status_code, detail, hint, path)
     known = as_starcast_error(error)
     # An error of a subclass has the status of the nearest class in the table.
     status, kind = next(KINDS[each] for each in type(known).__mro__ if each in KINDS)
-    return _problem(kind, status, known.message, known.hint, path)
+    return _problem(kind, status, known.message, add_flags(known.hint, flags), path)
 
 
 def refuse(status: int, detail: str, hint: str, path: str) -> Response:

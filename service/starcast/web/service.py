@@ -41,12 +41,14 @@ class Service:
         published: the pages that a published site links to; none for a server. A site has no
             forms, its listings have one page, and no claim is verified for a visitor.
         verdicts: verdicts on claims that have no stored one.
+        flags: flags of the commands in hints and on pages: those that name the home and plug-ins.
     """
 
     settings: Settings
     workers: Workers = field(default_factory=Workers)
     published: Sequence[tuple[str, str]] = ()
     verdicts: Stored = field(default_factory=dict)
+    flags: str = ""
     # Last in, first out: while few requests run at a time, few connections are opened.
     _labs: LifoQueue[Lab | None] = field(default_factory=LifoQueue)
     _places: threading.Semaphore = field(

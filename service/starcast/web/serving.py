@@ -28,6 +28,7 @@ def serve(
     port: int,
     say: Callable[[str], None],
     warn: Callable[[str], None],
+    flags: str = "",
 ) -> None:
     """Serve the API and the pages until Ctrl-C or SIGTERM.
 
@@ -37,6 +38,7 @@ def serve(
         port: the port; 0 for a free one.
         say: receives the address.
         warn: receives a warning if other machines can reach the server.
+        flags: see `Service`.
 
     Raises:
         InputError: there is no such address on this machine.
@@ -52,7 +54,7 @@ def serve(
                 "shows everything that is stored"
             )
         say(f"serving on http://{shown}:{bound}; stop it with Ctrl-C")
-        config = configure(create_app(Service(settings), host))
+        config = configure(create_app(Service(settings, flags=flags), host))
         # Requests and errors are in starcast's own log.
         logging.getLogger("uvicorn").addHandler(logging.NullHandler())
         logging.getLogger("uvicorn").propagate = False

@@ -33,6 +33,7 @@ from starcast.judges.blockwise import judge, sources
 from starcast.judges.blockwise.ports import GREEDY, build_tables
 from starcast.judges.blockwise.sources import Address, Source, closed_form
 from starcast.support import parallel, processes
+from starcast.support.compiled import announced
 from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.limited_json import Shape, is_count
 from starcast.support.progress import Reporter, Silent
@@ -180,6 +181,11 @@ def run_ranges(
     is_large = nodes * source.trees > _MANY_EDGES
     count = processes.choose_jobs(len(ranges), jobs, worth_it=is_large)
     perform = partial(examine_range, source)
+    if executor is None and ranges:
+        first = ranges[0][0]
+        # Processes of this machine load what is compiled here, instead of compiling it each.
+        with announced(reporter, "the verification by blocks"):
+            perform((first, first + 1))
     with (
         reporter.task(f"verifying {source.id}", nodes * source.trees, "tree edges") as progress,
         ExitStack() as stack,

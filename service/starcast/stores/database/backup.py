@@ -180,21 +180,23 @@ def restore(
     programs: Programs,
     reporter: Reporter | None = None,
     *,
-    replace: bool = False,
+    keep: Path | None = None,
 ) -> Manifest:
-    """Restore a backup into an empty store, verify it, and upgrade its schema.
+    """Restore a backup into a store, verify it, and upgrade its schema.
 
-    If that fails, the store is empty.
+    If that fails, the store holds what it held before.
 
     Args:
-        engine: the database, as its owner: with an empty schema of starcast, or none.
+        engine: the database, as its owner.
         file: the backup.
         programs: the programs of the server's version.
         reporter: receives messages.
-        replace: delete what the store holds.
+        keep: the store may hold data: they are replaced, and backed up to this file before. None
+            refuses a store that holds any.
 
     Raises:
-        InputError: the file is not a complete backup, or a pooler is in front of the server.
+        InputError: the file is not a complete backup, ``keep`` cannot be written, or a pooler is
+            in front of the server.
         RejectedError: the store is not empty, belongs to another program, or is too old for the
             backup; or the restored tables differ from the backup.
         UnavailableError: the server failed.
@@ -203,19 +205,45 @@ def restore(
     manifest = read_manifest(file)
     _check_direct(engine)
     _check_target(engine, manifest)
-    if not replace:
+    if keep is None:
         check_empty(engine)
+    elif count_rows(engine):
+        listener.say(f"backing up what the store holds: {keep}")
+        create(engine, keep, programs)
+    else:
+        keep = None
+    # The dump creates the tables itself.
+    migrations.drop(engine)
     try:
-        # The dump creates the tables itself.
-        migrations.drop(engine)
         _restore_dump(engine, file, programs)
         _verify(engine, manifest)
         migrations.upgrade(engine, listener)
-    except BaseException:
-        migrations.drop(engine)
-        migrations.upgrade(engine, Silent())
+    except BaseException as error:
+        _put_back(engine, keep, programs, error)
         raise
     return manifest
+
+
+def _put_back(engine: Engine, kept: Path | None, programs: Programs, cause: BaseException) -> None:
+    """Restore what the store held before a restore that failed: a backup, or nothing.
+
+    Raises:
+        UnavailableError: the server fails; the backup remains.
+    """
+    try:
+        migrations.drop(engine)
+        if kept is not None:
+            _restore_dump(engine, kept, programs)
+        migrations.upgrade(engine, Silent())
+    except StarcastError as error:
+        if kept is None:
+            raise
+        raise UnavailableError(
+            f"the restore failed ({cause}), and the earlier rows cannot be put back:"
+            f" {error.message}",
+            hint=f"they are in {kept}: when the server works again, 'starcast restore {kept}"
+            " --replace' brings them back",
+        ) from None
 
 
 def check_empty(engine: Engine) -> None:
@@ -284,7 +312,7 @@ def _verify(engine: Engine, manifest: Manifest) -> None:
     if different:
         raise RejectedError(
             f"the restored rows differ from the backup in {', '.join(sorted(different))}",
-            hint="nothing was restored; try another backup",
+            hint="the store is as it was before; try another backup",
         )
 
 
@@ -315,8 +343,8 @@ def _tables(connection: Connection) -> list[str]:
 
 def _content(connection: Connection, table: str) -> TableContent:
     """Return the number of rows, and the sum of a hash of each row, so that order is irrelevant."""
+    # The text of a bytea is twice as long as its bytes; the hash is short.
     values = [
-        # The text of a bytea is twice as long as its bytes; the hash is short.
         sql.SQL("md5({})" if isinstance(column["type"], BYTEA) else "{}").format(
             sql.Identifier(column["name"])
         )

@@ -6,7 +6,9 @@ from fastapi import APIRouter
 from sqlalchemy import text
 
 from starcast.catalogue.origin import ORIGINS
+from starcast.stores.database.sessions import open_session
 from starcast.support.errors import StarcastError
+from starcast.support.text import add_flags
 from starcast.web import computations, models
 from starcast.web.service import Service, ServiceParameter
 
@@ -35,10 +37,10 @@ def show_health(service: ServiceParameter) -> models.Health:
 
 def _check_postgres(service: Service) -> models.StoreHealth:
     try:
-        with service.lab() as lab, lab.engine.connect() as connection:
-            found = str(connection.scalar(text("SHOW server_version")))
+        with service.lab() as lab, open_session(lab.engine) as session:
+            found = str(session.scalar(text("SHOW server_version")))
     except StarcastError as error:
-        return _unavailable(error)
+        return _unavailable(error, service)
     return models.StoreHealth(available=True, version=found, detail="", hint="")
 
 
@@ -49,8 +51,9 @@ def _check_neo4j(service: Service) -> models.StoreHealth:
             graph.read("RETURN 1")
             return models.StoreHealth(available=True, version=graph.version, detail="", hint="")
     except StarcastError as error:
-        return _unavailable(error)
+        return _unavailable(error, service)
 
 
-def _unavailable(error: StarcastError) -> models.StoreHealth:
-    return models.StoreHealth(available=False, version=None, detail=error.message, hint=error.hint)
+def _unavailable(error: StarcastError, service: Service) -> models.StoreHealth:
+    hint = add_flags(error.hint, service.flags)
+    return models.StoreHealth(available=False, version=None, detail=error.message, hint=hint)
