@@ -118,7 +118,7 @@ which Ivanova, Haugland & Tvedt 2023 generalize; they compute minimum broadcast 
 graph. On (n,k)-stars a bound of our own is higher for S_{6,2}, S_{6,3}, S_{8,2}, S_{9,3}, S_{11,2},
 S_{15,2} and S_{16,2}, and settles them: the nodes that differ in the first symbol form a clique, a
 node that was informed across a link between cliques has one link less to use, and a full clique
-only its links to others. The module `starcast.search.clique_bound` has the proof.
+only its links to others. The module `starcast.search.broadcast.clique_bound` has the proof.
 Sending to random neighbours takes O(log n!) rounds on S_n with high probability
 (Elsaesser, Lorenz & Sauerwald 2009). Of these papers abstracts and citations were read.
 

@@ -26,9 +26,8 @@ from starcast.search import (
     search,
     verify_bound,
 )
-from starcast.search.bisection import BisectionWidth
+from starcast.search.bisection import BisectionWidth, bound_cuts
 from starcast.search.broadcast import OnePortBroadcast, counting_bound
-from starcast.search.cut_bounds import bound_cuts
 from starcast.search.engines import solve
 from starcast.search.faults import targets
 from starcast.search.formula import Formula

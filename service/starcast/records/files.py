@@ -3,15 +3,15 @@
 import hashlib
 import io
 import json
+import tomllib
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from starcast.records.combination import is_better
-from starcast.records.model import PROBLEMS, Record, Witness
+from starcast.records.model import PROBLEMS, Record, Witness, is_better
 from starcast.records.schema import as_record, not_a_record, witness_file
 from starcast.support import resources
 from starcast.support.atomic import atomic_write
@@ -200,3 +200,43 @@ def unpack_witness(content: bytes, source: str) -> Witness:
 
 def _natural_order(path: Path) -> tuple[int, str]:
     return len(path.stem), path.stem
+
+
+class Published(NamedTuple):
+    """A published value, and who has it.
+
+    Attributes:
+        value: the value.
+        source: the paper, as a key of references.bib.
+        statement: what the paper states.
+        read: what was read of the paper: all, the abstract, or nothing but a citation.
+        also: other papers with this value.
+    """
+
+    value: int
+    source: str
+    statement: str
+    read: str
+    also: tuple[str, ...] = ()
+
+
+@cache
+def published_values() -> dict[str, Published]:
+    """Return the published values by the ids of records.
+
+    Example:
+        >>> published_values()["one-port-broadcast:S7"].value
+        14
+    """
+    content = tomllib.loads((resources.folder("records") / "published.toml").read_text("utf-8"))
+    return {
+        record_id: Published(
+            value,
+            entry["source"],
+            entry["statement"],
+            entry["read"],
+            tuple(entry.get("also", ())),
+        )
+        for entry in content["published"]
+        for record_id, value in entry["values"].items()
+    }

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from starcast.records.combination import is_better
 from starcast.records.files import load_all
-from starcast.records.model import PROBLEMS, Record
+from starcast.records.model import PROBLEMS, Record, is_better
 from starcast.support.errors import StarcastError
 from starcast.support.table import Table
 

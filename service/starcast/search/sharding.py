@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from starcast.records import Record
-from starcast.records.combination import combine_records, improve_record
 from starcast.records.files import pack_witness, unpack_witness
+from starcast.records.model import combine_records, improve_record
 from starcast.records.schema import as_record, not_a_record
 from starcast.search.catalogue import find_problem
 from starcast.search.engines import Budget
