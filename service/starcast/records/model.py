@@ -77,6 +77,7 @@ class Attempt:
         seconds: how long it took.
         value: the value of the object that it found, if that was better than what was known; it
             need not reach the target.
+        seed: the random seed; None in records of older versions.
     """
 
     method: str
@@ -84,6 +85,7 @@ class Attempt:
     result: Literal["witness", "none", "open"]
     seconds: float
     value: int | None = None
+    seed: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -71,6 +71,7 @@ class _Attempt(_Part):
     result: Literal["witness", "none", "open"]
     seconds: _Seconds
     value: _Count | None = None
+    seed: _Count | None = None
 
 
 class WitnessFile(_Part):

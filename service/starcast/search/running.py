@@ -148,7 +148,7 @@ class _Search:
             result = outcome.result if outcome.result == "none" or is_reached else "open"
             is_better = self._reaches(outcome, record.value - self._sign)
             value = self._value(outcome.witness) if is_better and outcome.witness else None
-            attempt = Attempt(method.name, target, result, seconds, value)
+            attempt = Attempt(method.name, target, result, seconds, value, self._budget.seed)
             record = replace(
                 record, tried=(*record.tried, attempt), seconds=round(record.seconds + seconds, 1)
             )
