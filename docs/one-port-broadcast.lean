@@ -3,8 +3,8 @@ One-port broadcasts on star graphs: definitions, a conjecture, and S_3 and S_4 d
 Lean 4, without Mathlib and without imports. The page one-port-conjecture.md says what is known.
 
 This file has not been compiled, since no Lean could be installed where it was written. It was read
-line by line against Lean 4.15: `List.Perm`, `List.flatMap` and `decide +kernel` are in its core
-library. A test replays the rounds below in Python.
+line by line instead. It uses only the core library, of Lean 4.15 or newer (`List.Perm`,
+`List.flatMap`, `decide +kernel`). A test replays the rounds below in Python.
 -/
 
 namespace OnePort

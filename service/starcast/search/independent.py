@@ -61,7 +61,7 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
     whole = graph.table().T.astype(np.int64)
     work = np.empty(graph.nodes * target, np.int64), np.empty(graph.nodes * target, bool)
     for quotient in cycle(quotients(graph, target, chance)):
-        labels = _random_labels(quotient, target, chance)
+        labels = random_labels(quotient, target, chance)
         first = 0
         for _ in range(_REPEATS):
             for temperature in _COOLING[first:]:
@@ -81,7 +81,7 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
     raise AssertionError  # the cycle has no end
 
 
-def _random_labels(quotient: Quotient, classes: int, chance: np.random.Generator) -> Images:
+def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator) -> Images:
     """Return random classes of the nodes of a quotient, which the automorphism maps to the next."""
     labels = np.empty(len(quotient.table), np.int64)
     first = chance.integers(0, classes, len(quotient.members))
