@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise, permutations
 from math import ceil, gcd, log2
 from pathlib import Path
 from typing import Any
@@ -41,9 +42,9 @@ SETTLED = {
     "one-port-broadcast": {"S3": 3, "S4": 5, "S5": 8, "S6": 10, "S7": 13, "S8": 16, "S9": 19},
     "hamiltonian-decomposition": {"S5": 2, "S6": 2, "S7": 3, "S8": 3},
     "edge-disjoint-trees": {"S4": 6, "S5": 8},
-    "independent-trees": {"S4": 1, "S5": 2, "S6": 2},
+    "independent-trees": {"S4": 1, "S5": 2, "S6": 2, "S7": 3},
     "fault-diameter": {"S4": 6, "S5": 7},
-    "bisection-width": {"S4": 8, "S5": 40},
+    "bisection-width": {"S4": 8, "S5": 40, "S6": 216},
 }
 
 
@@ -135,6 +136,24 @@ def test_the_settled_cases_are_shipped() -> None:
         for spec, value in values.items():
             record = shipped_record(problem, spec)
             assert (record.value, record.optimal) == (value, True)
+
+
+def test_the_decomposition_of_s7_is_one_cycle_and_its_images_under_a_map_of_the_positions() -> None:
+    nodes = list(permutations(range(7)))
+    rank = {node: number for number, node in enumerate(nodes)}
+    # Position x of a node is position 2x of its image; 4 is the inverse of 2 modulo 7.
+    image = [rank[tuple(node[4 * x % 7] for x in range(7))] for node in nodes]
+    graph = topology("S7")
+    table = {port: graph.neighbours(port).tolist() for port in graph.ports}
+    cycles = []
+    for ports in shipped_record("hamiltonian-decomposition", "S7").witness["ports"].tolist():
+        path = [0]
+        for port in ports:
+            path.append(table[port][path[-1]])
+        cycles.append({frozenset(link) for link in pairwise(path)})
+    first, second, third = cycles
+    assert {frozenset(image[node] for node in link) for link in first} == second
+    assert {frozenset(image[node] for node in link) for link in second} == third
 
 
 def test_every_problem_has_a_shipped_record() -> None:
