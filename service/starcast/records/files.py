@@ -76,6 +76,7 @@ def save_record(folder: Path, record: Record) -> Path:
     fields = {**record.fields(), "witness": {"file": name, "sha256": digest}}
     with atomic_write(path) as file:
         file.write(f"{json.dumps(fields, indent=2)}\n".encode())
+    # Only now does no record name the old witness.
     for old in path.parent.glob(f"{path.stem}.????????????.npz"):
         if old.name != name:
             old.unlink(missing_ok=True)
@@ -134,6 +135,7 @@ def find_record(
         path = path_of(folder, problem, topology, arguments)
         if path.is_file():
             record = load_record(path)
+            # A renamed file would answer for a problem that it is not about.
             if path_of(folder, record.problem, record.topology, record.arguments) != path:
                 raise not_a_record(str(path), f"it is the record {record.id}")
             best = record if best is None or is_better(record, best) else best

@@ -37,6 +37,7 @@ def load_files(folders: Sequence[Path]) -> list[Record]:
         for record in load_all(folder):
             other = best.get(record.id)
             best[record.id] = record if other is None or is_better(record, other) else other
+    # As in the documentation, whatever the order of files.
     order = list(PROBLEMS)
     return sorted(best.values(), key=lambda record: order.index(record.problem))
 

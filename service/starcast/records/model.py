@@ -168,6 +168,7 @@ def is_better(record: Record, other: Record) -> bool:
     sign = 1 if PROBLEMS[record.problem] == "least" else -1
     value = sign * (other.value - record.value)
     bound = sign * (record.bound - other.bound)
+    # A better value with a worse bound is no better record: `combine_records` takes both.
     if value < 0 or bound < 0:
         return False
     if value > 0 or bound > 0:
@@ -194,10 +195,12 @@ def _combine(first: Record, second: Record) -> Record:
     sign = 1 if PROBLEMS[first.problem] == "least" else -1
     holder = second if sign * (first.value - second.value) > 0 else first
     bounding = second if sign * (second.bound - first.bound) > 0 else first
+    # Equal bounds are told apart by what can be checked.
     if first.bound == second.bound and _rank_evidence(second) > _rank_evidence(first):
         bounding = second
     shared = _count_shared(first.tried, second.tried)
     added = second.tried[shared:]
+    # Witness and evidence may come from different records.
     own = {name: each for name, each in holder.witness.items() if name not in EVIDENCE}
     evidence = {name: each for name, each in bounding.witness.items() if name in EVIDENCE}
     return replace(

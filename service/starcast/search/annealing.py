@@ -43,6 +43,7 @@ def anneal(
     parent = np.empty(len(table) * classes, np.int64)
     has_cycle = np.empty(len(parent), np.bool_)
     defects = count_defects(table, labels, classes, parent, has_cycle)
+    # A step counts all defects again: the quotients that matter have hundreds of nodes.
     for _ in range(steps):
         if defects == 0:
             break

@@ -64,6 +64,7 @@ def _bound(graph: Topology) -> TheoryBound:
     """Return N lambda / 4 for the second eigenvalue lambda of the Laplacian (Fiedler, Mohar)."""
     second = _second_eigenvalue(graph)
     halves = (graph.nodes // 2) * ((graph.nodes + 1) // 2)
+    # A rounding error must not raise the bound above the true value.
     value = max(ceil(second * halves / graph.nodes - _ERROR * graph.nodes), 1)
     value = round_cut(graph, value)
     return TheoryBound(
@@ -113,6 +114,7 @@ def _exchange_nodes(graph: Topology, target: int, budget: Budget) -> Decision:
         for _ in range(_STARTS):
             if budget.left <= 0:
                 break
+            # On S_4 and S_6 nothing is better than halves of substars.
             if best is None:
                 side = _substar_halves(graph)
             elif generator.random() < 0.5:
@@ -164,6 +166,7 @@ def _tabu(
         for value in (0, 1):
             gain = 2 * outside - len(table)
             free = (side == value) & (free_at <= step)
+            # On few nodes all may be tabu at once.
             allowed = free if free.any() else side == value
             choices = np.flatnonzero(allowed & (gain == gain[allowed].max()))
             node = int(generator.choice(choices))
@@ -184,6 +187,7 @@ def _formula(graph: Topology, target: int) -> tuple[Formula, NDArray[np.int32]]:
     side = formula.new(graph.nodes)
     links = link_list(graph)
     is_cut = formula.new(len(links)).tolist()
+    # The halves can be exchanged.
     formula.add(-int(side[0]))
     for (a, b), literal in zip(links.tolist(), is_cut, strict=True):
         formula.add(-int(side[a]), int(side[b]), literal)
@@ -303,6 +307,7 @@ class _Program:
         ]
         constraints = []
         for vector, row in zip(self._vectors, self._rows, strict=True):
+            # Coefficients reach millions; the solver expects them near 1.
             scale = float(np.abs(row).max())
             constraint = solver.Constraint((int(vector.sum()) % 2) / scale, solver.infinity())
             for number in np.flatnonzero(row).tolist():
@@ -322,6 +327,7 @@ class _Program:
 
     def certificate(self) -> tuple[Integers, Integers]:
         """Return the vectors with a multiplier, and the multipliers times `_DENOMINATOR`."""
+        # Rounded duals still prove a bound: what does not cancel is added up exactly, and is tiny.
         rounded = np.rint(self._dual * _DENOMINATOR).astype(np.int64)
         used = np.flatnonzero(rounded[:-1] > 0)
         vectors = np.array([self._vectors[number] for number in used], dtype=np.int64)
@@ -353,6 +359,7 @@ def _triangles(matrix: Floats, generator: np.random.Generator) -> list[Integers]
     for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
         sums = a * first[:, None] + b * first[None, :] + a * b * matrix
         pairs = np.argwhere(sums < -1 - _TOLERANCE)
+        # Triangles come in thousands, and most say the same about the averages.
         for u, v in generator.permutation(pairs)[:20].tolist():
             if len({0, u, v}) == 3:
                 vector = np.zeros(len(matrix), dtype=np.int64)

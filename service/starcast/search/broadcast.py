@@ -48,6 +48,7 @@ def counting_bound(nodes: int, degree: int) -> int:
         now = len(informed)
         senders = sum(informed[max(now - degree + 1, 1) :])
         informed.append(senders + (now <= degree))
+        # Nothing can grow any more: the degree is too small for so many nodes.
         if informed[-1] == 0:
             break
     return len(informed) - 1
@@ -105,6 +106,7 @@ def _more(size: int, free: tuple[int, ...], rounds: int) -> int:
         after = _send(free, senders)
         after[links] += inside
         # Each sender starts a part whose first node has used one of its links.
+        # Parts that begin now are alike, so one of them is computed.
         outside = senders and senders * (1 + _more(size, _single(links - 1, links), rounds - 1))
         most = max(most, inside + outside + _more(size, tuple(after), rounds - 1))
     return most
@@ -170,6 +172,7 @@ def _search_trees(graph: Topology, target: int, budget: Budget) -> Decision:
     """Match all rounds at random, and change the last of them until all nodes are informed."""
     search, table = _load_exchanges(), _table(graph)
     chance = np.random.default_rng(budget.seed)
+    # Which number of rounds is best depends on the topology, and a start is cheap.
     for searched in cycle(_SEARCHED):
         tree = search.matched_tree(table, target, searched, chance)
         for _ in range(_LEAST_PARTS + int(tree.counts[0]) // _NODES_PER_PART):
@@ -201,6 +204,7 @@ def _formula(graph: Topology, target: int) -> tuple[Formula, NDArray[np.int32]]:
         if node > 0:
             formula.add(informed[node, target])
         for now in range(1, target + 1):
+            # A node may send in vain: forbidding it would cost clauses and exclude nothing.
             own, before = sends[node, :, now], informed[node, now - 1]
             formula.at_most_one(own.tolist())
             for each in own:
@@ -232,6 +236,7 @@ def _read_schedule(graph: Topology, sends: NDArray[np.bool_]) -> Witness:
         used = np.argwhere(sends[:, :, now])
         for node, port in used.tolist():
             receiver = table[node, port]
+            # The formula lets nodes send in vain, which the record leaves out.
             if informer[receiver] < 0 <= informer[node] and rounds[node] < now:
                 informer[receiver], rounds[receiver] = node, now
     return _as_witness(graph, informer, rounds)

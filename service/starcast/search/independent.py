@@ -97,9 +97,11 @@ def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> lis
         fixing = fixing_root(graph)
         for _ in range(_SAMPLES):
             images = graph.translation(int(chance.integers(graph.nodes))).astype(np.int64)
+            # Some twenty generators at random are nearly a random element of these small groups.
             for number in chance.integers(0, len(fixing), 20 * bool(fixing)):
                 images = fixing[number][images]
             order = _common_order(images)
+            # One quotient of each order: what decides is its size.
             if order % classes == 0 and order not in found:
                 found[order] = _quotient(graph, images, classes)
     everything = np.arange(graph.nodes)
@@ -174,6 +176,7 @@ def _add_links(tree: list[set[int]], links: list[tuple[int, int]]) -> None:
 def _spanning_links(
     table: Table, labels: list[int], start: int, number: int
 ) -> list[tuple[int, int]]:
+    # Breadth-first, so that the trees are low.
     visited, front, links = {start}, [start], []
     for node in front:
         for each in _near(table, labels, node, number):

@@ -79,6 +79,7 @@ def refute(
     start = monotonic()
     limits = Budget(budget.seconds, budget.memory, reporter=budget.reporter)
     with TemporaryDirectory(prefix="starcast-") as folder:
+        # Proofs have up to a gigabyte: they stay out of memory.
         proof = Path(folder) / "proof.lrat"
         answer = race(_prove, (formula.clauses, str(proof)), limits, subject)
         if answer is None or answer == _TOO_LONG:
@@ -210,6 +211,7 @@ def _run_verified_checker(program: str, formula: Formula, proof: Path, seconds: 
         )
     except subprocess.TimeoutExpired:
         return False
+    # What it prints decides, whatever its exit code.
     if result.stdout.strip() != _ACCEPTED:
         words = f"{result.stdout} {result.stderr}".split()
         raise rejected_proof(" ".join(words) or "it prints nothing", VERIFIED_CHECKER)
@@ -244,6 +246,7 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
             again,
             found.seconds,
         )
+    # CP-SAT writes no proof, but an error of CaDiCaL would hardly be one of it as well.
     other = Budget(seconds, budget.memory, engine="cp-sat", reporter=budget.reporter)
     status, _ = solve(formula, other, f"{statement}, second solver")
     if status != "unsatisfiable":
@@ -306,6 +309,7 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
         )
     problem = _problem_of(record)
     refuted = record.bound - 1 if problem.sense == "least" else record.bound + 1
+    # A formula about a negative number of rounds or links would be trivially refuted.
     if refuted < 0:
         raise RejectedError(
             f"{record.id} has the bound {record.bound}, which needs no proof", hint="search again"

@@ -102,6 +102,7 @@ class _Search:
         bound = self._problem.bound()
         if known is not None:
             check_record(known)
+            # The bound of theory may have improved since the record was written.
             if self._sign * bound.value > self._sign * known.bound:
                 return replace(known, bound=bound.value, reason=bound.reason, proof=None)
             return known

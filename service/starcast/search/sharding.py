@@ -70,6 +70,7 @@ def plan_searches(
         InputError: a problem, topology or argument is unknown, or a problem is not defined on a
             topology; or nothing is given.
     """
+    # A dictionary keeps the order and drops what is named twice.
     tasks: dict[SearchTask, None] = {}
     for seed in seeds:
         for name in problems:
@@ -108,6 +109,7 @@ def run_searches(
         yield from _run_in_turn(tasks, budget, find_known, keep)
         return
     items = [(task, find_known(task)) for task in tasks]
+    # Tasks of one subject run at the same time, so none can start from the result of another.
     best = {task.subject: known for task, known in items if known is not None}
     work = parallel.Workload(
         partial(_search_in_worker, replace(budget, reporter=Silent())),
