@@ -515,6 +515,13 @@ def test_all_bisections_have_the_parity_that_is_used() -> None:
         assert round_cut(graph, cut - 1) == cut
 
 
+def test_both_parities_of_a_number_of_links_are_one_formula() -> None:
+    """A refutation of 7 links on S5,2 has to be that of 6, since the bound is 8 after both."""
+    problem = BisectionWidth(topology("S5,2"), {})
+    assert problem.rebuild(7, {}).sha256() == problem.rebuild(6, {}).sha256()
+    assert problem.rebuild(8, {}).sha256() != problem.rebuild(6, {}).sha256()
+
+
 def test_congestion_one_is_the_edge_disjoint_problem() -> None:
     assert settle("congestion-trees", "S4", congestion=1).value == 6
 

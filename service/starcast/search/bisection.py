@@ -182,7 +182,11 @@ def _tabu(
 
 
 def _formula(graph: Topology, target: int) -> tuple[Formula, NDArray[np.int32]]:
-    """Return the formula, and the variables ``side`` [nodes]."""
+    """Return the formula that halves have at most ``target`` links, and the variables ``side``."""
+    # No halves have a number of links of the wrong parity: both targets are one formula, so that
+    # the bound of a record says which formula was refuted.
+    rounded = round_cut(graph, target)
+    most = rounded if rounded == target else rounded - 2
     formula = Formula()
     side = formula.new(graph.nodes)
     links = link_list(graph)
@@ -192,7 +196,7 @@ def _formula(graph: Topology, target: int) -> tuple[Formula, NDArray[np.int32]]:
     for (a, b), literal in zip(links.tolist(), is_cut, strict=True):
         formula.add(-int(side[a]), int(side[b]), literal)
         formula.add(int(side[a]), -int(side[b]), literal)
-    formula.at_most(is_cut, target)
+    formula.at_most(is_cut, most)
     more = (graph.nodes + 1) // 2
     formula.at_most(side.tolist(), more)
     formula.at_most((-side).tolist(), more)
@@ -441,6 +445,4 @@ class BisectionWidth(SearchProblem):
         return f"no halves with at most {target} links between them"
 
     def rebuild(self, target: int, _witness: Witness) -> Formula:
-        # The last number of links of the right parity.
-        rounded = round_cut(self.topology, target)
-        return _formula(self.topology, rounded - 2 * (rounded > target))[0]
+        return _formula(self.topology, target)[0]
