@@ -64,7 +64,7 @@ def anneal(
 
 
 @jit
-def _move(labels: Integers, nodes: Integers, shift: int, classes: int) -> None:
+def _move(labels: Integers, nodes: Integers, shift: int | np.int64, classes: int) -> None:
     for node in nodes:
         labels[node] = (labels[node] + shift) % classes
 
