@@ -39,8 +39,8 @@ object itself. Cite the id, the first digits of the SHA-256, and starcast by `CI
 
 > starcast {version}, record one-port-broadcast:S9 (19 rounds, optimal), witness {digest}.
 
-Next to the records of each problem is a checker of about 60 lines, `records/PROBLEM/check.py`: plain
-Python that shares no code with starcast and needs nothing else. Its first function is the
+Next to the records of each problem is a checker of about 60 lines, `records/PROBLEM/check.py`:
+plain Python that shares no code with starcast and needs nothing else. Its first function is the
 definition of the problem; the rest, the same for all problems, reads the files and makes the
 topology. `records/check.py` runs all of them, so that two commands verify the witnesses on another
 machine, from a clone or from the wheel:
@@ -121,7 +121,7 @@ graph. On (n,k)-stars a bound of our own is higher for S_{6,2}, S_{6,3}, S_{8,2}
 S_{15,2} and S_{16,2}, and settles them: the nodes that differ in the first symbol form a clique, a
 node that was informed across a link between cliques has one link less to use, and a full clique
 only its links to others. The module `starcast.search.broadcast.clique_bound` has the proof.
-Five (n,k)-stars are open, one round above their bound. On S_{7,3} the local search has left a single
+Five (n,k)-stars are open, one round above their bound. On S_{7,3} the local search has left only
 one of the 210 nodes without the message after 8 rounds.
 Sending to random neighbours takes O(log n!) rounds on S_n with high probability
 (Elsaesser, Lorenz & Sauerwald 2009). Of these papers abstracts and citations were read.

@@ -370,9 +370,9 @@ def test_classes_of_a_quotient_are_as_large_as_each_other_and_keep_the_links(
     spec: str, classes: int
 ) -> None:
     graph, chance = topology(spec), np.random.default_rng(1)
-    *combined, whole = independent.quotients(graph, classes, chance)
+    *combined, undivided = independent.quotients(graph, classes, chance)
     assert combined
-    assert np.array_equal(whole.number, np.arange(graph.nodes))
+    assert np.array_equal(undivided.number, np.arange(graph.nodes))
     for each in combined:
         assert len(each.table) * (graph.nodes // len(each.table)) == graph.nodes
         for port in graph.ports:

@@ -58,7 +58,7 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
     require("numba")
     annealing = import_module("starcast.search.annealing")
     chance = np.random.default_rng(budget.seed)
-    whole = graph.table().T.astype(np.int64)
+    neighbours = graph.table().T.astype(np.int64)
     work = np.empty(graph.nodes * target, np.int64), np.empty(graph.nodes * target, bool)
     for quotient in cycle(quotients(graph, target, chance)):
         labels = random_labels(quotient, target, chance)
@@ -75,7 +75,7 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
             else:
                 break
             lifted = labels[quotient.number]
-            if annealing.count_defects(whole, lifted, target, *work) == 0:
+            if annealing.count_defects(neighbours, lifted, target, *work) == 0:
                 return Decision("witness", {"parent_port": _trees(graph, lifted, target)})
             first = _REHEATED
     raise AssertionError  # the cycle has no end
@@ -106,8 +106,8 @@ def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> lis
                 found[order] = _quotient(graph, images, classes)
     everything = np.arange(graph.nodes)
     table = graph.table().T.astype(np.int64)
-    whole = Quotient(everything, table, everything[:, None])
-    return [*(found[order] for order in sorted(found)[::-1]), whole]
+    undivided = Quotient(everything, table, everything[:, None])
+    return [*(found[order] for order in sorted(found)[::-1]), undivided]
 
 
 def _common_order(images: Images) -> int:
