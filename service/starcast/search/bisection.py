@@ -353,7 +353,8 @@ def _violated(matrix: Floats, generator: np.random.Generator) -> list[Integers]:
 
 
 def _scaled(vector: Floats) -> Integers:
-    return np.rint(vector / np.abs(vector).max() * _SCALE).astype(np.int64)
+    scaled: Integers = np.rint(vector / np.abs(vector).max() * _SCALE).astype(np.int64)
+    return scaled
 
 
 def _triangles(matrix: Floats, generator: np.random.Generator) -> list[Integers]:

@@ -10,7 +10,7 @@ each class to the next one. Such a partition is one of a quotient, which is much
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
-from itertools import combinations, cycle
+from itertools import chain, combinations, count
 from typing import NamedTuple
 
 import numpy as np
@@ -33,9 +33,8 @@ Table = list[list[int]]
 _SAMPLES, _MAX_NODES = 300, 50_000
 #: Temperatures of a cooling, and steps at each.
 _COOLING, _STEPS = np.geomspace(1.0, 0.1, 100), 2_000
-#: The stage from which a partition is cooled again that fits the quotient but not the topology, and
-#: how often. It keeps most of its structure, but not the cycles whose lifts fall into pieces.
-_REHEATED, _REPEATS = 30, 20
+#: How often a quotient is tried again whose partition does not fit the topology.
+_REPEATS = 10
 
 
 class Quotient(NamedTuple):
@@ -60,11 +59,13 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
     chance = np.random.default_rng(budget.seed)
     neighbours = graph.table().T.astype(np.int64)
     work = np.empty(graph.nodes * target, np.int64), np.empty(graph.nodes * target, bool)
-    for quotient in cycle(quotients(graph, target, chance)):
-        labels = random_labels(quotient, target, chance)
-        first = 0
+    candidates = quotients(graph, target, chance)
+    # Small quotients are quickly tried, so they come again before each larger one.
+    for quotient in chain.from_iterable(candidates[:number] for number in count(1)):
+        defects = 0
         for _ in range(_REPEATS):
-            for temperature in _COOLING[first:]:
+            labels = random_labels(quotient, target, chance)
+            for temperature in _COOLING:
                 if budget.left <= 0:
                     return OPEN
                 defects = annealing.anneal(
@@ -72,13 +73,13 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
                 )
                 if defects == 0:
                     break
-            else:
+            if defects:
                 break
             lifted = labels[quotient.number]
+            # A class that is connected in the quotient can be one of several pieces.
             if annealing.count_defects(neighbours, lifted, target, *work) == 0:
                 return Decision("witness", {"parent_port": _trees(graph, lifted, target)})
-            first = _REHEATED
-    raise AssertionError  # the cycle has no end
+    raise AssertionError  # the iteration has no end
 
 
 def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator) -> Images:
