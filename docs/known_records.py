@@ -39,9 +39,11 @@ object itself. Cite the id, the first digits of the SHA-256, and starcast by `CI
 
 > starcast {version}, record one-port-broadcast:S9 (19 rounds, optimal), witness {digest}.
 
-`records/check.py` checks all witnesses, or those of named files. It is one file of plain Python
-that shares no code with starcast and needs nothing else, so that two commands verify the records
-on another machine, from a clone or from the wheel:
+Next to the records of each problem is a checker of about 60 lines, `records/PROBLEM/check.py`:
+plain Python that shares no code with starcast and needs nothing else. Its first function is the
+definition of the problem; the rest, the same for all problems, reads the files and makes the
+topology. `records/check.py` runs all of them, so that two commands verify the witnesses on another
+machine, from a clone or from the wheel:
 
 ```sh
 python3 -m zipfile -e starcast-*.whl unpacked
@@ -118,7 +120,9 @@ which Ivanova, Haugland & Tvedt 2023 generalize; they compute minimum broadcast 
 graph. On (n,k)-stars a bound of our own is higher for S_{6,2}, S_{6,3}, S_{8,2}, S_{9,3}, S_{11,2},
 S_{15,2} and S_{16,2}, and settles them: the nodes that differ in the first symbol form a clique, a
 node that was informed across a link between cliques has one link less to use, and a full clique
-only its links to others. The module `starcast.search.clique_bound` has the proof.
+only its links to others. The module `starcast.search.broadcast.clique_bound` has the proof.
+Five (n,k)-stars are open, one round above their bound. On S_{7,3} the local search has left only
+one of the 210 nodes without the message after 8 rounds.
 Sending to random neighbours takes O(log n!) rounds on S_n with high probability
 (Elsaesser, Lorenz & Sauerwald 2009). Of these papers abstracts and citations were read.
 
@@ -158,9 +162,17 @@ translations along it add up to the identity. Without a quotient the same exchan
 2,200 seconds with a quarter of a core, too little to join the 20,160 cycles that they start from.
 S_9 is open, and was not tried.
 
+The three cycles of S_7 are *symmetric*: the second and the third are the images of the first under
+the map x -> 2x modulo 7 of the positions, numbered from 0, which is an automorphism. Each link has
+three images, and the cycle has one of them. It was found by switches, which exchange links for
+their images along closed walks, from a set of cycles of length 6. A symmetric decomposition was
+known on S_5 (Hussak & Schroeder 2010); according to the abstract of Derakhshan & Hussak 2015 none
+was known on any other S_n, and none exists that consists of images of their cycle unless n is
+prime.
+
 Published for all n: floor(n/8) cycles for prime n (Cada, Kaiser, Rosenfeld & Ryjacek 2009);
-floor(2 phi(n)/9) for odd n (Derakhshan & Hussak 2014) and phi(n)/2 for even n (2015), images of one
-cycle under automorphisms; these cannot give more than phi(n)/2.""",
+floor(2 phi(n)/9) for odd n and floor(n/5) for prime n (Derakhshan & Hussak 2014), and phi(n)/2 for
+even n (2015), images of one cycle under automorphisms; these cannot give more than phi(n)/2.""",
     "edge-disjoint-trees": """\
 The trees EDT of Fragopoulou & Akl are of least height on S_5, and one level too high on S_4 and
 S_6, where no trees of height 8 exist. `optimal-edge-disjoint` is the construction that returns the
@@ -172,12 +184,18 @@ diameter becomes D + 1 for n >= 7, where D is the diameter of S_n; this is read 
 On S_5 it is D + 1
 too, on S_4 and S_6 it is D + 2.""",
     "independent-trees": """\
-Three trees on S_7 would use 15,117 of its 15,120 links. If every node had two neighbours in each of
-three classes, each class would have to induce a single cycle. That two trees exist on S_n for all
-n >= 5 is published (Pai & Chang 2019).""",
+S_7 has three trees, as many as its links allow: they use 15,117 of its 15,120 links. By Araki 2014
+trees are classes of nodes, each of which induces a connected graph, and no component of the links
+between two of them is a tree. On S_7 the numbers of links leave no choice: there are 1,680 nodes in
+each class, and all but three of the links are needed. The classes were found by simulated annealing
+among those that a group of 60 automorphisms maps to themselves, so that 84 nodes decide about all.
+That two trees exist on S_n for all n >= 5 is published (Pai & Chang 2019, according to the abstract
+of Pai, Chang & Chang 2021); more than two were not published for any n, as far as we know.""",
     "bisection-width": """\
-For even n, halves of n/2 substars each have n^2/4 (n-2)! links between them: 8 on S_4, which is
-optimal, and 216 on S_6. On S_5, whose substars are divided unevenly, tabu search has found 40.
+For even n, halves of n/2 substars each have n^2/4 (n-2)! links between them: 8 on S_4 and 216 on
+S_6. On S_5, whose substars are divided unevenly, tabu search has found 40. All three are optimal,
+by certificates: inequalities (b y)^2 >= 1 for vectors b of whole numbers with an odd sum, averaged
+over all automorphisms and added up. On S_6 the second eigenvalue alone gives 180.
 Stacho & Vrto 1998 have lower and upper bounds, and the asymptotically exact value; only their
 abstract was read, which has no numbers for single n.""",
 }

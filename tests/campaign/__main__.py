@@ -15,13 +15,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from starcast.support.config_file import PREFIX
-
 from campaign.actions import KINDS, choose, perform
 from campaign.journal import Journal, summarize
 from campaign.servers import Servers, embedded_servers
 from starcast.cli.output import reporter
 from starcast.embedded import stack
+from starcast.support.paths import PREFIX
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 from starcast.support.signals import sigterm_as_interrupt

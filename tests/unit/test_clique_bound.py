@@ -5,8 +5,7 @@ import pytest
 from oracles.clique_parts import most_informed
 from starcast import topology
 from starcast.records import load_all, shipped_folder
-from starcast.search.broadcast import counting_bound
-from starcast.search.clique_bound import _more, clique_bound
+from starcast.search.broadcast import _more, clique_bound, counting_bound
 
 
 @pytest.mark.parametrize("links", [1, 2, 3])

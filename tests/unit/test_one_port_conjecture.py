@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from itertools import permutations
 from math import ceil, factorial, log2
 from pathlib import Path
@@ -21,6 +22,51 @@ def test_symbol_doubling_takes_the_rounds_of_the_theorem(n: int, root: int) -> N
     result = simulate(schedule(f"S{n}", "broadcast", "symbol-doubling", root=root))
     assert (result.violation, result.complete) == (None, True)
     assert result.steps == sum(1 + ceil(log2(i - 1)) for i in range(2, n + 1))
+
+
+def exchange(node: tuple[int, ...], port: int) -> tuple[int, ...]:
+    """Return the neighbour: the symbols at position 1 and at a position exchanged."""
+    symbols = list(node)
+    symbols[0], symbols[port - 1] = symbols[port - 1], symbols[0]
+    return tuple(symbols)
+
+
+def growth_rounds(n: int) -> Iterator[list[tuple[tuple[int, ...], int]]]:
+    """Yield the rounds of the page's second theorem: senders with their ports; s is symbol n."""
+    nodes = list(permutations(range(1, n + 1)))
+    yield [(node, n) for node in nodes if node[-1] == n]
+    informed = 0
+    while informed < n - 2:
+        sends = []
+        for node in nodes:
+            # The classes of a last symbol q, in order; the last of a round is informed from P_1.
+            classes = [symbol for symbol in range(1, n) if symbol != node[-1]]
+            if node[-1] == n:
+                continue
+            if node[0] == n:
+                sends.append((node, node.index(classes[informed]) + 1))
+            elif (place := classes.index(node[0])) < informed:
+                target = informed + 1 + place
+                if target < len(classes):
+                    sends.append((node, node.index(classes[target]) + 1))
+        yield sends
+        informed = 2 * informed + 1
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 6, 7, pytest.param(8, marks=pytest.mark.slow)])
+def test_a_substar_informs_all_nodes_in_the_rounds_of_the_second_theorem(n: int) -> None:
+    informed = {node for node in permutations(range(1, n + 1)) if node[-1] == n}
+    rounds = list(growth_rounds(n))
+    assert len(rounds) == 1 + ceil(log2(n - 1))
+    for sends in rounds:
+        senders = [node for node, _ in sends]
+        assert len(set(senders)) == len(senders)
+        assert informed >= set(senders)
+        receivers = {exchange(node, port) for node, port in sends}
+        assert len(receivers) == len(sends)
+        assert not receivers & informed
+        informed |= receivers
+    assert len(informed) == factorial(n)
 
 
 def test_the_counting_bound_is_the_logarithm_but_on_s5() -> None:

@@ -1,9 +1,10 @@
-"""The checker next to the records: plain Python that judges witnesses as starcast does."""
+"""The checkers next to the records: plain Python that judges witnesses as starcast does."""
 
 import ast
 import hashlib
 import json
 import runpy
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from starcast.records import Record, load_record, shipped_folder, witness_value
+from starcast.records import PROBLEM_NAMES, Record, load_record, shipped_folder, witness_value
 from starcast.topologies import topology
 
-CHECKER = shipped_folder() / "check.py"
-CHECK = runpy.run_path(str(CHECKER))
+CHECKERS = {name: shipped_folder() / name / "check.py" for name in PROBLEM_NAMES}
+CHECKS = {name: runpy.run_path(str(path)) for name, path in CHECKERS.items()}
 SMALL = ("S3", "S4", "S5", "S4,2", "S5,2", "S5,3", "Q3", "Q4")
 FILES = sorted(
     path for path in shipped_folder().glob("*/*.json") if path.stem.split("-")[0] in SMALL
@@ -25,13 +26,13 @@ by_file = pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent
 
 @by_file
 def test_a_shipped_witness_is_accepted(path: Path) -> None:
-    assert CHECK["check"](path)["value"] == load_record(path).value
+    assert CHECKS[path.parent.name]["check"](path)["value"] == load_record(path).value
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5,2", "S5,4", "S4,1", "Q4"])
 def test_the_checker_has_the_topologies_of_starcast(spec: str) -> None:
     graph = topology(spec)
-    table = CHECK["neighbours"](spec)
+    table = CHECKS["bisection-width"]["neighbours"](spec)
     assert list(table) == list(graph.ports)
     for port, row in table.items():
         assert row == graph.neighbours(port).tolist()
@@ -68,7 +69,7 @@ def test_a_spoiled_witness_is_accepted_only_if_its_value_is_the_same(
         except Exception:  # noqa: BLE001 - starcast rejects it
             value = None
         try:
-            CHECK["check"](write(tmp_path, record, witness))
+            CHECKS[record.problem]["check"](write(tmp_path, record, witness))
         except (ValueError, KeyError, IndexError):
             rejected += 1
             assert value != record.value
@@ -77,26 +78,47 @@ def test_a_spoiled_witness_is_accepted_only_if_its_value_is_the_same(
     assert rejected > 0
 
 
-def test_a_changed_file_and_a_wrong_value_are_named_with_exit_code_1(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_a_changed_file_is_named_with_exit_code_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = load_record(shipped_folder() / "one-port-broadcast" / "S4.json")
     path = write(tmp_path, record, dict(record.witness))
     (tmp_path / "spoiled.npz").write_bytes(b"other")
-    monkeypatch.setattr(sys, "argv", [str(CHECKER), str(path)])
+    checker = str(CHECKERS[record.problem])
+    monkeypatch.setattr(sys, "argv", [checker, str(path)])
     with pytest.raises(SystemExit) as ended:
-        CHECK["main"]()
-    assert ended.value.code == 1
-    assert capsys.readouterr().out == f"REJECTED {path}: the witness has another SHA-256\n"
+        runpy.run_path(checker, run_name="__main__")
+    assert ended.value.code == f"REJECTED {path}: the witness has another SHA-256"
 
 
-def test_the_checker_imports_only_the_standard_library() -> None:
-    tree = ast.parse(CHECKER.read_text())
+def test_the_checkers_of_all_problems_are_run_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = shutil.copy(shipped_folder() / "check.py", tmp_path)
+    for name in ("bisection-width", "fault-diameter"):
+        shutil.copytree(shipped_folder() / name, tmp_path / name)
+        for path in (tmp_path / name).glob("*.json"):
+            if path.stem != "S4":
+                path.unlink()
+    monkeypatch.setattr(sys, "argv", [together])
+    runpy.run_path(together, run_name="__main__")
+    printed = capsys.readouterr().out
+    assert printed == "accepted bisection-width:S4: value 8\naccepted fault-diameter:S4: value 6\n"
+
+
+@pytest.mark.parametrize("name", PROBLEM_NAMES)
+def test_a_checker_imports_only_the_standard_library(name: str) -> None:
+    tree = ast.parse(CHECKERS[name].read_text())
     imported = {
-        name.name.partition(".")[0]
+        alias.name.partition(".")[0]
         for node in ast.walk(tree)
         if isinstance(node, ast.Import)
-        for name in node.names
+        for alias in node.names
     }
     assert imported <= sys.stdlib_module_names
     assert not any(isinstance(node, ast.ImportFrom) for node in ast.walk(tree))
+
+
+def test_the_checkers_differ_only_in_their_text_and_their_first_function() -> None:
+    shared = {path.read_text().partition("def require(")[2] for path in CHECKERS.values()}
+    assert len(shared) == 1

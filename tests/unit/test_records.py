@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise, permutations
 from math import ceil, gcd, log2
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from starcast.records import (
 from starcast.records.listing import load_files
 from starcast.records.lrat import CHECKER
 from starcast.records.model import PROBLEMS
-from starcast.search import Budget, check_record, verify_bound
+from starcast.search import Budget, check_record, find_problem, verify_bound
 from starcast.support.errors import InputError, NotFoundError, RejectedError
 from starcast.topologies import topology
 
@@ -41,9 +42,9 @@ SETTLED = {
     "one-port-broadcast": {"S3": 3, "S4": 5, "S5": 8, "S6": 10, "S7": 13, "S8": 16, "S9": 19},
     "hamiltonian-decomposition": {"S5": 2, "S6": 2, "S7": 3, "S8": 3},
     "edge-disjoint-trees": {"S4": 6, "S5": 8},
-    "independent-trees": {"S4": 1, "S5": 2, "S6": 2},
+    "independent-trees": {"S4": 1, "S5": 2, "S6": 2, "S7": 3},
     "fault-diameter": {"S4": 6, "S5": 7},
-    "bisection-width": {"S4": 8, "S5": 40},
+    "bisection-width": {"S4": 8, "S5": 40, "S5,2": 8, "S6": 216},
 }
 
 
@@ -135,6 +136,47 @@ def test_the_settled_cases_are_shipped() -> None:
         for spec, value in values.items():
             record = shipped_record(problem, spec)
             assert (record.value, record.optimal) == (value, True)
+
+
+def test_the_decomposition_of_s7_is_one_cycle_and_its_images_under_a_map_of_the_positions() -> None:
+    nodes = list(permutations(range(7)))
+    rank = {node: number for number, node in enumerate(nodes)}
+    # Position x of a node is position 2x of its image; 4 is the inverse of 2 modulo 7.
+    image = [rank[tuple(node[4 * x % 7] for x in range(7))] for node in nodes]
+    graph = topology("S7")
+    table = {port: graph.neighbours(port).tolist() for port in graph.ports}
+    cycles = []
+    for ports in shipped_record("hamiltonian-decomposition", "S7").witness["ports"].tolist():
+        path = [0]
+        for port in ports:
+            path.append(table[port][path[-1]])
+        cycles.append({frozenset(link) for link in pairwise(path)})
+    first, second, third = cycles
+    assert {frozenset(image[node] for node in link) for link in first} == second
+    assert {frozenset(image[node] for node in link) for link in second} == third
+
+
+def test_the_numbers_in_the_remarks_of_the_pages_follow_from_records_and_topologies() -> None:
+    pages = Path(__file__).parents[2] / "docs" / "records"
+    text = {name: " ".join((pages / f"{name}.md").read_text().split()) for name in PROBLEM_NAMES}
+    broadcast = [shipped_record("one-port-broadcast", f"S{n}").value for n in range(3, 10)]
+    cited = [PUBLISHED[f"one-port-broadcast:S{n}"].value for n in range(3, 10)]
+    assert f"rounds: {', '.join(map(str, cited))} on S_3 to S_9" in text["one-port-broadcast"]
+    found = f"S_3 to S_9 are {', '.join(map(str, broadcast[:-1]))} and {broadcast[-1]}:"
+    assert found in text["one-port-broadcast"]
+    gains = [most - least for most, least in zip(cited, broadcast, strict=True)]
+    assert gains == [0, 0, 0, 1, 1, 1, 2]
+    s7, s8 = topology("S7"), topology("S8")
+    needed = shipped_record("independent-trees", "S7").value * (s7.nodes - 1)
+    assert f"{needed:,} of its {s7.links:,} links" in text["independent-trees"]
+    assert f"{s7.nodes // 3:,} nodes in each class" in text["independent-trees"]
+    assert f"{s8.nodes // 7:,} nodes and no loops" in text["hamiltonian-decomposition"]
+    assert f"the {3 * s8.nodes // 6:,} cycles" in text["hamiltonian-decomposition"]
+    halves = [shipped_record("bisection-width", f"S{n}").value for n in (4, 6, 5)]
+    assert "{} on S_4 and {} on S_6. On S_5".format(*halves) in text["bisection-width"]
+    assert f"found {halves[2]}." in text["bisection-width"]
+    second = find_problem("bisection-width")(topology("S6"), {}).bound().value
+    assert f"the second eigenvalue alone gives {second}." in text["bisection-width"]
 
 
 def test_every_problem_has_a_shipped_record() -> None:

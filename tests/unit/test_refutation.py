@@ -11,10 +11,9 @@ import pytest
 from starcast.records import Proof, Record, is_better, shipped_record, verify
 from starcast.records.listing import describe_evidence
 from starcast.records.lrat import CHECKER, check_lrat
-from starcast.search import Budget, check_record, find_problem, make_proof, refutation
+from starcast.search import Budget, check_record, find_problem, make_proof, proofs
 from starcast.search.formula import Formula
-from starcast.search.proofs import check_record_proof, formula_of
-from starcast.search.refutation import refute
+from starcast.search.proofs import check_record_proof, formula_of, refute
 from starcast.search.verification import find_unsettled
 from starcast.support.errors import InputError, LimitError, RejectedError, UncheckedError
 from support.formulas import pigeons
@@ -144,7 +143,7 @@ def test_at_the_time_limit_and_beyond_the_longest_proof_there_is_no_refutation(
     assert refute(pigeons(14), Budget(seconds=1), "pigeons") is None
     with pytest.raises(LimitError, match="needs more than 100 MB"):
         refute(pigeons(60), Budget(seconds=60, memory=100), "pigeons")
-    monkeypatch.setattr(refutation, "race", lambda *_: "too long")
+    monkeypatch.setattr(proofs, "race", lambda *_: "too long")
     assert refute(pigeons(5), LIMITS, "pigeons") is None
 
 

@@ -17,6 +17,7 @@ from starcast.records.model import CERTIFICATE
 from starcast.search import (
     PROBLEMS,
     Budget,
+    annealing,
     engines,
     exchanges,
     find_problem,
@@ -26,9 +27,8 @@ from starcast.search import (
     search,
     verify_bound,
 )
-from starcast.search.bisection import BisectionWidth
+from starcast.search.bisection import BisectionWidth, bound_cuts
 from starcast.search.broadcast import OnePortBroadcast, counting_bound
-from starcast.search.cut_bounds import bound_cuts
 from starcast.search.engines import solve
 from starcast.search.faults import targets
 from starcast.search.formula import Formula
@@ -365,18 +365,44 @@ def test_a_quotient_has_neither_loops_nor_double_links() -> None:
     assert hamiltonian.quotient(topology("S4,2"), random.Random(1)) is None  # noqa: S311
 
 
-def test_groups_of_translations_move_classes_on_as_stated() -> None:
-    """The affine maps modulo 5 have order 20, and those with a = 1 keep the classes."""
-    graph = topology("S5")
-    largest, *others = independent.symmetries(graph, 2)
-    assert [step for _, step in largest] == [0, 1]
-    for images, _ in (generator for group in (largest, *others) for generator in group):
-        check_automorphism(graph, images)
-    maps = [images for images, _ in largest]
-    assert len(np.unique(orbits(graph.nodes, maps))) == 120 // 20
-    classes = independent.partition((graph.table().T.tolist(), 2, False, others[0]), 0)
-    for images, step in others[0]:
-        assert (classes[images] == (classes + step) % 2).all()
+@pytest.mark.parametrize(("spec", "classes"), [("S5", 2), ("S4", 3), ("Q4", 2), ("S5,3", 3)])
+def test_classes_of_a_quotient_are_as_large_as_each_other_and_keep_the_links(
+    spec: str, classes: int
+) -> None:
+    graph, chance = topology(spec), np.random.default_rng(1)
+    *combined, undivided = independent.quotients(graph, classes, chance)
+    assert combined
+    assert np.array_equal(undivided.number, np.arange(graph.nodes))
+    for each in combined:
+        assert len(each.table) * (graph.nodes // len(each.table)) == graph.nodes
+        for port in graph.ports:
+            near = each.number[graph.neighbours(port)]
+            assert (each.table[each.number] == near[:, None]).any(axis=1).all()
+        labels = independent.random_labels(each, classes, chance)
+        sizes = np.bincount(labels[each.number], minlength=classes)
+        assert sizes.tolist() == [graph.nodes // classes] * classes
+
+
+@pytest.mark.parametrize(("spec", "classes"), [("S4", 2), ("S4,2", 3), ("Q4", 2)])
+def test_defects_are_excess_components_and_trees_between_classes(spec: str, classes: int) -> None:
+    graph, chance = topology(spec), np.random.default_rng(3)
+    everything = as_graph(spec)
+    for _ in range(20):
+        labels = chance.integers(0, classes, graph.nodes)
+        labels[:classes] = np.arange(classes)
+        expected = 0
+        for number in range(classes):
+            own = everything.subgraph(np.flatnonzero(labels == number).tolist())
+            expected += nx.number_connected_components(own) - 1
+        for pair in combinations(range(classes), 2):
+            between = nx.Graph(everything.subgraph(np.flatnonzero(np.isin(labels, pair)).tolist()))
+            same = [(u, v) for u, v in between.edges if labels[u] == labels[v]]
+            between.remove_edges_from(same)
+            parts = (between.subgraph(part) for part in nx.connected_components(between))
+            expected += sum(map(nx.is_tree, parts))
+        work = np.empty(graph.nodes * classes, np.int64), np.empty(graph.nodes * classes, bool)
+        table = graph.table().T.astype(np.int64)
+        assert annealing.count_defects(table, labels, classes, *work) == expected
 
 
 @pytest.mark.slow
@@ -487,6 +513,13 @@ def test_all_bisections_have_the_parity_that_is_used() -> None:
         cut = int((side[a] != side[b]).sum())
         assert round_cut(graph, cut) == cut
         assert round_cut(graph, cut - 1) == cut
+
+
+def test_both_parities_of_a_number_of_links_are_one_formula() -> None:
+    """A refutation of 7 links on S5,2 has to be that of 6, since the bound is 8 after both."""
+    problem = BisectionWidth(topology("S5,2"), {})
+    assert problem.rebuild(7, {}).sha256() == problem.rebuild(6, {}).sha256()
+    assert problem.rebuild(8, {}).sha256() != problem.rebuild(6, {}).sha256()
 
 
 def test_congestion_one_is_the_edge_disjoint_problem() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from starcast.records import Attempt, Proof, Record, shipped_record
-from starcast.records.combination import combine_records
+from starcast.records.model import combine_records
 from starcast.search import Budget, sharding
 from starcast.search.sharding import (
     SearchTask,

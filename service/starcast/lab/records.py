@@ -377,8 +377,8 @@ class Records(Connection):
         Example:
             $ starcast records merge part-*.json
         """
-        from starcast.records.combination import improve_record
         from starcast.records.listing import as_table
+        from starcast.records.model import improve_record
         from starcast.search.sharding import merge_searches
 
         best = []

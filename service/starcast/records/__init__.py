@@ -5,19 +5,19 @@ from its definition and knows nothing of the search that found it.
 """
 
 from starcast.records.checks import PROBLEM_NAMES, verify, witness_value
-from starcast.records.combination import is_better
 from starcast.records.files import (
+    Published,
     find_record,
     known_folders,
     load_all,
     load_record,
     path_of,
+    published_values,
     save_record,
     shipped_folder,
     shipped_record,
 )
-from starcast.records.model import Attempt, Proof, Record, Witness
-from starcast.records.published import Published, published_values
+from starcast.records.model import Attempt, Proof, Record, Witness, is_better
 
 __all__ = [
     "PROBLEM_NAMES",

@@ -62,6 +62,7 @@ def verify(record: Record) -> None:
     least = PROBLEMS[record.problem] == "least"
     if record.bound > record.value if least else record.bound < record.value:
         raise _rejected(record.id, f"value {record.value} contradicts the bound {record.bound}")
+    # Evidence is optional: other bounds follow from theory or from a proof.
     if record.witness.keys() & set(CERTIFICATE):
         _check_certificate(record)
     if "paths" in record.witness:
@@ -104,6 +105,7 @@ class _Judge:
         )
         self.require(fits, f"the array '{name}' has a wrong shape")
         self.require(values.dtype.kind in "iub", f"the array '{name}' has no whole numbers")
+        # A huge unsigned number would become negative, and might pass the other checks.
         is_small = values.dtype != np.uint64 or values.max(initial=0) <= np.iinfo(np.int64).max
         self.require(is_small, f"an entry of the array '{name}' is too large")
         return values.astype(np.int64)
@@ -135,6 +137,7 @@ def _broadcast(judge: _Judge, _arguments: Arguments) -> int:
     others = np.arange(1, nodes)
     senders = judge.neighbours_of(others, ports[1:])
     judge.require((rounds[1:] > rounds[senders]).all(), "a node sends before it is informed")
+    # A pair of sender and round that occurs twice is one column less.
     sends = np.unique(np.stack([senders, rounds[1:]]), axis=1)
     judge.require(sends.shape[1] == nodes - 1, "a node sends twice in a round")
     return int(rounds.max())
@@ -183,6 +186,7 @@ def _independent(judge: _Judge, _arguments: Arguments) -> int:
         used |= {(min(link), max(link)) for link in zip(*(children, parents), strict=True)}
         degrees = np.bincount(parents, minlength=graph.nodes) + 1
         degrees[0] -= 1
+        # A leaf of one tree may be inner in another; only inner in two is forbidden.
         inner += degrees > 1
     judge.require(len(used) == len(rows) * (graph.nodes - 1), "two trees share a link")
     judge.require((inner <= 1).all(), "a node is inner in two trees")
@@ -213,6 +217,7 @@ def _check_paths(judge: _Judge, longest: int) -> None:
     """Check that the rows of ``paths`` are paths from rank 0 with at most ``longest`` links."""
     rows = judge.array("paths", None, None)
     judge.require(rows.shape[1] > 0, "its paths have no nodes")
+    # Whether the paths are enough is what the proof of their formula says.
     judge.require(rows.shape[1] <= longest + 1, "a path is longer than the bound")
     table = np.stack([judge.graph.neighbours(port) for port in judge.graph.ports])
     judge.require((rows[:, 0] == 0).all(), "a path does not begin at rank 0")

@@ -67,6 +67,7 @@ def certified_cut(
     nodes = np.arange(graph.nodes)
     for port in graph.ports:
         linked += np.bincount(orbit[nodes, graph.neighbours(port)], minlength=count)
+    # Python integers: multipliers of 10**15 times sums do not fit in 64 bits.
     total = np.zeros(count, dtype=object)
     constant = 0
     for vector, multiplier in zip(vectors, multipliers[:-1].tolist(), strict=True):
@@ -125,12 +126,14 @@ def pair_orbits(graph: Topology, automorphisms: Integers) -> Integers:
     for port in graph.ports:
         linked[np.arange(nodes), graph.neighbours(port)] = True
     for images in automorphisms:
+        # Nothing is assumed of the maps: they come from a file.
         is_map = np.array_equal(np.sort(images), np.arange(nodes))
         if not is_map or not np.array_equal(linked[np.ix_(images, images)], linked):
             raise _rejected(graph, "a map is not an automorphism")
     least = np.arange(nodes * nodes).reshape(nodes, nodes)
     while True:
         before = least.copy()
+        # y_u y_v is y_v y_u: both orders of a pair are one orbit.
         np.minimum(least, least.T, out=least)
         for images in automorphisms:
             moved = np.ix_(images, images)

@@ -3,15 +3,15 @@
 import hashlib
 import io
 import json
+import tomllib
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from starcast.records.combination import is_better
-from starcast.records.model import PROBLEMS, Record, Witness
+from starcast.records.model import PROBLEMS, Record, Witness, is_better
 from starcast.records.schema import as_record, not_a_record, witness_file
 from starcast.support import paths
 from starcast.support.atomic import atomic_write
@@ -76,6 +76,7 @@ def save_record(folder: Path, record: Record) -> Path:
     fields = {**record.fields(), "witness": {"file": name, "sha256": digest}}
     with atomic_write(path) as file:
         file.write(f"{json.dumps(fields, indent=2)}\n".encode())
+    # Only now does no record name the old witness.
     for old in path.parent.glob(f"{path.stem}.????????????.npz"):
         if old.name != name:
             old.unlink(missing_ok=True)
@@ -134,6 +135,7 @@ def find_record(
         path = path_of(folder, problem, topology, arguments)
         if path.is_file():
             record = load_record(path)
+            # A renamed file would answer for a problem that it is not about.
             if path_of(folder, record.problem, record.topology, record.arguments) != path:
                 raise not_a_record(str(path), f"it is the record {record.id}")
             best = record if best is None or is_better(record, best) else best
@@ -200,3 +202,43 @@ def unpack_witness(content: bytes, source: str) -> Witness:
 
 def _natural_order(path: Path) -> tuple[int, str]:
     return len(path.stem), path.stem
+
+
+class Published(NamedTuple):
+    """A published value, and who has it.
+
+    Attributes:
+        value: the value.
+        source: the paper, as a key of references.bib.
+        statement: what the paper states.
+        read: what was read of the paper: all, the abstract, or nothing but a citation.
+        also: other papers with this value.
+    """
+
+    value: int
+    source: str
+    statement: str
+    read: str
+    also: tuple[str, ...] = ()
+
+
+@cache
+def published_values() -> dict[str, Published]:
+    """Return the published values by the ids of records.
+
+    Example:
+        >>> published_values()["one-port-broadcast:S7"].value
+        14
+    """
+    content = tomllib.loads((paths.data_folder("records") / "published.toml").read_text("utf-8"))
+    return {
+        record_id: Published(
+            value,
+            entry["source"],
+            entry["statement"],
+            entry["read"],
+            tuple(entry.get("also", ())),
+        )
+        for entry in content["published"]
+        for record_id, value in entry["values"].items()
+    }

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from starcast.records.combination import is_better
 from starcast.records.files import load_all
-from starcast.records.model import PROBLEMS, Record
+from starcast.records.model import PROBLEMS, Record, is_better
 from starcast.support.errors import StarcastError
 from starcast.support.table import Row, Table
 from starcast.support.text import pluralize
@@ -40,6 +39,7 @@ def load_files(folders: Sequence[Path]) -> list[Record]:
         for record in load_all(folder):
             other = best.get(record.id)
             best[record.id] = record if other is None or is_better(record, other) else other
+    # As in the documentation, whatever the order of files.
     order = list(PROBLEMS)
     return sorted(best.values(), key=lambda record: order.index(record.problem))
 

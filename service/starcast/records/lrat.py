@@ -67,6 +67,7 @@ def _execute(known: dict[int, Clause], words: Sequence[str]) -> Clause | None:
         _delete(known, [int(word) for word in words[2:]])
         return None
     name, clause, hints = _parse_addition([int(word) for word in words])
+    # A second clause of this id would make later hints ambiguous.
     if name in known:
         raise ValueError(f"the id {name} is in use")
     _require_implied(known, clause, hints)
@@ -94,12 +95,14 @@ def _delete(known: dict[int, Clause], ids: Sequence[int]) -> None:
 
 def _require_implied(known: dict[int, Clause], clause: Clause, hints: Sequence[int]) -> None:
     """Check that a clause follows by unit propagation along its hints."""
+    # Assume that the clause does not hold, and follow the hints to a contradiction.
     false = set(clause)
     for hint in hints:
         used = known.get(hint)
         if used is None:
             raise ValueError(f"the hint {hint} is not the id of a clause")
         left = [literal for literal in used if literal not in false]
+        # This hint is contradicted, so the clause follows; further hints do not matter.
         if not left:
             return
         if len(left) > 1:

@@ -59,6 +59,7 @@ class _Proof(_Part):
 
     @pydantic.model_validator(mode="after")
     def _require_proof(self) -> Self:
+        # A second solver leaves nothing that could be checked again.
         has_proof = bool(self.proof_sha256) and self.proof_bytes > 0
         if has_proof == (self.format == "second solver"):
             raise ValueError(f"the SHA-256 and the length do not fit the format {self.format}")
@@ -71,6 +72,7 @@ class _Attempt(_Part):
     result: Literal["witness", "none", "open"]
     seconds: _Seconds
     value: _Count | None = None
+    seed: _Count | None = None
 
 
 class WitnessFile(_Part):
@@ -155,6 +157,7 @@ def _validate(fields: object, source: str) -> _Fields:
     try:
         return _Fields.model_validate(fields)
     except pydantic.ValidationError as error:
+        # The first error suffices: files are written by programs, and wrong as a whole.
         details = error.errors(include_url=False)[0]
         place = ".".join(map(str, details["loc"]))
         reason = details["msg"].removeprefix("Value error, ")

@@ -180,6 +180,7 @@ def _started(
     context.set_forkserver_preload([__name__, "pysat.solvers"])
     running: Running = {}
     try:
+        # With other seeds a solver may take a tenth of the time: the first answer counts.
         for number in range(budget.jobs):
             receiving, sending = context.Pipe(duplex=False)
             arguments = (sending, function, work, budget.seed + number, budget.memory)
@@ -219,6 +220,7 @@ def _serve(
 ) -> None:
     """Run the function in this process and send its answer."""
     _end_with_parent()
+    # The system refuses more memory, before it would kill other processes for it.
     resource.setrlimit(resource.RLIMIT_AS, (memory * 10**6,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(BrokenPipeError):  # the parent was interrupted and does not listen any more
@@ -257,6 +259,7 @@ def _cp_sat(work: _Work, seed: int) -> tuple[str, list[int]] | None:
             [literals[each - 1] if each > 0 else ~literals[-each - 1] for each in clause]
         )
     solver = cp_model.CpSolver()
+    # The processes are counted by --jobs.
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = seed
     solver.parameters.max_time_in_seconds = seconds

@@ -62,6 +62,7 @@ def matched_tree(
         chance: source of randomness.
     """
     nodes = len(table)
+    # The early rounds have few choices that matter; changing them as well makes each step dearer.
     first = max(target - searched, 0)
     informer, rounds = np.full((2, nodes), -1, dtype=np.int32)
     informer[0] = rounds[0] = 0
@@ -74,6 +75,7 @@ def matched_tree(
     positions = np.zeros((2, nodes), dtype=np.int32)
     positions[0, : len(missing)] = missing
     positions[1, missing] = np.arange(len(missing))
+    # No node has moved yet, which counts as long ago.
     moved = np.full(nodes, -(10**9), dtype=np.int64)
     counts = np.array([len(missing), len(missing), 0, 0])
     return BroadcastTree(
@@ -115,11 +117,13 @@ def match_rounds(
             if near > 0 > informer[node]:
                 # Count also the nodes two links away, which the next rounds need.
                 weight[count] = ahead[node] + further / (4 * degree)
+                # Without noise every start would match the same nodes.
                 weight[count] += _MATCHING_NOISE * chance.random()
                 receivers[count] = node
                 count += 1
         if count == 0:
             return
+        # Augmenting never leaves out a receiver that was matched, so the heaviest come first.
         for position in np.argsort(-weight[:count]):
             receiver = receivers[position]
             _augment(table, receiver, informer, sender_of, receiver_of, reached_from, queue, trail)
@@ -147,6 +151,7 @@ def _augment(
         head += 1
         for port in range(table.shape[1]):
             sender = table[node, port]
+            # A sender that was reached before leads to receivers that were tried.
             if informer[sender] < 0 or reached_from[sender] >= 0:
                 continue
             reached_from[sender] = node
@@ -180,14 +185,17 @@ def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> in
             break
         counts[2] += 1
         counts[3] += 1
+        # A queue would return to the same few nodes, and free the same others, again and again.
         node = tree.missing[chance.integers(0, counts[0])]
         informer, slot, cost = _cheapest_place(tree, node, slots, chance)
+        # It looks at the places of all neighbours, too much work where one node falls off.
         if cost >= _DEAR:
             informer, slot = _bring_forward(tree, node, informer, slot, cost, chance)
         if informer >= 0:
             _move(tree, node, informer, slot)
         if counts[0] < counts[1]:
             counts[1], counts[2] = counts[0], 0
+        # The patience grows with the missing nodes: far from the goal progress is slow, not stuck.
         if counts[2] > _PATIENCE + 10 * counts[1]:
             _free_near(tree)
             counts[1], counts[2] = counts[0], 0
@@ -198,6 +206,7 @@ def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> in
 def _price(tree: BroadcastTree, node: int) -> float:
     """Return the cost of freeing a node: 1, and almost 2 if it has just moved."""
     age = float(tree.counts[3] - tree.moved[node])
+    # Below 2, so that one node that has just moved is cheaper than two that have not.
     return 1.0 + 0.9 * _TENURE / (_TENURE + age)
 
 
@@ -221,6 +230,7 @@ def _cheapest_place(
     best_informer, best_slot, least = -1, -1, np.inf
     for port in range(tree.table.shape[1]):
         informer = tree.table[node, port]
+        # Only the root is informed in round 0; at other nodes 0 says that they are missing.
         if informer != 0 and tree.rounds[informer] == 0:
             continue
         for slot in range(max(tree.rounds[informer] - tree.first, 0), before):
@@ -251,6 +261,7 @@ def _bring_forward(
         sender, found, price = _cheapest_place(tree, near, limit - 1, chance)
         if sender < 0:
             continue
+        # The neighbour keeps its children, so only its recent moves count against it.
         price += _price(tree, near) - 1 + _cost(tree, node, near, found + 1)
         if price < cost:
             cost, forward, place, earlier = price, near, sender, found
@@ -272,6 +283,7 @@ def _move(tree: BroadcastTree, node: int, informer: int, slot: int) -> None:
         tree.child[tree.informer[node], tree.rounds[node] - tree.first - 1] = -1
     else:
         tree.counts[0] -= 1
+        # The last missing node takes the free position: the list has no gaps.
         last = tree.missing[tree.counts[0]]
         tree.missing[tree.position[node]] = last
         tree.position[last] = tree.position[node]

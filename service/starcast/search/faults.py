@@ -48,6 +48,7 @@ def path_formula(graph: Topology, paths: list[Path]) -> Formula:
     ends = targets(graph)
     is_target = dict(zip(ends, formula.new(len(ends)).tolist(), strict=True))
     formula.add(*is_target.values())
+    # The distance is between nodes that work.
     formula.add(-int(is_faulty[0]))
     for end, literal in is_target.items():
         formula.add(-literal, -int(is_faulty[end]))
@@ -126,6 +127,7 @@ def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, lis
             short = _disjoint_short_paths(work.table, faults, end, work.distance)
             if not short:
                 return sorted(faults), paths
+            # Several paths at once: each round of the solver excludes more faults.
             for path in short:
                 solver.add_clause([is_faulty[node] for node in path[1:-1]])
             paths += short
@@ -141,6 +143,7 @@ def _disjoint_short_paths(table: Table, faults: set[int], end: int, distance: in
         if path is None:
             return paths
         paths.append(path)
+        # The direct link has no inner node: it would be found again for ever.
         if len(path) == 2:
             return paths
         used |= set(path[1:-1])

@@ -67,6 +67,7 @@ def _formula(graph: Topology, congestion: int, height: int) -> tuple[Formula, ND
     for tree in range(trees):
         for node in range(nodes):
             _one_tree(formula, table, node, chosen[tree], within[tree], int(distances[node]))
+    # More trees than that on a link are impossible anyway.
     if congestion < trees:
         for node in range(1, nodes):
             for port in range(graph.degree):
@@ -92,12 +93,14 @@ def _one_tree(
     if node == 0:
         for port in range(len(table)):
             formula.add(-int(chosen[0, port]))
+        # The root is on every level, so that its children need no case of their own.
         for level in range(height + 1):
             formula.add(int(within[0, level]))
         return
     formula.exactly_one(chosen[node].tolist())
     formula.add(int(within[node, height]))
     for level in range(height):
+        # No tree has a node closer to the root than the topology; this saves most of the search.
         if level < distance:
             formula.add(-int(within[node, level]))
         else:
@@ -204,6 +207,7 @@ class CongestionTrees(SearchProblem):
 
     def methods(self) -> Sequence[Method]:
         methods = [Method("formula", self._solve)]
+        # A rotated forest is decided by one tree: the formula has as many times fewer variables.
         images = rotation(self.topology)
         if images is not None:
             turned = partial(self._solve_rotated, images)
@@ -257,6 +261,7 @@ class CongestionTrees(SearchProblem):
         row = values[chosen]
         rows = [row]
         for _ in range(degree - 1):
+            # The image of a chosen (node, port) is a choice of the next tree.
             turned = np.zeros_like(row)
             nodes, ports = np.nonzero(rows[-1])
             turned[images[nodes], port_image[nodes, ports]] = True

@@ -67,6 +67,7 @@ class Formula:
             return
         # count[i, j]: more than j of the first i + 1 literals are true.
         count = self.new(len(numbers), bound)
+        # Sinz 2005: the counter needs variables, but unit propagation finds every contradiction.
         for i, literal in enumerate(numbers):
             self.add(-literal, int(count[i, 0]))
             if i == 0:

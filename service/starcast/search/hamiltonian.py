@@ -67,6 +67,7 @@ class _Factor:
             self._number(node, self._next - 1)
 
     def _number(self, start: int, number: int) -> None:
+        # Either neighbour of the first node will do, since a cycle has no direction.
         before, node, place = -1, start, 0
         while True:
             self.cycle[node], self.place[node] = number, place
@@ -81,6 +82,7 @@ class _Factor:
 
         Every node is an end of at most one removed link, and of one added link.
         """
+        # The links of no factor need not form cycles.
         if not self.is_counted:
             return 0
         by_cycle: dict[int, list[tuple[int, int, int]]] = {}
@@ -88,6 +90,7 @@ class _Factor:
             # The link leads from its first end on the cycle to the second one.
             tail, head = (a, b) if self._follows(a, b) else (b, a)
             by_cycle.setdefault(self.cycle[a], []).append((self.place[tail], tail, head))
+        # Paths are left of a cycle: each from the head of a removed link to the next tail.
         partner: dict[int, int] = {}
         for links in by_cycle.values():
             links.sort()
@@ -109,6 +112,7 @@ class _Factor:
             for a, b in links:
                 operation(self.adjacent[a], b)
                 operation(self.adjacent[b], a)
+        # Only cycles with a removed link can change.
         if self.is_counted:
             self.count -= len(touched)
             self._renumber([node for link in removed for node in link])
@@ -168,6 +172,7 @@ def _search_quotient(graph: Topology, target: int, budget: Budget) -> Decision:
         if not _join_cycles(graph, factors, everything, chance, budget):
             return OPEN
         lifted = [_lift(graph, factor.adjacent, classes) for factor in factors]
+        # A single cycle lifts to several if the translations along it have a common divisor.
         if all(_Factor(each, is_counted=True).count == 1 for each in lifted):
             return _finished(graph, lifted)
     return OPEN
@@ -193,6 +198,7 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
     for node in chance.sample(range(graph.nodes), min(graph.nodes, _SAMPLES)):
         images = graph.translation(node).astype(np.int64)
         order = translation_order(images)
+        # The larger the order, the fewer cycles have to be joined.
         if order % 2 == 0 or order <= best_order:
             continue
         least = orbits(graph.nodes, [images])
@@ -231,6 +237,7 @@ def _join_cycles(
     budget: Budget,
 ) -> bool:
     """Exchange links until each factor is a single cycle; return whether that was reached."""
+    # There is nothing to exchange with, as on a ring.
     if len(everything) == 1:
         return factors[0].count == 1
     nodes = len(factors[0].adjacent)
@@ -252,6 +259,7 @@ def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
         first, second = chance.sample(factors, 2)
         if not (first.is_counted or second.is_counted):
             continue
+        # Links of both factors in turn: each node keeps two links of either.
         walk = _closed_walk(first, second, chance, nodes)
         if walk is None:
             continue
@@ -259,6 +267,7 @@ def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
         links = list(zip(walk, ends, strict=True))
         own, others = links[::2], links[1::2]
         added = first.change(own, others) + second.change(others, own)
+        # Near the goal an added cycle costs more steps than the variety is worth.
         many = first.count + second.count > 6
         cheap = _CHEAP * (first.count + second.count) / (2 * nodes)
         is_kept = added < 0 or (added == 0 and chance.random() < cheap)

@@ -2,20 +2,22 @@
 
 By Araki (2014) k of them exist if and only if the nodes can be partitioned into k classes such
 that each class induces a connected graph, and no component of the links between two classes is a
-tree. The search finds the partition: a formula with local constraints, to which a clause is added
-for every class that is not connected and for every component that is a tree.
+tree. The search anneals the partition. Where the topology has automorphisms that move every node in
+cycles of one length, a multiple of k, it looks for a partition in which such an automorphism maps
+each class to the next one. Such a partition is one of a quotient, which is much smaller.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import combinations
+from importlib import import_module
+from itertools import chain, combinations, count
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.records import Witness
-from starcast.search.engines import Budget, race, require
-from starcast.search.formula import Formula, require_fit
+from starcast.search.engines import Budget, require
 from starcast.search.problem import (
     OPEN,
     Decision,
@@ -23,185 +25,112 @@ from starcast.search.problem import (
     SearchProblem,
     TheoryBound,
 )
-from starcast.search.symmetry import translation_order
-from starcast.topologies import Topology, permutations
+from starcast.search.symmetry import Images, fixing_root, orbits
+from starcast.topologies import Topology
 
-#: ``literal(node, class)``.
-Literal = Callable[[int, int], int]
 Table = list[list[int]]
-#: Generators of a group: images of the nodes, and the number of classes that it moves a class on.
-Symmetry = list[tuple[NDArray[np.int64], int]]
-#: Nodes up to which translations are tried.
-_MAX_NODES = 10_000
+#: Random automorphisms that are tried, and nodes up to which they are.
+_SAMPLES, _MAX_NODES = 300, 50_000
+#: Temperatures of a cooling, and steps at each.
+_COOLING, _STEPS = np.geomspace(1.0, 0.1, 100), 2_000
+#: How often a quotient is tried again whose partition does not fit the topology.
+_REPEATS = 10
 
 
-def _search(exact: bool, symmetric: bool, graph: Topology, target: int, budget: Budget) -> Decision:
-    require("pysat")
-    require_fit(_literals(graph, target), budget.memory, f"trees on {graph.spec}")
-    if exact and graph.degree != 2 * target:
-        return OPEN
-    groups = symmetries(graph, target) if symmetric else [[]]
-    for number, each in enumerate(groups):
-        part = budget.part(1 / (len(groups) - number))
-        subject = f"{target} completely independent trees on {graph.spec}"
-        work = (graph.table().T.tolist(), target, exact, each)
-        classes = race(partition, work, part, subject)
-        if classes is not None and len(classes):
-            return Decision("witness", {"parent_port": _trees(graph, classes, target)})
-    return OPEN
+class Quotient(NamedTuple):
+    """A topology whose nodes are combined by an automorphism that moves each class to the next.
 
-
-def symmetries(graph: Topology, classes: int) -> list[Symmetry]:
-    """Return groups of translations that may map classes to each other, the largest groups first.
-
-    A group is given by generators, each with the number of classes that it moves a class on. They
-    are the cyclic groups whose order is a multiple of the number of classes, one of each order,
-    and for prime n, S_n and a divisor of n - 1 as the number of classes, the maps x -> a x + b of
-    the symbols modulo n: those with a = 1 keep the classes.
+    Attributes:
+        number: the node of the quotient of each node, int64 ``[nodes]``.
+        table: the neighbours in the quotient, int64 ``[combined, ports]``.
+        members: nodes of the quotient; each column is the image of the one before, int64
+            ``[bundles, classes]``. Without an automorphism there is one column.
     """
-    if graph.nodes > _MAX_NODES:
-        return []
-    by_order: dict[int, Symmetry] = {}
-    for node in range(1, graph.nodes):
-        images = graph.translation(node).astype(np.int64)
-        order = translation_order(images)
-        if order % classes == 0 and order not in by_order:
-            by_order[order] = [(images, 1)]
-    return [*_affine(graph, classes), *(by_order[order] for order in sorted(by_order)[::-1])]
+
+    number: Images
+    table: NDArray[np.int64]
+    members: NDArray[np.int64]
 
 
-def _affine(graph: Topology, classes: int) -> Iterator[Symmetry]:
-    size = graph.n
-    is_prime = size > 3 and all(size % each for each in range(2, size))
-    if graph.family != "star" or not is_prime or (size - 1) % classes:
-        return
-    symbols = np.arange(size)
-    root = next(
-        a for a in range(2, size) if len({pow(a, i, size) for i in range(size)}) == size - 1
-    )
-    shift = _translation(graph, (symbols + 1) % size)
-    for exponent in range(1, size):
-        if (size - 1) % (exponent * classes) == 0:
-            factor = pow(root, exponent, size)
-            yield [(shift, 0), (_translation(graph, factor * symbols % size), 1)]
+def _search(graph: Topology, target: int, budget: Budget) -> Decision:
+    """Anneal partitions of the quotients in turn, until one is a partition of the topology."""
+    require("numba")
+    annealing = import_module("starcast.search.annealing")
+    chance = np.random.default_rng(budget.seed)
+    neighbours = graph.table().T.astype(np.int64)
+    work = np.empty(graph.nodes * target, np.int64), np.empty(graph.nodes * target, bool)
+    candidates = quotients(graph, target, chance)
+    # Small quotients are quickly tried, so they come again before each larger one.
+    for quotient in chain.from_iterable(candidates[:number] for number in count(1)):
+        defects = 0
+        for _ in range(_REPEATS):
+            labels = random_labels(quotient, target, chance)
+            for temperature in _COOLING:
+                if budget.left <= 0:
+                    return OPEN
+                defects = annealing.anneal(
+                    quotient.table, quotient.members, labels, target, _STEPS, temperature, chance
+                )
+                if defects == 0:
+                    break
+            if defects:
+                break
+            lifted = labels[quotient.number]
+            # A class that is connected in the quotient can be one of several pieces.
+            if annealing.count_defects(neighbours, lifted, target, *work) == 0:
+                return Decision("witness", {"parent_port": _trees(graph, lifted, target)})
+    raise AssertionError  # the iteration has no end
 
 
-def _translation(graph: Topology, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the translation of S_n that renames the symbols 0..n-1."""
-    rank = permutations.arrangement_rank((symbols[None, :] + 1).astype(np.uint8), graph.n)
-    return graph.translation(int(rank[0])).astype(np.int64)
+def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator) -> Images:
+    """Return random classes of the nodes of a quotient, which the automorphism maps to the next."""
+    labels = np.empty(len(quotient.table), np.int64)
+    first = chance.integers(0, classes, len(quotient.members))
+    steps = np.arange(quotient.members.shape[1])
+    labels[quotient.members] = (first[:, None] + steps) % classes
+    return labels
 
 
-def partition(work: tuple[Table, int, bool, Symmetry], seed: int) -> NDArray[np.int64]:
-    """Return the class of each node, or no classes if there are none.
-
-    Args:
-        work: the neighbours, the number of classes, whether every node must have two neighbours in
-            each class, and translations that map classes to each other.
-        seed: random seed.
-    """
-    from pysat.solvers import Solver  # noqa: PLC0415 - an optional library
-
-    table, classes, exact, symmetry = work
-    formula, literal = _local_formula(table, classes, exact=exact, symmetry=symmetry)
-    with Solver(name="cadical195") as solver:
-        solver.configure({"seed": seed, "phase": seed % 2})
-        solver.append_formula(formula.clauses)
-        while solver.solve():
-            model = solver.get_model()
-            true = {number for number in model if number > 0}
-            chosen = [
-                next(each for each in range(classes) if literal(node, each) in true)
-                for node in range(len(table))
-            ]
-            clauses = list(_violated(table, chosen, classes, literal))
-            if not clauses:
-                return np.array(chosen)
-            solver.append_formula(clauses)
-    return np.empty(0, dtype=np.int64)
+def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> list[Quotient]:
+    """Return quotients by random automorphisms, the smallest first; the last is the topology."""
+    found: dict[int, Quotient] = {}
+    if graph.nodes <= _MAX_NODES:
+        fixing = fixing_root(graph)
+        for _ in range(_SAMPLES):
+            images = graph.translation(int(chance.integers(graph.nodes))).astype(np.int64)
+            # Some twenty generators at random are nearly a random element of these small groups.
+            for number in chance.integers(0, len(fixing), 20 * bool(fixing)):
+                images = fixing[number][images]
+            order = _common_order(images)
+            # One quotient of each order: what decides is its size.
+            if order % classes == 0 and order not in found:
+                found[order] = _quotient(graph, images, classes)
+    everything = np.arange(graph.nodes)
+    table = graph.table().T.astype(np.int64)
+    undivided = Quotient(everything, table, everything[:, None])
+    return [*(found[order] for order in sorted(found)[::-1]), undivided]
 
 
-def _local_formula(
-    table: Table, classes: int, *, exact: bool, symmetry: Symmetry
-) -> tuple[Formula, Literal]:
-    formula = Formula()
-    nodes = len(table)
-    first, shift = _orbits(nodes, classes, symmetry)
-    variables = formula.new(nodes, classes)
-
-    def literal(node: int, number: int) -> int:
-        return int(variables[first[node], (number - shift[node]) % classes])
-
-    for node, neighbours in enumerate(table):
-        if first[node] != node:
-            continue
-        formula.exactly_one([literal(node, each) for each in range(classes)])
-        for each in range(classes):
-            near = [literal(neighbour, each) for neighbour in neighbours]
-            if not exact:
-                formula.add(*set(near))
-                continue
-            for three in combinations(near, 3):
-                formula.add(*{-one for one in three})
-            for rest in combinations(near, len(near) - 1):
-                formula.add(*set(rest))
-    return formula, literal
+def _common_order(images: Images) -> int:
+    """Return the length of all cycles of a permutation of nodes, or 1 if they differ."""
+    powers, everything, order = images, np.arange(len(images)), 1
+    while not (fixed := powers == everything).any():
+        powers, order = images[powers], order + 1
+    return order if fixed.all() else 1
 
 
-def _orbits(
-    nodes: int, classes: int, symmetry: Symmetry
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first node of each node's orbit, and by how many classes it is behind the node."""
-    first, shift = np.full(nodes, -1), np.zeros(nodes, dtype=np.int64)
-    for start in range(nodes):
-        if first[start] >= 0:
-            continue
-        first[start], front = start, [start]
-        for node in front:
-            for images, step in symmetry:
-                image = int(images[node])
-                if first[image] < 0:
-                    first[image], shift[image] = start, (shift[node] + step) % classes
-                    front.append(image)
-    return first, shift
-
-
-def _violated(
-    table: Table, chosen: list[int], classes: int, literal: Literal
-) -> Iterator[list[int]]:
-    """Yield clauses that exclude classes in pieces, and components that are trees."""
-    for number in range(classes):
-        members = [node for node, each in enumerate(chosen) if each == number]
-        own = dict.fromkeys(range(classes), number)
-        pieces = list(_components(members, partial(_follow, table, chosen, own)))
-        for piece in pieces if len(pieces) > 1 else []:
-            around = {each for node in piece for each in table[node]} - set(piece)
-            kept = [-literal(node, number) for node in piece]
-            yield list({*kept, *(literal(node, number) for node in around)})
-    for a, b in combinations(range(classes), 2):
-        members = [node for node, each in enumerate(chosen) if each in (a, b)]
-        other = {a: b, b: a}
-        for piece in _components(members, partial(_follow, table, chosen, other)):
-            links = sum(len(_near(table, chosen, v, other[chosen[v]])) for v in piece) // 2
-            if links < len(piece):
-                yield _grow_clause(table, chosen, piece, other, literal)
-
-
-def _follow(table: Table, chosen: list[int], following: dict[int, int], node: int) -> list[int]:
-    """Return the neighbours of a node in the class that follows its own."""
-    return _near(table, chosen, node, following[chosen[node]])
-
-
-def _grow_clause(
-    table: Table, chosen: list[int], piece: list[int], other: dict[int, int], literal: Literal
-) -> list[int]:
-    """Return the clause that a node of a tree changes its class, or that a node is added to it."""
-    inside = set(piece)
-    clause = {-literal(node, chosen[node]) for node in piece}
-    for node in piece:
-        clause |= {literal(each, other[chosen[node]]) for each in table[node] if each not in inside}
-        # Nodes inside, of the same class, could also change theirs: the first part covers it.
-    return list(clause)
+def _quotient(graph: Topology, images: Images, classes: int) -> Quotient:
+    powers = images
+    for _ in range(classes - 1):
+        powers = images[powers]
+    # What the power keeps in their classes is one node.
+    leaders, number = np.unique(orbits(graph.nodes, [powers]), return_inverse=True)
+    moved = number[images[leaders]]
+    columns = [np.unique(orbits(len(leaders), [moved]))]
+    while len(columns) < classes:
+        columns.append(moved[columns[-1]])
+    table = number[graph.table().T.astype(np.int64)[leaders]]
+    return Quotient(number, np.ascontiguousarray(table), np.stack(columns, axis=1))
 
 
 def _near(table: Table, chosen: list[int], node: int, number: int) -> list[int]:
@@ -248,6 +177,7 @@ def _add_links(tree: list[set[int]], links: list[tuple[int, int]]) -> None:
 def _spanning_links(
     table: Table, labels: list[int], start: int, number: int
 ) -> list[tuple[int, int]]:
+    # Breadth-first, so that the trees are low.
     visited, front, links = {start}, [start], []
     for node in front:
         for each in _near(table, labels, node, number):
@@ -319,23 +249,16 @@ def _as_ports(graph: Topology, tree: list[set[int]]) -> NDArray[np.uint8]:
     return ports
 
 
-def _literals(graph: Topology, target: int) -> int:
-    return graph.nodes * target * graph.degree * (graph.degree + 3) * 8
-
-
 class IndependentTrees(SearchProblem):
     """Most completely independent spanning trees."""
 
     name = "independent-trees"
     question = "most completely independent spanning trees"
-    variables = "node v belongs to class i (Araki 2014: a tree for each class)"
-    constraints = (
-        "each node is in one class and has neighbours in all of them; classes are connected, and "
-        "no component between two of them is a tree, by clauses that are added when they fail"
-    )
+    variables = "the class of node v (Araki 2014: a tree for each class)"
+    constraints = "classes are connected, and no component between two of them is a tree"
     symmetry = (
-        "none in the last method. The others admit only partitions that a group of translations "
-        "maps to themselves, or with two neighbours of each node in each class; they find witnesses"
+        "partitions that an automorphism maps to themselves, class by class; those of the largest "
+        "order are tried first, and the last has none. They only find witnesses"
     )
     least_nodes = 3
 
@@ -352,16 +275,8 @@ class IndependentTrees(SearchProblem):
         return {"parent_port": _as_ports(graph, tree)[None, :]}
 
     def methods(self) -> Sequence[Method]:
-        both = partial(_search, True, True, self.topology)
-        symmetric = partial(_search, False, True, self.topology)
-        return (
-            Method("classes, two neighbours in each, by translations", both, 0.4),
-            Method("classes by translations", symmetric, 0.4),
-            Method("classes", partial(_search, False, False, self.topology)),
-        )
-
-    def literals(self, target: int) -> int:
-        return _literals(self.topology, target)
+        name = "simulated annealing of classes, in quotients by automorphisms"
+        return (Method(name, partial(_search, self.topology), solves_formulas=False),)
 
     def statement(self, target: int) -> str:
         return f"no {target} completely independent spanning trees"

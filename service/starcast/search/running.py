@@ -102,6 +102,7 @@ class _Search:
         bound = self._problem.bound()
         if known is not None:
             check_record(known)
+            # The bound of theory may have improved since the record was written.
             if self._sign * bound.value > self._sign * known.bound:
                 return replace(known, bound=bound.value, reason=bound.reason, proof=None)
             return known
@@ -148,7 +149,7 @@ class _Search:
             result = outcome.result if outcome.result == "none" or is_reached else "open"
             is_better = self._reaches(outcome, record.value - self._sign)
             value = self._value(outcome.witness) if is_better and outcome.witness else None
-            attempt = Attempt(method.name, target, result, seconds, value)
+            attempt = Attempt(method.name, target, result, seconds, value, self._budget.seed)
             record = replace(
                 record, tried=(*record.tried, attempt), seconds=round(record.seconds + seconds, 1)
             )

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from starcast.records import Record
-from starcast.records.combination import combine_records, improve_record
 from starcast.records.files import pack_witness, unpack_witness
+from starcast.records.model import combine_records, improve_record
 from starcast.records.schema import as_record, not_a_record
 from starcast.search.catalogue import find_problem
 from starcast.search.engines import Budget
@@ -70,6 +70,7 @@ def plan_searches(
         InputError: a problem, topology or argument is unknown, or a problem is not defined on a
             topology; or nothing is given.
     """
+    # A dictionary keeps the order and drops what is named twice.
     tasks: dict[SearchTask, None] = {}
     for seed in seeds:
         for name in problems:
@@ -108,6 +109,7 @@ def run_searches(
         yield from _run_in_turn(tasks, budget, find_known, keep)
         return
     items = [(task, find_known(task)) for task in tasks]
+    # Tasks of one subject run at the same time, so none can start from the result of another.
     best = {task.subject: known for task, known in items if known is not None}
     work = parallel.Workload(
         partial(_search_in_worker, replace(budget, reporter=Silent())),

@@ -70,8 +70,10 @@ def orbits(nodes: int, automorphisms: Sequence[Images]) -> Images:
 
 def _generators(moved: list[int], size: int) -> list[list[int]]:
     """Return generators of all permutations of some of the numbers 0..size-1."""
+    # One symbol can only stay where it is.
     if len(moved) < 2:
         return []
+    # A transposition and a cycle generate all permutations.
     exchange, cycle = list(range(size)), list(range(size))
     exchange[moved[0]], exchange[moved[1]] = moved[1], moved[0]
     for number, image in zip(moved, [*moved[1:], moved[0]], strict=True):

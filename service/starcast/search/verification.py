@@ -5,8 +5,7 @@ from typing import Literal, NamedTuple
 
 from starcast.records import Proof, Record, verify
 from starcast.search.engines import Budget
-from starcast.search.proofs import compare_proof, prove_again, verify_bound
-from starcast.search.refutation import Refutation
+from starcast.search.proofs import Refutation, compare_proof, prove_again, verify_bound
 from starcast.support.errors import (
     LimitError,
     RejectedError,

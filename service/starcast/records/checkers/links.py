@@ -50,6 +50,7 @@ def _loads(graph: UncheckedForest, trees: list[TraversedTree]) -> Ranks:
         children = np.flatnonzero(tree.levels > 0)
         parents = tree.parents[children]
         for column, neighbours in enumerate(graph.neighbours):
+            # Found from the child, not from the entry: what is checked is the link itself.
             users = parents[neighbours[parents] == children]
             load[column] += np.bincount(users, minlength=nodes).astype(np.int32)
     return np.ascontiguousarray(load.T)

@@ -33,6 +33,7 @@ def disjoint_paths(
     """
     graph, trees = traverse_forest(topology, parent_port, root)
     height = max(int(tree.levels.max()) for tree in trees)
+    # All paths at once would take N times the height in memory for each tree.
     batch = max(1, _CELLS // (len(trees) * max(height, 1)))
     greatest, first = 1, None
     for start in range(0, topology.nodes if len(trees) > 1 else 0, batch):
@@ -63,6 +64,7 @@ def _steps(
             links = np.minimum(nodes, parents) * count + np.maximum(nodes, parents)
             steps.append(np.where(moving, links, -1))
         else:
+            # A path of one link counts as the root: two trees must not both use the direct link.
             inner = moving & ((parents != graph.root) | (step == 0))
             steps.append(np.where(inner, parents, -1))
         nodes = parents
@@ -71,6 +73,7 @@ def _steps(
 
 def _repetitions(steps: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return how often the most frequent non-negative number occurs in each column, at least 1."""
+    # Sorted columns have equal places next to each other.
     ordered = np.sort(steps, axis=0)
     run = np.ones(steps.shape[1], dtype=np.int64)
     longest = run.copy()

@@ -133,9 +133,11 @@ def _check_trees(
     trees = list(graph.trees()) if trees is None else trees
     measured = tuple(int(np.count_nonzero(tree.levels >= 0)) for tree in trees)
     for number, (row, tree) in enumerate(zip(graph.rows, trees, strict=True)):
+        # Partial trees have entries only at their nodes.
         member = row != 0
         member[graph.root] = True
         wrong = np.flatnonzero((tree.levels < 0) & (member | spanning))
+        # It outranks other errors: the traversal ignores this entry.
         if row[graph.root]:
             wrong = np.array([graph.root])
         if len(wrong):

@@ -79,6 +79,7 @@ class UncheckedForest:
         return distances
 
     def _parents(self, row: Ports) -> Ranks:
+        # Entries that are not ports stay -1, and are reported with their node.
         parents = np.full(self.topology.nodes, -1, dtype=np.int32)
         for port, neighbours in zip(self.topology.ports, self.neighbours, strict=True):
             parents = np.where(row == port, neighbours, parents)
@@ -87,6 +88,7 @@ class UncheckedForest:
     def _traverse(self, parents: Ranks) -> TraversedTree:
         above = parents.copy()
         above[self.root] = -1  # the traversal begins here and never returns, whatever the entry
+        # Children of a node are next to each other in this order, so levels are slices.
         siblings = np.argsort(above, kind="stable").astype(np.int32)
         first = np.searchsorted(above[siblings], np.arange(self.topology.nodes + 1))
         levels, branches = np.full((2, self.topology.nodes), -1, dtype=np.int32)
