@@ -69,7 +69,7 @@ PATIENCE = 60
 #: Changes to this process and its workers: checks are slow.
 SCRIPT = """
 import time
-from starcast.claims import parallel
+from starcast.claims import verify
 run_check = verify.run_check
 def slow(*words):
     time.sleep(0.5)

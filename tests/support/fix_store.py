@@ -51,7 +51,7 @@ def add_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
         shutil.copytree(data_folder("migrations"), copied)
         (copied / "versions" / f"{NEXT}_next.py").write_text(_NEXT_REVISION, encoding="utf-8")
         for module in (sessions, migrations):
-            monkeypatch.setattr(module, "folder", lambda _: copied)
+            monkeypatch.setattr(module, "data_folder", lambda _: copied)
         sessions.revisions.cache_clear()
 
     yield add
