@@ -15,6 +15,7 @@ from starcast.support.errors import InputError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+# Names are parts of ids and specs, where colons, commas and parentheses separate.
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _KINDS: Mapping[Any, Literal["integer", "text"]] = {
     int: "integer", "int": "integer", str: "text", "str": "text",
@@ -43,6 +44,7 @@ def check_options(origin: Origin, subject: str, options: Mapping[str, Any]) -> N
     """
     for option, value in options.items():
         types, expected = _OPTIONS[option]
+        # True is an int as well, but it is not a size.
         is_valid = isinstance(value, types) and (bool in types or not isinstance(value, bool))
         if is_valid and isinstance(value, Collection) and range not in types:
             is_valid = all(isinstance(each, str) for each in value)
@@ -119,6 +121,7 @@ def _read_argument(name: str, origin: Origin, parameter: inspect.Parameter) -> A
             f"{origin}: the parameter '{parameter.name}' of '{name}' is not an int or a str",
             hint=f"write '{parameter.name}: int', with or without a default",
         )
+    # These names are counts in every algorithm, so that plug-ins refuse 0 as well.
     if parameter.name in ("segments", "messages", "copies"):
         kind = "count"
     return Argument(

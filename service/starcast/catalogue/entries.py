@@ -66,6 +66,7 @@ class Argument:
         return str(value)
 
     def _check_text(self, value: object) -> str:
+        # The value becomes part of an id, which must be read back as it was written.
         if not isinstance(value, str) or not value or not _is_word(value):
             raise InputError(
                 f"{self.name} is {value!r}, which is not a word",

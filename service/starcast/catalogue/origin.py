@@ -39,6 +39,7 @@ class Origin:
         Raises:
             InputError: it is not a function that is written in Python.
         """
+        # Unwrapped, because a decorator of a plug-in would hide the function's own file and line.
         code = getattr(inspect.unwrap(function), "__code__", None)
         if not isinstance(code, CodeType):
             raise InputError(
@@ -50,6 +51,7 @@ class Origin:
     @property
     def is_shipped(self) -> bool:
         """Whether the function belongs to starcast, rather than to a plug-in."""
+        # With the dot, so that a plug-in may be called starcast_mine.
         return self.module.startswith("starcast.")
 
     @cached_property
@@ -94,6 +96,7 @@ def describe_used(
     used = [("family", topology.family)]
     if entry is not None:
         used.append(entry)
+    # An argument that names a construction needs the plug-in of that construction.
     used += [("construction", value) for value in arguments.values() if isinstance(value, str)]
     return {key[1]: ORIGINS[key].describe() for key in used if key in ORIGINS}
 

@@ -46,6 +46,7 @@ def load(names: Iterable[str]) -> None:
         _import(point.value, partial(importlib.import_module, point.module))
     for name in names:
         if name.endswith(".py"):
+            # Absolute, because worker processes may have another working directory.
             path = Path(name).expanduser().absolute()
             _import(name, partial(_import_file, path))
             _loaded[str(path)] = None
@@ -76,6 +77,7 @@ def loadable() -> tuple[str, ...]:
 def _import(name: str, action: Callable[[], object]) -> None:
     try:
         action()
+    # It names the file and the line already.
     except InputError:
         raise
     except ModuleNotFoundError as error:
@@ -188,6 +190,7 @@ _kept: list["tempfile.TemporaryDirectory[str]"] = []
 
 def _file(name: str, source: bytes) -> str:
     """Write the source of a plug-in to a file of its own; return the path."""
+    # A folder for each content: another version of a plug-in does not overwrite this version.
     folder = _folder() / hashlib.sha256(source).hexdigest()[:16]
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}.py"

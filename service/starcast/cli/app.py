@@ -52,6 +52,7 @@ app = typer.Typer(
         "store, query and compare."
     ),
     no_args_is_help=True,
+    # `main` reports errors as one sentence; Typer would print a traceback first.
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -124,6 +125,7 @@ def main() -> None:
     An error is printed as one sentence with a hint; ``STARCAST_DEBUG`` adds the traceback of an
     unexpected exception, and of one that a plug-in raised.
     """
+    # Before anything else, because completion prints neither errors nor logs.
     if completion.VARIABLE in os.environ:
         completion.complete_and_exit(app)
     flags.reset()

@@ -102,6 +102,7 @@ def _topology(app: typer.Typer) -> None:
     command(noun, "show", Networks.show_topology)
     command(noun, "draw", Networks.draw_topology, labelled=True)
     command(noun, "export", Networks.export_topology, labelled=True)
+    # The kind is fixed, so that each noun drops only its own artifacts.
     command(noun, "drop", Networks.drop, kind="topology")
 
 
@@ -177,6 +178,7 @@ def _query(app: typer.Typer) -> None:
     command(noun, "list", Queries.queries, printer=results.wide_table)
     command(noun, "show", Queries.show_query)
     command(noun, "run", Queries.query)
+    # The columns of a free statement declare no nodes, so it has no format for pictures.
     command(noun, "ask", Queries.ask, printer=results.table)
     command(noun, "new", Queries.new_query)
     command(noun, "check", Queries.check_queries)

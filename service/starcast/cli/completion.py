@@ -83,6 +83,7 @@ def _join_bash_words() -> str:
     """
     words = os.environ.get("COMP_WORDS", "").split("\n")
     words = words[: int(os.environ.get("COMP_CWORD", "0")) + 1]
+    # Click reads these variables: it must see one word where bash sees three.
     joined: list[str] = []
     may_continue = False
     for word in words:
@@ -218,6 +219,7 @@ def _in_list(names: Iterable[str], incomplete: str) -> list[str]:
     """Complete the last item of a list with commas; a comma in parentheses does not separate."""
     head, comma, last = incomplete.rpartition(",")
     if head.count("(") > head.count(")"):
+        # Inside parentheses follow arguments of a construction, which are not completed.
         return []
     return [f"{head}{comma}{name}" for name in _matching(names, last)]
 
@@ -230,6 +232,7 @@ def _topology(ctx: typer.Context) -> str | None:
 def _settings(ctx: typer.Context) -> Any:
     from starcast.support.settings import Settings
 
+    # During completion the root's callback does not run, so that its flags were not remembered.
     flags = ctx.find_root().params
     return Settings.load(
         **{name: flags.get(name) for name in ("home", "neo4j_uri", "postgres_uri")}
@@ -255,7 +258,9 @@ def _ask(ctx: typer.Context, statement: str, *values: str) -> list[str]:
         with suppress(psycopg.Error), psycopg.connect(**url, connect_timeout=1) as connection:
             rows.extend(row[0] for row in connection.execute(statement, values))
 
+    # In a thread, because `connect_timeout` does not limit the statement.
     thread = threading.Thread(target=read, daemon=True)
     thread.start()
     thread.join(PATIENCE)
+    # The thread may still append to the list.
     return rows.copy()

@@ -51,6 +51,7 @@ def open_lab(
 
 def named_flags(arguments: Sequence[str]) -> str:
     """Return the home and the plug-ins that a command names, as flags of other commands."""
+    # From the words: an error may occur before the context holds any flags.
     flags = []
     for index, word in enumerate(arguments):
         name, equals, value = word.partition("=")
@@ -108,6 +109,7 @@ def _is_set(name: str) -> bool:
     if os.environ.get(f"STARCAST_{name.upper()}"):
         return True
     try:
+        # A match in a comment or in a value only costs the time to load the settings.
         return name.encode() in config_file().read_bytes()
     except OSError:  # reported when the command loads its settings
         return False

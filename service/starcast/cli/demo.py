@@ -74,6 +74,7 @@ def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
     root: typer.core.TyperGroup = ctx.find_root().command  # type: ignore[assignment]
     for number, (purpose, command) in enumerate(STEPS, 1):
         say(f"\n[{number}/{len(STEPS)}] {purpose}\n$ starcast {command}")
+        # Not standalone: Click would end the process after the first command.
         root.main([*flags, *shlex.split(command)], prog_name="starcast", standalone_mode=False)
         sys.stdout.flush()  # in a file, the output must follow its command
     say("\nThe servers are still running. Next steps:")

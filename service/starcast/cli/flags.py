@@ -79,6 +79,7 @@ def _start_log(ctx: typer.Context | None) -> None:
     except StarcastError:
         return
     failure = log.start(log.Target(settings.log_file, settings.log_level))
+    # A default place may well be read-only; only a place that the user chose is worth a warning.
     if failure is not None and settings.sources["log_file"] != "default":
         output.warn(f"the log {settings.log_file} cannot be written: {failure.strerror}")
     if output.verbosity:
@@ -88,6 +89,7 @@ def _start_log(ctx: typer.Context | None) -> None:
 def finish(code: int, error: Exception | None = None) -> None:
     """Log the end of the command: its exit code, its duration, and the error that ended it."""
     close_all()
+    # An error in the arguments comes before the callback that opens the log.
     if error is not None:
         _start_log(None)
     seconds = round(perf_counter() - _start, 3)
@@ -142,6 +144,7 @@ def _leaves(commands: dict[str, Any]) -> Iterator[Any]:
 
 def _params() -> list[Any]:
     """Return the flags as hidden options for a command."""
+    # Typer makes options only from the signature of a command, so one is made for them.
     app = typer.Typer(add_completion=False)
     app.command()(_flags)
     command: Any = typer.main.get_command(app)

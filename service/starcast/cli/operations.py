@@ -76,11 +76,13 @@ def command(
     flags = {each.name: _flag(each) for each in asked if each.kind is Parameter.KEYWORD_ONLY}
 
     def run(ctx: typer.Context, **given: Any) -> None:
+        # The option has already taken effect, in its callback.
         given.pop("labels", None)
         chosen = {each.name: given.pop(each.name) for each in printing}
         print_result = show(**chosen)
         for each in asked:
             question = _kind(each.annotation)[1].confirm
+            # A script has no terminal to answer at, and has decided by naming the flag.
             if question and given[each.name] and sys.stdin.isatty():
                 confirm(question, "nothing was changed")
         given |= {name: chosen["output"] == word for name, word in formats.items()}
@@ -98,6 +100,7 @@ def command(
                 given["executor"] = executor
             result = _call(operation, lab, known, given | fixed)
             print_result(result)
+        # After printing: what a check found is shown in full, then it decides the exit code.
         if failure := getattr(result, "failure", None):
             raise failure
 
@@ -111,9 +114,11 @@ def command(
     keywords = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters]
     run.operation = operation.__name__  # type: ignore[attr-defined]  # for the reference
     run.__signature__ = Signature(keywords)  # type: ignore[attr-defined]
+    # Typer reads names and defaults from the signature, but types from the annotations.
     run.__annotations__ = {each.name: each.annotation for each in keywords}
     run.__doc__ = _plain(about.text, flags)
     if about.commands:
+        # Click does not wrap a paragraph that begins with \b.
         run.__doc__ += "\n\n\b\n" + "\n".join(about.commands)
     app.command(name)(run)
 
@@ -178,7 +183,9 @@ def _kind(annotation: Any) -> tuple[Any, Shell]:
         annotation, shell = get_args(annotation)
     kind = shell.type or annotation
     if kind is dict:
+        # Typer has no mappings: `_parse_values` reads the words name=TEXT.
         return list[str], shell
+    # Typer accepts lists, but not sequences.
     return (list[get_args(kind)] if get_origin(kind) is Sequence else kind), shell  # type: ignore[misc]
 
 

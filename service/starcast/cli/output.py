@@ -140,12 +140,14 @@ def confirm(question: str, unchanged: str) -> None:
     """
     if not sys.stdin.isatty():
         raise InputError(f"{unchanged}: there is no terminal to ask", hint="add --yes")
+    # To stderr, because stdout holds only data.
     if not typer.confirm(question, err=True):
         say(unchanged)
         raise typer.Exit
 
 
 def _print_json(value: Any) -> None:
+    # Not ASCII only, so that names with other letters remain readable.
     print(json.dumps(value, default=to_json, ensure_ascii=False, indent=2))
 
 
@@ -228,6 +230,7 @@ def _print_table(
     bold: Sequence[Collection[str]],
     below: Sequence[str],
 ) -> None:
+    # Escaped, because values may hold control characters, which a terminal would obey.
     cells = [[escape(format_value(value)) for value in values] for values in table]
     is_terminal = sys.stdout.isatty()
     widths = _column_widths(columns, cells, _terminal_width() if is_terminal else None)
@@ -235,6 +238,7 @@ def _print_table(
         _print_records(columns, cells, title, below)
         return
     is_right = [
+        # `all` is true without rows, which would align the headings to the right.
         bool(table)
         and all(isinstance(values[index], int | float | Fraction | None) for values in table)
         for index in range(len(columns))
@@ -369,6 +373,7 @@ class _Echo(logging.StreamHandler[TextIO]):
     def __init__(self, level: int) -> None:
         super().__init__(sys.stderr)
         self.setLevel(level)
+        # `say` and `main` have already printed these.
         self.addFilter(lambda record: record.getMessage() not in {MESSAGE, "error"})
 
     def format(self, record: logging.LogRecord) -> str:
@@ -399,6 +404,7 @@ class _Terminal:
             *amount,
             progress.TimeRemainingColumn(),
         )
+        # Without emoji: rich would replace parts of ids between colons.
         with progress.Progress(
             *columns, console=Console(stderr=True, highlight=False, emoji=False)
         ) as bars:

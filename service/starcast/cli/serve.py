@@ -13,6 +13,7 @@ from starcast.web import explain_missing_package
 def serve(
     ctx: typer.Context,
     home: context.HomeOption = None,
+    # Only for this machine by default, because the server has no login.
     host: Annotated[
         str, typer.Option(help="Address to listen on; other machines reach others than 127.0.0.1.")
     ] = "127.0.0.1",

@@ -147,6 +147,7 @@ class Algorithm(Entry):
         """
         if ports is None:
             return self.ports[0]
+        # Returns the declared word, whose type is `Ports`, in place of the given text.
         for model in self.ports:
             if model == ports:
                 return model
@@ -232,6 +233,7 @@ def algorithm(
             collective=collective, name=name, source=source, origin=origin, smallest=smallest,
             families=tuple(families), ports=tuple(ports),
             arguments=read_arguments(name, origin, function, ("topology", "root", "ports")),
+            # Shipped functions are tested; the results of plug-ins are checked at every call.
             build=function if origin.is_shipped else build, **foresight,
         )  # fmt: skip
         REGISTRIES[collective].register(entry)
@@ -242,6 +244,7 @@ def algorithm(
 
 def _read_schedule(noun: str, origin: Origin, result: Any, declared: Mapping[str, Any]) -> Schedule:
     if isinstance(result, Schedule):
+        # Also a Schedule is built again: it may be that of another topology, root or port model.
         columns: Mapping[str, Any] = {
             **result.columns._asdict(),
             **{key: getattr(result, key) for key in ("units", "packets", "symmetric", "forest")},

@@ -58,6 +58,7 @@ Base = Annotated[
 
 def count_sources(topology: Topology, ports: str) -> int:
     """Return the number of sources whose rows are written out."""
+    # One-port, a sub-slot depends on the port, which translations change on S_{n,k}.
     return 1 if ports == "all" or topology.translation_keeps_ports else topology.nodes
 
 
@@ -78,6 +79,7 @@ def build_packets(forest: Forest, ports: Ports, name: str, arguments: Arguments)
 def serialize_ports(schedule: Schedule) -> Schedule:
     """Return a one-port schedule: each step becomes one sub-slot per port."""
     topology = schedule.topology
+    # A port leads each node to another node: in its sub-slot none sends or receives twice.
     sub_slot = np.searchsorted(topology.ports, schedule.port) + 1
     step = (schedule.step - 1) * topology.degree + sub_slot
     return schedule.replace_rows(schedule.columns._replace(step=step), ports="one")
@@ -203,6 +205,7 @@ def _build_overlapped(
     parent_ports, steps = (np.stack(parts) for parts in zip(*rotated, strict=True))
     parent_ports.flags.writeable = False
     topology = single.forest.topology
+    # Rotated trees are not a forest of the catalogue, so only one message names it.
     forest = single.forest if messages == 1 else Forest(topology, parent_ports)
     tree = np.arange(messages) % len(turns)
     begins = np.arange(messages, dtype=np.int32)[:, None] * steps.max()
@@ -211,6 +214,7 @@ def _build_overlapped(
     port = parent_ports[tree[message], node]
     step = arrival[message, node]
     last = step == 0
+    # One last link per port and step, so that sources stay free of conflicts.
     step[last] = messages * int(steps.max()) + _positions_within_port(port[last])
     parent = forest.parents()[tree[message], node]
     rows = Columns(step, parent, port, node, tree[message], message)
@@ -272,6 +276,7 @@ def _declare(construction: str, source: str) -> None:
         forest = trees.forest(topology, construction)
         if count_sources(topology, ports) == 1:
             return build_packets(forest, ports, construction, {}).translate(root)
+        # Expanded first: a row belongs to the sub-slot of its real port, which differs by source.
         return serialize_ports(build_packets(forest, "all", construction, {}).expand())
 
 

@@ -84,6 +84,7 @@ def _departures_by_necklace(forest: Forest, units: Units, messages: int) -> Inte
     of equally near necklaces the one with the lowest rank.
     """
     distance = forest.topology.distances().astype(np.int64)
+    # The root is in no tree; 1 avoids a division by zero.
     trees_per_node = np.maximum(count_trees(forest), 1)
     leader = necklaces(forest.topology.n).leader
     leaders = _nearest_first(leader[1:], distance)

@@ -48,9 +48,11 @@ def _count_stream_rows(topology: Topology, arguments: Arguments) -> int:
 
 def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
     """Return the sum of the levels of all destinations in the trees of their messages."""
+    # The trees are built to be counted: a construction states no sum of levels.
     levels = trees.forest(topology, str(arguments["base"])).levels()
     number, node = np.indices(levels.shape)
     each, more = divmod(int(arguments["messages"]), len(levels))
+    # Tree t carries the messages i with d + i = t modulo the number of trees.
     return int((levels * (each + ((number - node) % len(levels) < more))).sum())
 
 

@@ -101,6 +101,7 @@ def build_substar_stream(
 
 def _sub_slots(forest: Forest) -> NDArray[np.int32]:
     """Return the sub-slot, from 1, of the port over which each node is reached: its position."""
+    # Indexed by port, a uint8.
     position = np.zeros(256, dtype=np.int32)
     position[list(forest.topology.ports)] = np.arange(1, forest.topology.degree + 1)
     return np.asarray(position[forest.topology.reverse_ports()[forest.parent_port]])
@@ -123,6 +124,7 @@ def _one_port_steps(forest: Forest) -> NDArray[np.int32]:
     position = np.arange(len(child)) - np.repeat(begins, sizes) + 1
     step = np.zeros((1, topology.nodes), dtype=np.int32)
     levels = forest.levels()[0][child]
+    # Level by level, because the step of a node depends on that of its parent.
     for level in range(1, forest.height + 1):
         on_level = levels == level
         step[0, child[on_level]] = step[0, parent[on_level]] + position[on_level]

@@ -217,6 +217,7 @@ def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
     return ScheduleParameters(
         algorithm,
         topology,
+        # An expanded schedule has no root; like a short id it is built from the identity.
         0 if root == EXPANDED else topology.node(root),
         algorithm.resolve_ports(ports),
         algorithm.resolve_arguments(topology, arguments),

@@ -163,6 +163,7 @@ def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int6
             hint="give one value per row",
         )
     if array.dtype.kind == "U" and name in ("sender", "receiver"):
+        # A label occurs in many rows, so each is ranked once.
         labels, label_of = np.unique(array, return_inverse=True)
         texts = labels.tolist()
         known = rank_labels(topology, texts)
@@ -292,6 +293,7 @@ class _Reader:
         reader = csv.reader(self._lines(), strict=True)
         try:
             names = self._names(next(reader, []))
+            # 8 bytes per number; a list of integers takes several times as much.
             numbers = {name: array("q") for name in names if name not in _NODES}
             nodes: dict[str, list[str]] = {name: [] for name in names if name in _NODES}
             lines = array("q")
@@ -312,6 +314,7 @@ class _Reader:
                 lines.append(self._line)
                 for name, text in zip(names, row, strict=True):
                     if name in _NODES:
+                        # Millions of rows repeat the same labels: each label is kept once.
                         nodes[name].append(sys.intern(text.strip()))
                     else:
                         numbers[name].append(self._number(name, text.strip(), allowed[name]))
@@ -323,11 +326,13 @@ class _Reader:
         return columns | self._ranks(nodes, lines)
 
     def _lines(self) -> Iterator[str]:
+        # Limited, because a file without line ends would be read into memory as one line.
         while line := self._file.readline(_MAX_LINE + 1):
             self._line += 1
             if len(line) > _MAX_LINE:
                 raise self._fail(f"has more than {_MAX_LINE} bytes", _HINT)
             try:
+                # Spreadsheets begin UTF-8 files with a byte order mark.
                 yield line.decode("utf-8-sig" if self._line == 1 else "utf-8")
             except UnicodeDecodeError:
                 raise self._fail("is not UTF-8 text", "convert the file to UTF-8") from None

@@ -72,6 +72,7 @@ def _doublings(number: _Integers, own: int) -> _Integers:
 
 def _log2(values: _Integers) -> _Integers:
     """Return the integral part of the logarithm of positive numbers."""
+    # The exponent of a float is exact below 2^53, where a logarithm would be rounded.
     exponents: _Integers = np.frexp(values.astype(float))[1].astype(np.int64)
     return exponents - 1
 

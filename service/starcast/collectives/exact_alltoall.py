@@ -148,6 +148,7 @@ def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...
         dimension: [] for word in words for dimension in word
     }
     for index, word in enumerate(words):
+        # Negative lengths, because the heap yields the smallest entry first.
         heappush(waiting[word[0]], (-len(word), index))
     steps: list[list[int]] = [[] for _ in words]
     step = 0

@@ -131,6 +131,7 @@ class Schedule(Displayable):
             "root": topology.node(self.root),
             **self._checked_columns(),
         }
+        # A frozen dataclass can normalize its own fields in no other way.
         for name, value in normalized.items():
             object.__setattr__(self, name, value)
         check_ports(self.ports)

@@ -76,6 +76,7 @@ def _declare_reversed(algorithm: Algorithm) -> None:
     REGISTRIES[collective].register(replace(algorithm, collective=collective, build=build))
 
 
+# Runs when this module is imported: algorithms of plug-ins are not reversed.
 for _collective in REVERSED:
     for _algorithm in REGISTRIES[_collective].values():
         _declare_reversed(_algorithm)
@@ -104,6 +105,7 @@ def build_allreduce(spread: Schedule) -> Schedule:
 
 def _first_steps(spread: Schedule) -> NDArray[np.int64]:
     """Return the step in which a broadcast first sends each unit, int64 ``[units]``."""
+    # A unit without rows counts as sent last, so that it delays nothing.
     first = np.full(spread.units, spread.steps, dtype=np.int64)
     np.minimum.at(first, spread.unit, spread.step)
     return first
@@ -127,6 +129,7 @@ def _earliest_shift(spread: Schedule, reduce: Schedule, first: NDArray[np.int64]
     completed = np.sort(steps + 1 - first)
     least = int((completed + 1 - np.sort(first)).max(initial=1))
     pairs = list(zip(_busy(reduce), _busy(spread), strict=True))
+    # After the last step of the reduce there can be no conflict, so the search ends there.
     for shift in range(least, steps):
         if not any((one[:, shift:] & other[:, : steps - shift]).any() for one, other in pairs):
             return shift

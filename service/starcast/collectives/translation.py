@@ -62,6 +62,7 @@ def expand_rows(topology: Topology, rows: Columns, root: int, numbering: UnitNum
     """Return the rows of all sources; the units of source q are numbered from ``q * units``."""
     count = len(rows.step)
     expanded = rows.apply(lambda column: np.empty(count * topology.nodes, _wide(column.dtype)))
+    # The order that sorts a permutation is its inverse.
     to_identity = np.argsort(topology.translation(root))
     table = None if topology.translation_keeps_ports else topology.table()
     for source in range(topology.nodes):

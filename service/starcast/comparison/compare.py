@@ -175,6 +175,7 @@ class Comparison:
         rest = self.columns(everything=everything)[len(parameters) :]
         note = ["note"] if "note" in rest else []
         rest = rest[: len(rest) - len(note)]
+        # Without duplicates: a crossed axis can be a column of parameters as well.
         return list(dict.fromkeys([*columns, *rest, *self.crossed_columns(), "best", *note]))
 
     def crossed_columns(self) -> list[str]:
@@ -347,6 +348,7 @@ def compare(
         )
     first = 0 if baseline is None else side_names.find_side(parts, baseline)
     ordered = (parts[first], *parts[:first], *parts[first + 1 :])
+    # With equal numbers, a column of pieces would only repeat that of segments.
     if all(value(run, MESSAGE_UNITS) == run.segments for side in ordered for run in side.runs):
         by = "segments"
     return Comparison(ordered, tuple(find_matches(ordered, axes, by)), axes, by)

@@ -108,6 +108,7 @@ def find_crossovers(panel: Panel) -> list[Crossing]:
     Every two curves are compared at the best number of segments of each, and at every number that
     both have.
     """
+    # Simulation and closed form often have the same crossover, which is listed once.
     merged: dict[Crossing, list[str]] = {}
     for pair in combinations(panel.curves, 2):
         for kind in KINDS:
@@ -224,6 +225,7 @@ def _crossings(
     first_spots = {spot.message_bytes: spot for spot in first.spots(kind)}
     second_spots = {spot.message_bytes: spot for spot in second.spots(kind)}
     sizes = sorted(first_spots.keys() & second_spots.keys())
+    # A crossover lies between two sizes that both curves have.
     if len(sizes) < 2:
         return
     ours, theirs = first.lines(sizes, kind), second.lines(sizes, kind)

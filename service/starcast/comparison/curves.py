@@ -141,6 +141,7 @@ class Curve:
         groups: dict[int, list[models.Run]] = {}
         for run in self.runs:
             groups.setdefault(run.segments, []).append(run)
+        # The curve itself, so that its cached spots are used again.
         if len(groups) == 1:
             return dict.fromkeys(groups, self)
         return {
@@ -293,6 +294,7 @@ def _samples(sizes: Sequence[Fraction]) -> list[Fraction]:
         for low, high in pairwise(sizes)
         for place in range(1, _SAMPLES)
     )
+    # Powers are rounded, so that a sample may lie beyond the ends.
     more = (Fraction(10 ** (low + (high - low) * share)) for low, high, share in places)
     return sorted({*sizes, *(m for m in more if sizes[0] < m < sizes[-1])})
 
@@ -366,6 +368,7 @@ def _line(runs: Sequence[models.Run], sizes: Sequence[Fraction], kind: str) -> L
     stored = {run.message_bytes: run for run in runs if figure(run, "time", kind) is not None}
     if len(sizes) < 2 or any(m not in stored for m in sizes):
         return None
+    # From one run, then checked against all. The largest of two sizes is never 0.
     largest = stored[max(sizes)]
     start_ups, carried = figure(largest, "start_ups", kind), figure(largest, "bytes", kind)
     if start_ups is None or carried is None:

@@ -256,6 +256,7 @@ class _Pairing:
         axis, *rest = choice
         mine, others = self._points.group(ours, [axis]), self._points.group(theirs, [axis])
         common = mine.keys() & others.keys()
+        # The sides differ in this choice throughout: it is what the comparison is about.
         if not common and axis != self._points.by:
             self._match(ours, theirs, rest, matched)
             return

@@ -147,6 +147,7 @@ def list_sources(comparison: Comparison) -> list[dict[str, Any]]:
         groups.setdefault(key, []).append(run)
     return [
         {**dict(zip(PROVENANCE, key, strict=True)), "runs": len(runs), **_dates(runs)}
+        # As text, because older runs lack some values, and None has no order.
         for key, runs in sorted(groups.items(), key=lambda item: str(item[0]))
     ]
 

@@ -181,6 +181,7 @@ def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], axes
         stored = _pairs((spot.message_bytes, spot.time) for spot in spots)
         axes.plot(*_pairs(curve.path()), **{**style, "marker": ""}, linewidth=1.3)
         axes.plot(*stored, **{**style, "linestyle": ""}, markersize=4, gid=curve.label)
+        # For the legend alone: curve and stored points are drawn one by one.
         axes.plot([], [], **style, linewidth=1.3, markersize=4, label=curve.label)
     _mark_crossovers(axes, crossings)
     _format_powers(axes.xaxis, axes.get_xlim())
@@ -258,6 +259,7 @@ def compose(plots: Sequence[Callable[[Axes], None]]) -> Figure:
 
     The layouts of matplotlib draw everything twice for this.
     """
+    # Not by pyplot, which would choose a window and keep every figure.
     figure = Figure()
     FigureCanvasAgg(figure)
     panels: list[tuple[Axes, list[Any], list[Any], int, float]] = []
@@ -291,6 +293,7 @@ def _mark_crossovers(axes: Axes, crossings: Sequence[Crossing]) -> None:
     bands: dict[tuple[float, float], list[int]] = {}
     for number, crossing in enumerate(crossings, start=1):
         low, high = float(crossing.low), float(crossing.high)
+        # A logarithmic axis has no place for 0.
         if low <= 0:
             continue
         if crossing.how == AT and crossing.time is not None:
@@ -301,6 +304,7 @@ def _mark_crossovers(axes: Axes, crossings: Sequence[Crossing]) -> None:
             bands.setdefault((low, high), []).append(number)
     for (low, high), numbers in bands.items():
         axes.axvspan(low, high, color=FAINT, alpha=0.18, linewidth=0)
+        # The geometric mean is the middle on a logarithmic axis.
         middle = ((low * high) ** 0.5, 1)
         axes.annotate(
             _ranges(numbers), middle, xycoords=("data", "axes fraction"), ha="center", va="bottom"

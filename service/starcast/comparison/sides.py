@@ -109,6 +109,7 @@ def find_side(sides: Sequence[Side], name: str) -> int:
     """
     names = [side.name for side in sides]
     short = (side.name for side in with_short_names(sides))
+    # Full names come last, because they win over equal short names.
     known = {**dict(zip(short, names, strict=True)), **{each: each for each in names}}
     known |= {each.removeprefix("run "): each for each in names if each.startswith("run ")}
     if name not in known:

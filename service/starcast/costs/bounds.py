@@ -119,6 +119,7 @@ def lower_bound(
     work = least_work(topology, collective)
     links = topology.degree if ports == "all" else 1
     start_ups = topology.diameter
+    # One-port, the informed nodes at most double in each step.
     if ports == "one":
         start_ups = max(start_ups, ceil_log2(topology.nodes))
     sent = Fraction(message_bytes) * copies * work.through / links
@@ -127,6 +128,7 @@ def lower_bound(
     if messages is not None:
         busy = ceil(messages * copies * work.through / links)
         adds = collective in ("broadcast", "reduce")
+        # The last unit leaves the root, or in a reduce reaches it, in step `busy` or later.
         steps = busy + start_ups - 1 if adds else max(busy, start_ups)
         transmissions = messages * copies * work.sent
     return Cost(

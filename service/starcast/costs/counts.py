@@ -26,6 +26,7 @@ def phases(n: int) -> int:
 
 def greatest_proper_divisor(n: int) -> int:
     """Return the greatest divisor of n that is less than n, for n >= 2."""
+    # The values of gcd(n, i) are the proper divisors of n.
     return max(gcd(n, i) for i in range(1, n))
 
 
@@ -79,6 +80,7 @@ def necklace_distance_sum(n: int, distance_sum: int) -> int:
         distance_sum: t_n, the sum of all distances from a node.
     """
     total = distance_sum + sum(_commuting_distances(n, j) for j in range(1, n - 1))
+    # No rounding: by the lemma, the total is a multiple of n-1.
     return int(total / (n - 1))
 
 

@@ -187,9 +187,11 @@ FORMS = {
     ("allgather", "binomial"): Entry(doubling),
     ("alltoall", "edge-disjoint"): Entry(fragopoulou_akl.alltoall),
 }
+# A list of the forms so far, because the loop adds more.
 for (_collective, _name), _entry in list(FORMS.items()):
     if _collective in REVERSED:  # what runs backwards takes as long
         FORMS[REVERSED[_collective], _name] = _entry
+    # As in `collectives.reductions`: of two with one name, the allgather makes the allreduce.
     if _collective == "broadcast" and ("allgather", _name) not in FORMS:
         _form = reduce_and_broadcast(_entry.form, not _entry.each_tree)
         FORMS["allreduce", _name] = replace(_entry, form=_form)
@@ -335,6 +337,7 @@ def find_optimum(
     squares = {first: _square(price, machine, first, period) for first in {period, *allowed}}
     candidates = []
     for first in allowed:
+        # The integer root is exact where a floating-point root is not.
         turns = max(0, isqrt(int(squares[first])) - first) // period
         candidates += [first + turns * period, first + (turns + 1) * period]
     return sqrt(squares[period]), min(candidates, key=lambda pieces: (price(pieces).time, pieces))

@@ -114,6 +114,7 @@ def printed_rows(
         if (row.collective, row.ports) == (collective, ports) and topology.family in row.families
     ]
     cube = hypercube.comparable_hypercube(topology, dimension)
+    # Without duplicates: one copy has a single row for both bounds.
     for count in dict.fromkeys((1, copies)):
         rows.append(_bound_row(topology, collective, ports, count))
         if cube != topology:
@@ -400,6 +401,7 @@ def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
     row = partial(CostRow, algorithm.name, cited=False, bound=bound)
     try:
         arguments = algorithm.resolve_arguments(topology, values)
+    # An algorithm that cannot do what is asked keeps its row, with the reason.
     except InputError as refusal:
         return row(algorithm.source, cost=None, note=refusal.message)
     if not has_form:

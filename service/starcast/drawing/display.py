@@ -34,8 +34,10 @@ def represent(thing: object, form: Form) -> str | None:
     draw, summarize = renderers[0]
     try:
         picture = draw(thing)
+    # Neither picture nor table of an invalid forest: a notebook then shows its repr.
     except RejectedError:
         return None
+    # Too large for a picture: without one, a notebook asks for the table.
     except StarcastError:
         return None if form == "svg" else summarize(thing).html()
     return picture if form == "svg" else None

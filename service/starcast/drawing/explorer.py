@@ -71,6 +71,7 @@ def build_page(
     }
     _name_apart(data["schedules"])
     data["state"] = _opening_state(data, state)
+    # A name that contains </script> would end the element.
     held = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     element = f'<script id="starcast-data" type="application/json">{held}</script>\n'
     return inline_files(EXPLORER.read_text(encoding="utf-8"), element)
@@ -171,6 +172,7 @@ def pack_topology(topology: Topology) -> Facts:
         "neighbors": pack(neighbour_table(topology)),
         "positions": {name: pack(layout(topology, name)) for name in layouts(topology)},
     }
+    # The scripts count symbols from 1, so that other labels have to be sent.
     counts_from_one = topology.label(0) == topology.stored_label(0)
     if topology.family not in _LABELLED_FAMILIES or not counts_from_one:
         facts["labels"] = topology.labels().tolist()

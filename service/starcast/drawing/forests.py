@@ -98,6 +98,7 @@ def _push_left(contours: Sequence[_Contour]) -> list[float]:
     positions: list[float] = []
     merged = _Contour([], [])
     for contour in contours:
+        # Not strict: only on levels that both have can they touch.
         levels = zip(merged.right, contour.left, strict=False)
         positions.append(max((right - left + SPACING for right, left in levels), default=0.0))
         _merge(merged, contour, positions[-1])
@@ -213,6 +214,7 @@ def draw_forest(forest: Forest, layout: str | None = None) -> str:
             f" up to {MAX_NODES:,}",
             hint="draw a single tree: starcast forest draw --tree 0",
         )
+    # Notebooks draw any forest, and a cycle has no levels.
     forest.verify()
     if layout is not None:
         return draw_trees(forest, range(forest.trees), layout)
@@ -244,6 +246,7 @@ def draw_trees(forest: Forest, trees: Iterable[int], layout: str | None = None) 
             Stroke(frame.curves(arc.parent, arc.child), tree.colour, 1.8, arc.title, arrow=True)
             for arc in tree.arcs
         ]
+        # First, because SVG paints later elements over earlier elements.
         strokes.insert(0, frame.background)
         root = {forest.root: 1.0}
         panels.append(frame.panel(strokes, root, forest.root, tree.caption, tree.colour))

@@ -106,6 +106,7 @@ def _style() -> str:
         for name in ("fill", "stroke")
     ]
     fit = ".starcast { max-width: 100%; height: auto; }"
+    # Dark on screens only, because paper is light.
     return f"{fit} @media screen and (prefers-color-scheme: dark) {{ {' '.join(rules)} }}"
 
 
@@ -237,6 +238,7 @@ def _point(position: complex) -> str:
 
 
 def _number(value: float) -> str:
+    # A tenth of a pixel is fine enough, and hides rounding errors of different machines.
     return f"{value:.1f}".removesuffix(".0")
 
 

@@ -29,6 +29,7 @@ def write_chrome_trace(
     labels = schedule.topology.labels().tolist()
     about = {"schedule": schedule.id, **parameters, "execution": timing.execution}
     yield f'{{"displayTimeUnit": "ns", "otherData": {json.dumps(about)}, "traceEvents": ['
+    # Event by event, because the text of a large trace can exceed the memory.
     separator = "\n"
     for event in _name_events(schedule, labels):
         yield separator + json.dumps(event)
@@ -36,6 +37,7 @@ def write_chrome_trace(
     packets = timing.packets
     begin = np.cumsum(packets.units) - packets.units
     columns = (packets.step, packets.sender, packets.port, packets.receiver)
+    # JSON has no fractions, and a display needs no exact times.
     times = (packets.start.astype(float), (packets.end - packets.start).astype(float))
     values = (column.tolist() for column in (*columns, begin, begin + packets.units, *times))
     for step, sender, port, receiver, first, end, start, duration in zip(*values, strict=True):

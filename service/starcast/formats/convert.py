@@ -117,6 +117,7 @@ def to_scipy(artifact: Topology | Forest, tree: int | None = None) -> "sparse.cs
     """
     sparse = import_library("scipy.sparse")
     topology, edges = _topology_of(artifact), _edges(artifact, tree)
+    # The sums reach 256, the largest number of trees, which int8 cannot hold.
     ones = np.ones(len(edges.start), dtype=np.int16)
     shape = (topology.nodes, topology.nodes)
     matrix = sparse.csr_array((ones, (edges.start, edges.end)), shape=shape)  # sums repeated places
@@ -136,6 +137,7 @@ def import_library(module: str, extra: str = "") -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
+        # An installed package that lacks one of its own dependencies has another remedy.
         if (error.name or "").partition(".")[0] != package:
             raise
         raise UnavailableError(

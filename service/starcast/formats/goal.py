@@ -38,6 +38,7 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
     """
     schedule = executed.rows.schedule
     topology = schedule.topology
+    # For ATLAHS, each direction of a port has a CPU and an interface of its own.
     limit = MAX_INTERFACES // 2 if dialect == "atlahs" else MAX_INTERFACES
     if schedule.ports == "all" and topology.degree > limit:
         raise LimitError(

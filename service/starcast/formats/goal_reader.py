@@ -192,6 +192,7 @@ class _Reader:
     def _end_rank(self) -> None:
         self._check_comments()
         self._rank = None
+        # Labels are local to a rank.
         self._names = {}
 
     def _read_comment(self, text: str) -> None:
@@ -210,6 +211,7 @@ class _Reader:
             needs = operation.start_requires if is_start else operation.requires
             needs.append(self._named(second))
             return
+        # A row is at least one send and one receive.
         if len(self._operations) == 2 * MAX_ROWS:
             raise LimitError(
                 f"{self._path} has more than {2 * MAX_ROWS:,} operations",
@@ -249,6 +251,7 @@ def _columns(
     receives = _match(reader, operations)
     sends = [number for number, operation in enumerate(operations) if operation.kind == "send"]
     described = [bool(operations[number].rows) for number in sends]
+    # Units in comments and units in tags are numbered independently, so they cannot be mixed.
     if any(described) and not all(described):
         line = operations[sends[described.index(False)]].line
         reader.fail("has a send without its units", "describe all sends or none", line)
@@ -318,6 +321,7 @@ def _derive_steps(
         for needed, _ in needs:
             after[needed].append(number)
     left = [len(needs) for needs in before]
+    # A queue, not recursion: a chain of requirements can be as long as the file.
     ready = deque(number for number, count in enumerate(left) if not count)
     # Step of a send; for other operations, the last step on which they depend.
     level = [0] * len(operations)

@@ -97,6 +97,7 @@ def write_graph6(topology: Topology) -> Iterator[bytes]:
     """
     count = topology.nodes
     bits = count * (count - 1) // 2
+    # The format is dense: its size grows with the square of the nodes, whatever the degree.
     memory.require(bits // 6, f"the adjacency matrix of {count:,} nodes as graph6")
     body = np.zeros(-(-bits // 6), dtype=np.uint8)
     ranks = np.arange(count, dtype=np.int64)
@@ -105,6 +106,7 @@ def write_graph6(topology: Topology) -> Iterator[bytes]:
         lower = ranks < neighbours
         # Columns of the triangle follow each other: (0,1), (0,2), (1,2), (0,3), ...
         place = neighbours[lower] * (neighbours[lower] - 1) // 2 + ranks[lower]
+        # `at`, because plain indexing would keep only one of several bits of a byte.
         np.bitwise_or.at(body, place // 6, (32 >> (place % 6)).astype(np.uint8))
     yield bytes(_graph6_size(count))
     yield (body + np.uint8(63)).tobytes()

@@ -137,6 +137,7 @@ def write_msccl(rows: Rows) -> Iterator[str]:
             hint="use a smaller topology",
         )
     program = _Program(rows)
+    # All GPUs before the first line, so that a limit leaves no incomplete file.
     blocks = [program.write_gpu(rank) for rank in range(nodes)]
     yield (
         f'<algo name="{escape(schedule.id[:_MAX_NAME])}" proto="Simple" '
@@ -252,6 +253,7 @@ class _Program:
         blocks: dict[tuple[int, int], list[int]] = {}
         for row in rows:
             blocks.setdefault((peer[row], self._channel[row]), []).append(row)
+        # Sorted, because the block of a further channel waits for that of the channel before.
         return dict(sorted(blocks.items()))
 
     def _receive_block(
@@ -387,6 +389,7 @@ def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
 
 def _places_on_links(rows: Rows) -> tuple[Indices, int]:
     """Return the place of each row among those of its link, from 0, and the greatest number."""
+    # Ports are uint8, so that no two links have the same number.
     link = rows.sender * np.int64(256) + rows.port
     order = np.argsort(link, kind="stable")  # rows are in the order of steps
     _, first, counts = np.unique(link[order], return_index=True, return_counts=True)

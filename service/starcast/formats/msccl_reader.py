@@ -293,6 +293,7 @@ class _Execution:
             combine = int(ranks != self._complete)
             row = row_step, block.rank, port, block.send, unit, step.tree, combine
             self.rows.append(row)
+            # As `schedule_from_msccl` finds it: without `combine` if it is not a reduction.
             self.places[row if self._complete else row[:-1]] = str(run)
         if len(self.rows) > MAX_ROWS:
             raise LimitError(f"it sends more than {MAX_ROWS:,} units", hint="use fewer chunks")
@@ -305,6 +306,7 @@ class _Execution:
             chunk = self._chunk(place)
             if chunk is None:
                 run.fail(f"reads {place[1]}[{place[2]}], which holds nothing yet")
+            # Any writer suffices, because all of them have written the same unit.
             if chunk.written and not any(run.knows(chunk.written)):
                 number, first = next(iter(chunk.written.items()))
                 run.fail(

@@ -17,6 +17,7 @@ _CHUNK = 2**16
 def table_columns(schedule: Schedule) -> dict[str, NDArray[Any]]:
     """Return the columns of a schedule by name, with labels for ranks."""
     names = schedule.topology.labels()
+    # As 0 and 1, which `schedule_from_csv` reads.
     combine = {} if schedule.combine is None else {"combine": schedule.combine.astype(np.uint8)}
     return {
         "step": schedule.step,

@@ -26,6 +26,7 @@ class Administration(Connection):
 
         servers = [vars(server) for server in stack.status(self.settings.home)]
         columns = ("server", "state", "pid", "port", "uptime_s", "memory_mb", "log")
+        # Kept in the table instead of raised: the states are shown, and then decide the exit code.
         failure = None
         if stopped := [each for each in servers if each["state"] != "running"]:
             named = " and ".join(each["server"] for each in stopped)
@@ -157,6 +158,7 @@ class Administration(Connection):
         from starcast.ingest.backup import back_up
 
         self._check_open()
+        # `back_up` connects by the settings, so only this check notices a closed lab.
         manifest = back_up(self.settings, Path(file))
         size = Path(file).stat().st_size
         done = f"{manifest.rows:,} rows of {len(manifest.tables)} tables, {size / 1e6:.1f} MB"

@@ -74,6 +74,7 @@ class Answer(Table):
 
 def _are_paths(rows: Sequence[Row]) -> bool:
     """Return whether the columns hold paths: one port for every node but the last."""
+    # A query may give other values these names, which `hops` cannot join.
     pairs = [(row["path"] or [], row["ports"] or []) for row in rows]
     return all(
         isinstance(nodes, list) and isinstance(ports, list) and len(nodes) in {0, len(ports) + 1}
@@ -152,6 +153,7 @@ class ComparisonTable(Table):
         from starcast.comparison.plots import check_plot, plot_file
         from starcast.support.atomic import atomic_write
 
+        # Checked before the profiles are read from the store and the plots are drawn.
         check_plot(Path(file))
         content = plot_file(self.comparison, self.profiles(), Path(file).suffix)
         with atomic_write(Path(file)) as opened:

@@ -124,8 +124,10 @@ class Artifacts(Connection):
         is_embedded = self.settings.neo4j_uri is None
         try:
             self.reporter.say(
+                # A dry run connects to no store, so the list of what is stored is empty.
                 choose_method(method, plan.artifacts, [], embedded=is_embedded).reason
             )
+        # Only an ingest fails: a dry run still lists the sizes that are too large.
         except LimitError as error:
             self.reporter.say(f"too large to ingest: {error.message}")
         estimates = list_estimates(plan.artifacts)
@@ -157,6 +159,7 @@ class Artifacts(Connection):
         forests += [self._forest_of(each) for each in texts if _is_id(each)]
         forests += [Forest.open(file) for file in files]
         names = [each for each in texts if not _is_id(each)]
+        # A shell gives None for a root that is not named; rank 0 is the identity.
         given: dict[str, Any] = {**options, "root": options.get("root") or 0}
         plan = parse_request(
             as_topology(topology).spec, names, algorithms, forests=forests, **given

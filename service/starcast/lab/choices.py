@@ -30,6 +30,7 @@ def choose(choices: type[_Choice], text: str, noun: str) -> _Choice:
 
 def plain_values(value: Any) -> Any:
     """Return the values of an axis in the form of a grid file: plain values, and lists of them."""
+    # Text and mappings can be iterated too, but each is a single value.
     if isinstance(value, str | Fraction | Mapping):
         return value
     if hasattr(value, "spec"):  # a topology, which is not imported for this
@@ -54,6 +55,7 @@ def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
         return None if topologies is None else list(topologies)
     specs: list[str] = []
     for word in topologies.replace(",", " ").split():
+        # A number alone names no topology, so it is the k of the S_{n,k} before it.
         if word.isdigit() and specs:
             specs[-1] += f",{word}"
         else:
@@ -75,6 +77,7 @@ def as_conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
     for axis, value in conditions.items():
         plain = plain_values(value)
         values = plain if isinstance(plain, list) else [plain]
+        # Without text for this axis, all runs would be selected instead of none.
         if not values:
             raise InputError(f"the condition on {axis} has no values", hint="give one, or omit it")
         texts += [f"{axis}={each}" for each in values]

@@ -296,9 +296,11 @@ class Claims(Connection):
             with self._session() as session:
                 found = newest_verdicts(session)
         except (UnavailableError, RejectedError) as error:
+            # A filter by verdicts would otherwise hide every claim, as if none had such a verdict.
             if demanded:
                 raise
             if isinstance(error, UnavailableError):
+                # Only the embedded server may be stopped; a server of the settings has to run.
                 self._raise_if_configured(error)
             else:
                 self.reporter.say(f"no verdicts are shown: {error.message}; {error.hint}")

@@ -54,6 +54,7 @@ class Connection:
     @property
     def settings(self) -> "Settings":
         """The settings that name the servers."""
+        # Loaded on first use: many operations need no setting, and loading takes time.
         if callable(self._settings):
             self._settings = self._settings()
         return self._settings
@@ -85,6 +86,7 @@ class Connection:
         servers = [
             uri for uri in (self.settings.neo4j_uri, self.settings.postgres_uri) if uri is not None
         ]
+        # With one server named, the other is still the embedded one.
         if len(servers) < 2:
             servers.append(f"the embedded stack in {self.settings.home}")
         return f"<Lab: {state}{' and '.join(servers)}>"

@@ -157,6 +157,7 @@ class Costs(Connection):
             $ starcast cost table --experiment ts1 --where topology=S5 -f latex > table.tex
         """
         if experiment is not None:
+            # A stored run has its own values of these, so that options would have no effect.
             computed = {
                 "topology": topology, "collective": collective, "ports": ports, "t_s": t_s,
                 "message_bytes": message_bytes, "t_c": t_c, "segments": segments,
@@ -263,6 +264,7 @@ class Costs(Connection):
             return {}
         try:
             cost = tables.execute_row(problem, row, max_rows)
+        # The closed form is shown even if the schedule is too large to simulate.
         except LimitError as error:
             self.reporter.say(f"not simulated: {error.message}")
             return {}
@@ -345,6 +347,7 @@ def _machine(t_s: Number, t_c: Number) -> "Machine":
 
 def _part(rows: list[Row], title: str) -> CostPart:
     # Letters, because names and sources already contain the papers' numbers.
+    # Not strict, because the letters never end.
     letters = dict(zip(dict.fromkeys(map(_source, rows)), _letters(), strict=False))
     lettered = [{**row, "ref": letters[_source(row)]} for row in rows]
     simulated = any(row.get("simulated_time") is not None for row in rows)

@@ -119,6 +119,7 @@ class Forests(Artifacts):
         """
         check_suffix(out, ".npz")
         forest = load_forest(topology, construction, options)
+        # Before it is written: an array that is not a forest is never saved.
         forest.verify()
         forest.save(out)
         return _one(_counts(forest) | {"file": str(out), "bytes": Path(out).stat().st_size})
@@ -404,6 +405,8 @@ class Forests(Artifacts):
         """Return a verified forest; warn if its trees differ from the construction it names."""
         forest = load_forest(source, construction, options)
         forest.verify()
+        # Only a warning: the trees are valid, whatever their name. `verify_forest` rejects the
+        # name.
         if construction is None and (sentence := _other_trees(source, forest)):
             self.reporter.say(sentence)
         return forest
@@ -445,6 +448,7 @@ def is_forest(source: "str | Path | Topology | Forest") -> bool:
     if isinstance(source, Forest):
         return True
     name = str(source)
+    # A name that ends in .npz means a file even if it is missing: the error then names the file.
     return name.endswith(".npz") or os.path.isfile(name)  # noqa: PTH113 - never raises
 
 

@@ -58,6 +58,7 @@ class Graphs(Artifacts):
         from starcast.ingest.sample import Sample
         from starcast.ingest.verification import list_problems, verify
 
+        # Without a seed, `Sample` draws one, which the note reports for a repetition.
         drawn = Sample(sample) if seed is None else Sample(sample, seed)
         with self._stores() as stores:
             found = verify(stores, ids, drawn, self.reporter, checksums=checksums)

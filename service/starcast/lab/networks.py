@@ -162,6 +162,7 @@ class Networks(Artifacts):
         check_suffix(out, ".html", ".htm")
         network = as_topology(topology)
         at: int | str = 0 if root is None else root
+        # A file carries its own topology and root; a construction is built on this topology.
         forests = [
             load_forest(name) if is_forest(name) else load_forest(network, str(name), {"root": at})
             for name in forest

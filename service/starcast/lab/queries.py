@@ -131,6 +131,7 @@ class Queries(Connection):
         if drawable:
             from starcast.queries.picture import check_drawable
 
+            # Before the query runs, which may take as long as its time limit.
             check_drawable(found, bound)
         result = run(self.graph, found, bound, row_limit=rows, timeout=seconds)
         return _answer(result, found.cypher, found.compute(bound), narrowing_advice(found), found)
@@ -200,6 +201,7 @@ class Queries(Connection):
         rows, seconds = self._limits(row_limit, timeout)
         cypher = check_statement(text, values, Path(source))
         result = self.graph.run(cypher, values, seconds, rows)
+        # In Cypher a misspelled label or property is not an error: it matches nothing.
         for notice in find_unknown_names(result):
             self.reporter.say(notice)
         return _answer(result, text, values, "add LIMIT")
@@ -253,6 +255,7 @@ class Queries(Connection):
         except UnavailableError as error:
             note = f"plans were not checked: {error.message}; {error.hint}"
             return Table(("query", "file"), rows, f"{len(rows)} files are valid; {note}")
+        # Without the indexes, the planner has to scan, which is not a problem of the query.
         ready = has_indexes(graph)
         for row, each in zip(rows, queries, strict=True):
             row["problems"] = "; ".join(find_problems(graph, each, ready))
@@ -324,6 +327,7 @@ def _read(source: str) -> str:
     name = "stdin" if source == "-" else source
     try:
         if source == "-":
+            # A pipe has no size that could be checked before reading.
             return LimitedStream(sys.stdin.buffer, SMALL_TEXT, name).read().decode()
         return read_text(source)
     except UnicodeDecodeError:
@@ -353,6 +357,7 @@ def _select(target: str | None, packs: Sequence[Path]) -> "Sequence[Query]":
         return list(library.require_valid().values())
     for name, fault in library.faults.items():
         if name.startswith(f"{target}/"):
+            # Otherwise a pack would pass without its invalid files.
             raise fault
     pack = [query for query in library.queries.values() if query.pack == target]
     return pack or [find(target, *packs)]

@@ -279,4 +279,5 @@ def build_schedule(
 
 def is_file(algorithm: str | Path) -> bool:
     """Return whether the algorithm is given as a file of rows."""
+    # By its ending, not by its existence: a missing file is then reported as a file.
     return isinstance(algorithm, Path) or algorithm.lower().endswith(_ROW_FILES)

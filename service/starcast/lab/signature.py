@@ -90,6 +90,7 @@ ShardFiles = Annotated["str | Path", Shell(Path, metavar="FILES", required=True)
 
 def _axes(names: Iterable[str], kind: Any) -> Any:
     """Return a TypedDict with an item for each axis; on the command line, these are options."""
+    # Made from `AXES`, because a TypedDict written by hand would list the axes a second time.
     items = {
         name: Annotated[
             Any,

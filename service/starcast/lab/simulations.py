@@ -207,6 +207,7 @@ class Simulations(Connection):
         from starcast.support.axes import read_number
 
         machine = {"unit_bytes": unit_bytes, "t_s": t_s, "t_c": t_c}
+        # Before the schedule is built, which takes much longer than to refuse a number.
         values = {name: read_number(value, name) for name, value in machine.items()}
         schedule = build_schedule(topology, collective, algorithm, options)
         faults = _faults(fault)
@@ -222,6 +223,7 @@ class Simulations(Connection):
                 installation=self.settings.simgrid,
             )
             figures |= {"simgrid_time": _exact(run.time), "simgrid_version": run.version}
+            # `run_simgrid` rounds its time to a tick, so that no tolerance is needed here.
             if run.time != times.time:
                 failure = RejectedError(
                     f"{schedule.id} takes {times.time} by starcast and {run.time} by SimGrid "
@@ -293,6 +295,7 @@ def _failure(
     """Return the error of an invalid execution: a violation or, without faults, missing units."""
     if result.violation is not None:
         problem = f"{schedule.id} is invalid: {result.violation}"
+    # Faults make units undeliverable: then missing units are a result, not a failure.
     elif not (result.complete or faults):
         problem = f"{schedule.id} leaves {result.missing} units undelivered"
     else:
@@ -303,6 +306,7 @@ def _failure(
 
 
 def _times(timing: "Timing") -> dict[str, Any]:
+    # Nodes that never receive all of their units have a negative time.
     known = timing.arrivals[timing.arrivals >= 0]
     return {
         "execution": timing.execution,

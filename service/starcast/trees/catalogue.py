@@ -57,10 +57,12 @@ def forest(
     values = entry.resolve_arguments(topology, given)
     rank = topology.node(root)
     trees = entry.count_trees(topology)
+    # Before the first array is allocated, so that the refusal can name sizes.
     memory.require(
         memory.forest_bytes(topology.nodes, trees),
         f"trees of '{entry.name}' on the {topology.nodes:,} nodes of {topology.spec}",
     )
+    # At the identity, because a construction moves its base to the root itself.
     bases = {
         argument.name: forest(topology, str(values[argument.name]))
         for argument in entry.arguments

@@ -61,6 +61,7 @@ def label_change(topology: Topology, root: int, base: Base) -> Forest:
 
     Reference: Tseng & Sheu 1997, Def. 3.
     """
+    # The hubs move with the trees, so that `verify` stays fast.
     hubs = base.verify_hubs
     if hubs is not None:
         hubs = tuple(topology.translation(root)[list(hubs)].tolist())

@@ -64,6 +64,7 @@ def check_spec(construction: object, arguments: object) -> None:
 
 
 def _is_parsed_again(construction: str, arguments: Mapping[str, str | int]) -> bool:
+    # The exact types: True is an int too, but would be read back as text.
     if any(type(value) not in {str, int} for value in arguments.values()):
         return False
     try:
@@ -201,6 +202,7 @@ def _parse_parts(path: str | os.PathLike[str], parts: _Parts) -> ForestFields:
             spanning=bool(parts.number("spanning")),
             verify_hubs=hubs or None,
         )
+    # The file is not damaged, but too large for this machine.
     except LimitError:
         raise
     except StarcastError as error:
@@ -227,6 +229,7 @@ def _read_ports(
             memory.forest_bytes(network.nodes, shape[0]),
             f"the {shape[0]} trees of {path} on the {network.nodes:,} nodes of {network.spec}",
         )
+    # A small array of another shape is read: `Forest` refuses it with a clearer error.
     elif prod(shape) > _SMALL_PART:
         raise _damaged(path)
     return parts.read("parent_port")

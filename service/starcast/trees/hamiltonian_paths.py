@@ -105,6 +105,7 @@ def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.u
 
     The start's symbol comes first, the goal's last, the others ascending.
     """
+    # The goal's key 256 exceeds uint8.
     key = symbols.astype(np.int16)
     key[symbols == first[:, None]] = 0
     key[symbols == last[:, None]] = 256

@@ -13,6 +13,7 @@ _PACKAGES = {"fastapi", "starlette", "uvicorn"}
 
 def explain_missing_package(error: ModuleNotFoundError) -> Exception:
     """Return the error for a package of the extra that is not installed, or the error itself."""
+    # Any other missing module is a defect of starcast, not a missing extra.
     if (error.name or "").partition(".")[0] not in _PACKAGES:
         return error
     return UnavailableError(

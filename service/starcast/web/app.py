@@ -64,6 +64,7 @@ def create_app(service: Service, host: str = "127.0.0.1") -> ASGIApp:
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     for kind in (StarcastError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _handle_error)
+    # Around everything, so that errors have the security headers as well.
     return Guard(app, host)
 
 

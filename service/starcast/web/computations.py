@@ -192,6 +192,7 @@ def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> Facts:
             f"{len(faults)} faults are given; at most {MAX_FAULTS} are simulated",
             hint="use 'starcast schedule simulate' for more",
         )
+    # A fault breaks the symmetry by which one source represents all.
     built = _expanded(schedule_id) if faults else _schedule(schedule_id)
     _check_steps(built)
     parsed = tuple(Fault.parse(text) for text in faults)
@@ -263,6 +264,7 @@ def _listing(columns: Mapping[str, NDArray[Any]], output: Format) -> str:
 
 @lru_cache(maxsize=8)
 def _built_forest(forest_id: str) -> Forest:
+    # The size is checked before anything is built.
     _small(forest_id.split(":", maxsplit=1)[0])
     return forest_from_id(forest_id)
 

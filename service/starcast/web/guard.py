@@ -226,6 +226,7 @@ def _is_part_of_foreign_page(headers: Headers) -> bool:
 
     Such requests have no origin. Links to a page of this server are followed.
     """
+    # Only browsers send the header; other programs are not led by foreign pages.
     if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
         return False
     return (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) != (
@@ -235,6 +236,7 @@ def _is_part_of_foreign_page(headers: Headers) -> bool:
 
 
 def _tags(header: str) -> set[str]:
+    # Compared weakly: a proxy that compresses responses weakens their tags.
     return {tag.strip().removeprefix("W/") for tag in header.split(",")}
 
 

@@ -60,6 +60,7 @@ _MAX_RUNS = 200
 def show_overview(request: Request, service: ServiceParameter) -> Response:
     """Show an overview of the contents, and which servers are running."""
     state = health.show_health(service)
+    # The servers' state during publishing says nothing to later readers of the site.
     stores = {} if service.published else {"PostgreSQL": state.postgres, "Neo4j": state.neo4j}
     library = service.library()
     return _render(
@@ -289,11 +290,13 @@ def _render(request: Request, template: str, status: int = 200, **values: Any) -
     text = render_page(
         template,
         root=_root(request),
+        # The navigation has no entry for comparisons: they belong to the experiments.
         section=request.url.path.split("/")[1].replace("compare", "experiments"),
         navigation=published or NAVIGATION,
         has_forms=not published,
         **values,
     )
+    # Commands on a page are for this server, so that they name its home and plug-ins.
     if service.flags:
         flags = f"starcast {escape(service.flags)} "
         text = text.replace("<code>starcast ", f"<code>{flags}")

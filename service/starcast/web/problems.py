@@ -27,6 +27,7 @@ KINDS: dict[type[StarcastError], tuple[int, str]] = {
     UnavailableError: (503, "unavailable"),
     BusyError: (503, "busy"),
     RejectedError: (409, "rejected"),
+    # 422 too, because a smaller request would succeed (docs/decisions/0017-http-api.md).
     LimitError: (422, "limit"),
     UncheckedError: (409, "unchecked"),
     StarcastError: (500, "internal"),

@@ -68,6 +68,7 @@ class Publishing(Connection):
             raise explain_missing_package(error) from None
 
         target = Path(folder).resolve()
+        # Before anything is rendered, because a folder with other files is refused.
         earlier = read_manifest(target)
         with Site(self.settings, has_stores=self._has_stores()) as site:
             if check_claims:

@@ -129,6 +129,7 @@ class Paging:
             # A key instead of a number of items: what is stored or dropped between two requests
             # moves no item to another page.
             start = keys.index(self._after) + 1
+        # A static site has one file per listing, which nothing can ask for a second page.
         is_published = bool(self._request.app.state.service.published)
         end = len(listed) if is_published else start + self._limit
         shown = listed[start:end]

@@ -154,6 +154,7 @@ class Site:
 
     def _collect(self, addresses: set[str]) -> None:
         """Read pages and files, and all that they link to."""
+        # Sorted, so that equal stores give equal files.
         waiting = deque(sorted(addresses))
         seen: set[str] = set()
         while waiting:
@@ -164,6 +165,7 @@ class Site:
             try:
                 waiting.extend(sorted(self._read(url)))
             except StarcastError as error:
+                # One page does not stop the site: its links become text, and `publish` reports it.
                 self.problems[url] = error
 
     def _read(self, url: str) -> set[str]:
@@ -175,6 +177,7 @@ class Site:
         if url.startswith("/explore/"):
             self._explored[url] = self._explore(url)
             return set()
+        # The application is called in this process, so that no port is opened.
         status, headers, body = asyncio.run(_get(self._app, url))
         if status != 200:
             raise _as_error(url, body.decode())
@@ -301,6 +304,7 @@ def read_manifest(folder: Path) -> set[str]:
             f"{folder} is not a folder that an earlier 'starcast publish' wrote",
             hint="name a new or an empty folder",
         ) from None
+    # The site replaces its folder, so that other files in it would be lost.
     if others := sorted(listed - known):
         raise InputError(
             f"{folder} holds files that are not part of its site, such as {others[0]}",
@@ -340,6 +344,7 @@ def _explorer_url(artifact: str) -> str:
 def _render(shown: Explorer) -> bytes:
     schedules = [schedule.build() for schedule in shown.schedules.values()]
     page = explorer.build_page(shown.topology, list(shown.forests.values()), schedules)
+    # Opened from a file, a folder would be listed instead of its index.html.
     return page.replace('class="home" href="../"', 'class="home" href="../index.html"', 1).encode()
 
 
@@ -351,6 +356,7 @@ async def _get(app: Any, url: str) -> tuple[int, dict[str, str], bytes]:
         "method": "GET",
         "path": unquote(path),
         "query_string": query.encode(),
+        # `Guard` refuses requests for hosts that it does not serve.
         "headers": [(b"host", b"localhost")],
     }
     sent: list[dict[str, Any]] = []

@@ -47,6 +47,7 @@ def show_claim(claim_id: IdParameter, service: ServiceParameter) -> models.Claim
     """Show a claim; without a stored verdict it is verified now, at its quick sizes."""
     claim = find(claim_id)
     run, verdict = stored_verdicts(service).get(claim.id, (None, None))
+    # A site shows stored verdicts; `publish --check-claims` verifies the other claims before.
     if verdict is None and claim.check is not None and not service.published:
         verdict = service.workers.run(computations.verify_claim, claim.id)
     row = {**report.claim_row(claim), **report.verdict_row(verdict)}
@@ -74,6 +75,7 @@ def find(claim_id: str) -> Claim:
     """
     try:
         return find_claim(claim_id)
+    # In a URL an id names a resource, so that an unknown id is 404 and not 422.
     except InputError as error:
         raise NotFoundError(error.message, hint=error.hint) from None
 

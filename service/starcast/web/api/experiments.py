@@ -128,6 +128,7 @@ def _check_size(lab: Lab, names: Sequence[str]) -> None:
     Raises:
         LimitError: they have more than `MAX_RUNS` runs together.
     """
+    # Counted in the database, because reading the runs is what takes the time.
     count = (
         select(func.count())
         .select_from(Run)

@@ -48,6 +48,7 @@ def _check_neo4j(service: Service) -> models.StoreHealth:
     try:
         with service.lab() as lab:
             graph = lab.graph
+            # The connection may be older than the server's end: only a query shows that it runs.
             graph.read("RETURN 1")
             return models.StoreHealth(available=True, version=graph.version, detail="", hint="")
     except StarcastError as error:

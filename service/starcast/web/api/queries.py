@@ -103,6 +103,7 @@ def read_parameters(request: Request) -> dict[str, str]:
     for name, value in request.query_params.multi_items():
         if name in _RESERVED or not value:
             continue
+        # As a mapping, the parameters of the URL would silently keep the last value.
         if name in values:
             raise InputError(f"the parameter '{name}' is given twice", hint="remove one of them")
         values[name] = value
