@@ -240,9 +240,8 @@ def _put_back(engine: Engine, kept: Path | None, programs: Programs, cause: Base
         if kept is None:
             raise
         raise UnavailableError(
-            f"the restore failed ({str(cause) or 'interrupted'}), and the earlier rows cannot be put"
-            " back:"
-            f" {error.message}",
+            f"the restore failed ({str(cause) or 'interrupted'}), and the earlier rows cannot be"
+            f" put back: {error.message}",
             hint=f"they are in {kept}: when the server works again, 'starcast restore"
             f" {shlex.quote(str(kept))} --replace' brings them back",
         ) from None
