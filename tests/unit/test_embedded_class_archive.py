@@ -36,7 +36,7 @@ def write(java: Path) -> list[str]:
     folder, home = java.parents[1] / "jars", java.parents[1] / "home"
     class_archive.prepare(java, folder, Recorder())
     options = class_archive.java_options(folder)
-    class_archive.record(java, folder, home, 1)
+    class_archive.record(java, folder, home, 1, Recorder())
     return options
 
 

@@ -74,7 +74,7 @@ def prepare(java: Path, folder: Path, reporter: Reporter) -> None:
             _run(java, "-Xshare:dump", f"-XX:SharedArchiveFile={part}")
 
 
-def record(java: Path, folder: Path, home: Path, pid: int) -> None:
+def record(java: Path, folder: Path, home: Path, pid: int, reporter: Reporter) -> None:
     """Write the classes that a server has loaded, if they are missing.
 
     Args:
@@ -82,10 +82,12 @@ def record(java: Path, folder: Path, home: Path, pid: int) -> None:
         folder: the folder of the archive.
         home: the working directory of the server.
         pid: its process id.
+        reporter: receives a message.
     """
     of_java, of_neo4j = _parts(folder)
     if not of_java.exists() or not _should_write(folder):
         return
+    reporter.say("writing an archive of Neo4j's classes")
     written = home / _WRITTEN
     with _creating(of_neo4j) as part:
         written.unlink(missing_ok=True)

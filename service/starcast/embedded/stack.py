@@ -110,7 +110,7 @@ def up(settings: Settings, reporter: Reporter) -> None:
                 Startup(home, settings, reporter).start_and_publish(stopped)
                 if starts_neo4j:
                     pid = home.published()[neo4j.name].pid
-                    class_archive.record(java, folder, home.neo4j, pid)
+                    class_archive.record(java, folder, home.neo4j, pid, reporter)
             else:
                 reporter.say(f"the embedded stack in {home.root} is already running")
             # Also for a running stack, since the `up` that started it may have been interrupted.
