@@ -294,7 +294,7 @@ def test_a_replacement_that_fails_puts_back_what_the_store_held(
 ) -> None:
     """The rows and the rights are as before."""
     backup.restore(bare, file, PROGRAMS)
-    before, keep = content(bare), tmp_path / "before.backup"
+    before, keep = content(bare), tmp_path / "all before.backup"
     changed = rewrite(file, tmp_path / "changed", other_checksum)
     with pytest.raises(RejectedError, match="differ from the backup in run"):
         backup.restore(bare, changed, PROGRAMS, keep=keep)
@@ -307,7 +307,7 @@ def test_a_replacement_that_fails_puts_back_what_the_store_held(
     failing = backup.Programs(PROGRAMS.pg_dump, Path("/bin/false"))
     with pytest.raises(UnavailableError, match="cannot be put back: false failed") as error:
         backup.restore(bare, file, failing, keep=keep)
-    assert f"'starcast restore {keep} --replace' brings them back" in error.value.hint
+    assert f"starcast restore '{keep}' --replace" in error.value.hint
     backup.restore(bare, keep, PROGRAMS, keep=tmp_path / "nothing.backup")
     assert content(bare) == before
     assert not (tmp_path / "nothing.backup").exists()

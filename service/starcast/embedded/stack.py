@@ -103,10 +103,14 @@ def up(settings: Settings, reporter: Reporter) -> None:
                 for jars in neo4j.jar_sets(settings):
                     jars.download(settings.maven_repository, reporter)
                 java, folder = Path(neo4j.java()), neo4j.jars(settings).folder
-                class_archive.prepare(java, folder, reporter)
+                # A Neo4j that has been running may not have been started to record its classes.
+                starts_neo4j = neo4j.name not in running
+                if starts_neo4j:
+                    class_archive.prepare(java, folder, reporter)
                 Startup(home, settings, reporter).start_and_publish(stopped)
-                pid = home.published()[neo4j.name].pid
-                class_archive.record(java, folder, home.neo4j, pid)
+                if starts_neo4j:
+                    pid = home.published()[neo4j.name].pid
+                    class_archive.record(java, folder, home.neo4j, pid, reporter)
             else:
                 reporter.say(f"the embedded stack in {home.root} is already running")
             # Also for a running stack, since the `up` that started it may have been interrupted.

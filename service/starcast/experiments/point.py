@@ -225,10 +225,7 @@ def _draw_nodes(topology: Topology, amount: int, random: np.random.Generator) ->
 
 
 def _draw_links(topology: Topology, amount: int, random: np.random.Generator) -> list[str]:
-    """Draw undirected links with equal probability.
-
-    Every undirected link consists of two directed links, so twice as many directed links suffice.
-    """
+    """Draw undirected links with equal probability."""
     # Directed links are drawn, since they can be numbered. Two of them may be the same undirected
     # link, so twice as many are enough.
     directed = random.choice(topology.nodes * topology.degree, size=2 * amount, replace=False)

@@ -8,6 +8,7 @@ snapshot of the database. A restored database is accepted if its tables have the
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -239,10 +240,10 @@ def _put_back(engine: Engine, kept: Path | None, programs: Programs, cause: Base
         if kept is None:
             raise
         raise UnavailableError(
-            f"the restore failed ({cause}), and the earlier rows cannot be put back:"
-            f" {error.message}",
-            hint=f"they are in {kept}: when the server works again, 'starcast restore {kept}"
-            " --replace' brings them back",
+            f"the restore failed ({str(cause) or 'interrupted'}), and the earlier rows cannot be"
+            f" put back: {error.message}",
+            hint=f"they are in {kept}: when the server works again, 'starcast restore"
+            f" {shlex.quote(str(kept))} --replace' brings them back",
         ) from None
 
 
