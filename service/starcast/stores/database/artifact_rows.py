@@ -1,7 +1,7 @@
 """Storage of topologies, forests and schedules in PostgreSQL.
 
 Every function works in the given session and never commits;
-`starcast.stores.database.sessions.session` does. Only forests and schedules that their checkers
+`starcast.stores.database.sessions.open_session` does. Only forests and schedules that their checkers
 accept are stored.
 """
 
