@@ -39,7 +39,7 @@ object itself. Cite the id, the first digits of the SHA-256, and starcast by `CI
 
 > starcast {version}, record one-port-broadcast:S9 (19 rounds, optimal), witness {digest}.
 
-Next to the records of each problem is a checker of about 60 lines, `records/PROBLEM/check.py`:
+Next to the records of each problem is a checker of about 100 lines, `records/PROBLEM/check.py`:
 plain Python that shares no code with starcast and needs nothing else. Its first function is the
 definition of the problem; the rest, the same for all problems, reads the files and makes the
 topology. `records/check.py` runs all of them, so that two commands verify the witnesses on another
@@ -194,8 +194,9 @@ of Pai, Chang & Chang 2021); more than two were not published for any n, as far 
     "bisection-width": """\
 For even n, halves of n/2 substars each have n^2/4 (n-2)! links between them: 8 on S_4 and 216 on
 S_6. On S_5, whose substars are divided unevenly, tabu search has found 40. All three are optimal,
-by certificates: inequalities (b y)^2 >= 1 for vectors b of whole numbers with an odd sum, averaged
-over all automorphisms and added up. On S_6 the second eigenvalue alone gives 180.
+by certificates: inequalities for vectors b of whole numbers, averaged over all automorphisms and
+added up. (b y)^2 is at least 0, and at least 1 if the sum of b is odd, where y is 1 in one half and
+-1 in the other. On S_6 the second eigenvalue alone gives 180.
 Stacho & Vrto 1998 have lower and upper bounds, and the asymptotically exact value; only their
 abstract was read, which has no numbers for single n.""",
 }

@@ -24,8 +24,8 @@ import zipfile
 
 
 def measure(witness, table, arguments):
-    """Return the height of as many spanning trees as ports with a limited congestion."""
-    rows, limit, height = witness["parent_port"], arguments.get("congestion", 1), 0
+    """Return the largest height of as many spanning trees as ports with a limited congestion."""
+    rows, limit, height = witness["parent_port"], arguments["congestion"], 0
     require(len(rows) == len(table), "there are not as many trees as ports")
     uses = {}
     for ports in rows:

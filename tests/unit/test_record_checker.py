@@ -78,6 +78,16 @@ def test_a_spoiled_witness_is_accepted_only_if_its_value_is_the_same(
     assert rejected > 0
 
 
+def test_trees_that_share_a_link_are_not_disjoint_whatever_congestion_is_allowed(
+    tmp_path: Path,
+) -> None:
+    shared = load_record(shipped_folder() / "congestion-trees" / "S4-congestion-2.json")
+    path = write(tmp_path, shared, dict(shared.witness))
+    assert CHECKS["congestion-trees"]["check"](path)["value"] == shared.value
+    with pytest.raises(ValueError, match="two trees use a link in the same direction"):
+        CHECKS["edge-disjoint-trees"]["check"](path)
+
+
 def test_a_changed_file_is_named_with_exit_code_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

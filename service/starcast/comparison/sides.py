@@ -195,8 +195,7 @@ def _meets(run: models.Run, conditions: Conditions) -> bool:
 # network, and each gap refers to the lower bound of the side's own network.
 #
 # Other axes can be crossed as well, such as the port model and t_s. Those that cannot, because
-# times for different values have no common meaning, are declared in
-# `starcast.support.axes`.
+# times for different values have no common meaning, are declared in `starcast.support.axes`.
 
 
 #: The axes of the question that can be crossed.

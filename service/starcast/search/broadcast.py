@@ -33,7 +33,7 @@ _STEPS = 50_000
 #: Times as many steps before a new start, at least, and nodes that add as many again.
 _LEAST_PARTS, _NODES_PER_PART = 20, 10
 #: Nodes of a clique up to which the bound is computed. It takes a second there and minutes for
-#: twice as many; cliques of that size have room for nearly all rounds and hold nobody up.
+#: twice as many; cliques of that size have room for nearly all rounds and cause no waiting.
 _MAX_CLIQUE = 20
 
 
@@ -95,7 +95,7 @@ def _more(size: int, free: tuple[int, ...], rounds: int) -> int:
 
     Args:
         size: nodes of a clique.
-        free: at index l, the number of informed nodes with l links out that may inform somebody.
+        free: at index l, the number of informed nodes with l links out that may inform others.
         rounds: the rounds that are left.
     """
     if rounds == 0:

@@ -257,8 +257,8 @@ class IndependentTrees(SearchProblem):
     variables = "the class of node v (Araki 2014: a tree for each class)"
     constraints = "classes are connected, and no component between two of them is a tree"
     symmetry = (
-        "partitions that an automorphism maps to themselves, class by class; those of the largest "
-        "order are tried first, and the last has none. They only find witnesses"
+        "partitions whose classes an automorphism moves to each other in turn; automorphisms of "
+        "the largest order are tried first, and at the end none. They only find witnesses"
     )
     least_nodes = 3
 

@@ -69,7 +69,7 @@ def build_tables(m: int) -> Tables:
 
 
 def _substar(m: int) -> Array:
-    """Return ports and steps of S_m; `ports.relabel` explains them for one node."""
+    """Return ports and steps of S_m; `relabel` explains them for one node."""
     nodes = permutations.arrangements(m, m)
     ports, steps = np.zeros((2, len(nodes)), dtype=np.uint8)
     for k in range(m, 1, -1):

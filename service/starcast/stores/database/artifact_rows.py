@@ -1,8 +1,8 @@
 """Storage of topologies, forests and schedules in PostgreSQL.
 
 Every function works in the given session and never commits;
-`starcast.stores.database.sessions.session` does. Only forests and schedules that their checkers
-accept are stored.
+`starcast.stores.database.sessions.open_session` does. Only forests and schedules that their
+checkers accept are stored.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
 """Storage of experiments and runs in PostgreSQL.
 
 Every function works in the given session and never commits;
-`starcast.stores.database.sessions.session` does.
+`starcast.stores.database.sessions.open_session` does.
 """
 
 from collections.abc import Mapping
