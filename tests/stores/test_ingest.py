@@ -272,7 +272,7 @@ def test_an_incomplete_schedule_is_not_stored(
 
     things_columns = ("step", "sender", "port", "receiver", "tree", "unit")
     monkeypatch.setattr(catalogue, "schedule", short)
-    with pytest.raises(RejectedError, match="leaves 1 units undelivered"):
+    with pytest.raises(RejectedError, match="leaves 1 unit undelivered: "):
         ingest(stores, plan("S4", schedules="greedy"))
     assert stored_counts(stores)["schedule"] == 0
 

@@ -20,6 +20,7 @@ from starcast.collectives.model import COLUMNS, Schedule
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies.permutations import labels_from
+from support.meeting import refused
 
 CASES: list[tuple[str, Collective, str, Ports, dict[str, int]]] = [
     ("S4", "broadcast", "multiple", "all", {"segments": 3}),
@@ -184,6 +185,27 @@ def test_errors_in_a_file_are_reported_with_their_line(
     assert message in refusal.value.message
     assert refusal.value.hint
     assert len(refusal.value.message) < 1_000 + len(str(file))
+
+
+@pytest.mark.parametrize(
+    ("collective", "text", "message"),
+    [
+        ("broadcast", "step,sender,port,unit,combine\n1,0,2,0,0\n",
+         "mine.csv: a schedule of a broadcast has the column 'combine'"),
+        ("reduce", HEADER + "1,6,2,0\n", "mine.csv: a schedule of a reduce has no column"),
+        ("reduce", "step,sender,port,unit,combine\n1,6,2,0,1\n1,2,3,0,2\n",
+         "mine.csv, line 3 has the combine 2"),
+        ("reduce", "step,sender,port,unit,combine\n1,6,2,0,yes\n",
+         "mine.csv, line 2 has the combine 'yes'"),
+    ],
+)  # fmt: skip
+def test_combine_is_for_reductions(
+    tmp_path: Path, collective: Collective, text: str, message: str
+) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text(text)
+    with refused(message):
+        schedule_from_csv(file, "S4", collective)
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfes\x00t\x00", HEADER.encode() + b"1,0,2,\xe9\n"])

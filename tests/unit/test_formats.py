@@ -598,6 +598,16 @@ def test_bad_options_are_refused_and_nothing_is_written(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_schedule_that_lacks_a_unit_is_not_exported(tmp_path: Path) -> None:
+    columns = {"step": [1], "sender": [0], "port": [2], "unit": [0], "units": 1}
+    path = starcast.schedule_from_columns(columns, "S3", "broadcast")
+    lacks = {**columns, "step": [], "sender": [], "port": [], "unit": []}
+    pair = starcast.schedule_from_columns(lacks, "S2", "broadcast")
+    for own, words in ((pair, "1 unit is undelivered"), (path, "4 units are undelivered")):
+        with pytest.raises(RejectedError, match=f"is not exported: {words}"):
+            export(own, tmp_path / "out", "goal")
+
+
 @pytest.mark.parametrize("to", ["goal", "msccl-xml", "chrome-trace"])
 def test_an_invalid_schedule_is_not_exported(tmp_path: Path, to: Any) -> None:
     columns = {"step": [1, 1], "sender": [0, 2], "port": [2, 3], "unit": [0, 0]}

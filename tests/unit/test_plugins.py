@@ -23,10 +23,15 @@ from starcast.drawing import draw_forest
 from starcast.experiments.execution import execute
 from starcast.experiments.grid import Grid, Point
 from starcast.formats.writing import render
+from starcast.lab import Lab
+from starcast.support.errors import RejectedError
+from starcast.support.settings import Settings
 from starcast.topologies import Topology
+from starcast.topologies.disjoint_paths import find_disjoint_paths
 from starcast.trees.construction import CONSTRUCTIONS, constructions, single_trees
 from support.fix_plugins import load_examples
 from support.meeting import refused
+from support.plans import plan
 
 pytestmark = pytest.mark.usefixtures("registries")
 
@@ -328,6 +333,18 @@ def test_two_plug_ins_cannot_share_a_family(load: Callable[[str], None], tmp_pat
         plugins.load([str(other)])
 
 
+def test_a_family_whose_generators_generate_less_is_refused(load: Callable[[str], None]) -> None:
+    load("@starcast.family('f', pattern=r'F(\\d+)', source='x')\ndef f(n): return [[2, 1, 3, 4]]")
+    for use in (
+        lambda: topology("F4").diameter,
+        lambda: forest("F4", "breadth-first"),
+        plan("F4").artifacts[0].build,
+        lambda: find_disjoint_paths(topology("F4"), 0, 1),
+    ):
+        with refused("the generators of F4 reach 2 of its 24 nodes"):
+            use()
+
+
 @pytest.mark.parametrize(
     ("pattern", "character"),
     [
@@ -425,6 +442,43 @@ def test_points_have_the_own_arguments_of_an_algorithm(load: Callable[[str], Non
     assert "'slow(pause=2,word=b)'" in points[1].command()
     with refused("'depth'"):
         Grid.from_json({"topology": "S4", "algorithm": "slow(depth=1)", "message_bytes": "8"})
+
+
+#: An allreduce that lists the rows of all nodes, as a file of another tool does.
+RING = """
+    @starcast.algorithm("allreduce", "mine", source="this test"{declared})
+    def mine(topology, root, ports):
+        return starcast.schedule(topology, "allreduce", "ring", ports)
+"""
+
+
+def test_another_number_of_rows_has_to_be_declared(load: Callable[[str], None]) -> None:
+    load(RING.format(declared=""))
+    with refused(
+        "S3:allreduce:mine:all::123 of 5 rows was planned, but ", " of 60 rows was", exit_code=6
+    ) as refusal:
+        plan("S3", schedules="mine").artifacts[-1].build()
+    assert "defect" not in refusal.value.hint
+    rows = "rows=lambda topology, arguments: "
+    sources = "sources=lambda topology, ports: topology.nodes"
+    assert rows in refusal.value.hint
+    assert sources in refusal.value.hint
+    load(RING.format(declared=f", {rows} 2 * (topology.nodes - 1), {sources}"))
+    stored = plan("S3", schedules="mine").artifacts[-1]
+    assert stored.build().graph.content.relationships == stored.rows == 60
+
+
+def test_the_wrong_schedule_of_a_plug_in_is_no_defect_of_starcast(
+    load: Callable[[str], None],
+) -> None:
+    load(
+        "@starcast.algorithm('reduce', 'f', source='x')\ndef f(topology, root, ports): "
+        "return dict(step=[1], sender=[1], port=[3], unit=[0], combine=[1])"
+    )
+    failure = Lab(Settings.load).simulate_schedule("S3", "reduce", "f").failure
+    assert isinstance(failure, RejectedError)
+    assert failure.message == "S3:reduce:f:all::123 leaves 1 unit undelivered"
+    assert failure.hint == "correct the plug-in of f"
 
 
 def test_an_edit_that_keeps_size_and_time_is_loaded(

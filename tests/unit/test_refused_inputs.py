@@ -344,6 +344,7 @@ PLUGINS = {
     "steps of a longer vector": Case(family([[1, 0]], group="residues"), "is not a generator"),
     "steps that lead nowhere": Case(family([[3]], group="residues"), "is not a generator"),
     "a side of one node": Case(family([[1]], "X1", group="residues"), "sides 1 are out of range"),
+    "a symbol twice": Case(family([[2, 2, 3]]), "is not a generator"),
     "generators that raise": Case(family([[Raising()]]), "generators"),
 }
 

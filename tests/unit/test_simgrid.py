@@ -44,6 +44,22 @@ def test_a_batch_returns_the_time_of_each_schedule(simgrid: Path | None) -> None
     assert len(find_differences(requests[4:6], results[6:])) == len(EXECUTION_MODELS)
 
 
+def test_simgrid_executes_every_reduction(simgrid: Path | None) -> None:
+    """Sums wait for all contributions; the allreduce's broadcast follows the first segment."""
+    reductions = [
+        schedule("S3", "reduce", "multiple", segments=2),
+        schedule("S3", "reduce-scatter", "ring", "one"),
+        schedule("S3", "allreduce", "greedy", segments=3),
+        schedule("Q3", "allreduce", "binomial"),
+    ]
+    requests = [
+        SimGridRequest(judged, execution=execution)
+        for judged in reductions
+        for execution in EXECUTION_MODELS
+    ]
+    assert_same_clocks(requests, run_simgrid_batch(requests, installation=simgrid))
+
+
 # Bad input
 
 

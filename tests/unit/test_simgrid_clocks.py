@@ -47,6 +47,11 @@ CUT: list[tuple[str, Collective, str, dict[str, Any], tuple[int | None, int | No
     ("S4", "broadcast", "edge-disjoint", {"messages": 2, "copies": 3}, (None, None)),
     ("S4", "scatter", "edge-disjoint", {"messages": 2, "copies": 2}, (None, None)),
     ("S3", "allgather", "edge-disjoint", {"messages": 2, "copies": 2}, (None, None)),
+    ("S4", "reduce", "multiple", {"segments": 4}, (2444, 2124)),  # as the broadcast
+    ("S4", "reduce", "edge-disjoint", {"messages": 2, "copies": 3}, (None, None)),
+    ("S4", "reduce-scatter", "ring", {"messages": 2}, (23 * 164, 23 * 164)),
+    ("S4", "allreduce", "multiple", {"segments": 4}, (None, None)),
+    ("S4", "allreduce", "ring", {"messages": 2, "ports": "one"}, (92 * 164, 92 * 164)),
 ]
 
 

@@ -14,6 +14,7 @@ from starcast.claims.object_cache import CachedTopology, ObjectCache
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator import Simulation
 from starcast.records import checkers
+from starcast.support.text import pluralize
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
@@ -104,8 +105,8 @@ class ClaimCheck(CachedTopology):
         succeeded = simulation.violation is None and simulation.complete
         place = {}
         if not succeeded:
-            missing = f"{simulation.missing} units are missing" if simulation.missing else ""
-            reason = simulation.violation or missing or "incomplete"
+            missing = f"{pluralize(simulation.missing, 'unit is', 'units are')} missing"
+            reason = simulation.violation or (missing if simulation.missing else "incomplete")
             place = {"found": reason, "stated": "complete, without a violation"}
         what = f"{schedule.collective} {schedule.algorithm} is carried out"
         self.true(what, succeeded, of=schedule, **place)

@@ -12,7 +12,7 @@ from starcast.judges.simulator.execution_models import make_ticks, time_executed
 from starcast.judges.simulator.simulation import Executed, execute
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError
-from starcast.support.text import did_you_mean
+from starcast.support.text import did_you_mean, pluralize
 from starcast.support.vocabulary import (
     GOAL_DIALECTS,
     ExecutionModel,
@@ -248,7 +248,9 @@ def _execute(schedule: Schedule) -> Executed:
     executed = execute(schedule.expand())
     simulation = executed.simulation
     if not simulation.complete:
-        problem = simulation.violation or f"{simulation.missing} units are undelivered"
+        problem = simulation.violation or (
+            f"{pluralize(simulation.missing, 'unit is', 'units are')} undelivered"
+        )
         raise RejectedError(
             f"{schedule.id} is not exported: {problem}",
             hint="correct its rows; csv and parquet hold any rows",

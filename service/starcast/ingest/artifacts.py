@@ -22,6 +22,7 @@ from starcast.stores.database import artifact_rows, models
 from starcast.stores.graph.artifacts import GraphArtifact, graph_artifact
 from starcast.support.errors import InputError, NotFoundError, RejectedError, StarcastError
 from starcast.support.spec_syntax import format_spec
+from starcast.support.text import pluralize
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, forest
@@ -105,7 +106,8 @@ class Artifact:
         """Build and verify it.
 
         Raises:
-            RejectedError: the verification failed.
+            RejectedError: the verification failed, or a plug-in builds another number of rows than
+                it declares.
         """
         structure = self.structure()
         save = _verify(structure)
@@ -117,16 +119,18 @@ class Artifact:
             self.nodes,
             self.relationships,
         ):
-            raise StarcastError(
-                f"{self.id} of {self.rows:,} rows was planned, but {graph.id} of "
-                f"{content.nodes + content.relationships:,} rows was built",
-                hint=(
-                    "declare in the plug-in rows=lambda topology, arguments: ... and, if it writes "
-                    "out the rows of all sources, sources=lambda topology, ports: topology.nodes"
-                    if self.plugins
-                    else "this is a defect of starcast: please report it"
-                ),
+            problem = (
+                f"{self.id} of {pluralize(self.rows, 'row')} was planned, but {graph.id} of "
+                f"{pluralize(content.nodes + content.relationships, 'row')} was built"
             )
+            if self.plugins:
+                raise RejectedError(
+                    problem,
+                    hint="declare in the plug-in rows=lambda topology, arguments: ... and, if it "
+                    "writes out the rows of all sources, sources=lambda topology, ports: "
+                    "topology.nodes",
+                )
+            raise StarcastError(problem, hint="this is a defect of starcast: please report it")
         return Built(graph, save)
 
 
@@ -157,8 +161,8 @@ def verify_schedule(built: Schedule) -> Simulation:
     if not simulation.complete:
         label, unit = simulation.undelivered[0]
         raise RejectedError(
-            f"{built.id} leaves {simulation.missing} units undelivered: {label} never gets unit "
-            f"{unit}",
+            f"{built.id} leaves {pluralize(simulation.missing, 'unit')} undelivered: {label} never "
+            f"gets unit {unit}",
             hint=hint,
         )
     return simulation

@@ -297,11 +297,16 @@ def _failure(
         problem = f"{schedule.id} is invalid: {result.violation}"
     # Faults make units undeliverable: then missing units are a result, not a failure.
     elif not (result.complete or faults):
-        problem = f"{schedule.id} leaves {result.missing} units undelivered"
+        problem = f"{schedule.id} leaves {pluralize(result.missing, 'unit')} undelivered"
     else:
         return None
     if is_file(algorithm):
         return RejectedError(problem, hint=f"correct the rows in {algorithm}")
+    from starcast.catalogue.origin import describe_used
+
+    entry = (f"{schedule.collective} algorithm", schedule.algorithm)
+    if plugins := describe_used(schedule.topology, entry, schedule.arguments):
+        return RejectedError(problem, hint=f"correct the plug-in of {' and '.join(plugins)}")
     return RejectedError(problem, hint="this is a defect of starcast: please report it")
 
 
