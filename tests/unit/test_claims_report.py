@@ -160,7 +160,9 @@ def test_formulas_have_subscripts_exponents_and_symbols() -> None:
 
 def test_tables_name_trees_in_symbols(verdicts: tuple[Verdict, ...]) -> None:
     """Tables on a terminal have no typesetting: L-hat(rho^i(r)) is not a name to read there."""
-    texts = [each.description for each in CONSTRUCTIONS.values()] + [each.detail for each in verdicts]
+    texts = [each.description for each in CONSTRUCTIONS.values()] + [
+        each.detail for each in verdicts
+    ]
     assert not [text for text in texts if re.search(r"-hat|\brho\b", text)]
 
 
