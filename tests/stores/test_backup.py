@@ -122,11 +122,10 @@ def test_a_restored_store_is_equal_and_its_graph_is_rebuilt(
     before = content(stored)
     empty(clean_graph, graph_driver)
     settings = settings_for(target.url, clean_graph)
-    said: list[str] = []
-    restore(settings, file, ProgressLines(said.append))
-    rows, graph = (next(i for i, line in enumerate(said) if text in line) for text in (
-        "restored and verified", "rebuilding the graph",
-    ))  # fmt: skip
+    lines: list[str] = []
+    restore(settings, file, ProgressLines(lines.append))
+    texts = ("restored and verified", "rebuilding the graph")
+    rows, graph = (min(i for i, line in enumerate(lines) if each in line) for each in texts)
     assert rows < graph
     after = content(target)
     # Rebuilding the graph loads the artifacts again, which changes moments in two tables.
