@@ -459,8 +459,11 @@ def test_latex_has_the_rows_of_markdown_with_a_caption(starcast: Starcast) -> No
     rows = json.loads(starcast("compare", *SIDES, "-f", "json").out)
     for marks, row in zip(table.bold, rows, strict=True):
         assert marks == ({f"time {row['best']}"} if row["best"] else set())
-    assert str(table.caption).startswith("theirs against ours; gap = time / lower bound; ")
-    assert "topology S4" in str(table.caption)
+    caption = str(table.caption)
+    assert caption.startswith("theirs compared with ours, at equal numbers of pieces per message; ")
+    assert "message_units" not in caption
+    assert ("gap" in caption) == any("gap" in name for name in table.columns)
+    assert "topology S4" in caption
     crossovers = starcast("compare", *SIDES, "--crossovers", "-f", "latex")
     assert read_table(crossovers.out).rows
 

@@ -42,6 +42,17 @@ def test_quiet_prints_only_results_before_and_after_a_command(starcast: Starcast
     assert starcast(*SIMULATE).err == loud.err
 
 
+@pytest.mark.parametrize("option", ["--home", "--plugin"])
+def test_an_option_of_starcast_after_a_command_is_sent_to_its_place(
+    starcast: Starcast, option: str
+) -> None:
+    result = starcast("experiment", "show", option, "x", "mine")
+    assert result.code == 2
+    assert f"{option} belongs before the command: starcast {option} ... experiment" in result.err
+    assert "Possible options" not in result.err
+    assert "No such option: --hom " in starcast("experiment", "show", "--hom", "x", "mine").err
+
+
 def test_verbose_prints_what_is_logged(starcast: Starcast, log_file: Path) -> None:
     for words in (("-v", "config"), ("config", "--verbose"), ("config", "-vv")):
         result = starcast(*words)

@@ -25,7 +25,7 @@ from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.reader import read_artifact_nodes
 from starcast.support.errors import InputError, RejectedError, UnavailableError
-from starcast.support.progress import Silent
+from starcast.support.progress import ProgressLines, Silent
 from starcast.support.settings import Settings
 from support.claim_runs import check_and_store
 from support.fix_cli import Starcast, name_store
@@ -122,7 +122,11 @@ def test_a_restored_store_is_equal_and_its_graph_is_rebuilt(
     before = content(stored)
     empty(clean_graph, graph_driver)
     settings = settings_for(target.url, clean_graph)
-    restore(settings, file, Silent())
+    lines: list[str] = []
+    restore(settings, file, ProgressLines(lines.append))
+    texts = ("restored and verified", "rebuilding the graph")
+    rows, graph = (min(i for i, line in enumerate(lines) if each in line) for each in texts)
+    assert rows < graph
     after = content(target)
     # Rebuilding the graph loads the artifacts again, which changes moments in two tables.
     assert len(after.pop("materialization")) == len(before.pop("materialization")) == 3

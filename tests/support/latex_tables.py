@@ -19,7 +19,7 @@ _COMPILE = Path(__file__).parent / "pdflatex"
 _TABLE = re.compile(
     r"% \\usepackage\{booktabs\}\n"
     r"(?P<float>\\begin\{table\}\n\\centering\n"
-    r"(?:\\caption\{(?P<caption>.*)\}\n)?(?:\\label\{(?P<label>[\w:.+/-]+)\}\n)?)?"
+    r"(?:\\caption\{(?P<caption>.*)\}\n\\medskip\n)?(?:\\label\{(?P<label>[\w:.+/-]+)\}\n)?)?"
     r"\\begin\{tabular\}\{(?P<alignment>[lcr]+)\}\n"
     r"\\toprule\n(?P<head>.*) \\\\\n\\midrule\n(?P<body>(?:.* \\\\\n)*)"
     r"\\bottomrule\n\\end\{tabular\}(?P<end>\n\\end\{table\})?\n?"

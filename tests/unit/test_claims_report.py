@@ -13,6 +13,7 @@ from starcast.queries.counterexample import quote_string, to_cypher
 from starcast.support.errors import NotFoundError
 from starcast.support.html import inline_html
 from starcast.support.vocabulary import VERDICT_WORDS
+from starcast.trees.construction import CONSTRUCTIONS
 
 PLACE: dict[str, int | str] = {
     "n": 3,
@@ -146,14 +147,23 @@ def test_text_is_escaped_and_inline_markdown_is_kept() -> None:
 
 def test_formulas_have_subscripts_exponents_and_symbols() -> None:
     """No claim shows the notation of plain text; code and names of columns stay as they are."""
-    assert inline_html("alpha_2(x) on S_{n-1}, `t_s`, message_bytes, 2^(k-1) T_s, n!^2") == (
+    assert inline_html("\u03b1_2(x) on S_{n-1}, `t_s`, message_bytes, 2^(k-1) T_s, n!^2") == (
         "\u03b1<sub>2</sub>(x) on S<sub>n-1</sub>, <code>t_s</code>, message_bytes,"
         " 2<sup>k-1</sup> T<sub>s</sub>, n!<sup>2</sup>"
     )
     for claim in select_claims([]):
         for text in (claim.statement, claim.notation, claim.reading):
             shown = re.sub("<code>.*?</code>", "", inline_html(text))
-            assert not re.search(r"[_^]|-hat|\b(rho|alpha|phi)\b", shown), claim.id
+            assert not re.search(r"[_^]", shown), claim.id
+            assert not re.search(r"-hat|\b(rho|alpha|phi)(\b|_)", text), claim.id
+
+
+def test_tables_name_trees_in_symbols(verdicts: tuple[Verdict, ...]) -> None:
+    """Tables on a terminal have no typesetting: L-hat(rho^i(r)) is not a name to read there."""
+    texts = [each.description for each in CONSTRUCTIONS.values()] + [
+        each.detail for each in verdicts
+    ]
+    assert not [text for text in texts if re.search(r"-hat|\brho\b", text)]
 
 
 def test_unknown_claims_have_no_rows(verdicts: tuple[Verdict, ...]) -> None:

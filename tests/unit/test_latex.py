@@ -52,8 +52,10 @@ def test_cells_are_bold_only_if_requested_and_not_empty() -> None:
 def test_heads_and_topologies_are_mathematics_and_long_numbers_have_thin_spaces() -> None:
     columns = ["topology", "message_bytes", "t_s", "time_S5_greedy", "change_percent", "note"]
     rows: list[list[Any]] = [["S6,3", 65536, 100.0, 1099343.5, -0.0487, "S5 65536"]]
-    assert booktabs(columns, rows, caption="t_s 100 on S5 | Q10, n^2").splitlines()[3:10:2] == [
+    lines = booktabs(columns, rows, caption="t_s 100 on S5 | Q10, n^2").splitlines()
+    assert [lines[3], *lines[4:11:2]] == [
         r"\caption{$T_s$ 100 on $S_{5}$ \textbar{} $Q_{10}$, $n^2$}",
+        r"\medskip",
         r"\toprule",
         r"\midrule",
         r"\bottomrule",

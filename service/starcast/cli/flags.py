@@ -130,7 +130,21 @@ def _clean_errors() -> Iterator[None]:
         ctx = getattr(error, "ctx", None)
         if ctx is None or error.message != ctx.get_help():  # the help of a noun without a command
             error.message = clean_message(error.message)
+        if ctx is not None and hasattr(error, "possibilities"):  # an unknown option
+            _show_place(error, ctx)
         raise
+
+
+def _show_place(error: Any, ctx: Any) -> None:
+    """Say where an option of the root command belongs that follows another command."""
+    root = ctx.find_root()
+    if any(error.option_name in option.opts for option in root.command.params):
+        name, command = root.info_name, ctx.command_path.removeprefix(f"{root.info_name} ")
+        error.possibilities = None
+        error.message = (
+            f"{error.option_name} belongs before the command: "
+            f"{name} {error.option_name} ... {command}"
+        )
 
 
 def _leaves(commands: dict[str, Any]) -> Iterator[Any]:

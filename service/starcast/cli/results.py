@@ -211,11 +211,13 @@ def _emit_comparison(result: "ComparisonTable", output: Format) -> None:
         return
     if output is not Format.TABLE:
         layout = tabulate_layout(compared, everything=everything)
-        caption = remarks.caption(compared, compared.with_short_names(), everything=everything)
         shown_columns = list(layout.columns)
         if output is Format.LATEX and not everything:
             spare = [name for name in layout.columns if _rank(name) < len(_DISPENSABLE)]
             shown_columns = limited(layout.columns, sorted(spare, key=_rank))
+        caption = remarks.caption(
+            compared, compared.with_short_names(), shown_columns, everything=everything
+        )
         emit(layout.rows, shown_columns, output, title=caption, bold=layout.best)
         return
     for shown, layout in layouts(compared, everything=everything):

@@ -1,5 +1,7 @@
 """Sentences about a comparison: what is compared, its crossovers, and how to repeat it."""
 
+from collections.abc import Iterable
+
 from starcast.comparison.compare import Comparison
 from starcast.comparison.crossovers import all_crossovers, best_crossovers
 from starcast.comparison.matching import MESSAGE_UNITS
@@ -83,13 +85,16 @@ def legend(comparison: Comparison, shown: Comparison) -> list[str]:
     return names + list(map(str, comparison.networks))
 
 
-def caption(comparison: Comparison, shown: Comparison, *, everything: bool = False) -> str:
-    """Return the caption of a table: what is compared, and what all rows share."""
+def caption(
+    comparison: Comparison, shown: Comparison, columns: Iterable[str], *, everything: bool = False
+) -> str:
+    """Return the caption of a table with some columns: what is compared, what all rows share."""
     baseline, *others = (side.name for side in shown.sides)
+    pieces = "pieces per message" if comparison.by == MESSAGE_UNITS else "segments"
+    has_gap = any(name.startswith("gap") for name in columns)
     parts = [
-        f"{', '.join(others)} against {baseline}",
-        "gap = time / lower bound",
-        matched_by(comparison),
+        f"{', '.join(others)} compared with {baseline}, at equal numbers of {pieces}",
+        "the gap is the time divided by a lower bound" if has_gap else "",
         _shared(comparison, everything=everything),
         *legend(comparison, shown),
     ]

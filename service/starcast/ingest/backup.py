@@ -75,6 +75,7 @@ def restore(
         manifest = backup.restore(engine, file, programs, reporter, keep=keep)
     reporter.say(f"restored and verified {manifest.rows:,} rows of {len(manifest.tables)} tables")
     if rebuild_graph:
+        reporter.say("rebuilding the graph")
         with open_stores(settings) as stores:
             # The restored database has the id of the backup, which the graph does not record yet.
             if ownership.read_owner(stores.graph) is not None:

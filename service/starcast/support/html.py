@@ -7,7 +7,6 @@ inside, so that the same page is one file that works without a server or a netwo
 import base64
 import hashlib
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache
 from html import escape
@@ -30,11 +29,6 @@ _LIGHT = (STATIC / "starcast.css").read_text(encoding="utf-8").partition("@media
 PALETTE: tuple[tuple[str, str], ...] = tuple(re.findall(r"(--tree-[0-9]): (#[0-9a-f]{6})", _LIGHT))
 
 _CODE = re.compile(r"`([^`]+)`")
-_HAT = re.compile(r"\b([A-Z])-hat\b")
-_GREEK = {
-    name: unicodedata.lookup(f"GREEK SMALL LETTER {name}") for name in ("RHO", "ALPHA", "PHI")
-}
-_GREEK_NAME = re.compile(rf"(?<![A-Za-z])({'|'.join(_GREEK)})(?![A-Za-z])", re.IGNORECASE)
 #: The index of a short name, such as T_s and S_{n-1}; longer names are those of columns.
 _INDEX = re.compile(
     r"(?:(?<![A-Za-z_])([A-Za-z\u0370-\u03ff]{1,2})_(\{[^{}]*\}|\([^()]*\)\w*|\w+)"
@@ -98,7 +92,7 @@ def inline_html(text: str) -> Markup:
 
 
 def typeset(text: str) -> str:
-    """Return text for HTML or Markdown whose formulas have subscripts, exponents and symbols.
+    """Return text for HTML or Markdown whose formulas have subscripts and exponents.
 
     Code in backquotes is not changed.
 
@@ -113,7 +107,6 @@ def typeset(text: str) -> str:
 
 
 def _typeset_formulas(text: str) -> str:
-    text = _GREEK_NAME.sub(lambda name: _GREEK[name[1].upper()], _HAT.sub("\\1\u0302", text))
     text = _INDEX.sub(_as_index, text)
     return _EXPONENT.sub(lambda found: f"<sup>{found[1].strip('{}()')}</sup>", text)
 

@@ -185,7 +185,8 @@ def _float(tabular: list[str], caption: str | None, label: str | None) -> list[s
     needed, *lines = tabular
     head = [needed, "\\begin{table}", "\\centering"]
     if caption is not None:
-        head.append(f"\\caption{{{typeset(caption)}}}")
+        # LaTeX leaves no space between a caption and the table below it.
+        head += [f"\\caption{{{typeset(caption)}}}", "\\medskip"]
     if label is not None:
         if not _LABEL.fullmatch(label):
             raise InputError(

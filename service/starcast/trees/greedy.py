@@ -38,7 +38,7 @@ def greedy(topology: Topology, root: int) -> Forest:
 
 
 @construction(
-    "multiple", families=["star"], description="the n-1 trees L-hat(rho^i(r)), congestion 2",
+    "multiple", families=["star"], description="the n-1 trees L̂(ρ^i(r)), congestion 2",
     source="Tseng & Sheu 1997, Def. 2", one_tree_per_port=True,
 )  # fmt: skip
 def multiple(topology: Topology, root: int) -> Forest:

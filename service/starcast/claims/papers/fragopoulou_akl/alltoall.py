@@ -121,7 +121,7 @@ def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
     reading.equal("steps", steps, (h + 1) * d, of=exchange.schedule)
     correction = check.correction(
         "the sum of the distances of all necklaces, each counted once; in closed form (Burnside) "
-        "1/(n-1) times t_n - t and the sum over a m = n-1 of phi(a) a^m m! (n - 3 + H_m P(a)/a), "
+        "1/(n-1) times t_n - t and the sum over a m = n-1 of φ(a) a^m m! (n - 3 + H_m P(a)/a), "
         "with t = (n-1)!(n - 3 + H_{n-1}), P(a) the sum of gcd(a,e), e = 1..a"
     )
     total = int(necklaces.leader_distances(check).sum(dtype=np.int64))

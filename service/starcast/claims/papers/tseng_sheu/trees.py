@@ -197,7 +197,7 @@ def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
         # nodes of the path lead back along it.
         stated[path.nodes[0]] = 0
         stated[path.nodes[1:]] = path.ports
-        check.equal("ports of L-hat", row, stated, tree=path.i - 1, node=check.label, of=forest)
+        check.equal("ports of L̂", row, stated, tree=path.i - 1, node=check.label, of=forest)
     check.passes(checkers.spanning(check.topology, forest.parent_port, root), of=forest)
 
 
@@ -206,7 +206,7 @@ def heights_of_trees(check: ClaimCheck) -> None:
     """Check the height of every tree L-hat(rho^i(r))."""
     n = check.n
     correction = check.correction(
-        "the height is |p_i| + e, e the greatest level of L(rho^i(r)) outside of the branch that "
+        "the height is |p_i| + e, e the greatest level of L(ρ^i(r)) outside of the branch that "
         "p_i arrives by, and e = D_n but for n = 3, i = 2, where e = D_n - 1"
     )
     for forest in forests("multiple", roots=2)(check):
@@ -216,7 +216,7 @@ def heights_of_trees(check: ClaimCheck) -> None:
         i = np.arange(1, n)[: len(observed)]
         stated = diameter(n) + n + np.gcd(n, i) - 2
         place = {"i": i, "of": forest}
-        check.equal("height of L-hat(rho^i(r))", observed, stated, **place)
+        check.equal("height of L̂(ρ^i(r))", observed, stated, **place)
         paths = shift_paths(check, forest.root)[: len(observed)]
         outside = np.array([level_outside_branch(check, path) for path in paths])
         lengths = np.array([len(path.ports) for path in paths])
@@ -237,7 +237,7 @@ def level_outside_branch(check: ClaimCheck, path: Path) -> int:
 @checks("TS.h", given=forests("multiple"))
 def greatest_height(check: ClaimCheck, forest: Forest) -> None:
     """Check both bounds on the largest height of the trees L-hat."""
-    what = "greatest height of the trees L-hat"
+    what = "greatest height of the trees L̂"
     height = max(heights(forest))
     check.at_least(what, height, diameter(check.n) + check.n - 1, of=forest)
     check.at_most(what, height, 2 * diameter(check.n), of=forest)
@@ -289,7 +289,7 @@ def cycles_of_shifts(check: ClaimCheck) -> None:
             check.equal("cycles", observed, cycle_notation(shift_cycles(n, i)), **place)
             if (n, i, root) == (8, 6, 0):
                 digits = "".join(str(permutations.SYMBOLS.index(symbol)) for symbol in goal)
-                check.equal("rho^6 of 01234567, from 0", digits, "23456701", i=i)
+                check.equal("ρ^6 of 01234567, from 0", digits, "23456701", i=i)
                 check.equal("the example", observed, "(0 6 4 2)(1 7 5 3)", **place)
 
 
