@@ -128,7 +128,8 @@ def count(
 def _count(graph: Graph, patterns: Sequence[str]) -> list[int]:
     # One statement for all: a server that has just started needs long to plan each statement.
     cypher = " UNION ALL ".join(
-        f"MATCH {pattern} RETURN {place} AS place, count(n) AS count"
+        # Next to the place in one RETURN, a count of nothing would be no row instead of 0.
+        f"MATCH {pattern} WITH count(n) AS count RETURN {place} AS place, count"
         for place, pattern in enumerate(patterns)
     )
     rows = graph.read(cypher) if patterns else []
