@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Request, Route
+    from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Route
     from starlette.types import ASGIApp
 
 FINDER = Path(__file__).parents[1] / "docs" / "chromium"
@@ -70,13 +70,17 @@ def browser() -> "Iterator[Browser]":
 def tab(browser: "Browser", address: str) -> "Iterator[Page]":
     """A tab that reaches only the server at ``address``, a fixture of the test's module.
 
-    An error of the page, or a request to another server, fails the test.
+    An error of the page, or a request to another server, fails the test. The status of a page that
+    says itself what is wrong is none.
     """
     tab = browser.new_page(base_url=address)
     tab.set_default_timeout(PATIENCE)
     problems: list[str] = []
+    pages: set[str] = set()
 
     def admit(route: "Route", request: "Request") -> None:
+        if request.is_navigation_request():
+            pages.add(request.url)
         if request.url.startswith((address, "data:")):
             route.continue_()
         else:
@@ -85,10 +89,12 @@ def tab(browser: "Browser", address: str) -> "Iterator[Page]":
 
     tab.route("**/*", admit)
     tab.on("pageerror", lambda error: problems.append(str(error)))
-    tab.on(
-        "console",
-        lambda message: problems.append(message.text) if message.type == "error" else None,
-    )
+
+    def hear(message: "ConsoleMessage") -> None:
+        if message.type == "error" and message.location["url"] not in pages:
+            problems.append(message.text)
+
+    tab.on("console", hear)
     yield tab
     tab.close()
     assert problems == []

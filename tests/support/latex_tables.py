@@ -124,7 +124,8 @@ def read_text(latex: str) -> str:
 
 
 def _mathematics(formula: str) -> str:
-    r"""Return a symbol with an index as text: ``S_{6,3}`` is S6,3, and ``T_s`` is ``T\_s``."""
+    r"""Return a symbol as escaped text: ``S_{6,3}`` is S6,3, ``T_s`` is ``T\_s``, ``n^2`` is n^2."""
+    formula = formula.replace("^", r"{\textasciicircum}")
     letter, _, index = formula.partition("_")
     return letter + (index.strip("{}") if "{" in index else rf"\_{index}" if index else "")
 

@@ -199,8 +199,8 @@ def test_records_have_the_figures_and_witnesses_of_their_files(client: TestClien
 def test_a_bound_by_a_second_solver_is_called_not_checked_wherever_records_are_shown(
     tmp_path: Path,
 ) -> None:
-    proof = Proof("no halves", "second solver", "0" * 64, "", 0, "CP-SAT", "again")
-    record = replace(shipped_record("bisection-width", "S6"), bound=216, proof=proof)
+    proof = Proof("no 8 rounds", "second solver", "0" * 64, "", 0, "CP-SAT", "again")
+    record = replace(shipped_record("one-port-broadcast", "S7,3"), bound=9, proof=proof)
     save_record(tmp_path / "records", record)
     service = Service(Settings.load(home=tmp_path), Workers(count=1))
     client = TestClient(create_app(service), base_url="http://localhost")
@@ -209,7 +209,7 @@ def test_a_bound_by_a_second_solver_is_called_not_checked_wherever_records_are_s
     rows = {each["id"]: each for each in get(client, "/records?limit=1000")["items"]}
     assert rows[record.id]["proof"] == expected
     assert rows["edge-disjoint-trees:S5"]["proof"] == "LRAT, not made again"
-    for page in (f"/records/{record.id}", "/records?problem=bisection-width"):
+    for page in (f"/records/{record.id}", "/records?problem=one-port-broadcast"):
         shown = client.get(page)
         assert (shown.status_code, expected in shown.text) == (200, True)
         assert "✓" not in shown.text

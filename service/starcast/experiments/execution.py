@@ -67,7 +67,7 @@ class Execution:
     @property
     def profile(self) -> Profile:
         """The step profile; empty if the execution failed."""
-        return () if self.valid_simulation is None else self.valid_simulation.profile
+        return () if self.valid_simulation is None else self.valid_simulation.step_profile
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -279,7 +279,7 @@ class Simulation:
     remarks: tuple[str, ...] = ()
 
     @property
-    def profile(self) -> Profile:
+    def step_profile(self) -> Profile:
         """The step profile, in the order of `PROFILE_COLUMNS`."""
         # A directed link carries one packet per step, so there are as many packets as links used.
         return self.links_used, self.links_used, self.packet_sizes

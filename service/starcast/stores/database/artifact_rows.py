@@ -154,7 +154,7 @@ def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation"
     session.flush()
     # COPY can only insert rows, so earlier ones are deleted first.
     session.execute(delete(models.ScheduleStep).where(models.ScheduleStep.schedule == schedule.id))
-    _copy_schedule_steps(session, schedule.id, simulation.profile)
+    _copy_schedule_steps(session, schedule.id, simulation.step_profile)
 
 
 def load_schedule_profile(session: Session, schedule_id: str) -> list[models.ScheduleStep]:
