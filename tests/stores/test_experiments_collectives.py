@@ -8,6 +8,7 @@ from sqlalchemy import Engine
 from starcast import costs
 from starcast.collectives import algorithms, schedule
 from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.model import COLLECTIVES
 from starcast.experiments.design import examples, read_design
 from starcast.experiments.execution import execute, price_run
 from starcast.experiments.grid import Grid, Point, group_by_structure
@@ -16,6 +17,7 @@ from starcast.judges.simulator import Fault, simulate
 from starcast.stores.database import repository
 from starcast.stores.database.sessions import open_session
 from starcast.support.progress import Silent
+from starcast.support.vocabulary import Collective
 from starcast.topologies import topology
 from support.experiments import FAULTY, make_point, runs, time
 
@@ -37,9 +39,11 @@ def smallest(rule: Algorithm) -> Point:
     )
 
 
-def test_every_algorithm_runs_and_is_priced(engine: Engine) -> None:
+@pytest.mark.whole
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_every_algorithm_runs_and_is_priced(engine: Engine, collective: Collective) -> None:
     """Stored figures equal those of the library, and no time is below its lower bound."""
-    for rule in algorithms():
+    for rule in algorithms(collective):
         point = smallest(rule)
         run = run_once(engine, point)
         network, machine = topology(point.topology), costs.Machine(point.t_s, point.t_c)

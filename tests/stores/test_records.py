@@ -11,7 +11,14 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from starcast import Lab, connect
-from starcast.records import Record, load_all, save_record, shipped_folder, shipped_record
+from starcast.records import (
+    PROBLEM_NAMES,
+    Record,
+    load_all,
+    save_record,
+    shipped_folder,
+    shipped_record,
+)
 from starcast.stores.database.records import list_stored, load_stored, store_all
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import InputError, RejectedError
@@ -31,8 +38,11 @@ def states(engine: Engine) -> dict[str, str]:
     return {f"{row['problem']}:{row['topology']}": row["verification"] for row in rows}
 
 
-def test_all_shipped_records_are_stored_and_read_again(engine: Engine) -> None:
-    shipped = {record.id: record for record in load_all(shipped_folder())}
+@pytest.mark.parametrize("problem", PROBLEM_NAMES)
+def test_all_shipped_records_are_stored_and_read_again(engine: Engine, problem: str) -> None:
+    shipped = {
+        record.id: record for record in load_all(shipped_folder()) if record.problem == problem
+    }
     with open_session(engine) as session:
         assert store(session, *shipped.values()) == len(shipped)
     with open_session(engine) as session:

@@ -130,7 +130,10 @@ def test_up_twice_does_nothing(stack_settings: Settings) -> None:
     running = endpoints(stack_settings.home)
     stack.up(stack_settings, reporter)
     assert endpoints(stack_settings.home) == running
-    assert reporter.messages == [f"the embedded stack in {stack_settings.home} is already running"]
+    assert reporter.messages == [
+        f"the embedded stack in {stack_settings.home} is already running",
+        "checking the roles and tables of PostgreSQL",
+    ]
     assert Home(stack_settings.home).published() == before
 
 

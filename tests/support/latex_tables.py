@@ -124,7 +124,7 @@ def read_text(latex: str) -> str:
 
 
 def _mathematics(formula: str) -> str:
-    r"""Return a symbol as escaped text: ``S_{6,3}`` is S6,3, ``T_s`` is ``T\_s``, ``n^2`` is n^2."""
+    r"""Return a symbol as escaped text: ``S_{6,3}`` is S6,3, ``T_s`` is ``T\_s``."""
     formula = formula.replace("^", r"{\textasciicircum}")
     letter, _, index = formula.partition("_")
     return letter + (index.strip("{}") if "{" in index else rf"\_{index}" if index else "")
