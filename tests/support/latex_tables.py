@@ -38,7 +38,9 @@ _MACROS = {
     r"\texttimes": "\N{MULTIPLICATION SIGN}",
     r"\textrightarrow": "→",
     r"\leq": "≤",
+    r"\alpha": "α",
     r"\lambda": "λ",
+    r"\rho": "ρ",
     r"\ss": "ß",
     r"\ensuremath": "",
 }
