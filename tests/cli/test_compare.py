@@ -460,7 +460,7 @@ def test_latex_has_the_rows_of_markdown_with_a_caption(starcast: Starcast) -> No
     for marks, row in zip(table.bold, rows, strict=True):
         assert marks == ({f"time {row['best']}"} if row["best"] else set())
     caption = str(table.caption)
-    assert caption.startswith("theirs compared with ours, at equal numbers of pieces per message; ")
+    assert caption.startswith("theirs compared with ours, at equal numbers of segments; ")
     assert "message_units" not in caption
     assert ("gap" in caption) == any("gap" in name for name in table.columns)
     assert "topology S4" in caption
