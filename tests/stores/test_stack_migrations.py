@@ -132,7 +132,7 @@ def test_a_backup_that_cannot_be_written_prevents_the_upgrade(
     reset(home, with_tables=True)
     add_revision()
     missing = Path("/proc/nothing/file")
-    monkeypatch.setattr("starcast.embedded.stack._backup_file", lambda *_: missing)
+    monkeypatch.setattr("starcast.embedded.home.Home.backup_file", lambda *_: missing)
     with pytest.raises(InputError, match="cannot be written"):
         prepare_store(home, reporter)
     engine = sessions.connect(addresses.store_endpoint(home.root, "owner"))

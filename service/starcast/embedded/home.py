@@ -18,6 +18,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from starcast.embedded import files
@@ -81,6 +82,17 @@ class Home:
         for folder in (self.logs, self.neo4j, self.postgres, self._secrets):
             folder.mkdir(mode=0o700, exist_ok=True)
         self._require_private()
+
+    def backup_file(self, name: str) -> Path:
+        """Return the path of a new backup, by a name and the time, in a folder of its own.
+
+        Raises:
+            LimitError, UnavailableError: the folder cannot be created.
+        """
+        folder = self.root / "backups"
+        with files.translate_os_errors(self.root):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.backup"
 
     def _require_private(self) -> None:
         """Refuse a home whose passwords or data another user may have replaced."""

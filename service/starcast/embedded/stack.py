@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -168,19 +167,12 @@ def prepare_store(home: Home, reporter: Reporter) -> None:
 
         if revision is not None and sessions.is_known(revision) and backup.count_rows(engine):
             programs = packages.find_client_programs(backup.server_major(engine))
-            file = _backup_file(home, revision)
+            file = home.backup_file(f"revision-{revision}")
             reporter.say(f"backing up the database before its upgrade: {file}")
             backup.create(engine, file, programs)
         migrations.upgrade(engine, reporter)
     finally:
         engine.dispose()
-
-
-def _backup_file(home: Home, revision: str) -> Path:
-    folder = home.root / "backups"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    return folder / f"revision-{revision}-{moment}.backup"
 
 
 def list_addresses(home: Path) -> list[dict[str, str]]:

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 from sqlalchemy import URL, Engine
 
 from starcast.catalogue.origin import PluginMissingError
 from starcast.embedded.endpoints import graph_address, migration_url, store_url
-from starcast.embedded.files import translate_os_errors
+from starcast.embedded.home import Home
 from starcast.embedded.packages import find_client_programs
 from starcast.ingest.ingestion import RebuildRequest, empty_graph, rebuild
 from starcast.ingest.stores import open_stores
@@ -71,7 +70,7 @@ def restore(
                 _check_graph(graph)
     with _engine(migration_url(settings)) as engine:
         programs = find_client_programs(backup.server_major(engine))
-        keep = _backup_file(settings.home) if replace else None
+        keep = Home(settings.home).backup_file("before-restore") if replace else None
         manifest = backup.restore(engine, file, programs, reporter, keep=keep)
     reporter.say(f"restored and verified {manifest.rows:,} rows of {len(manifest.tables)} tables")
     if rebuild_graph:
@@ -89,13 +88,6 @@ def restore(
                 ) from None
         reporter.say(f"rebuilt {len(rebuilt)} artifacts in the graph")
     return manifest
-
-
-def _backup_file(home: Path) -> Path:
-    folder = home / "backups"
-    with translate_os_errors(home):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder / f"before-restore-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.backup"
 
 
 def _check_graph(graph: Graph) -> None:
