@@ -40,6 +40,9 @@ from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest
 from starcast.trees.edge_disjoint import Detours, detours, level_sum
 
+#: The algorithms on S_n, and the forest that they use.
+_NAME = "edge-disjoint"
+
 
 class Assignment(NamedTuple):
     """The trees of all copies, those of message 0 first; int64 ``[messages * copies]`` each.
@@ -95,15 +98,15 @@ def count_copies(topology: Topology, arguments: Arguments) -> int:
 
 
 @algorithm(
-    "broadcast", "edge-disjoint", families=["star"],
+    "broadcast", _NAME, families=["star"],
     source="Fragopoulou & Akl 1996, sections 4.2 and 4.3", rows=count_copies,
-    forest_construction=lambda *_: "edge-disjoint",
+    forest_construction=lambda *_: _NAME,
 )  # fmt: skip
 def _build_broadcast(
     topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
 ) -> Schedule:
     """Build the broadcast down the n-1 trees of EDT on S_n (sections 4.2 and 4.3)."""
-    return _build_pipeline(trees.forest(topology, "edge-disjoint"), root, ports, messages, copies)
+    return _build_pipeline(trees.forest(topology, _NAME), root, ports, messages, copies)
 
 
 @algorithm(
@@ -122,8 +125,8 @@ def _build_broadcast_on_cube(
 
 
 @algorithm(
-    "allgather", "edge-disjoint", families=["star"], source="Fragopoulou & Akl 1996, section 4.4",
-    rows=count_copies, forest_construction=lambda *_: "edge-disjoint",
+    "allgather", _NAME, families=["star"], source="Fragopoulou & Akl 1996, section 4.4",
+    rows=count_copies, forest_construction=lambda *_: _NAME,
 )  # fmt: skip
 def _build_allgather(
     topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
@@ -136,7 +139,7 @@ def _build_allgather(
     fault does not stop it. In every step the links of the trees have different dimensions, so all
     sources can send at the same time (Lemma 7).
     """
-    forest = trees.forest(topology, "edge-disjoint")
+    forest = trees.forest(topology, _NAME)
     assignment = assign_round_robin(messages, copies, forest.trees)
     # Every hop takes as many steps as the fullest tree needs: the trees have to stay in step.
     first = (hop_numbers(forest) - 1) * assignment.largest + 1
@@ -221,9 +224,6 @@ def _sizes_of_earlier_siblings(
     return earlier
 
 
-NAME = "edge-disjoint"
-
-
 def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int:
     """Return the number of rows of the scatter, exact for every n, without building trees.
 
@@ -254,8 +254,8 @@ def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
 
 
 @algorithm(
-    "scatter", NAME, families=["star"], source="Fragopoulou & Akl 1996, section 4.5",
-    rows=_count_scatter_rows, forest_construction=lambda *_: NAME,
+    "scatter", _NAME, families=["star"], source="Fragopoulou & Akl 1996, section 4.5",
+    rows=_count_scatter_rows, forest_construction=lambda *_: _NAME,
 )  # fmt: skip
 def _build_scatter(
     topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
@@ -268,7 +268,7 @@ def _build_scatter(
     the schedule takes ceil(Mx (n! - 1) / (n-1)) steps, which no schedule of x copies beats:
     M (n! - 1) with all n-1 trees.
     """
-    forest = trees.forest(topology, NAME)
+    forest = trees.forest(topology, _NAME)
     levels = forest.levels()
     units = assign_copies(forest, levels, messages, copies)
     departure = order_furthest_first(units.tree, levels[units.tree, units.destination], units.unit)
@@ -328,8 +328,8 @@ def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
 
 
 @algorithm(
-    "alltoall", NAME, families=["star"], source="Fragopoulou & Akl 1996, section 4.6",
-    rows=_count_alltoall_rows, forest_construction=lambda *_: NAME,
+    "alltoall", _NAME, families=["star"], source="Fragopoulou & Akl 1996, section 4.6",
+    rows=_count_alltoall_rows, forest_construction=lambda *_: _NAME,
 )  # fmt: skip
 def _build_alltoall(
     topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
@@ -343,7 +343,7 @@ def _build_alltoall(
     then nodes of lower rank. The units of a tree for a destination, at most c = ceil(Mx / (n-1)),
     cross a hop before they cross the next hop, which takes c times the level sum of a tree.
     """
-    forest = trees.forest(topology, NAME)
+    forest = trees.forest(topology, _NAME)
     assignment = assign_round_robin(messages, copies, forest.trees)
     begin = _group_begins(forest.levels()[0], assignment.largest, topology.n)
     node = np.arange(1, topology.nodes)
