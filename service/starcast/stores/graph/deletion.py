@@ -172,7 +172,7 @@ def _delete_unknown(relationship: Relationship) -> str:
 
 def _create_index(graph: Graph, relationship: Relationship) -> None:
     """Create the index if it is missing; without it every batch would scan all relationships."""
-    for statement in relationship.statements():
+    for statement in relationship.index_statements():
         graph.write(statement)
     # A new index is filled in the background, and statements do not use it before that.
     graph.read("CALL db.awaitIndexes(300)")

@@ -134,14 +134,17 @@ class Label(_Element):
         for names in self.unique:
             self._check_declared(names, "key")
 
-    def statements(self) -> list[str]:
-        """Return the Cypher that creates constraints and indexes; it can be run repeatedly."""
-        keys = [
+    def constraint_statements(self) -> list[str]:
+        """Return the Cypher that creates the constraints; it can be run repeatedly."""
+        return [
             f"CREATE CONSTRAINT {self._index_name(names)} IF NOT EXISTS "
             f"FOR (n:{self.name}) REQUIRE {_property_list(names)} IS UNIQUE"
             for names in self.unique
         ]
-        return keys + self._index_statements(f"(n:{self.name})")
+
+    def index_statements(self) -> list[str]:
+        """Return the Cypher that creates the indexes; it can be run repeatedly."""
+        return self._index_statements(f"(n:{self.name})")
 
     def index_names(self) -> list[str]:
         """Return the names of the constraints and indexes in the store."""
@@ -173,7 +176,7 @@ class Relationship(_Element):
         """The properties that differ between relationships of the same artifact."""
         return tuple(name for name in self.names if name != self.artifact_property)
 
-    def statements(self) -> list[str]:
+    def index_statements(self) -> list[str]:
         """Return the Cypher that creates the indexes; it can be run repeatedly."""
         return self._index_statements(f"()-[n:{self.name}]-()")
 
@@ -336,11 +339,6 @@ USES = Relationship("USES", "the forest whose trees a schedule uses", (), "Sched
 
 LABELS = (STORE, TOPOLOGY, NODE, FOREST, SCHEDULE)
 RELATIONSHIPS = (LINK, TREE_EDGE, SEND, ON, USES)
-
-
-def statements() -> list[str]:
-    """Return the Cypher that creates all constraints and indexes; it can be run repeatedly."""
-    return [text for element in (*LABELS, *RELATIONSHIPS) for text in element.statements()]
 
 
 #: Families whose keys have their number here; these are older than the other families.

@@ -13,12 +13,13 @@ from starcast.stores.graph.artifacts import GraphArtifact, id_property
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.rows import Rows
 from starcast.stores.graph.schema import (
+    LABELS,
     NODE,
+    RELATIONSHIPS,
     GraphState,
     Label,
     Relationship,
     first_key,
-    statements,
 )
 from starcast.support.errors import RejectedError, StarcastError
 from starcast.support.progress import Task
@@ -130,15 +131,15 @@ class BoltWriter:
 
 def create_constraints(graph: Graph) -> None:
     """Create missing constraints; nodes can then be found by their keys."""
-    for statement in statements():
-        if statement.startswith("CREATE CONSTRAINT"):
+    for label in LABELS:
+        for statement in label.constraint_statements():
             graph.write(statement)
 
 
 def create_indexes(graph: Graph) -> None:
     """Begin to create missing indexes, which the server fills in the background."""
-    for statement in statements():
-        if statement.startswith("CREATE INDEX"):
+    for element in (*LABELS, *RELATIONSHIPS):
+        for statement in element.index_statements():
             graph.write(statement)
 
 
