@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from httpx import Response
+from httpx2 import Response
 from sqlalchemy import URL, make_url
 from starlette.testclient import TestClient
 

@@ -107,7 +107,7 @@ def enter_mode(page: "Page", mode: Mode) -> None:
     """Show a page in a mode; the page is opened afterwards."""
     page.set_viewport_size({"width": mode.width, "height": mode.height})
     page.emulate_media(
-        color_scheme=mode.scheme,  # type: ignore[arg-type] - one of its two words
+        color_scheme=mode.scheme,  # type: ignore[arg-type]  # one of its two words
         forced_colors=mode.forced,  # type: ignore[arg-type]
         media=mode.media,  # type: ignore[arg-type]
         reduced_motion="reduce",

@@ -104,7 +104,7 @@ def test_a_changed_file_is_named_with_exit_code_1(
 def test_the_checkers_of_all_problems_are_run_together(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    together = shutil.copy(shipped_folder() / "check.py", tmp_path)
+    together = str(shutil.copy(shipped_folder() / "check.py", tmp_path))
     for name in ("bisection-width", "fault-diameter"):
         shutil.copytree(shipped_folder() / name, tmp_path / name)
         for path in (tmp_path / name).glob("*.json"):
