@@ -69,7 +69,7 @@ _WHOLE = 1000
 def format_value(value: Any, *, exact: bool = False) -> str:
     """Return a cell as text: numbers from 1000 on are whole, others have three significant digits.
 
-    Items of lists are separated by blanks.
+    Items of lists are separated by blanks. An object without values is an empty cell.
 
     Args:
         exact: with all digits of a number, for programs.
@@ -86,6 +86,8 @@ def format_value(value: Any, *, exact: bool = False) -> str:
         return value.isoformat(sep=" ", timespec="seconds")
     if isinstance(value, list | tuple):
         return " ".join(format_value(item, exact=exact) for item in value)
+    if value == {} and not exact:
+        return ""
     if isinstance(value, dict):
         return json.dumps(value, default=to_json, ensure_ascii=False)
     return str(value)

@@ -197,7 +197,10 @@ def topology(spec: str) -> Topology:
                 built: Topology = entry.build(text, *numbers)
                 return built
     spellings = ", ".join(entry.spelling for entry in FAMILIES.values())
-    raise InputError(f"unknown topology '{spec}'", hint=f"write {spellings}")
+    raise InputError(
+        f"unknown topology '{spec}'",
+        hint=f"write {spellings}; a family of a plug-in is known with --plugin FILE",
+    )
 
 
 def count_nodes(spec: str) -> int:
