@@ -198,7 +198,7 @@ def closer(trees: Forest) -> list[int]:
     return result
 
 
-# (n,k)-stars
+# Trees on (n,k)-stars
 
 
 @pytest.mark.parametrize(("n", "k"), [(n, k) for n in range(2, 6) for k in range(1, n)])
