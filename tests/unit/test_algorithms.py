@@ -223,7 +223,7 @@ def test_algorithms_have_the_public_names_and_arguments() -> None:
 def test_bad_arguments_are_refused(
     words: tuple[str, str, str], options: dict[str, Any], named: str
 ) -> None:
-    """The hint lists the numbers of messages that are possible."""
+    """For a wrong number of messages, the hint lists valid numbers."""
     with refused(*named.split()) as refusal:
         schedule(*words, **options)
     if options == {"messages": 6}:

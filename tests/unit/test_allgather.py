@@ -44,7 +44,7 @@ def level_sizes(n: int, tree: str) -> list[int]:
 def test_rows_equal_those_of_the_papers_algorithm_2(n: int, tree: str, ports: str) -> None:
     """In step t, segment i crosses all level-t links of the dimension change DC(i, T).
 
-    One-port, each step becomes one sub-step per dimension.
+    In the one-port schedule, each step becomes one sub-step per dimension.
     """
     expected = page.algorithm_2(page_tree(n, tree), n)
     if ports == "one":
@@ -70,8 +70,8 @@ def test_rows_equal_those_of_the_papers_algorithm_2(n: int, tree: str, ports: st
 def test_steps_and_packets_equal_those_of_theorem_3(n: int, tree: str, ports: str) -> None:
     """In step t, every dimension carries N_t segments; the h_T steps carry n!-1 in total.
 
-    One-port (section 5.2), there are (n-1) h_T sub-steps, one per dimension, and none is empty.
-    There are n! (n-1) (n!-1) transmissions; the largest packet of a step has N_t segments.
+    The one-port schedule (section 5.2) has (n-1) h_T sub-steps, one per dimension, and none is
+    empty. There are n! (n-1) (n!-1) transmissions; the largest packet of a step has N_t segments.
     """
     schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
     sizes = forest(f"S{n}", tree).level_profile()[0].tolist()[1:]

@@ -75,7 +75,7 @@ def test_the_expanded_schedule_has_the_rows_of_all_sources(n: int, k: int, algor
     assert len(wide) == len(expected)
 
 
-def test_one_port_each_level_becomes_one_sub_step_per_port() -> None:
+def test_in_one_port_schedules_each_level_becomes_one_sub_step_per_port() -> None:
     """A level becomes n-1 sub-steps (nk-star.md, one-port dimensions).
 
     Ports 2..k swap symbols; port k+s moves s places forward in the clique.
@@ -168,7 +168,7 @@ def test_for_k_equal_to_n_minus_1_the_rows_are_those_of_the_star_graph() -> None
 def test_the_number_of_rows_is_known_before_they_are_built(
     n: int, k: int, algorithm: str, ports: str
 ) -> None:
-    """A level takes one step all-port, and at most n-1 sub-steps one-port."""
+    """A level takes one all-port step, or at most n-1 one-port sub-steps."""
     topology = as_topology(f"S{n},{k}")
     entry = catalogue.find("allgather", algorithm)
     schedule = allgather(f"S{n},{k}", algorithm, ports)

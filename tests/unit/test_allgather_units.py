@@ -1,4 +1,7 @@
-"""Allgather message by message (Fragopoulou & Akl 1993; fragopoulou-akl.md, sections A2 to A4)."""
+"""Allgather message by message (Fragopoulou & Akl 1993).
+
+A0 to A4 are sections of docs/definitions/fragopoulou-akl.md; its last section lists pitfalls.
+"""
 
 from math import factorial
 
@@ -58,10 +61,7 @@ def test_rows_on_s6_equal_those_of_the_oracle() -> None:
 
 
 def test_one_message_is_sent_in_phase_1_and_phase_2() -> None:
-    """In phase 1 subtrees grow by one node per step; in phase 2 links serve the leaves (A2).
-
-    The leaves of each link type are sorted by label.
-    """
+    """Subtrees grow by one node per step; then links serve leaves in the order of labels (A2)."""
     for n in range(3, 7):
         sends = [*allgather_trees.phase_1(n), *allgather_trees.phase_2(n, factorial(n - 1))]
         schedule = hops_of(allgather(f"S{n}", "rotated-hamiltonian"))
@@ -94,7 +94,7 @@ def test_with_several_messages_phase_2_cycles_through_the_symbols() -> None:
 @every_algorithm
 @pytest.mark.parametrize("n", range(2, 8))
 def test_steps_are_minimal_for_every_number_of_messages(n: int, algorithm: str) -> None:
-    """Steps are ceil(M(n!-1)/(n-1)); repetition takes more from M = n-1 on (pitfall 16).
+    """There are ceil(M(n!-1)/(n-1)) steps; M repetitions take more if M >= n-1 (pitfall 16).
 
     All n! sources send without a conflict if and only if the link types of each step are pairwise
     different (A0): then M n! (n!-1) transmissions carry one message per link.
@@ -178,7 +178,7 @@ def test_in_phase_1_every_node_follows_the_local_forwarding_rule(n: int) -> None
 def test_phase_2_follows_rule_1_of_the_paper(n: int) -> None:
     """Node x receives from g_i(x) the messages of sources q != x with q_1 = x_1 and q_n = x_i.
 
-    See pitfall 3 of fragopoulou-akl.md.
+    A wrong reading of this rule is pitfall 3.
     """
     hops = [
         hop

@@ -14,7 +14,7 @@ EVERY = pytest.mark.parametrize("topology", ["Q7", *SLOW])
 
 
 def lines(table: str, topology: str) -> list[str]:
-    """Return the lines of one of the page's tables that are about a topology."""
+    """Return the lines for a topology from a table of the page."""
     text = allreduce.PAGE.read_text(encoding="utf-8")
     text = text.partition(BEGIN.format(table, "allreduce.py"))[2].partition(END)[0]
     return [line for line in text.splitlines() if line.startswith(f"| {topology} |")]

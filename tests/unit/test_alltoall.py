@@ -1,4 +1,7 @@
-"""Alltoall by Rules 9 and 10, and one-port (Fragopoulou & Akl 1993, sections 7 and 8)."""
+"""Alltoall by Rules 9 and 10, and one-port (Fragopoulou & Akl 1993, sections 7 and 8).
+
+A0 and A6 are sections of docs/definitions/fragopoulou-akl.md; its last section lists pitfalls.
+"""
 
 from itertools import groupby, pairwise
 from math import factorial
@@ -98,7 +101,7 @@ def test_steps_and_transmissions_are_those_of_table_3(
     """They are known before the schedule is built, and the simulator counts the same.
 
     Translated schedules are free of conflicts if and only if the dimensions of each step are
-    pairwise different (A0). One-port, each step uses one dimension.
+    pairwise different (A0). A one-port schedule uses one dimension per step.
     """
     s = schedule(n, algorithm, messages)
     assert s.steps == steps(n, algorithm, messages)

@@ -28,7 +28,7 @@ def test_every_collective_is_complete_along_every_forest(spec: str, collective: 
     """Checked for the first and last root, both port models, and whole and split messages.
 
     The number of rows is known in advance. A pipeline takes as many steps as the height, and one
-    more for each further segment; one-port, each step becomes one sub-step per port.
+    more for each further segment; with one port, each step becomes one sub-step per port.
     """
     for base in spanning_constructions(topology(spec)):
         assert_complete(spec, base, collective)

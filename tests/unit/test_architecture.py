@@ -38,7 +38,7 @@ SERVICE_LIBRARIES = {
     "typer",
     "uvicorn",
 }
-#: Modules of record files, which validate user input with pydantic.
+#: The schema of record files, which may use pydantic: it validates user input.
 FILE_SCHEMAS = {"starcast.records.schema"}
 #: The modules of `claims` that store and list verification runs.
 CLAIMS_IN_DATABASE = {
@@ -119,7 +119,7 @@ def test_imports_point_down_in_the_package_diagram() -> None:
     assert wrong == []
 
 
-def test_no_modules_import_each_other_in_a_cycle() -> None:
+def test_there_are_no_import_cycles() -> None:
     graph = nx.DiGraph()
     for name in NAMES:
         graph.add_edges_from((name, module) for module in imports(name) & NAMES.keys() - {name})
@@ -185,7 +185,7 @@ def test_no_class_name_is_used_in_three_modules() -> None:
 
 
 def test_no_file_contains_the_host_of_a_package_registry() -> None:
-    """Package managers know their registries; a mirror is a setting."""
+    """Package managers know their registries, and a mirror is configured by a setting."""
     hosts = re.compile(
         "|".join(
             (

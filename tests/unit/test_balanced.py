@@ -1,4 +1,7 @@
-"""The scatter trees of Theorems 9 and 10 (Fragopoulou & Akl 1993, section 5)."""
+"""The scatter trees of Theorems 9 and 10 (Fragopoulou & Akl 1993, section 5).
+
+The pitfalls are those listed in docs/definitions/fragopoulou-akl.md.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -77,7 +80,7 @@ def test_nodes_whose_label_starts_with_1_are_leaves() -> None:
 def test_nodes_with_symbol_1_in_position_k_are_in_the_subtree_of_dimension_k(
     n: int, construction: str
 ) -> None:
-    """Theorems 9.1 and 10.1. Each perfectly balanced tree has only one such subtree."""
+    """Theorems 9.1 and 10.1. Perfectly balanced trees have one subtree, of their own dimension."""
     root, partial = star_graph.identity(n), construction == "perfectly-balanced"
     for number, tree in enumerate(trees_of(built(n, construction)), start=2):
         for x in tree:
@@ -120,7 +123,7 @@ def test_subtree_sizes_of_balanced_trees_differ_by_at_most_one() -> None:
 
 
 def test_the_numbering_of_nodes_follows_the_definition() -> None:
-    """The nodes starting with 1, but for the root, are numbered from 1; copies continue."""
+    """Nodes starting with 1 but for the root are numbered 1, 2, ..; copies continue the numbers."""
     for n in SIZES:
         share = factorial(n - 1) - 1
         for copy in range(n):
@@ -136,7 +139,7 @@ def test_the_numbering_of_nodes_follows_the_definition() -> None:
 
 
 def test_subtrees_stay_balanced_for_any_number_of_messages() -> None:
-    """The largest has ceil(M(n!-1)/(n-1)) nodes, since every v is used equally often up to one."""
+    """For M messages the largest carries ceil(M(n!-1)/(n-1)) of them, which is the minimum."""
     for n in SIZES:
         used = dict.fromkeys(range(2, n + 1), 0)
         for copy in range(2 * n):

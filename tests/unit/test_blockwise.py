@@ -34,7 +34,7 @@ from starcast.topologies import permutations, topology
 from starcast.trees import forest
 
 BASES = ("greedy", "multiple", "recursive-substar", "edge-disjoint")
-#: Forests, with the number of symbols permuted within a block: one block, or many.
+#: Forests and the number m of symbols permuted within a block. For m = n there is one block.
 FORESTS = [
     *(("S3", base, {}, None, 3) for base in BASES),
     *(("S5", base, {}, "35142", m) for base in BASES for m in (3, 5)),
@@ -137,7 +137,7 @@ COMPILED = {"multiple", "edge-disjoint"}
     [pytest.param(base, marks=pytest.mark.slow if base in COMPILED else ()) for base in BASES],
 )
 def test_a_wrong_port_is_reported_unless_the_changed_tree_still_spans(base: str) -> None:
-    """If it does, heights and loads agree with those of the checkers."""
+    """If the changed tree spans, heights and loads agree with those of the checkers."""
     source = closed_form("S6", base, m=4, root="654321")
     draw = random.Random(base)  # noqa: S311 - repeatable, not secret
     named = accepted = 0

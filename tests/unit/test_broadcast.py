@@ -1,4 +1,7 @@
-"""Broadcasts: starcast's simulator agrees with the oracle, and steps are as the papers say."""
+"""Broadcasts: both simulators agree, and steps are as the papers say.
+
+A3 and B2 are sections of docs/definitions/tseng-sheu.md.
+"""
 
 from itertools import product
 from math import factorial
@@ -19,7 +22,7 @@ def trees(n: int, algorithm: str) -> int:
 
 
 def all_port_steps(n: int, algorithm: str, share: int) -> int:
-    """Return the steps for all ports: h + p - 1 by section A3, 2n - 4 + M by section B2."""
+    """Return the all-port steps: h + p - 1 by section A3, 2n - 4 + M by section B2."""
     heights = {
         "greedy": star_graph.diameter(n),
         "multiple": tseng_sheu.height_of_multiple(n),
@@ -54,9 +57,9 @@ def test_both_simulators_agree_on_larger_stars(
 def test_steps_packets_and_transmissions_are_those_of_the_definitions(
     n: int, algorithm: str
 ) -> None:
-    """All-port, steps are as in A3 and B2; one-port, at most (n-1)(h+p-1) sub-slots.
+    """All-port steps are as in A3 and B2; one-port schedules take at most (n-1)(h+p-1) sub-slots.
 
-    A link carries at most two units at once by `multiple`, one by the other algorithms. Every unit
+    `multiple` sends at most two units over a link at once, the other algorithms one. Every unit
     crosses N-1 links.
     """
     for share, ports in product((1, 2, 5), ("all", "one")):

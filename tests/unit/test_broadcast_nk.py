@@ -77,7 +77,7 @@ def some_roots(spec: str) -> list[int]:
 def test_rows_on_nk_stars_equal_those_of_the_oracle(
     n: int, k: int, algorithm: str, ports: str
 ) -> None:
-    """One-port, no node sends to two neighbours or receives from two in a sub-slot."""
+    """In a one-port sub-slot no node sends to two neighbours or receives from two."""
     for share in (1, 3):
         for root in some_roots(f"S{n},{k}"):
             assert_equals_oracle(broadcast(f"S{n},{k}", algorithm, ports, share, root), share)
@@ -110,9 +110,9 @@ def test_rows_on_hypercubes_equal_those_of_the_oracle(d: int, ports: str, share:
     "spec", [*(f"S{n},{k}" for n, k in [*SIZES, *LARGE]), *(f"Q{d}" for d in CUBES)]
 )
 def test_steps_follow_from_height_segments_and_degree(spec: str) -> None:
-    """All-port takes h + p - 1 slots.
+    """All-port schedules take h + p - 1 slots.
 
-    One-port takes at most degree times as many sub-slots; the last slot may end early.
+    One-port schedules take at most degree times as many sub-slots; the last slot may end early.
     """
     topology = as_topology(spec)
     for algorithm in [

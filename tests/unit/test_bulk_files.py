@@ -173,7 +173,7 @@ def test_an_empty_text_is_written_differently_from_a_missing_property(
 def test_relationships_contain_every_row_of_every_artifact(
     written: bulk_files.BulkFiles, built: list[GraphArtifact], name: str
 ) -> None:
-    """Each has the numbers of both end nodes and all properties."""
+    """Each relationship has the numbers of both end nodes and all its properties."""
     kind = next(one for one in RELATIONSHIPS if one.name == name)
     place = {(one["topology"], int(one["rank"])): int(one[":ID"]) for one in table(written, "Node")}
     lines, compared = table(written, name), 0

@@ -256,7 +256,7 @@ def test_dimension_change_on_the_complete_graph_rotates_all_symbols_but_the_firs
 
 
 def test_dimension_change_is_refused_on_other_nk_stars() -> None:
-    """There, shifting dimensions of labels with all n symbols does not reach all nodes."""
+    """If 2 <= k <= n-2, shifted dimensions of labels with all n symbols do not reach all nodes."""
     for n, k in [(4, 2), (5, 2), (5, 3), (6, 2), (6, 3), (6, 4)]:
         tree = links_of(forest(f"S{n},{k}", "nk-greedy"), 0)
         assert len(page.literally_changed(0, tree, n, k)) == topology(f"S{n},{k}").nodes

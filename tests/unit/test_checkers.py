@@ -47,7 +47,7 @@ def specs(largest: int) -> list[str]:
 
 
 def cases(spec: str, changing: int | None = None) -> Iterator[Case]:
-    """Return every construction on a topology; the first few are also changed.
+    """Yield every construction on a topology, and changes of the first ``changing`` constructions.
 
     Dimension changes are by 1 and by n-2 places.
     """
@@ -281,7 +281,7 @@ def test_edge_disjoint_binomial_trees_have_the_stated_properties(d: int) -> None
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_multiple_trees_have_congestion_2_and_share_links_and_paths(n: int) -> None:
-    """Lemma 6. At most two paths to a node have a common node or link."""
+    """Lemma 6. At most two of the paths to a node pass the same inner node or the same link."""
     trees = parts(forest(f"S{n}", "multiple"))
     assert checkers.congestion(*trees, 2).holds
     assert checkers.edge_disjoint(*trees).measured == 2

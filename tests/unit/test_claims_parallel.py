@@ -27,7 +27,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> dict[str, Claim]:
     return known
 
 
-def test_a_claim_is_verified_on_its_stated_sizes_and_on_those_beyond() -> None:
+def test_a_claim_is_verified_on_its_sizes_and_on_sizes_outside_its_scope() -> None:
     lemma5 = find_claim("TS.L5")
     assert verify.plan_pairs([lemma5]) == tuple(
         ("TS.L5", spec) for spec in (*lemma5.sizes.beyond, *lemma5.sizes.quick)

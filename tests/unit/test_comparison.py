@@ -25,7 +25,7 @@ from support.experiments import make_point
 def run(
     time: Fraction | int | None = 10, bound: Fraction | int = 5, steps: int = 3, **changes: Any
 ) -> Run:
-    """Return a run of the S5 broadcast by `multiple`; other columns can be given."""
+    """Return a run of the broadcast `multiple` on S5; ``changes`` replace its columns."""
     point = {
         "topology": "S5", "collective": "broadcast", "algorithm": "multiple", "ports": "all",
         "segments": 1, "messages": 1,

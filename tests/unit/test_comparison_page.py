@@ -366,7 +366,7 @@ def test_the_steps_of_equal_schedules_are_shown_once_and_without_faults_if_possi
 
 
 def drawn(comparison: Comparison) -> Axes:
-    """Return the axes of the plot of times; the comparison has one panel."""
+    """Plot the times of a comparison with a single panel, and return the axes."""
     (panel,) = panels(comparison)
     styles = plots.make_styles(curve.label for curve in panel.curves)
     found = crossovers.best_crossovers(crossovers.find_crossovers(panel))

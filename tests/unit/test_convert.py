@@ -234,7 +234,7 @@ def test_an_installed_package_without_its_dependency_is_not_reported_as_missing(
 
 
 class _Without:
-    """An import system without one package."""
+    """An import finder that hides one package."""
 
     def __init__(self, package: str) -> None:
         self._package = package

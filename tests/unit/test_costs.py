@@ -1,4 +1,7 @@
-"""Costs as exact fractions: closed forms of broadcasts, the bound of Lemma 1, and simulations."""
+"""Costs as exact fractions: closed forms of broadcasts, the bound of Lemma 1, and simulations.
+
+A6, B2 and the pitfalls are sections of docs/definitions/tseng-sheu.md.
+"""
 
 from fractions import Fraction
 from math import factorial, isqrt
@@ -36,7 +39,7 @@ def closed(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.Pric
 
 
 def page_time(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.Prices) -> Fraction:
-    """Return the time by section A6 of tseng-sheu.md and, for streams, by section B2."""
+    """Return the time by section A6 and, for streams, by section B2."""
     m, start_up, byte = paid
     d = star_graph.diameter(n)
     if algorithm == "multiple":
@@ -272,7 +275,7 @@ def test_each_simulated_step_costs_a_start_up_and_its_largest_packet(
 def test_closed_forms_have_the_transmissions_and_steps_of_the_simulation(
     n: int, share: int, algorithm: str
 ) -> None:
-    """One-port, the last slot may end early, so the simulation may take up to n-2 steps less."""
+    """The last slot of a one-port simulation may end up to n-2 steps early."""
     paid = tseng_sheu.Prices(Fraction(100), Fraction(3), Fraction(1, 3))
     for ports in ("all", "one"):
         formula, run = (

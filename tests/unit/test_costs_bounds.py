@@ -1,4 +1,7 @@
-"""Lower bounds of lemmas and tables, also for copies and unit messages, and their tightness."""
+"""Lower bounds of lemmas and tables, also for copies and unit messages, and their tightness.
+
+FA and EDT are Fragopoulou & Akl 1993 and 1996.
+"""
 
 from fractions import Fraction
 from itertools import combinations
@@ -258,7 +261,10 @@ def test_bad_input_is_refused() -> None:
 
 
 def greatest_ratio_of_all_sets(graph: nx.Graph) -> Fraction:
-    """Return the largest |S| / B(S), by trying all sets of nodes."""
+    """Return the largest |S| / B(S), where B(S) counts the links that leave the node set S.
+
+    All sets of nodes are tried.
+    """
     sets = (chosen for size in range(1, len(graph)) for chosen in combinations(graph.nodes, size))
     return max(Fraction(len(chosen), nx.cut_size(graph, chosen)) for chosen in sets)
 

@@ -286,7 +286,7 @@ def test_the_bytes_of_theorem_11_are_only_a_lower_bound() -> None:
 def test_no_execution_is_below_the_lower_bound(
     which: tuple[str, str, str], m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
-    """Times are compared; for unit messages also steps and transmissions with equal copies."""
+    """For unit messages, steps and transmissions are compared as well as the time."""
     machine = costs.Machine(start_up, byte)
     for case in all_of(*which):
         topology, asked = as_topology(case.spec), case.asked

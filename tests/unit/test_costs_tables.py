@@ -1,4 +1,7 @@
-"""The papers' cost tables for any topology: rows, costs, order and executions."""
+"""The papers' cost tables for any topology: rows, costs, order and executions.
+
+FA is Fragopoulou & Akl 1993, NK is Li, Chen, Xiang & Yao 2007.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
