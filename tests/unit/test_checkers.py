@@ -294,7 +294,7 @@ def test_multiple_trees_have_congestion_2_and_share_links_and_paths(n: int) -> N
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_the_shortest_path_graph_has_disjoint_paths(n: int) -> None:
-    """Lemma 5. There are n-1 such paths to each node of S^1."""
+    """Lemma 5. There are n-1 such paths to each node of S^1, whose label starts with 1."""
     trees = forest(f"S{n}", "shortest-path-graph")
     assert checkers.disjoint_paths(*parts(trees)).holds
     assert checkers.disjoint_paths(*parts(trees), "links").holds

@@ -282,9 +282,7 @@ def test_texts_given_by_users_are_escaped() -> None:
     ours = Side("a", tuple(along(10, 2, SIZES)), (f"starcast {nasty}",), nasty)
     theirs = along(7, 7, SIZES, algorithm=f"greedy{nasty}")
     read = shown(compare([ours, side("b", theirs)]))
-    assert [tag for tag, _ in read.tags].count(
-        "script"
-    ) == 2  # one with the data, one with the code
+    assert [tag for tag, _ in read.tags].count("script") == 2  # one with data, one with code
     assert nasty in read.text
 
 

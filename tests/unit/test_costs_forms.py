@@ -34,7 +34,7 @@ def same(cost: costs.Cost, page: paper_costs.Cost, m: Fraction, machine: costs.M
     """Check that a cost equals the oracle's in all its parts."""
     assert cost.start_ups == page.start_ups
     assert cost.bytes == page.share * m
-    if page.transmissions is not None:  # the oracle does not state them: only executions check them
+    if page.transmissions is not None:  # if the oracle states them; executions check them too
         assert cost.transmissions == page.transmissions
     assert cost.time == page.start_ups * machine.t_s + page.share * m * machine.t_c
     assert isinstance(cost.time, Fraction)
