@@ -55,7 +55,7 @@ def test_schedules_and_costs_load_no_database_or_terminal_library() -> None:
 @pytest.mark.parametrize(
     "name", ["topology", "forest", "schedule", "simulate", "Forest", "Schedule", "StarcastError"]
 )
-def test_the_public_names_exist_and_are_listed_in_all(name: str) -> None:
+def test_the_public_names_exist_and_are_exported(name: str) -> None:
     assert hasattr(starcast, name)
     assert name in starcast.__all__
     assert name in dir(starcast)

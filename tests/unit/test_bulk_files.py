@@ -230,7 +230,7 @@ def test_the_summary_has_relationships_bytes_and_importer_arguments(
     assert written.arguments[-1] == "--relationships=USES=./uses.csv"
 
 
-def test_no_file_is_written_without_rows(tmp_path: Path) -> None:
+def test_labels_and_relationships_without_rows_have_no_file(tmp_path: Path) -> None:
     """The importer refuses files without a header."""
     written = bulk_files.write(
         tmp_path, STORE, [topology_artifact(topology("S3")).build().graph], Silent()

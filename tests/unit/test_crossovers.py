@@ -118,7 +118,7 @@ def test_crossovers_are_found_for_each_common_segment_number_and_for_the_best() 
         (AT, Fraction(700, 3), Fraction(700, 3), "greedy"),  # 1000 + 2m = 300 + 5m
         (AT, Fraction(350), Fraction(350), "greedy"),  # 2000 + m = 1300 + 3m
     ]
-    # One segment is best up to m = 1000 (multiple) and 500 (greedy), beyond the crossover.
+    # One segment is best up to m = 1000 (multiple) and 500 (greedy), above the crossover.
     assert places(found, BEST) == [(AT, Fraction(700, 3), Fraction(700, 3), "greedy")]
     (best,) = [one for one in found if one.choice == BEST]
     assert (best.segments, best.segments_text, best.time) == ((1, 1), "best 1", Fraction(4400, 3))
