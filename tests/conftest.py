@@ -1,14 +1,14 @@
-"""Plugins of all tests, and what `make test` runs of them: every guarantee in its smallest form.
+"""Pytest plugins, and the cases that `make test` runs: each guarantee in its smallest form.
 
 ``pytest --sweep`` runs everything. Without it
 
-* a parametrised test keeps two cases: its first, which is the smallest, and one that changes with
-  the commit, so that all cases run within as many commits as there are cases;
+* a parametrised test keeps two cases: its first, which is the smallest, and one chosen by a hash
+  of the commit, so that other commits run other cases;
 * a test marked ``whole`` keeps all its cases;
 * a test or case marked ``slow`` does not run;
 * property tests try fewer examples, and numba's kernels are interpreted.
 
-A test that is named on the command line (``tests/unit/test_x.py::test_y``) runs whole.
+A test that is named on the command line (``tests/unit/test_x.py::test_y``) runs all its cases.
 """
 
 import gc
@@ -39,12 +39,12 @@ pytest_plugins = [
     "support.markers",
 ]
 
-#: Seconds of processor time of a test that is not marked ``slow``. Time that it waits for servers
-#: and commands is not counted: it depends on what else runs. In the sweep it may be twice as much,
+#: Maximum processor time in seconds of a test that is not marked ``slow``. Waiting for servers and
+#: commands is not counted, because it depends on what else runs. The sweep allows twice as much,
 #: because Hypothesis tries more examples there, and three sessions share the caches.
 MAX_SECONDS = 2.0
 
-#: Seconds that ``_standard_work`` takes on the machine for which MAX_SECONDS is meant, when idle.
+#: Seconds that ``_standard_work`` takes on an idle machine of the speed that MAX_SECONDS assumes.
 STANDARD_SECONDS = 0.06
 
 #: Examples have no time limit, so that slow machines pass too.
@@ -56,7 +56,7 @@ settings.register_profile(
 )
 settings.register_profile("quick", settings.get_profile("sweep"), max_examples=10)
 
-# A shell makes background processes ignore Ctrl-C, and everything that the tests start would too.
+# A shell makes background processes ignore Ctrl-C. Programs started by tests would inherit this.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -90,7 +90,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Return how the cases are chosen."""
+    """Return the header line that says how the cases are chosen."""
     if config.option.sweep:
         return "cases: all"
     return f"cases: two of each test (--sample={config.option.sample}); --sweep runs all"
@@ -106,26 +106,27 @@ def _is_slow(call: CallSpec) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> Generator[None, None, None]:
-    """Keep two cases of a parametrised test, before the others become items."""
+    """Reduce each parametrised test to two cases, before pytest creates its items."""
     yield
     if _runs_whole(metafunc.config) or metafunc.definition.get_closest_marker("whole"):
         return
     quick = [call for call in metafunc._calls if not _is_slow(call)]
-    # Without any case pytest would run the function without parameters: keep them, to deselect.
+    # If all cases are slow, keep them: they are deselected later. Without any case, pytest would
+    # call the function without its parameters.
     if quick:
         name = f"{metafunc.definition.nodeid} {metafunc.config.option.sample}"
         metafunc._calls = _sampled(quick, name)
 
 
 def _sampled(calls: Sequence[CallSpec], name: str) -> list[CallSpec]:
-    """Return the first case, and one of the others that depends on a name."""
+    """Return the first case, and one other case chosen by a hash of the name."""
     others = calls[1:]
     drawn = [others[zlib.crc32(name.encode()) % len(others)]] if others else []
     return [calls[0], *drawn]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect what is marked slow."""
+    """Deselect the tests and cases marked slow."""
     if _runs_whole(config):
         return
     slow = [item for item in items if item.get_closest_marker("slow")]
@@ -134,7 +135,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Keep the modules and the thousands of collected tests out of every garbage collection."""
+    """Exclude the modules and the thousands of collected tests from garbage collection."""
     gc.collect()
     gc.freeze()
 
@@ -144,7 +145,7 @@ def _standard_work() -> None:
 
 
 def _slowness() -> float:
-    """Return how many times as long as on the standard machine this one takes now, at least 1."""
+    """Return how many times slower this machine is now than the standard machine, at least 1."""
     begin = time.process_time()
     _standard_work()
     return max(1.0, (time.process_time() - begin) / STANDARD_SECONDS)

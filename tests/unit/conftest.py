@@ -1,4 +1,4 @@
-"""What the first property test would otherwise compute."""
+"""Work that the first property test would otherwise have to do."""
 
 import pytest
 from hypothesis import strategies as st
@@ -6,5 +6,5 @@ from hypothesis import strategies as st
 
 @pytest.fixture(scope="session", autouse=True)
 def character_tables() -> None:
-    """Hypothesis's tables of characters: computing them takes two seconds in a new clone."""
+    """Compute Hypothesis's character tables, which takes two seconds in a new clone."""
     st.text().validate()

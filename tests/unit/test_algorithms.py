@@ -1,4 +1,4 @@
-"""Every algorithm: its declarations, the checks of its arguments, and its schedules."""
+"""Every algorithm: its declared figures, argument checks and schedules."""
 
 from typing import Any
 
@@ -37,15 +37,15 @@ def listed(plan: Schedule) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_the_schedule_is_complete_and_as_declared(
+def test_schedules_are_complete_and_match_their_declarations(
     spec: str,
 ) -> None:
-    """Its figures are those of its declaration, and its rows can be compared one by one."""
+    """The figures are the declared ones; rows are sorted and follow the declared forest."""
     for entry, ports in algorithms_with_ports(spec):
-        assert_is_as_announced(spec, entry, ports)
+        assert_matches_declaration(spec, entry, ports)
 
 
-def assert_is_as_announced(spec: str, entry: Algorithm, ports: str) -> None:
+def assert_matches_declaration(spec: str, entry: Algorithm, ports: str) -> None:
     """Compare a schedule with the declaration of its algorithm."""
     network = topology(spec)
     plan, arguments = build(spec, entry, ports), entry.resolve_arguments(network, {})
@@ -85,7 +85,7 @@ def assert_rows_follow_the_forest(plan: Schedule, along: str | None) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S4", "S4,2", "Q3"])
-def test_another_root_uses_the_translated_links(spec: str) -> None:
+def test_the_schedule_of_another_root_is_the_translated_schedule(spec: str) -> None:
     for entry, ports in algorithms_with_ports(spec):
         assert_is_translated(spec, entry, ports)
 
@@ -100,13 +100,13 @@ def assert_is_translated(spec: str, entry: Algorithm, ports: str) -> None:
     )
     result = simulate(translated)
     assert result.complete
-    if entry.sources(network, ports) > 1:  # all sources are written out: no root can be moved
+    if entry.sources(network, ports) > 1:  # the rows cover all sources already
         assert listed(plan) == listed(translated)
         return
     assert translated.root == root
     image = network.translation(root)
     moved = sorted(zip(plan.step, image[plan.sender], image[plan.receiver], plan.tree, strict=True))
-    if ports == "all" or network.translation_keeps_ports:  # else the sub-slot follows the real port
+    if ports == "all" or network.translation_keeps_ports:  # otherwise ports and sub-slots change
         assert moved == sorted(
             zip(
                 translated.step,
@@ -119,14 +119,14 @@ def assert_is_translated(spec: str, entry: Algorithm, ports: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S4", "S3", "S3,1", "S4,2"])
-def test_the_expanded_schedule_has_the_same_figures(spec: str) -> None:
-    """Steps, transmissions, links and packets; from another source too."""
+def test_expanding_a_schedule_keeps_its_figures(spec: str) -> None:
+    """Steps, transmissions, links and packets agree; all sources expand to the same rows."""
     for entry, ports in algorithms_with_ports(spec):
         assert_expands(spec, entry, ports)
 
 
 def assert_expands(spec: str, entry: Algorithm, ports: str) -> None:
-    """Compare the schedule of one source with that of all."""
+    """Compare the schedule of one source with the schedule of all sources."""
     plan = build(spec, entry, ports)
     if not plan.symmetric:
         assert plan.expand() is plan
@@ -148,8 +148,8 @@ def assert_expands(spec: str, entry: Algorithm, ports: str) -> None:
     assert listed(other.expand()) == listed(plan.expand())
 
 
-def test_every_algorithm_with_a_public_name_exists() -> None:
-    """The names that other tools rely on, with their arguments (design, sections 3 and 12)."""
+def test_algorithms_have_the_public_names_and_arguments() -> None:
+    """Other tools rely on these names of algorithms and arguments."""
     both = "messages copies"
     table = {
         "broadcast": {
@@ -223,7 +223,7 @@ def test_every_algorithm_with_a_public_name_exists() -> None:
 def test_bad_arguments_are_refused(
     words: tuple[str, str, str], options: dict[str, Any], named: str
 ) -> None:
-    """The hint names the multiples that a message can be split into."""
+    """For a wrong number of messages, the hint lists valid numbers."""
     with refused(*named.split()) as refusal:
         schedule(*words, **options)
     if options == {"messages": 6}:
@@ -236,7 +236,7 @@ def test_the_default_port_model_depends_on_the_algorithm() -> None:
 
 
 @pytest.mark.parametrize("tree", single_trees("S4"))
-def test_dimension_change_takes_every_single_spanning_tree(tree: str) -> None:
+def test_dimension_change_accepts_every_single_spanning_tree_as_its_base(tree: str) -> None:
     plan = schedule("S4", "allgather", "dimension-change", base=tree)
     assert simulate(plan).complete
     assert plan.id == f"S4:allgather:dimension-change:all:base={tree}:1234"
@@ -248,7 +248,7 @@ def test_dimension_change_takes_every_single_spanning_tree(tree: str) -> None:
     st.integers(1, 3),
     st.integers(0, 23),
 )
-def test_the_schedule_is_complete_for_all_arguments_and_roots(
+def test_schedules_are_complete_for_all_arguments_and_roots(
     case: tuple[Algorithm, str], share: int, copies: int, root: int
 ) -> None:
     entry, ports = case
@@ -268,7 +268,7 @@ def test_the_schedule_is_complete_for_all_arguments_and_roots(
     assert len(plan) == entry.count(plan.topology, ports, plan.arguments)
 
 
-def test_the_repr_of_an_algorithm_has_its_name_and_source() -> None:
+def test_the_repr_of_a_catalogue_entry_has_its_name_and_source() -> None:
     entries = [*algorithms(), *CONSTRUCTIONS.values(), *FAMILIES.values()]
     for entry in entries:
         assert repr(entry) == f"<{type(entry).__name__} {entry.name} ({entry.source})>"

@@ -1,4 +1,4 @@
-"""Allgather by dimension change (Tseng & Sheu 1997, Algorithm 2; tseng-sheu.md, A5)."""
+"""Allgather by dimension change (Tseng & Sheu 1997, Algorithm 2; tseng-sheu.md, section A5)."""
 
 from collections import Counter
 from functools import cache
@@ -26,7 +26,7 @@ both_models = pytest.mark.parametrize("ports", ["all", "one"])
 
 @cache
 def page_tree(n: int, construction: str) -> rooted_trees.Tree:
-    """Return T at the identity by the definition."""
+    """Return the base tree T at the identity in the representation of the oracles."""
     return tree_of(forest(f"S{n}", construction).parent_port[0], n)
 
 
@@ -41,8 +41,11 @@ def level_sizes(n: int, tree: str) -> list[int]:
 @both_models
 @every_tree
 @pytest.mark.parametrize("n", range(2, 6))
-def test_the_rows_equal_those_of_algorithm_2(n: int, tree: str, ports: str) -> None:
-    """A5: segment i crosses all level-t links of DC(i, T) in step t; one-port, by sub-steps."""
+def test_rows_equal_those_of_the_papers_algorithm_2(n: int, tree: str, ports: str) -> None:
+    """In step t, segment i crosses all level-t links of the dimension change DC(i, T).
+
+    In the one-port schedule, each step becomes one sub-step per dimension.
+    """
     expected = page.algorithm_2(page_tree(n, tree), n)
     if ports == "one":
         expected = schedule_rows.by_dimension(expected, range(2, n + 1))
@@ -65,10 +68,10 @@ def test_the_rows_equal_those_of_algorithm_2(n: int, tree: str, ports: str) -> N
 @every_tree
 @pytest.mark.parametrize("n", range(2, 8))
 def test_steps_and_packets_equal_those_of_theorem_3(n: int, tree: str, ports: str) -> None:
-    """h_T steps of N_t segments, n!-1 in total; in each step every dimension has N_t links.
+    """In step t, every dimension carries N_t segments; the h_T steps carry n!-1 in total.
 
-    One-port, section 5.2: (n-1) h_T sub-steps, none of them empty, determined by the dimension.
-    There are n! (n-1) (n!-1) transmissions; the largest packet of a step is N_t.
+    The one-port schedule (section 5.2) has (n-1) h_T sub-steps, one per dimension, and none is
+    empty. There are n! (n-1) (n!-1) transmissions; the largest packet of a step has N_t segments.
     """
     schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
     sizes = forest(f"S{n}", tree).level_profile()[0].tolist()[1:]
@@ -92,7 +95,7 @@ def test_steps_and_packets_equal_those_of_theorem_3(n: int, tree: str, ports: st
     assert set(run.links_used.tolist()) == {factorial(n) * (n - 1) // sub_steps}
 
 
-def test_the_schedule_has_its_name_ports_and_units() -> None:
+def test_schedules_have_the_expected_id_root_and_number_of_units() -> None:
     for tree in TREES:
         for ports in ["all", "one"]:
             schedule = allgather("S5", "dimension-change", ports, root="54321", base=tree)
@@ -113,8 +116,8 @@ def test_the_schedule_has_its_name_ports_and_units() -> None:
             assert np.array_equal(schedule.tree, schedule.unit)
 
 
-def test_its_forest_is_the_stack_of_the_changed_trees() -> None:
-    """Row i is DC(i, T) of the catalogue; the forest has no construction's name."""
+def test_the_forest_of_the_schedule_consists_of_all_dimension_changes() -> None:
+    """Tree i equals the catalogue's DC(i, T). The forest itself is not a named construction."""
     for tree in TREES:
         schedule = allgather("S5", "dimension-change", root="53142", base=tree)
         assert schedule.forest is not None
@@ -156,7 +159,7 @@ def test_the_default_base_is_greedy() -> None:
 
 
 def test_bad_arguments_and_sizes_are_refused() -> None:
-    """Invalid bases are trees that do not span, or several trees; large sizes exceed memory."""
+    """The base must be a single spanning tree, and the schedule must fit into memory."""
     own = ("multiple", "edge-disjoint", "perfectly-balanced", "label-change")
     for tree in (*own, "nk-greedy", "nonsense"):
         with refused(tree, "not a single spanning tree"):
@@ -168,8 +171,8 @@ def test_bad_arguments_and_sizes_are_refused() -> None:
         allgather("S11", "dimension-change")
 
 
-def test_s2_is_the_smallest_size() -> None:
-    """The two nodes send each other their message in one step."""
+def test_on_s2_every_allgather_takes_one_step() -> None:
+    """The two nodes of the smallest star graph send each other their messages."""
     for algorithm in ["dimension-change", "rotated-hamiltonian", "necklace", "hamiltonian-cycle"]:
         schedule = allgather("S2", algorithm)
         assert (schedule.steps, len(schedule)) == (1, 1)

@@ -1,4 +1,4 @@
-"""Allgather on (n,k)-stars (Li, Chen, Xiang & Yao 2007), compared with nk-star.md."""
+"""Allgather on (n,k)-stars (Li, Chen, Xiang & Yao 2007), compared with the oracle of nk-star.md."""
 
 from collections import Counter
 from math import perm
@@ -26,7 +26,7 @@ every_size = pytest.mark.parametrize(("n", "k"), SIZES)
 
 
 def trees(n: int, k: int, algorithm: str) -> list[rooted_trees.Tree]:
-    """Return the trees at the identity."""
+    """Return the oracle's trees rooted at the identity."""
     home = star_graph.identity(n)[:k]
     return [nk_star.greedy(home, n)] if algorithm == "nk-greedy" else nk_star.multiple(home, n)
 
@@ -38,7 +38,7 @@ def height(n: int, k: int, algorithm: str) -> int:
 
 
 def with_sources(schedule: Schedule) -> set[Row]:
-    """Return the hops of one source, each unit named by this source."""
+    """Return the hops of one source, with the source's label added to each unit."""
     return {
         hop._replace(unit=(places(schedule.topology)[schedule.root], hop.unit))
         for hop in hops_of(schedule)
@@ -53,9 +53,9 @@ def with_sources(schedule: Schedule) -> set[Row]:
 def test_all_port_rows_equal_those_of_the_oracle_for_any_source(
     n: int, k: int, algorithm: str
 ) -> None:
-    """Source x sends over the level-t links of LC(x, T) in step t.
+    """In step t, source x sends over the level-t links of the label change LC(x, T).
 
-    T is relabelled by x, then by the missing symbols in ascending order.
+    T is relabelled by x, followed by the symbols missing from x in ascending order.
     """
     every = nk_star.nodes(n, k)
     for x in {every[0], every[-1], every[len(every) // 3]}:
@@ -66,7 +66,7 @@ def test_all_port_rows_equal_those_of_the_oracle_for_any_source(
 
 @every_algorithm
 @pytest.mark.parametrize(("n", "k"), SMALL)
-def test_expanded_rows_are_those_of_all_sources(n: int, k: int, algorithm: str) -> None:
+def test_the_expanded_schedule_has_the_rows_of_all_sources(n: int, k: int, algorithm: str) -> None:
     wide = allgather(f"S{n},{k}", algorithm, "all").expand()
     expected = {
         hop for x in nk_star.nodes(n, k) for hop in page.nk_source(trees(n, k, algorithm), x, n)
@@ -75,10 +75,10 @@ def test_expanded_rows_are_those_of_all_sources(n: int, k: int, algorithm: str) 
     assert len(wide) == len(expected)
 
 
-def test_one_port_rows_are_sub_steps_by_the_port_that_each_source_crosses() -> None:
-    """nk-star.md, one-port dimensions: a level becomes n-1 sub-steps.
+def test_in_one_port_schedules_each_level_becomes_one_sub_step_per_port() -> None:
+    """A level becomes n-1 sub-steps (nk-star.md, one-port dimensions).
 
-    2..k are the exchanges; k+s moves s places on in the clique.
+    Ports 2..k swap symbols; port k+s moves s places forward in the clique.
     """
     for n, k in SMALL:
         for algorithm in ALGORITHMS:
@@ -113,11 +113,11 @@ def test_every_node_receives_every_unit(n: int, k: int, algorithm: str, ports: s
 
 
 @pytest.mark.parametrize(("n", "k"), [*SIZES, (6, 3)])
-def test_the_links_of_a_port_carry_equal_packets_of_one_tree(n: int, k: int) -> None:
-    """SP keeps its links under relabelling k+1..n.
+def test_with_one_tree_all_links_of_a_port_carry_equal_packets(n: int, k: int) -> None:
+    """Relabelling the symbols k+1..n maps the tree SP to itself.
 
-    So an exchange link carries as many messages as the tree has such links on the level, and a
-    residual link carries 1/(n-k) of the residual links on the level.
+    So an exchange link carries one message per link of this port on the level of the tree, and a
+    residual link carries 1/(n-k) message per residual link on the level.
     """
     home = star_graph.identity(n)[:k]
     (tree,) = trees(n, k, "nk-greedy")
@@ -136,8 +136,8 @@ def test_the_links_of_a_port_carry_equal_packets_of_one_tree(n: int, k: int) -> 
         assert len(load) == perm(n, k) * (n - k if kind > k else 1)
 
 
-def test_the_links_of_a_port_carry_unequal_packets_of_many_trees() -> None:
-    """Pitfall 8: MT is not invariant, so that packets on residual links differ within a step."""
+def test_with_several_trees_residual_links_carry_unequal_packets_in_one_step() -> None:
+    """Relabelling the symbols k+1..n changes the trees MT (pitfall 8 of nk-star.md)."""
     loads: dict[int, Counter[tuple[star_graph.Node, int]]] = {}
     for hop in hops_of(allgather("S4,2", "nk-multiple", "all").expand()):
         if hop.port > 2:
@@ -145,8 +145,11 @@ def test_the_links_of_a_port_carry_unequal_packets_of_many_trees() -> None:
     assert any(len(set(load.values())) > 1 for load in loads.values())
 
 
-def test_k_one_less_than_n_is_the_star() -> None:
-    """SP(r) of S_{n,n-1} is L(r): the first segment's rows of the allgather by dimension change."""
+def test_for_k_equal_to_n_minus_1_the_rows_are_those_of_the_star_graph() -> None:
+    """SP(r) of S_{n,n-1} is L(r) of S_n.
+
+    The rows equal those of the first segment of the allgather by dimension change.
+    """
     for n in range(2, 6):
         for ports in ["all", "one"]:
             star = allgather(f"S{n}", "dimension-change", ports)
@@ -162,8 +165,10 @@ def test_k_one_less_than_n_is_the_star() -> None:
 @both_models
 @every_algorithm
 @pytest.mark.parametrize(("n", "k"), [*SIZES, *LARGE])
-def test_rows_are_counted_before_they_are_built(n: int, k: int, algorithm: str, ports: str) -> None:
-    """All-port, one step per level; one-port, up to n-1 sub-steps per level."""
+def test_the_number_of_rows_is_known_before_they_are_built(
+    n: int, k: int, algorithm: str, ports: str
+) -> None:
+    """A level takes one all-port step, or at most n-1 one-port sub-steps."""
     topology = as_topology(f"S{n},{k}")
     entry = catalogue.find("allgather", algorithm)
     schedule = allgather(f"S{n},{k}", algorithm, ports)
@@ -190,7 +195,7 @@ def test_rows_are_counted_before_they_are_built(n: int, k: int, algorithm: str, 
 @both_models
 @every_algorithm
 @pytest.mark.parametrize("root", [0, "325"])
-def test_the_schedule_has_its_name_ports_and_units(
+def test_schedules_have_the_expected_id_and_forest(
     root: int | str, algorithm: str, ports: str
 ) -> None:
     schedule = allgather("S5,3", algorithm, ports, root)
@@ -218,7 +223,7 @@ def test_the_expanded_schedule_does_not_depend_on_the_root(algorithm: str) -> No
 
 
 def test_bad_arguments_and_sizes_are_refused() -> None:
-    """On S_{10,4} the rows of one source suffice all-port, but one-port needs those of all 5040."""
+    """On S_{10,4}, all-port needs the rows of one source, one-port those of all 5040 sources."""
     for algorithm in ALGORITHMS:
         with refused("argument"):
             allgather("S4,2", algorithm, messages=2)

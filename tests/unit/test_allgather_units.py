@@ -1,4 +1,7 @@
-"""Allgather message by message (Fragopoulou & Akl 1993; fragopoulou-akl.md, A2 to A4)."""
+"""Allgather message by message (Fragopoulou & Akl 1993).
+
+A0 to A4 are sections of docs/definitions/fragopoulou-akl.md; its last section lists pitfalls.
+"""
 
 from math import factorial
 
@@ -29,7 +32,7 @@ every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
 
 def numbers_of_messages(n: int) -> list[int]:
-    """Return numbers M around multiples of n-1, where the bound is not M ceil((n!-1)/(n-1))."""
+    """Return numbers M near multiples of n-1, where the bound is not M ceil((n!-1)/(n-1))."""
     return sorted({1, 2, 3, n - 1, n, 2 * (n - 1), 2 * n - 1} - {0})
 
 
@@ -43,7 +46,7 @@ def least_steps(n: int, messages: int) -> int:
 
 @every_algorithm
 @pytest.mark.parametrize("n", range(3, 6))
-def test_the_rows_equal_those_of_the_oracle(n: int, algorithm: str) -> None:
+def test_rows_equal_those_of_the_oracle(n: int, algorithm: str) -> None:
     for messages in numbers_of_messages(n):
         schedule = allgather(f"S{n}", algorithm, messages=messages)
         expected = PAGES[algorithm](n, messages)
@@ -51,14 +54,14 @@ def test_the_rows_equal_those_of_the_oracle(n: int, algorithm: str) -> None:
         assert len(schedule) == len(expected)
 
 
-def test_the_rows_of_s6_equal_those_of_the_oracle() -> None:
+def test_rows_on_s6_equal_those_of_the_oracle() -> None:
     for algorithm in ALGORITHMS:
         schedule = allgather("S6", algorithm, messages=1)
         assert set(hops_of(schedule)) == PAGES[algorithm](6, 1)
 
 
 def test_one_message_is_sent_in_phase_1_and_phase_2() -> None:
-    """A2: subtrees grow by one node per step; then types serve their leaves, sorted by label."""
+    """Subtrees grow by one node per step; then links serve leaves in the order of labels (A2)."""
     for n in range(3, 7):
         sends = [*allgather_trees.phase_1(n), *allgather_trees.phase_2(n, factorial(n - 1))]
         schedule = hops_of(allgather(f"S{n}", "rotated-hamiltonian"))
@@ -68,7 +71,7 @@ def test_one_message_is_sent_in_phase_1_and_phase_2() -> None:
 
 
 def test_one_message_reaches_node_number_m_in_the_step_of_the_formula() -> None:
-    """A3: node number m in step ceil(m/(n-1)) over type v(m)."""
+    """Node number m receives it in step ceil(m/(n-1)) over a link of type v(m) (A3)."""
     for n in range(3, 7):
         numbers = allgather_trees.mbst(n).numbers
         for hop in hops_of(allgather(f"S{n}", "necklace")):
@@ -76,8 +79,8 @@ def test_one_message_reaches_node_number_m_in_the_step_of_the_formula() -> None:
             assert (hop.step, hop.port) == (allgather_trees.step(m, n), v(m, n))
 
 
-def test_the_second_message_has_another_symbol_for_n() -> None:
-    """A2: copy c = 0, 1, .. uses symbol 2 + (c mod (n-1)) in place of n."""
+def test_with_several_messages_phase_2_cycles_through_the_symbols() -> None:
+    """Message c = 0, 1, .. uses symbol 2 + (c mod (n-1)) in place of n (A2)."""
     for n in range(3, 7):
         schedule = hops_of(allgather(f"S{n}", "rotated-hamiltonian", messages=n))
         for hop in schedule:
@@ -91,10 +94,10 @@ def test_the_second_message_has_another_symbol_for_n() -> None:
 @every_algorithm
 @pytest.mark.parametrize("n", range(2, 8))
 def test_steps_are_minimal_for_every_number_of_messages(n: int, algorithm: str) -> None:
-    """ceil(M(n!-1)/(n-1)), which plain repetition misses from M = n-1 on (pitfall 16).
+    """There are ceil(M(n!-1)/(n-1)) steps; M repetitions take more if M >= n-1 (pitfall 16).
 
-    A0: the types of a step are different; then, and only then, all n! sources send without a
-    conflict: M n! (n!-1) transmissions, one message per link.
+    All n! sources send without a conflict if and only if the link types of each step are pairwise
+    different (A0): then M n! (n!-1) transmissions carry one message per link.
     """
     for messages in numbers_of_messages(n):
         schedule = allgather(f"S{n}", algorithm, messages=messages)
@@ -111,8 +114,8 @@ def test_steps_are_minimal_for_every_number_of_messages(n: int, algorithm: str) 
         assert run.transmissions == messages * factorial(n) * (factorial(n) - 1)
 
 
-def test_one_port_messages_go_one_after_the_other() -> None:
-    """A4: M(n!-1) steps with one transmission per source in each."""
+def test_one_port_messages_are_sent_one_after_the_other() -> None:
+    """The M(n!-1) steps have one transmission per source each (A4)."""
     for n in range(2, 8):
         for messages in [1, 2, 5]:
             schedule = allgather(f"S{n}", "hamiltonian-cycle", messages=messages)
@@ -120,8 +123,8 @@ def test_one_port_messages_go_one_after_the_other() -> None:
             assert np.array_equal(schedule.unit, np.repeat(np.arange(messages), factorial(n) - 1))
 
 
-def test_all_links_are_busy_except_for_one_cell() -> None:
-    """n-1 messages fill all links in all n!-1 steps; one message less leaves one idle."""
+def test_n_minus_1_messages_keep_all_links_busy_in_every_step() -> None:
+    """A single message leaves only one link per node idle, in the last step."""
     for n in range(3, 8):
         for algorithm in ALL_PORT:
             full = allgather(f"S{n}", algorithm, messages=n - 1)
@@ -138,7 +141,7 @@ def test_all_links_are_busy_except_for_one_cell() -> None:
 @pytest.mark.parametrize("messages", [1, 2, 3, 4])
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_every_node_receives_every_unit(n: int, messages: int, algorithm: str) -> None:
-    """The expanded schedule equals the oracle's schedule for all sources."""
+    """The expanded schedule equals the oracle's schedule of all sources."""
     schedule = allgather(f"S{n}", algorithm, messages=messages)
     everything, wide = all_sources(schedule), schedule.expand()
     assert set(hops_of(wide)) == set(everything)
@@ -148,10 +151,11 @@ def test_every_node_receives_every_unit(n: int, messages: int, algorithm: str) -
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_phase_1_is_the_local_rule_of_the_nodes(n: int) -> None:
-    """A2: step 1 sends the own message on all types.
+def test_in_phase_1_every_node_follows_the_local_forwarding_rule(n: int) -> None:
+    """In step 1 every node sends its own message over links of all types (A2).
 
-    Step t > 1 sends on type r^(j-2)(w_t) what arrived in step t-1 on type r^(j-2)(w_(t-1)).
+    In step t > 1 it sends over type r^(j-2)(w_t) the message that arrived in step t-1 over type
+    r^(j-2)(w_(t-1)).
     """
     w, r = allgather_trees.w(n), rotation.r
     hops = [
@@ -171,10 +175,10 @@ def test_phase_1_is_the_local_rule_of_the_nodes(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_phase_2_is_rule_1(n: int) -> None:
+def test_phase_2_follows_rule_1_of_the_paper(n: int) -> None:
     """Node x receives from g_i(x) the messages of sources q != x with q_1 = x_1 and q_n = x_i.
 
-    This is pitfall 3.
+    A wrong reading of this rule is pitfall 3.
     """
     hops = [
         hop
@@ -192,7 +196,7 @@ def test_phase_2_is_rule_1(n: int) -> None:
 
 
 def test_one_port_nodes_all_use_one_dimension_and_forward_received_units() -> None:
-    """A4: first the own message, later what came in the step before."""
+    """A node first sends its own message, later the message received in the step before (A4)."""
     for n in [2, 3, 4]:
         for messages in [1, 2]:
             hops = hops_of(allgather(f"S{n}", "hamiltonian-cycle", messages=messages).expand())
@@ -216,7 +220,7 @@ def test_one_port_nodes_all_use_one_dimension_and_forward_received_units() -> No
 # Metadata of the schedule
 
 
-def test_the_schedule_has_its_name_ports_and_units() -> None:
+def test_schedules_have_the_expected_id_ports_and_number_of_units() -> None:
     for messages in [1, 2, 4, 9]:
         for algorithm in ALGORITHMS:
             schedule = allgather("S5", algorithm, root="54321", messages=messages)
@@ -246,9 +250,9 @@ def test_the_schedule_has_its_name_ports_and_units() -> None:
 @pytest.mark.parametrize("root", [0, "42513"])
 @pytest.mark.parametrize("messages", [1, 2, 3, 9])
 def test_units_travel_along_the_forest(messages: int, root: int | str, algorithm: str) -> None:
-    """One message, and every message of the cycle, uses the catalogue's tree.
+    """A single message, and all messages on the cycle, use the catalogue's tree.
 
-    Several messages use up to n-1 unnamed trees.
+    Several messages use up to n-1 trees that are not in the catalogue.
     """
     schedule = allgather("S5", algorithm, root=root, messages=messages)
     forest = catalogue.find("allgather", algorithm).forest_construction(
@@ -272,8 +276,8 @@ def test_units_travel_along_the_forest(messages: int, root: int | str, algorithm
         assert np.array_equal(schedule.tree, schedule.unit % 4)
 
 
-def test_rotated_trees_of_the_mbst_are_shortest_path_trees() -> None:
-    """Rotation keeps distances: every message arrives over shortest paths."""
+def test_all_rotations_of_the_necklace_tree_are_shortest_path_trees() -> None:
+    """Rotation keeps distances, so every message arrives over a shortest path."""
     for n in range(3, 7):
         schedule = allgather(f"S{n}", "necklace", messages=n - 1)
         assert schedule.forest is not None
@@ -297,7 +301,7 @@ def test_any_source_can_be_the_root(algorithm: str, messages: int, symbols: list
 
 
 def test_bad_arguments_are_refused() -> None:
-    """Messages are counted from 1 and have to fit; each algorithm has one port model."""
+    """At least one message is sent, all must fit into memory, and there is one port model."""
     for algorithm in ALGORITHMS:
         for messages in (0, -1, 1.5, True, "2"):
             with refused("messages"):

@@ -1,4 +1,4 @@
-"""The page on allreduce: its tables are those of the shipped grid's runs."""
+"""The page on allreduce: its tables agree with the runs of the grid that comes with starcast."""
 
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -14,7 +14,7 @@ EVERY = pytest.mark.parametrize("topology", ["Q7", *SLOW])
 
 
 def lines(table: str, topology: str) -> list[str]:
-    """Return the lines of a table of the page that are about a topology."""
+    """Return the lines for a topology from a table of the page."""
     text = allreduce.PAGE.read_text(encoding="utf-8")
     text = text.partition(BEGIN.format(table, "allreduce.py"))[2].partition(END)[0]
     return [line for line in text.splitlines() if line.startswith(f"| {topology} |")]
@@ -24,7 +24,7 @@ def lines(table: str, topology: str) -> list[str]:
     "table", [allreduce.sizes, pytest.param(allreduce.crossovers, marks=pytest.mark.slow)]
 )
 @EVERY
-def test_the_tables_of_the_page_are_those_of_the_runs(
+def test_the_pages_tables_agree_with_the_stored_runs(
     topology: str, table: Callable[[], Iterator[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(allreduce, "TOPOLOGIES", (topology,))
@@ -32,8 +32,10 @@ def test_the_tables_of_the_page_are_those_of_the_runs(
 
 
 @EVERY
-def test_the_crossovers_of_the_page_are_those_of_the_executions(topology: str) -> None:
-    """One byte less, and the algorithm for long vectors is not faster."""
+def test_the_algorithm_for_long_vectors_is_faster_exactly_from_each_crossover_on(
+    topology: str,
+) -> None:
+    """With one byte less than the crossover on the page, it is not faster."""
     crossovers = lines("crossovers", topology)
     assert crossovers
     for line in crossovers:
@@ -52,7 +54,7 @@ def test_the_crossovers_of_the_page_are_those_of_the_executions(topology: str) -
 
 
 @pytest.mark.parametrize("topology", allreduce.TOPOLOGIES)
-def test_no_time_on_the_page_is_below_the_bound(topology: str) -> None:
+def test_no_time_on_the_page_is_below_its_lower_bound(topology: str) -> None:
     *algorithms, bound = ([*row] for row in map(cells_of, lines("sizes", topology)))
     assert bound[0] == ["bound"]
     for name, *times in algorithms:
@@ -63,7 +65,7 @@ def test_no_time_on_the_page_is_below_the_bound(topology: str) -> None:
 
 
 def cells_of(line: str) -> list[list[str]]:
-    """Return the cells of a line after the topology, each split into its one or two values."""
+    """Return the cells of a line without the topology, each split into its one or two values."""
     cells = line.strip("| ").split("|")[1:]
     return [cell.replace(" ", "").strip("`").split("/") for cell in cells]
 

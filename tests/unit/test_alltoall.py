@@ -1,4 +1,7 @@
-"""Alltoall by Rules 9 and 10 and one-port: Fragopoulou & Akl 1993, sections 7 and 8."""
+"""Alltoall by Rules 9 and 10, and one-port (Fragopoulou & Akl 1993, sections 7 and 8).
+
+A0 and A6 are sections of docs/definitions/fragopoulou-akl.md; its last section lists pitfalls.
+"""
 
 from itertools import groupby, pairwise
 from math import factorial
@@ -21,7 +24,7 @@ EXCHANGES = ("necklace", "perfectly-balanced", "one-port")
 
 
 def shares(n: int, algorithm: str, most: int) -> list[int]:
-    """Return the numbers of messages that an algorithm accepts, from 1 to some number."""
+    """Return the numbers of messages that an algorithm accepts, up to a maximum."""
     given = {
         "necklace": [1],
         "perfectly-balanced": [] if n == 2 else [n - 1, 2 * (n - 1)],
@@ -31,7 +34,7 @@ def shares(n: int, algorithm: str, most: int) -> list[int]:
 
 
 def cases(sizes: range, most: int = 99) -> list[tuple[int, str, int]]:
-    """Return every size and algorithm with several numbers of messages."""
+    """Return every size and algorithm with each number of messages."""
     return [
         (n, algorithm, m)
         for n in sizes
@@ -55,7 +58,10 @@ def schedule(
 
 
 def steps(n: int, algorithm: str, messages: int) -> int:
-    """Return the steps by Table 3 and A6; for Rule 9, the sum of the distances of the necklaces."""
+    """Return the steps by Table 3 and section A6.
+
+    Rule 9 takes the sum of the distances of the necklaces.
+    """
     total = messages * star_graph.distance_sum(n)
     return {
         "necklace": sum(rotation.necklace_distances(n)),
@@ -64,11 +70,11 @@ def steps(n: int, algorithm: str, messages: int) -> int:
     }[algorithm]
 
 
-# The page's rows
+# Rows
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5)))
-def test_the_rows_equal_those_of_the_oracle_for_every_source(
+def test_rows_equal_those_of_the_oracle_for_every_source(
     n: int, algorithm: str, messages: int
 ) -> None:
     for source in roots(n):
@@ -77,7 +83,7 @@ def test_the_rows_equal_those_of_the_oracle_for_every_source(
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(5, 7), 8))
-def test_the_rows_equal_those_of_the_oracle_on_larger_stars(
+def test_rows_equal_those_of_the_oracle_on_larger_stars(
     n: int, algorithm: str, messages: int
 ) -> None:
     source = star_graph.nodes(n)[-1]
@@ -85,15 +91,17 @@ def test_the_rows_equal_those_of_the_oracle_on_larger_stars(
     assert sorted(plain_rows(schedule(n, algorithm, messages, source))) == sorted(expected)
 
 
-# Figures of the page and of Table 3
+# Steps and transmissions of Table 3
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 8), 12))
-def test_steps_and_transmissions(n: int, algorithm: str, messages: int) -> None:
-    """Those of Table 3, counted before they are built, and found by the simulator.
+def test_steps_and_transmissions_are_those_of_table_3(
+    n: int, algorithm: str, messages: int
+) -> None:
+    """They are known before the schedule is built, and the simulator counts the same.
 
-    A0: dimensions within a step differ, and exactly then translated schedules are free of
-    conflicts; one-port, there is one dimension in a step.
+    Translated schedules are free of conflicts if and only if the dimensions of each step are
+    pairwise different (A0). A one-port schedule uses one dimension per step.
     """
     s = schedule(n, algorithm, messages)
     assert s.steps == steps(n, algorithm, messages)
@@ -118,12 +126,14 @@ def test_rule_10_meets_the_bound_and_keeps_every_dimension_busy(n: int) -> None:
     assert (used == 1).all()
 
 
-# No two sources meet
+# No two sources use the same link in a step
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 6), 4))
-def test_the_simulator_finds_the_expansion_complete(n: int, algorithm: str, messages: int) -> None:
-    """The schedules of all sources are written out, up to n = 5."""
+def test_the_expanded_schedule_is_complete_with_the_same_figures(
+    n: int, algorithm: str, messages: int
+) -> None:
+    """The simulator executes the rows of all sources, up to n = 5."""
     symmetric = schedule(n, algorithm, messages)
     run, entry = simulate(symmetric.expand()), simulate(symmetric)
     assert run.violation is None
@@ -137,8 +147,10 @@ def test_the_simulator_finds_the_expansion_complete(n: int, algorithm: str, mess
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 3))
-def test_the_expansion_equals_that_of_the_oracle(n: int, algorithm: str, messages: int) -> None:
-    """The expansion can start from any source."""
+def test_the_expanded_schedule_equals_that_of_the_oracle(
+    n: int, algorithm: str, messages: int
+) -> None:
+    """The schedule of any source expands to the same rows."""
     rows = page.EXCHANGED[algorithm](star_graph.identity(n), messages)
     expanded = schedule(n, algorithm, messages, star_graph.nodes(n)[-1]).expand()
     assert sorted(plain_rows(expanded)) == sorted(
@@ -152,8 +164,8 @@ def test_the_expansion_equals_that_of_the_oracle(n: int, algorithm: str, message
 
 
 @pytest.mark.parametrize("algorithm", ["necklace", "perfectly-balanced"])
-def test_one_wrong_dimension_is_a_conflict_of_sources(algorithm: str) -> None:
-    """Converse of Theorem 2: if a step uses a dimension twice, two sources use the same link."""
+def test_two_hops_over_one_dimension_in_a_step_make_two_sources_collide(algorithm: str) -> None:
+    """Converse of Theorem 2: moving one hop to an earlier step causes such a conflict."""
     s = schedule(4, algorithm, 3)
     rows = plain_rows(s)
     moved = next(
@@ -172,7 +184,7 @@ def test_one_wrong_dimension_is_a_conflict_of_sources(algorithm: str) -> None:
 def test_groups_are_sent_nearest_first_one_after_the_other(
     n: int, algorithm: str, messages: int
 ) -> None:
-    """Pitfall 14: Rules 9 and 10 go nearest first, one group at a time, hop by hop."""
+    """Rules 9 and 10 send the nearest group first, and each group hop by hop (pitfall 14)."""
     flights = page.flights(plain_rows(schedule(n, algorithm, messages)))
     times = sorted((rows[0].step, rows[-1].step) for rows in flights.values())
     assert all(
@@ -190,8 +202,8 @@ def sorted_by_start(flights: dict[int, list[schedule_rows.Row]]) -> list[list[sc
     return sorted(flights.values(), key=lambda rows: (rows[0].step, rows[-1].step))
 
 
-def test_a_group_of_rule_9_is_a_necklace() -> None:
-    """A short necklace of period p sends p messages along the tree of Def. 13, one to each node."""
+def test_each_group_of_rule_9_is_the_nodes_of_one_necklace() -> None:
+    """A necklace of period p receives p messages along the tree of Def. 13, one for each node."""
     for n in range(3, 7):
         flights = page.flights(plain_rows(schedule(n, "necklace", 1)))
         groups: dict[int, set[star_graph.Node]] = {}
@@ -204,7 +216,10 @@ def test_a_group_of_rule_9_is_a_necklace() -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_every_group_of_rule_10_has_n_minus_1_messages(n: int) -> None:
-    """Pitfall 13: M p/(n-1) groups for period p, one message per subtree; period 1 has one node."""
+    """A necklace of period p takes M p/(n-1) groups, each with one message per subtree.
+
+    A necklace of period 1 has one node, which receives all n-1 messages (pitfall 13).
+    """
     messages = 2 * (n - 1)
     groups: dict[int, list[schedule_rows.Row]] = {}
     for rows in page.flights(plain_rows(schedule(n, "perfectly-balanced", messages))).values():
@@ -221,7 +236,7 @@ def test_every_group_of_rule_10_has_n_minus_1_messages(n: int) -> None:
 # Parameters
 
 
-def test_an_alltoall_has_its_name_ports_and_units() -> None:
+def test_alltoall_schedules_have_the_expected_id_ports_and_number_of_units() -> None:
     for algorithm in EXCHANGES:
         messages = 1 if algorithm == "necklace" else 8
         s = schedule(5, algorithm, messages, (5, 4, 3, 2, 1))
@@ -245,7 +260,7 @@ def test_an_alltoall_has_its_name_ports_and_units() -> None:
 
 
 def test_the_number_of_messages_has_a_default() -> None:
-    """None for Rule 9, n-1 messages for Rule 10, one message one-port."""
+    """Rule 9 has no such argument; Rule 10 defaults to n-1 messages, one-port to one message."""
     assert {row.name for row in algorithms("alltoall")} >= set(EXCHANGES)
     assert dict(build("S5", "alltoall", "necklace").arguments) == {}
     assert dict(build("S5", "alltoall", "perfectly-balanced").arguments) == {"messages": 4}

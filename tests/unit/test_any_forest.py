@@ -1,4 +1,4 @@
-"""The algorithm ``forest``: every collective along the trees of any construction."""
+"""The algorithm ``forest``: any collective along the trees of any construction."""
 
 from itertools import product
 
@@ -25,17 +25,17 @@ SPLITS = {
 @pytest.mark.parametrize("collective", SPLITS)
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_collective_is_complete_along_every_forest(spec: str, collective: Collective) -> None:
-    """From the first and the last root, in both port models, in one piece and in several.
+    """Checked for the first and last root, both port models, and whole and split messages.
 
-    The rows are counted before they are built. A pipeline takes the height and a step for each
-    further segment, one-port a sub-step per port.
+    The number of rows is known in advance. A pipeline takes as many steps as the height, and one
+    more for each further segment; with one port, each step becomes one sub-step per port.
     """
     for base in spanning_constructions(topology(spec)):
         assert_complete(spec, base, collective)
 
 
 def assert_complete(spec: str, base: str, collective: Collective) -> None:
-    """Simulate the schedules along one forest."""
+    """Simulate the schedules along the forest of one construction."""
     network = topology(spec)
     height = forest(network, base).height
     entry = find(collective, "forest")
@@ -57,7 +57,9 @@ def assert_complete(spec: str, base: str, collective: Collective) -> None:
 @pytest.mark.parametrize("spec", ["S3", "S4", "S5"])
 @pytest.mark.parametrize("name", ["greedy", "multiple"])
 @pytest.mark.parametrize("ports", ["all", "one"])
-def test_the_papers_broadcasts_have_the_same_rows(spec: str, name: str, ports: str) -> None:
+def test_broadcasts_along_the_papers_trees_have_the_rows_of_the_papers_broadcasts(
+    spec: str, name: str, ports: str
+) -> None:
     ours = schedule(spec, "broadcast", "forest", ports=ports, base=name, segments=3)
     theirs = schedule(spec, "broadcast", name, ports=ports, segments=3)
     for column, values in ours.columns.present().items():
@@ -65,12 +67,14 @@ def test_the_papers_broadcasts_have_the_same_rows(spec: str, name: str, ports: s
 
 
 @pytest.mark.parametrize("name", ["balanced", "near-balanced"])
-def test_the_papers_scatters_take_as_many_steps(name: str) -> None:
+def test_scatters_along_the_papers_trees_take_as_many_steps_as_the_papers_scatters(
+    name: str,
+) -> None:
     ours = schedule("S5", "scatter", "forest", base=name)
     assert ours.steps == schedule("S5", "scatter", name).steps
 
 
-def test_the_argument_base_is_required_and_has_to_span() -> None:
+def test_the_argument_base_is_required_and_must_name_spanning_trees() -> None:
     with refused("needs the argument 'base'"):
         schedule("S4", "broadcast", "forest")
     with refused("perfectly-balanced"):

@@ -1,4 +1,4 @@
-"""The public Python interface: names, types, shapes, values."""
+"""The public Python interface: names, types, array shapes and values."""
 
 import importlib
 import pkgutil
@@ -39,11 +39,11 @@ HEAVY = {
 # Importing
 
 
-def test_importing_starcast_loads_nothing_heavy() -> None:
+def test_importing_starcast_loads_no_large_library() -> None:
     assert not imported_by("import starcast") & (HEAVY | {"numpy", "pydantic", "pydantic_settings"})
 
 
-def test_the_mathematics_knows_no_database_and_no_terminal() -> None:
+def test_schedules_and_costs_load_no_database_or_terminal_library() -> None:
     code = (
         "from starcast import schedule, simulate\nsimulate(schedule('S4', 'broadcast', 'multiple'))"
     )
@@ -55,7 +55,7 @@ def test_the_mathematics_knows_no_database_and_no_terminal() -> None:
 @pytest.mark.parametrize(
     "name", ["topology", "forest", "schedule", "simulate", "Forest", "Schedule", "StarcastError"]
 )
-def test_the_public_names_exist_and_are_listed(name: str) -> None:
+def test_the_public_names_exist_and_are_exported(name: str) -> None:
     assert hasattr(starcast, name)
     assert name in starcast.__all__
     assert name in dir(starcast)
@@ -72,7 +72,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         starcast.nothing  # noqa: B018
 
 
-def test_the_package_is_typed() -> None:
+def test_the_package_is_marked_as_typed() -> None:
     assert importlib.resources.files("starcast").joinpath("py.typed").is_file()
 
 
@@ -83,11 +83,11 @@ def packages() -> list[str]:
 
 
 @pytest.mark.parametrize("package", packages())
-def test_no_name_of_a_package_hides_a_submodule(package: str) -> None:
+def test_no_name_in_a_package_hides_one_of_its_submodules(package: str) -> None:
     """`import starcast.trees.metrics as m` must give the module."""
     parent = importlib.import_module(package)
     for info in pkgutil.iter_modules(parent.__path__):
-        if info.name.startswith("__"):  # running the command line is not importing it
+        if info.name.startswith("__"):  # importing `__main__` would run the command
             continue
         module = importlib.import_module(f"{package}.{info.name}")
         assert getattr(parent, info.name) is module
@@ -171,11 +171,11 @@ def test_the_default_root_is_the_identity() -> None:
 
 
 def test_the_load_array_is_indexed_by_node_and_port() -> None:
-    """Columns are in the order of `ports`: the root's link of dimension 2 has load 2."""
+    """Columns are in the order of `ports`: the root's link of dimension 2 is in column 0."""
     assert forest("S5", "multiple").load()[0].tolist() == [2, 1, 1, 1]
 
 
-def test_a_user_s_array_can_be_verified() -> None:
+def test_an_array_given_by_the_user_can_be_verified() -> None:
     t = topology("S4")
     array = forest("S4", "greedy").parent_port.copy()
     own = Forest(t, array, 0)
@@ -252,7 +252,7 @@ def test_simulate_returns_plain_python_numbers() -> None:
         lambda: simulate(schedule("S5", "broadcast", "greedy"), faults=["1"]),
     ],
 )
-def test_bad_input_is_one_sentence_with_a_hint(wrong: object) -> None:
+def test_bad_input_raises_an_error_of_one_line_with_a_hint(wrong: object) -> None:
     with pytest.raises(StarcastError) as refusal:
         wrong()  # type: ignore[operator]
     error = refusal.value

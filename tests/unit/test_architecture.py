@@ -1,4 +1,4 @@
-"""The order of the packages, the size of modules, and the names that must stay unique."""
+"""The order of the packages, the length of modules, and names that must be unique."""
 
 import ast
 import re
@@ -15,14 +15,14 @@ PACKAGE = ROOT / "service" / "starcast"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 MAX_LINES = 500
 
-#: Judges and checkers that may not import the builders of what they judge, although others in
-#: their part may: the schedules' judge, and the checkers of trees.
+#: The packages that the simulator of schedules and the checkers of trees may import. They may not
+#: import the code that builds what they check, although other modules of their packages may.
 INDEPENDENT = {
     "starcast.judges.simulator": {"support", "topologies", "collectives", "judges"},
     "starcast.records.checkers": {"support", "topologies", "records"},
 }
 
-#: Libraries that the mathematics and the claims must not need.
+#: Libraries that the mathematical packages and the claims must not import.
 SERVICE_LIBRARIES = {
     "alembic",
     "fastapi",
@@ -38,9 +38,9 @@ SERVICE_LIBRARIES = {
     "typer",
     "uvicorn",
 }
-#: Modules that validate user input with pydantic, which needs no server: the files of records.
+#: The schema of record files, which may use pydantic: it validates user input.
 FILE_SCHEMAS = {"starcast.records.schema"}
-#: The modules of claims that store and list verification runs.
+#: The modules of `claims` that store and list verification runs.
 CLAIMS_IN_DATABASE = {
     "starcast.claims.storage",
     "starcast.claims.report",
@@ -48,7 +48,7 @@ CLAIMS_IN_DATABASE = {
 
 
 def module_name(path: Path) -> str:
-    """Return the dotted name of a source file; a package's `__init__` has the package's name."""
+    """Return the dotted name of a source file; an `__init__` has the name of its package."""
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -84,28 +84,28 @@ def _imports(tree: ast.Module) -> Iterator[str]:
                 yield submodule if submodule in NAMES else node.module
 
 
-def lines_of_the_picture() -> Iterator[list[str]]:
-    """Yield the words of each line of the picture of the packages."""
+def lines_of_the_diagram() -> Iterator[list[str]]:
+    """Yield the words of each line of the package diagram in docs/architecture.md."""
     picture = re.search(r"```text\n(doors .*?)```", PAGE, re.DOTALL)
     assert picture
     yield from (re.findall(r"\w+", line) for line in picture[1].splitlines())
 
 
-#: The line of the picture on which each package stands.
+#: The line of the diagram on which each package stands.
 LINE = {
-    word: i for i, words in enumerate(lines_of_the_picture()) for word in words if word in PARTS
+    word: i for i, words in enumerate(lines_of_the_diagram()) for word in words if word in PARTS
 }
-#: The packages of the lines from "mathematics" to "foundation".
+#: The mathematical packages: the lines from `search` to the one above `support`.
 MATHEMATICS = {part for part, line in LINE.items() if LINE["search"] <= line < LINE["support"]}
 
 
-def test_the_picture_of_the_packages_is_complete() -> None:
+def test_the_package_diagram_shows_every_package() -> None:
     assert LINE.keys() == PARTS
     named = set(re.findall(r"`(\w+)(?:\.py|/)", PAGE.partition("| package |")[2]))
     assert named >= PARTS
 
 
-def test_imports_point_down_in_the_picture_of_the_packages() -> None:
+def test_imports_point_down_in_the_package_diagram() -> None:
     wrong = []
     for name in NAMES:
         own = part(name)
@@ -119,7 +119,7 @@ def test_imports_point_down_in_the_picture_of_the_packages() -> None:
     assert wrong == []
 
 
-def test_no_modules_import_each_other() -> None:
+def test_there_are_no_import_cycles() -> None:
     graph = nx.DiGraph()
     for name in NAMES:
         graph.add_edges_from((name, module) for module in imports(name) & NAMES.keys() - {name})
@@ -127,8 +127,8 @@ def test_no_modules_import_each_other() -> None:
     assert [sorted(component) for component in components if len(component) > 1] == []
 
 
-def test_the_mathematics_needs_no_database_terminal_or_web() -> None:
-    """Only storage of verification runs, and schemas of files, import libraries of the service."""
+def test_the_mathematical_packages_import_no_database_terminal_or_web_library() -> None:
+    """The storage of verification runs and the schema of record files are the only exceptions."""
     wrong = []
     for name in NAMES:
         if part(name) in {*MATHEMATICS, "claims"} and name not in CLAIMS_IN_DATABASE:
@@ -139,13 +139,13 @@ def test_the_mathematics_needs_no_database_terminal_or_web() -> None:
     assert wrong == []
 
 
-def test_only_the_storage_of_claims_imports_the_database() -> None:
+def test_only_storage_and_report_of_claims_import_the_database_package() -> None:
     claims = {name for name in NAMES if part(name) == "claims"}
     users = {name for name in claims if "stores" in {part(module) for module in imports(name)}}
     assert users <= CLAIMS_IN_DATABASE
 
 
-def test_oracles_and_second_implementations_do_not_import_the_package() -> None:
+def test_oracles_and_second_implementations_do_not_import_starcast() -> None:
     tests = ROOT / "tests"
     paths = [*tests.glob("oracles/*.py"), *tests.glob("claims/second_implementation*.py")]
     assert len(paths) > 20
@@ -155,13 +155,13 @@ def test_oracles_and_second_implementations_do_not_import_the_package() -> None:
 
 
 def test_no_module_is_longer_than_five_hundred_lines() -> None:
-    """Longer modules have more than one idea."""
+    """A longer module would contain more than one idea."""
     lines = {name: path.read_text(encoding="utf-8").count("\n") for name, path in NAMES.items()}
     assert {name: count for name, count in lines.items() if count > MAX_LINES} == {}
 
 
 def test_no_public_name_of_a_package_hides_one_of_its_modules() -> None:
-    """`import starcast.trees.x as m` gives the module x, not a function of that name."""
+    """`import starcast.trees.x as m` must give the module x, not a function of that name."""
     for path in PACKAGE.rglob("__init__.py"):
         modules = {module.stem for module in path.parent.glob("*.py")}
         modules |= {folder.name for folder in path.parent.iterdir() if folder.is_dir()}
@@ -175,7 +175,7 @@ def test_no_public_name_of_a_package_hides_one_of_its_modules() -> None:
         assert not hidden & modules, path
 
 
-def test_no_class_name_stands_for_three_things() -> None:
+def test_no_class_name_is_used_in_three_modules() -> None:
     modules = defaultdict[str, list[str]](list)
     for name, path in NAMES.items():
         for node in TREES[path].body:
@@ -184,8 +184,8 @@ def test_no_class_name_stands_for_three_things() -> None:
     assert {name: found for name, found in modules.items() if len(found) > 2} == {}
 
 
-def test_no_file_names_a_package_registry() -> None:
-    """Registries are the clients' business; a mirror is a setting."""
+def test_no_file_contains_the_host_of_a_package_registry() -> None:
+    """Package managers know their registries, and a mirror is configured by a setting."""
     hosts = re.compile(
         "|".join(
             (

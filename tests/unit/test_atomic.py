@@ -1,4 +1,4 @@
-"""Atomic writes: after a kill nothing is left, or the next write removes it."""
+"""Atomic writes: a killed write leaves nothing behind, or the next write cleans up."""
 
 import errno
 import fcntl
@@ -38,7 +38,7 @@ HALVES = """
 
 
 def killed(kind: str, target: Path) -> None:
-    """Write a half in another process, which kills itself."""
+    """Start a process that kills itself in the middle of a write."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(HALVES), kind, str(target)],
         capture_output=True,
@@ -49,7 +49,7 @@ def killed(kind: str, target: Path) -> None:
 
 
 def age(folder: Path) -> None:
-    """Make everything in a folder two minutes older."""
+    """Set the times of everything in a folder two minutes back."""
     for path in folder.iterdir():
         os.utime(path, (time.time() - 120,) * 2)
 
@@ -59,7 +59,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_killed_write_leaves_nothing(tmp_path: Path) -> None:
+def test_a_killed_write_leaves_no_temporary_file_and_keeps_the_old_file(tmp_path: Path) -> None:
     (tmp_path / "old").write_text("old")
     for name in ("new", "old"):
         killed("file", tmp_path / name)
@@ -68,7 +68,9 @@ def test_a_killed_write_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["named", "folder"])
-def test_what_a_killed_write_leaves_is_removed_by_the_next(tmp_path: Path, kind: str) -> None:
+def test_the_next_write_removes_the_temporary_files_of_a_killed_write(
+    tmp_path: Path, kind: str
+) -> None:
     killed(kind, tmp_path / "new")
     (left,) = names(tmp_path)
     assert left.startswith(PREFIX)
@@ -78,8 +80,8 @@ def test_what_a_killed_write_leaves_is_removed_by_the_next(tmp_path: Path, kind:
     assert names(tmp_path) == ["other"]
 
 
-def test_a_write_in_progress_is_not_removed(tmp_path: Path) -> None:
-    """Its file or folder is locked, however old it is."""
+def test_temporary_files_of_a_write_in_progress_are_kept(tmp_path: Path) -> None:
+    """The write holds a lock, so the age of its file or folder does not matter."""
     with temporary_folder(tmp_path / "first") as folder:
         (folder / "part").write_text("part")
         age(tmp_path)
@@ -89,15 +91,15 @@ def test_a_write_in_progress_is_not_removed(tmp_path: Path) -> None:
     assert names(tmp_path) == ["first", "second"]
 
 
-def test_a_write_that_has_just_begun_is_not_removed(tmp_path: Path) -> None:
-    """It may not have its lock yet."""
+def test_a_new_temporary_folder_without_a_lock_is_kept(tmp_path: Path) -> None:
+    """The write that has created the folder may not have locked it yet."""
     (tmp_path / f"{PREFIX}1234").mkdir()
     with atomic_write(tmp_path / "second"):
         pass
     assert names(tmp_path) == [f"{PREFIX}1234", "second"]
 
 
-def test_files_of_the_user_are_not_removed(tmp_path: Path) -> None:
+def test_other_files_and_links_of_the_user_are_kept(tmp_path: Path) -> None:
     for name in (".first.npz.12345678", "starcast-1"):
         (tmp_path / name).touch()
     (tmp_path / f"{PREFIX}link").symlink_to(tmp_path / "starcast-1")
@@ -108,10 +110,10 @@ def test_files_of_the_user_are_not_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT])
-def test_a_file_system_without_unnamed_files_will_do(
+def test_files_are_written_on_a_file_system_without_unnamed_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int
 ) -> None:
-    """Such as NFS."""
+    """NFS is such a file system."""
     original = os.open
 
     def refuse(path: Path, flags: int, mode: int = 0o777) -> int:
@@ -127,10 +129,10 @@ def test_a_file_system_without_unnamed_files_will_do(
     assert (tmp_path / "f").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_file_system_without_locks_will_do(
+def test_files_are_written_on_a_file_system_without_locks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing can be removed safely."""
+    """Old temporary folders are kept, since another process may still use them."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
@@ -143,7 +145,7 @@ def test_a_file_system_without_locks_will_do(
     assert names(tmp_path) == [f"{PREFIX}1234", "f"]
 
 
-def test_the_longest_name_can_be_written(tmp_path: Path) -> None:
+def test_a_file_name_may_have_the_maximum_length(tmp_path: Path) -> None:
     with atomic_write(tmp_path / ("n" * 255)) as file:
         file.write(b"complete")
     assert names(tmp_path) == ["n" * 255]

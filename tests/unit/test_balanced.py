@@ -1,4 +1,7 @@
-"""The scatter trees (Fragopoulou & Akl 1993, section 5): Theorems 9 and 10."""
+"""The scatter trees of Theorems 9 and 10 (Fragopoulou & Akl 1993, section 5).
+
+The pitfalls are those listed in docs/definitions/fragopoulou-akl.md.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -28,21 +31,21 @@ every_case = pytest.mark.parametrize(("n", "construction"), CASES)
 
 
 def outside(n: int) -> list[star_graph.Node]:
-    """Return the nodes that do not start with symbol 1."""
+    """Return the nodes whose label does not start with symbol 1."""
     return [x for x in star_graph.nodes(n) if x[0] != 1]
 
 
 def starting(n: int) -> list[star_graph.Node]:
-    """Return the nodes that start with symbol 1, except the identity."""
+    """Return the nodes whose label starts with symbol 1, except the identity."""
     return [x for x in star_graph.nodes(n)[1:] if x[0] == 1]
 
 
-# All three
+# All three constructions
 
 
 @every_case
-def test_the_array_follows_the_definition_for_every_root(n: int, construction: str) -> None:
-    """By translation: the displacement of y from the root q is q^-1.y."""
+def test_the_parent_ports_follow_the_definition_for_every_root(n: int, construction: str) -> None:
+    """The tree at q is translated: node y has the displacement q^-1.y from the root q."""
     for root in roots(n) if n < 7 else star_graph.cyclic_roots(n)[:2]:
         trees = built(n, construction, root)
         assert np.array_equal(
@@ -53,8 +56,8 @@ def test_the_array_follows_the_definition_for_every_root(n: int, construction: s
 
 
 @every_case
-def test_paths_are_shortest(n: int, construction: str) -> None:
-    """Theorems 9.4 and 10.5: every parent is one link closer, by breadth-first search."""
+def test_all_paths_from_the_root_are_shortest_paths(n: int, construction: str) -> None:
+    """Every parent is one link closer to the root (Theorems 9.4 and 10.5)."""
     root = star_graph.nodes(n)[-1]
     trees, distances = built(n, construction, root), star_graph.distances(root)
     for tree in trees_of(trees):
@@ -64,8 +67,8 @@ def test_paths_are_shortest(n: int, construction: str) -> None:
     assert trees.height == star_graph.diameter(n)
 
 
-def test_nodes_that_start_with_1_are_leaves() -> None:
-    """Theorems 9.3 and 10.4."""
+def test_nodes_whose_label_starts_with_1_are_leaves() -> None:
+    """Theorems 9.3 and 10.4. Only the root is excepted."""
     for n, construction in CASES:
         for tree in trees_of(built(n, construction)):
             assert {parent for parent in tree.values() if parent[0] == 1} == {
@@ -74,8 +77,10 @@ def test_nodes_that_start_with_1_are_leaves() -> None:
 
 
 @every_case
-def test_symbol_1_in_position_k_is_below_link_k(n: int, construction: str) -> None:
-    """Theorems 9.1 and 10.1."""
+def test_nodes_with_symbol_1_in_position_k_are_in_the_subtree_of_dimension_k(
+    n: int, construction: str
+) -> None:
+    """Theorems 9.1 and 10.1. Perfectly balanced trees have one subtree, of their own dimension."""
     root, partial = star_graph.identity(n), construction == "perfectly-balanced"
     for number, tree in enumerate(trees_of(built(n, construction)), start=2):
         for x in tree:
@@ -85,8 +90,8 @@ def test_symbol_1_in_position_k_is_below_link_k(n: int, construction: str) -> No
                 assert page.branch_dimension(x, tree, root) == number
 
 
-def test_the_last_two_cycles_merge() -> None:
-    """214365 is (6 5)(4 3)(2 1), its parent 312465 across dimension 3 is (6 5)(4 3 2 1)."""
+def test_the_parent_merges_the_last_two_cycles_of_a_node() -> None:
+    """214365 = (6 5)(4 3)(2 1) has the parent 312465 = (6 5)(4 3 2 1) across dimension 3."""
     x = star_graph.node_of("214365")
     assert page.canonical(x) == [(6, 5), (4, 3), (2, 1)]
     (tree,) = trees_of(built(6, "near-balanced"))
@@ -95,7 +100,7 @@ def test_the_last_two_cycles_merge() -> None:
 
 
 @pytest.mark.parametrize("n", range(4, 8))
-def test_parents_have_the_two_last_texts_concatenated(n: int) -> None:
+def test_the_last_cycle_of_a_parent_concatenates_the_last_two_cycles_of_its_child(n: int) -> None:
     (tree,) = trees_of(built(n, "balanced"))
     for x in outside(n):
         *others, second, last = [(), *page.canonical(x)]
@@ -103,11 +108,11 @@ def test_parents_have_the_two_last_texts_concatenated(n: int) -> None:
             assert page.canonical(tree[x]) == [*others[1:], second + last]
 
 
-# Balanced
+# Balanced trees
 
 
-def test_the_subtrees_of_balanced_differ_by_one_at_most() -> None:
-    """The first ones are the greater: (n-1)! nodes and the numbers m with v(m) = l."""
+def test_subtree_sizes_of_balanced_trees_differ_by_at_most_one() -> None:
+    """Subtree l has (n-1)! nodes and those numbered m with v(m) = l, so the first are larger."""
     for n in SIZES:
         root = star_graph.nodes(n)[-1]
         sizes = page.branches(trees_of(built(n, "balanced", root))[0], root)
@@ -117,8 +122,8 @@ def test_the_subtrees_of_balanced_differ_by_one_at_most() -> None:
         assert sum(sizes) == factorial(n) - 1
 
 
-def test_the_running_numbers_follow_the_definition() -> None:
-    """1, 2, .. without the root; copies of a message continue the numbers."""
+def test_the_numbering_of_nodes_follows_the_definition() -> None:
+    """Nodes starting with 1 but for the root are numbered 1, 2, ..; copies continue the numbers."""
     for n in SIZES:
         share = factorial(n - 1) - 1
         for copy in range(n):
@@ -133,8 +138,8 @@ def test_the_running_numbers_follow_the_definition() -> None:
             )
 
 
-def test_several_copies_are_as_balanced_as_one() -> None:
-    """ceil(M(n!-1)/(n-1)) for every M: every v is used equally often up to one."""
+def test_subtrees_stay_balanced_for_any_number_of_messages() -> None:
+    """For M messages the largest carries ceil(M(n!-1)/(n-1)) of them, which is the minimum."""
     for n in SIZES:
         used = dict.fromkeys(range(2, n + 1), 0)
         for copy in range(2 * n):
@@ -151,7 +156,7 @@ def test_several_copies_are_as_balanced_as_one() -> None:
 
 @pytest.mark.parametrize("n", range(4, 8))
 def test_numbers_ascend_by_distance_and_necklace(n: int) -> None:
-    """Nodes are sorted by distance, then by the lowest node of the necklace, then by rotation."""
+    """Nodes are numbered by distance, then by the necklace's lowest node, then by rotation."""
     numbers = running_numbers(topology(f"S{n}"))
     order = sorted(starting(n), key=lambda x: numbers[star_graph.ranks(n)[x]])
     keys = [(rotation.distance(x), min(rotation.necklace(x))) for x in order]
@@ -162,20 +167,20 @@ def test_numbers_ascend_by_distance_and_necklace(n: int) -> None:
         )
 
 
-# Near-balanced
+# Near-balanced trees
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_the_children_follow_the_definition(n: int) -> None:
-    """Def. 13, repaired: the rules for parents and for children are inverse to one another."""
+def test_the_children_of_every_node_follow_the_definition(n: int) -> None:
+    """The corrected rules of Def. 13 for children are the inverse of those for parents."""
     (tree,) = trees_of(built(n, "near-balanced"))
     children = rooted_trees.children(tree)
     for x in star_graph.nodes(n):
         assert children.get(x, set()) == page.children(x)
 
 
-def test_displacement_d_is_below_link_d_plus_2() -> None:
-    """Theorem 9.2: the first subtree has a node of every necklace, link d+2 of periods above d."""
+def test_nodes_of_displacement_d_are_in_the_subtree_of_dimension_d_plus_2() -> None:
+    """Theorem 9.2: this subtree has one node of every necklace whose period exceeds d."""
     for n in SIZES:
         root = star_graph.identity(n)
         (tree,) = trees_of(built(n, "near-balanced"))
@@ -185,8 +190,7 @@ def test_displacement_d_is_below_link_d_plus_2() -> None:
         assert sizes[0] == rotation.necklaces_counted(n) <= 2 * factorial(n - 1) - 1
 
 
-def test_the_known_sizes() -> None:
-    """Known values, independent of the root: the sizes of the subtrees of the root."""
+def test_subtrees_have_the_known_sizes_for_every_root() -> None:
     for n, sizes in [
         (3, [3, 2]),
         (4, [9, 7, 7]),
@@ -198,7 +202,7 @@ def test_the_known_sizes() -> None:
 
 
 def test_parents_rotate_except_at_the_end_of_a_short_necklace() -> None:
-    """R(parent(x)) = parent(R(x)) (Rules 9, 10), except at the last node of a short necklace."""
+    """R(parent(x)) = parent(R(x)) (Rules 9 and 10), except at the last node of a short necklace."""
     for n in range(3, 8):
         (tree,) = trees_of(built(n, "near-balanced"))
         for x, parent in tree.items():
@@ -206,12 +210,12 @@ def test_parents_rotate_except_at_the_end_of_a_short_necklace() -> None:
             assert (rotate(parent) == tree[rotate(x)]) != around
 
 
-# Perfectly balanced
+# Perfectly balanced trees
 
 
 @pytest.mark.parametrize("n", range(3, 8))
-def test_the_children_of_copies_follow_the_definition(n: int) -> None:
-    """Def. 15: case 1 holds modulo the period."""
+def test_the_children_of_repeated_nodes_follow_the_definition(n: int) -> None:
+    """In Def. 15 the displacements of case 1 are compared modulo the period."""
     together: dict[star_graph.Node, set[star_graph.Node]] = {}
     for tree in trees_of(built(n, "perfectly-balanced")):
         for parent, children in rooted_trees.children(tree).items():
@@ -220,8 +224,11 @@ def test_the_children_of_copies_follow_the_definition(n: int) -> None:
         assert together.get(x, set()) == page.children(x, repeated=True)
 
 
-def test_every_tree_has_a_copy_of_every_necklace() -> None:
-    """Theorems 10.2, 10.3, 10.6, pitfall 12: a node is in (n-1)/p trees, every p-th from d on."""
+def test_every_tree_has_one_node_of_every_necklace() -> None:
+    """Theorems 10.2, 10.3 and 10.6.
+
+    A node of displacement d and period p is in (n-1)/p trees: d, d+p, d+2p, .. (pitfall 12).
+    """
     for n in range(3, 8):
         trees = built(n, "perfectly-balanced")
         assert trees.sizes.tolist() == [1 + rotation.necklaces_counted(n)] * (n - 1)
@@ -238,14 +245,14 @@ def test_every_tree_has_a_copy_of_every_necklace() -> None:
             )
 
 
-def test_the_messages_divide_equally() -> None:
-    """Pitfall 12: with M = n-1 messages per node a copy carries p(x), and a subtree n!-1."""
+def test_all_trees_carry_equally_many_messages() -> None:
+    """With n-1 messages per node, each copy of x carries p(x), and a tree n!-1 (pitfall 12)."""
     for n in range(3, 8):
         for tree in trees_of(built(n, "perfectly-balanced")):
             assert sum(rotation.period(x) for x in tree) == factorial(n) - 1
 
 
-def test_each_tree_is_the_rotation_of_the_one_before() -> None:
+def test_each_tree_is_the_rotation_of_the_previous_tree() -> None:
     """Theorem 10.7."""
     for n in range(3, 8):
         trees = trees_of(built(n, "perfectly-balanced"))
@@ -255,8 +262,8 @@ def test_each_tree_is_the_rotation_of_the_one_before() -> None:
             ]
 
 
-def test_the_root_is_in_every_tree_with_one_child() -> None:
-    """Pitfall 10: the identity starts with 1 and has period 1, and is not a copy."""
+def test_the_root_has_exactly_one_child_in_every_tree() -> None:
+    """The root also starts with 1 and has period 1, but it is not a repeated node (pitfall 10)."""
     for n in range(3, 7):
         for root in roots(n):
             trees = built(n, "perfectly-balanced", root)
@@ -277,15 +284,15 @@ def test_s2_has_no_perfectly_balanced_trees() -> None:
         forest("S2", "perfectly-balanced")
 
 
-def test_they_are_defined_on_star_graphs_only() -> None:
+def test_scatter_trees_are_defined_on_star_graphs_only() -> None:
     for spec in ["S4,2", "Q3"]:
         for construction in PAGES:
             with refused(construction, spec):
                 forest(spec, construction)
 
 
-def test_the_sizes_of_s8() -> None:
-    """h(8) by Burnside's lemma."""
+def test_trees_on_s8_have_the_sizes_of_the_theorems() -> None:
+    """Burnside's lemma counts the h(8) necklaces."""
     n = 8
     h = rotation.necklaces_counted(n)
     assert built(n, "perfectly-balanced").sizes.tolist() == [1 + h] * (n - 1)

@@ -1,4 +1,4 @@
-"""The benchmarks: other libraries do the same work, and a worse ratio is reported."""
+"""The benchmarks: other libraries do the same work, and worse ratios are reported."""
 
 import json
 from pathlib import Path
@@ -14,12 +14,12 @@ from starcast import forest, schedule, topology
 from starcast.support.errors import InputError
 
 
-def test_numpy_builds_the_table_of_neighbours() -> None:
+def test_numpy_builds_the_same_table_of_neighbours_as_starcast() -> None:
     """Both enumerate the permutations in lexicographic order."""
     assert np.array_equal(libraries.build_numpy(5), topology("S5").table())
 
 
-def test_every_library_has_all_links() -> None:
+def test_the_graph_of_every_library_has_all_links() -> None:
     s4 = topology("S4")
     links = libraries.list_links(s4)
     assert len(links) == s4.links
@@ -37,7 +37,7 @@ def _edges(graph: object) -> list[tuple[int, int]]:
 HEIGHTS = [libraries.heights_networkx, libraries.heights_igraph, libraries.heights_rustworkx]
 
 
-def test_all_libraries_find_the_heights_of_starcast() -> None:
+def test_all_libraries_compute_the_same_tree_heights_as_starcast() -> None:
     trees = forest("S5", "multiple")
     expected = list(trees.heights)
     parents = libraries.parents_of(trees)
@@ -46,8 +46,8 @@ def test_all_libraries_find_the_heights_of_starcast() -> None:
         assert [height(edges, 120) for edges in libraries.list_edges(trees)] == expected
 
 
-def test_edges_that_do_not_span_are_refused() -> None:
-    """The edges have a cycle apart from the root, or miss a node."""
+def test_libraries_refuse_edges_that_are_not_a_spanning_tree() -> None:
+    """The edges contain a cycle apart from the root, or miss a node."""
     for edges in [[(0, 1), (0, 2), (3, 4), (4, 3)], [(0, 1), (1, 2), (2, 3)]]:
         for height in HEIGHTS:
             with pytest.raises(Exception, match=r"spanning tree|cycle"):
@@ -59,14 +59,14 @@ def test_numpy_refuses_a_cycle() -> None:
         libraries.heights_numpy(np.array([0, 0, 3, 2], dtype=np.int32))
 
 
-def test_a_search_in_numpy_finds_shortest_paths() -> None:
+def test_the_breadth_first_search_in_numpy_finds_shortest_paths() -> None:
     s5 = topology("S5")
     parents = search_breadth_first(s5.table())
     levels = s5.distances()
     assert np.array_equal(levels[parents[1:]], levels[1:] - 1)
 
 
-def test_the_plain_simulator_executes_a_broadcast_and_finds_errors() -> None:
+def test_the_simulator_in_plain_python_executes_a_broadcast_and_finds_errors() -> None:
     judged = schedule("S4", "broadcast", "multiple", segments=2)
     rows = [list(row) for row in list_rows(judged)]
     graph = libraries.build_networkx(libraries.list_links(judged.topology))
@@ -78,8 +78,8 @@ def test_the_plain_simulator_executes_a_broadcast_and_finds_errors() -> None:
             libraries.execute(broken, graph.has_edge)
 
 
-def test_a_figure_counts_how_many_times_as_fast_it_is() -> None:
-    """It is computed from seconds and from rates alike."""
+def test_the_speedup_of_a_figure_is_above_1_if_starcast_is_faster() -> None:
+    """It is computed from times in seconds and from rates."""
     assert Figure("build", 2.0, "s", "< 5", "copy", 1.0).speedup == 0.5
     assert Figure("load", 200.0, "rows/s", "> 5", "INSERT", 50.0).speedup == 4.0
 
@@ -88,8 +88,8 @@ def record(version: str, **ratios: float) -> report.Record:
     return report.Record(version, "2026-11-23", "a machine", (1.0, 2.0), ratios)
 
 
-def test_ratios_are_kept_per_version(tmp_path: Path) -> None:
-    """A second run of a version replaces its ratios, and is compared with the version before."""
+def test_the_file_of_ratios_has_one_record_per_version(tmp_path: Path) -> None:
+    """A second run of a version updates its record, and is compared with the previous version."""
     file = tmp_path / "ratios.jsonl"
     assert report.find_previous("1.0", file) is None
     report.keep_record(record("1.0", a=2.0, b=3.0), file)
@@ -103,7 +103,7 @@ def test_ratios_are_kept_per_version(tmp_path: Path) -> None:
     assert report.read_records(file) == [first, second]
 
 
-def test_a_ratio_that_is_much_worse_is_named() -> None:
+def test_a_ratio_that_is_much_worse_than_before_is_reported() -> None:
     before = record("1.0", a=2.0, b=2.0, c=2.0)
     now = record("1.1", a=1.0, b=1.5, d=1.0)
     assert report.find_regressions(now, before) == ["a: 1 times as fast, 2 in 1.0 of 2026-11-23"]
@@ -111,15 +111,15 @@ def test_a_ratio_that_is_much_worse_is_named() -> None:
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"version": "1"}', json.dumps({"load": 1})])
-def test_a_damaged_file_of_ratios_is_named(tmp_path: Path, line: str) -> None:
+def test_a_damaged_file_of_ratios_is_reported_with_the_line(tmp_path: Path, line: str) -> None:
     file = tmp_path / "ratios.jsonl"
     file.write_text(f"{line}\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"line 1 of .*ratios.jsonl is not a record"):
         report.read_records(file)
 
 
-def test_the_page_has_figures_growth_and_regressions(tmp_path: Path) -> None:
-    """The same results give the same plot, byte by byte."""
+def test_the_benchmark_page_shows_figures_growth_and_regressions(tmp_path: Path) -> None:
+    """The same results give the same plot, byte for byte."""
     growth = Growth("Time in ns", {"numpy": {"S10": 3.0, "S9": 2.0}, "starcast": {"S9": 1.0}})
     results: dict[str, list[report.Result]] = {
         "construction": [Figure("build", 2.0, "s", "< 5", "copy | move", 1.0), growth],
@@ -140,5 +140,5 @@ def test_the_page_has_figures_growth_and_regressions(tmp_path: Path) -> None:
     assert picture.read_bytes() == drawn
 
 
-def test_the_ratios_of_the_repository_can_be_read() -> None:
+def test_the_ratios_in_the_repository_can_be_read() -> None:
     assert all(each.ratios for each in report.read_records())

@@ -1,4 +1,4 @@
-"""The benchmark of the packs covers every shipped query, and the other libraries agree."""
+"""The benchmark of the query packs covers all their queries, and other libraries agree."""
 
 from functools import cache
 
@@ -27,29 +27,29 @@ def place() -> Place:
     return Place("S4")
 
 
-def test_exactly_the_shipped_queries_have_cases() -> None:
+def test_exactly_the_queries_of_the_packs_have_benchmark_cases() -> None:
     assert sorted(CASES) == sorted(shipped())
 
 
 @pytest.mark.parametrize("name", sorted(CASES))
-def test_each_case_has_valid_parameters(name: str) -> None:
+def test_each_benchmark_case_has_valid_parameters(name: str) -> None:
     assert "worst" in CASES[name]
     for case in CASES[name].values():
         bind(shipped()[name].parameters, place().parameters(case))
 
 
-def test_results_are_compared_by_columns_of_the_query() -> None:
+def test_only_columns_of_the_query_are_compared() -> None:
     for name in sorted(COMPARED):
         assert set(COMPARED[name]) <= {column.name for column in shipped()[name].columns}
 
 
-def test_every_result_of_another_library_is_compared() -> None:
+def test_every_query_with_another_implementation_is_compared() -> None:
     assert {query for query, _ in PEERS} == COMPARED.keys()
 
 
 @pytest.mark.parametrize("name", SEVERAL)
-def test_the_libraries_agree(name: str) -> None:
-    """NetworkX, igraph and numpy share only the topology, so each is an oracle of the others."""
+def test_the_other_libraries_return_the_same_results(name: str) -> None:
+    """NetworkX, igraph and numpy share only the topology, so each checks the others."""
     for case in CASES[name].values():
         given = bind(shipped()[name].parameters, place().parameters(case))
         results = [

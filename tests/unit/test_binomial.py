@@ -1,4 +1,4 @@
-"""Binomial trees on hypercubes, compared with Johnsson & Ho's definitions."""
+"""Binomial trees on hypercubes, compared with the definitions of Johnsson & Ho."""
 
 from math import comb
 
@@ -14,7 +14,7 @@ SIZES = range(1, 9)
 
 
 def some_roots(d: int) -> list[str]:
-    """Return all roots up to d = 4, else five roots."""
+    """Return all roots up to d = 4, and five roots of larger hypercubes."""
     every = hypercube.nodes(d)
     return (
         every
@@ -24,12 +24,12 @@ def some_roots(d: int) -> list[str]:
 
 
 def parents_of(tree: hypercube.Tree, d: int) -> list[int]:
-    """Return the row of each node's parent, -1 at the root."""
+    """Return the parent's rank of every node, and -1 for the root."""
     return [int(tree[x], 2) if x in tree else -1 for x in hypercube.nodes(d)]
 
 
-def test_the_binomial_tree_turns_leading_zeroes() -> None:
-    """Children by turning a bit left of all ones, node by node."""
+def test_children_in_the_binomial_tree_set_one_leading_zero() -> None:
+    """Each child flips one bit to the left of all bits that differ from the root."""
     for d in SIZES:
         for root in some_roots(d):
             built = forest(f"Q{d}", "binomial", root=root)
@@ -50,8 +50,8 @@ def test_the_binomial_tree_is_a_shortest_path_tree_with_binomial_levels() -> Non
             assert built.leaves.tolist() == [max(1, 2 ** (d - 1))]
 
 
-def test_the_subtrees_of_the_binomial_tree_halve() -> None:
-    """The root's children carry 2^0, 2^1, .. nodes; the leaf is the child across port 1."""
+def test_subtree_sizes_of_the_binomial_tree_are_powers_of_two() -> None:
+    """The child of the root across port j + 1 has a subtree of 2^j nodes."""
     for d in SIZES:
         built = forest(f"Q{d}", "binomial")
         sizes = built.subtree_sizes()[0]
@@ -62,7 +62,10 @@ def test_the_subtrees_of_the_binomial_tree_halve() -> None:
 
 @pytest.mark.parametrize("d", SIZES)
 def test_the_edge_disjoint_trees_are_rotated_binomial_trees(d: int) -> None:
-    """Tree i-1: the binomial tree of the neighbour across port i, bits from i on, re-rooted."""
+    """Tree i-1 is the binomial tree of the neighbour across port i, re-rooted.
+
+    Its bits are taken in cyclic order from bit i on.
+    """
     for root in some_roots(d):
         built = forest(f"Q{d}", "edge-disjoint-binomial", root=root)
         assert built.parents().tolist() == [
@@ -72,8 +75,8 @@ def test_the_edge_disjoint_trees_are_rotated_binomial_trees(d: int) -> None:
 
 
 @pytest.mark.parametrize("d", SIZES)
-def test_they_are_edge_disjoint_for_every_root(d: int) -> None:
-    """Every directed link except those into the root is used exactly once."""
+def test_edge_disjoint_binomial_trees_are_edge_disjoint_for_every_root(d: int) -> None:
+    """The trees use every directed link except those into the root exactly once."""
     t = topology(f"Q{d}")
     for root in range(t.nodes):
         built = forest(t, "edge-disjoint-binomial", root=root)
@@ -85,8 +88,8 @@ def test_they_are_edge_disjoint_for_every_root(d: int) -> None:
         assert [int(load[t.neighbours(port, [root])[0], port - 1]) for port in t.ports] == [0] * d
 
 
-def test_heights_of_the_edge_disjoint_trees() -> None:
-    """The height is d + 1, except on Q_1; the root has one child in each tree, across its port."""
+def test_the_edge_disjoint_trees_have_height_d_plus_1() -> None:
+    """Only the tree of Q_1 has height 1. In tree i-1 the root has one child, across port i."""
     for d in SIZES:
         built = forest(f"Q{d}", "edge-disjoint-binomial")
         assert built.heights.tolist() == [d + 1 if d > 1 else 1] * d
@@ -106,20 +109,20 @@ def test_heights_of_the_edge_disjoint_trees() -> None:
         }
 
 
-def test_the_constructions_are_defined_on_hypercubes_only() -> None:
+def test_binomial_trees_are_defined_on_hypercubes_only() -> None:
     for spec in ["S4", "S4,2"]:
         for construction in ["binomial", "edge-disjoint-binomial"]:
             with refused(construction, spec):
                 forest(spec, construction)
 
 
-def test_other_constructions_are_not_defined_on_hypercubes() -> None:
+def test_constructions_for_star_graphs_are_not_defined_on_hypercubes() -> None:
     for construction in ["greedy", "multiple", "edge-disjoint", "nk-greedy", "nk-multiple"]:
         with refused(construction, "Q4"):
             forest("Q4", construction)
 
 
-def test_q16_is_verified() -> None:
+def test_forests_of_binomial_trees_on_q16_pass_verification() -> None:
     root = 54_321
     forest("Q16", "binomial", root=root).verify()
     trees = forest("Q16", "edge-disjoint-binomial", root=root)

@@ -1,4 +1,4 @@
-"""Verification by blocks against arrays, oracles, checkers, and closed forms with wrong ports."""
+"""Verification by blocks, compared with arrays, oracles and checkers; wrong ports are found."""
 
 import json
 import random
@@ -34,7 +34,7 @@ from starcast.topologies import permutations, topology
 from starcast.trees import forest
 
 BASES = ("greedy", "multiple", "recursive-substar", "edge-disjoint")
-#: Forests, with the number of symbols of a block: S_n in one block, and divided into many.
+#: Forests and the number m of symbols permuted within a block. For m = n there is one block.
 FORESTS = [
     *(("S3", base, {}, None, 3) for base in BASES),
     *(("S5", base, {}, "35142", m) for base in BASES for m in (3, 5)),
@@ -46,7 +46,7 @@ FORESTS = [
 
 
 def arrays_of(source: Source) -> NDArray[np.uint8]:
-    """Return the parent ports of all blocks by rank, uint8 ``[trees, nodes]``."""
+    """Return the parent ports of all blocks in the order of ranks, uint8 ``[trees, nodes]``."""
     ports = np.zeros((source.trees, factorial(source.n)), dtype=np.uint8)
     image = np.array([source.image_port(port) for port in range(source.n + 1)], dtype=np.uint8)
     for block in range(source.count):
@@ -62,7 +62,7 @@ def arrays_of(source: Source) -> NDArray[np.uint8]:
         for each in FORESTS
     ],
 )
-def test_blocks_have_the_ports_heights_and_loads_of_the_arrays(
+def test_verification_by_blocks_finds_the_ports_heights_and_loads_of_the_forest(
     spec: str, construction: str, arguments: dict[str, int | str], root: str | None, m: int
 ) -> None:
     source = closed_form(spec, construction, root, m=m, **arguments)
@@ -79,10 +79,10 @@ def test_blocks_have_the_ports_heights_and_loads_of_the_arrays(
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", ["S8", "S9", "S10"])
 @pytest.mark.parametrize("base", BASES)
-def test_blocks_of_large_graphs_have_the_ports_of_the_arrays(spec: str, base: str) -> None:
-    """All blocks of S8, and forty of S9 and S10."""
+def test_blocks_of_large_stars_have_the_parent_ports_of_the_forest(spec: str, base: str) -> None:
+    """All blocks of S8 are compared, and 40 blocks each of S9 and S10."""
     if (spec, base) == ("S10", "edge-disjoint"):
-        spec = "S9"  # its array alone takes ten seconds to build
+        spec = "S9"  # building the array of S10 takes ten seconds
     source, built = closed_form(spec, base), forest(spec, base)
     every = range(source.count)
     blocks = every if len(every) < 40 else random.Random(spec).sample(every, 40)  # noqa: S311
@@ -93,7 +93,7 @@ def test_blocks_of_large_graphs_have_the_ports_of_the_arrays(spec: str, base: st
 
 
 @pytest.mark.parametrize("base", ["recursive-substar", "edge-disjoint"])
-def test_the_potentials_are_the_levels(base: str) -> None:
+def test_the_potentials_of_nodes_are_their_levels_in_the_tree(base: str) -> None:
     source = closed_form("S6", base, m=4)
     levels = forest("S6", base).levels()
     for block in range(source.count):
@@ -101,7 +101,7 @@ def test_the_potentials_are_the_levels(base: str) -> None:
         np.testing.assert_array_equal(potentials, levels[:, permutations.rank(nodes)])
 
 
-def test_heights_and_loads_are_those_of_the_independent_checkers() -> None:
+def test_heights_and_loads_equal_those_of_the_independent_checkers() -> None:
     for base in BASES:
         found = verify_blocks(closed_form("S5", base, m=3))
         ports = forest("S5", base).parent_port
@@ -114,14 +114,14 @@ def test_heights_and_loads_are_those_of_the_independent_checkers() -> None:
 
 
 def with_port(source: Source, block: int, tree: int, index: int, port: int) -> Source:
-    """Return a closed form with another port at one node."""
+    """Return a copy of the closed form with a changed port at one node."""
     changes = np.vstack([source.blocks.changes, [block, tree, index, port]])
     order = np.lexsort(changes.T[::-1])
     return replace(source, blocks=source.blocks._replace(changes=changes[order]))
 
 
 def verified_or_error(source: Source) -> BlockVerification | RejectedError:
-    """Return the verification of a forest, or why it is rejected."""
+    """Return the verification of a forest, or the error that rejects it."""
     try:
         return verify_blocks(source, jobs=1)
     except RejectedError as error:
@@ -136,8 +136,8 @@ COMPILED = {"multiple", "edge-disjoint"}
     "base",
     [pytest.param(base, marks=pytest.mark.slow if base in COMPILED else ()) for base in BASES],
 )
-def test_one_wrong_port_in_one_block_is_found_and_named(base: str) -> None:
-    """If the changed tree still spans, heights and loads agree with the checkers instead."""
+def test_a_wrong_port_is_reported_unless_the_changed_tree_still_spans(base: str) -> None:
+    """If the changed tree spans, heights and loads agree with those of the checkers."""
     source = closed_form("S6", base, m=4, root="654321")
     draw = random.Random(base)  # noqa: S311 - repeatable, not secret
     named = accepted = 0
@@ -173,14 +173,14 @@ def test_one_wrong_port_in_one_block_is_found_and_named(base: str) -> None:
 
 @pytest.mark.parametrize("port", [0, 7, 255])
 def test_a_wrong_port_on_the_path_between_root_and_hub_is_found(port: int) -> None:
-    """Potentials may increase on this path, so the judge follows its nodes to the root."""
+    """Potentials may increase on this path, so verification follows its nodes to the root."""
     source = closed_form("S6", "multiple", m=4)
     path = [place for place in source.exceptions if place[1] == 2]
     assert len(path) > 4
     for block, tree, index in path:
         changes = source.blocks.changes.copy()
         is_place = (changes[:, :3] == (block, tree, index)).all(axis=1)
-        if changes[is_place, 3] == port:  # the root
+        if changes[is_place, 3] == port:  # the root's port is 0 already
             continue
         changes[is_place, 3] = port
         mutated = replace(source, blocks=source.blocks._replace(changes=changes))
@@ -189,8 +189,8 @@ def test_a_wrong_port_on_the_path_between_root_and_hub_is_found(port: int) -> No
 
 
 @pytest.mark.slow
-def test_ranks_above_32_bits_have_the_ports_of_the_definitions() -> None:
-    """The last blocks of S13: more than 2^32 nodes precede them."""
+def test_nodes_with_ranks_above_32_bits_have_the_ports_of_the_definitions() -> None:
+    """Checked on late blocks of S13, which follow more than 2^32 nodes."""
     draw = random.Random(13)  # noqa: S311 - repeatable, not secret
     multiple, edges = closed_form("S13", "multiple"), closed_form("S13", "edge-disjoint")
     hubs = [star_graph.shift(star_graph.identity(13), i) for i in range(1, 13)]
@@ -207,7 +207,7 @@ def test_ranks_above_32_bits_have_the_ports_of_the_definitions() -> None:
 
 
 @pytest.mark.slow
-def test_a_range_of_s13_is_verified_within_arrays_of_one_block() -> None:
+def test_a_range_of_three_blocks_of_s13_is_verified() -> None:
     source = closed_form("S13", "multiple")
     found = examine_range(source, (source.count - 3, source.count))
     assert sum(found.load) == 3 * factorial(7) * 12
@@ -215,7 +215,7 @@ def test_a_range_of_s13_is_verified_within_arrays_of_one_block() -> None:
     assert max(found.largest) <= 18
 
 
-def test_processes_and_any_number_of_ranges_return_the_same() -> None:
+def test_ranges_and_processes_give_the_same_result_as_one_run() -> None:
     source = closed_form("S7", "multiple", m=5)
     undivided = verify_blocks(source, jobs=1)
     parts = [examine_range(source, (start, start + 6)) for start in range(0, 42, 6)]
@@ -250,7 +250,7 @@ def test_ranges_cover_every_block_of_s16_once() -> None:
         ("S9", "dimension-change", {"base": "greedy", "i": 8}, "i = 8 is out of range on S9"),
     ],
 )
-def test_other_forests_are_refused(
+def test_forests_that_cannot_be_verified_by_blocks_are_refused(
     spec: str, construction: str, arguments: dict[str, Any], message: str
 ) -> None:
     with pytest.raises((InputError, LimitError), match=message):
@@ -262,7 +262,7 @@ def test_other_forests_are_refused(
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Three shards of a verification."""
+    """Write a verification as three shards and return their files."""
     folder = tmp_path_factory.mktemp("shards")
     source = closed_form("S6", "multiple", m=4)
     ranges = [(start, start + 5) for start in range(0, 30, 5)]
@@ -283,7 +283,7 @@ def merged(files: list[Path], kind: shards.Kind = "forest") -> tuple[shards.Job,
     return shards.merge_shards(files, kind, {"id": str}, RangeResult.SHAPE)
 
 
-def test_merged_shards_are_the_results_of_all_tasks(written: list[Path]) -> None:
+def test_merging_the_shards_gives_the_results_of_all_tasks(written: list[Path]) -> None:
     source = closed_form("S6", "multiple", m=4)
     job, results = merged([written[2], *written[:2]])
     assert (job.tasks, job.description) == (6, {"id": source.id})
@@ -292,14 +292,14 @@ def test_merged_shards_are_the_results_of_all_tasks(written: list[Path]) -> None
 
 
 def refusal(files: list[Path], kind: shards.Kind = "forest") -> str:
-    """Return the message with which shards are refused."""
+    """Return the error message for these shards."""
     with pytest.raises((InputError, RejectedError)) as caught:
         merged(files, kind)
     return caught.value.message
 
 
 def rewritten(file: Path, target: Path, **values: object) -> Path:
-    """Copy a shard with other values and a correct checksum."""
+    """Copy a shard with changed values and a correct checksum."""
     content = json.loads(file.read_text(encoding="utf-8"))
     content |= values
     content.pop("sha256")
@@ -308,7 +308,9 @@ def rewritten(file: Path, target: Path, **values: object) -> Path:
     return target
 
 
-def test_shards_that_do_not_fit_together_are_refused(written: list[Path], tmp_path: Path) -> None:
+def test_shards_that_do_not_belong_together_are_refused(
+    written: list[Path], tmp_path: Path
+) -> None:
     first, second, third = written
     assert refusal([]) == "no shard is given"
     assert refusal([first, third]) == "1 shard is missing: 2/3"
@@ -357,12 +359,12 @@ def test_damaged_shards_are_refused(written: list[Path], tmp_path: Path) -> None
         ("a/b", "'a/b' is not a shard"),
     ],
 )
-def test_a_wrong_shard_is_refused(text: str, message: str) -> None:
+def test_an_invalid_shard_number_is_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         shards.Shard.parse(text)
 
 
-def test_nodes_are_located_in_the_blocks_that_the_kernel_reads() -> None:
+def test_locate_finds_the_block_and_index_at_which_a_node_is_read() -> None:
     source = closed_form("S7", "greedy", m=4)
     for block in (0, 17, source.count - 1):
         nodes, _, _ = judge.read_block(source.blocks, build_tables(4), block)

@@ -1,4 +1,7 @@
-"""Broadcasts, executed by starcast's simulator and by the oracle, and their numbers of steps."""
+"""Broadcasts: both simulators agree, and steps are as the papers say.
+
+A3 and B2 are sections of docs/definitions/tseng-sheu.md.
+"""
 
 from itertools import product
 from math import factorial
@@ -19,7 +22,7 @@ def trees(n: int, algorithm: str) -> int:
 
 
 def all_port_steps(n: int, algorithm: str, share: int) -> int:
-    """Return the all-port steps: h + p - 1 by A3, and 2n - 4 + M by B2."""
+    """Return the all-port steps: h + p - 1 by section A3, 2n - 4 + M by section B2."""
     heights = {
         "greedy": star_graph.diameter(n),
         "multiple": tseng_sheu.height_of_multiple(n),
@@ -32,7 +35,7 @@ def all_port_steps(n: int, algorithm: str, share: int) -> int:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_both_simulators_agree_for_every_root(n: int, algorithm: str, ports: str) -> None:
-    """The message is in one piece, or in several."""
+    """The message is sent whole, and in several pieces."""
     for share, root in product((1, 2, 4), roots(n)):
         schedule = broadcast(n, algorithm, ports, share, root)
         assert assert_same_verdict(schedule).complete
@@ -51,10 +54,13 @@ def test_both_simulators_agree_on_larger_stars(
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("n", range(2, 8))
-def test_steps_packets_and_transmissions(n: int, algorithm: str) -> None:
-    """All-port as A3 and B2 say; one-port (n-1)(h+p-1) sub-slots, the last ones may be empty.
+def test_steps_packets_and_transmissions_are_those_of_the_definitions(
+    n: int, algorithm: str
+) -> None:
+    """All-port steps are as in A3 and B2; one-port schedules take at most (n-1)(h+p-1) sub-slots.
 
-    At most two units per link by `multiple`, one by the others; every unit crosses N-1 links.
+    `multiple` sends at most two units over a link at once, the other algorithms one. Every unit
+    crosses N-1 links.
     """
     for share, ports in product((1, 2, 5), ("all", "one")):
         run = simulate(broadcast(n, algorithm, ports, share))
@@ -64,7 +70,7 @@ def test_steps_packets_and_transmissions(n: int, algorithm: str) -> None:
         if ports == "all":
             assert run.steps == slots
         elif algorithm == "recursive-substar":
-            # B2: fewer than (n-1)(2n-4+M) by plain simulation for n >= 4
+            # Simulating each all-port step by n-1 sub-slots takes (n-1)(2n-4+M) (section B2).
             assert run.steps == n * (n - 1) // 2 + (share - 1) * (n - 1)
             assert run.steps <= (n - 1) * (2 * n - 4 + share)
         else:
@@ -76,14 +82,14 @@ def test_steps_packets_and_transmissions(n: int, algorithm: str) -> None:
         assert run.links_used.max() <= factorial(n) * (n - 1 if ports == "all" else 1)
 
 
-def test_a_sub_slot_serves_one_dimension() -> None:
+def test_each_one_port_sub_slot_uses_one_dimension() -> None:
     for n in range(2, 7):
         schedule = broadcast(n, "multiple", "one", 3)
         assert ((schedule.step - 1) % (n - 1) + 2 == schedule.port).all()
 
 
-def test_the_first_slot_has_packets_of_two_units() -> None:
-    """Pitfall 8: the source's link of dimension 2 carries two trees."""
+def test_two_trees_share_the_sources_link_of_dimension_2_in_the_first_slot() -> None:
+    """So the first slot already has a packet of two units (pitfall 8 of tseng-sheu.md)."""
     for n in range(3, 8):
         schedule = broadcast(n, "multiple", "all", 1)
         first = schedule.step == 1
@@ -92,8 +98,8 @@ def test_the_first_slot_has_packets_of_two_units() -> None:
 
 
 @pytest.mark.parametrize("n", range(2, 7))
-def test_messages_of_a_stream_arrive_in_order_one_step_apart(n: int) -> None:
-    """Message q is message 0, q steps later (all-port) or q(n-1) steps later (one-port)."""
+def test_each_message_of_a_stream_repeats_the_first_one_some_steps_later(n: int) -> None:
+    """Message q follows message 0 after q steps (all-port) or q(n-1) steps (one-port)."""
     for ports, gap in (("all", 1), ("one", n - 1)):
         schedule = broadcast(n, "recursive-substar", ports, 3)
         of = [

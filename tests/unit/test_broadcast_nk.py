@@ -1,4 +1,4 @@
-"""Broadcasts on (n,k)-stars and hypercubes, pipelined down trees (nk-star.md; Johnsson & Ho)."""
+"""Broadcasts pipelined along trees of (n,k)-stars and hypercubes (nk-star.md; Johnsson & Ho)."""
 
 from collections.abc import Callable
 from functools import cache
@@ -32,8 +32,8 @@ def broadcast(spec: str, algorithm: str, ports: str, share: int, root: int | str
     return build(spec, "broadcast", algorithm, ports=ports, root=root, segments=share)
 
 
-def pages_trees(spec: str, algorithm: str, root: Any) -> list[Any]:
-    """Return the trees of the definition with this root."""
+def oracle_trees(spec: str, algorithm: str, root: Any) -> list[Any]:
+    """Return the oracle's trees of an algorithm with this root."""
     n = as_topology(spec).n
     if algorithm == "binomial":
         return [hypercube.binomial(root, range(1, n + 1))]
@@ -41,18 +41,18 @@ def pages_trees(spec: str, algorithm: str, root: Any) -> list[Any]:
 
 
 def port_between(topology: Topology) -> Callable[[Any, Any], int]:
-    """Return the port of the link between two neighbours, by the definition."""
+    """Return the oracle's function for the port between two neighbours."""
     if topology.family == "hypercube":
         return hypercube.port_between
     return lambda a, b: nk_star.port_between(a, b, topology.n)
 
 
-def is_the_page_s(schedule: Schedule, share: int) -> None:
+def assert_equals_oracle(schedule: Schedule, share: int) -> None:
     """Check that the rows equal the oracle's, and that every node receives every unit."""
     topology = schedule.topology
     every = places(topology)
     root = every[schedule.root]
-    trees = pages_trees(topology.spec, schedule.algorithm, root)
+    trees = oracle_trees(topology.spec, schedule.algorithm, root)
     units = [range(tree * share, (tree + 1) * share) for tree in range(len(trees))]
     expected = pipelined(trees, root, units, port_between(topology))
     if schedule.ports == "one":
@@ -66,7 +66,7 @@ def is_the_page_s(schedule: Schedule, share: int) -> None:
 
 
 def some_roots(spec: str) -> list[int]:
-    """Return all roots of small topologies, else the first, the last and one between."""
+    """Return all roots of small topologies, and three roots of larger ones."""
     count = as_topology(spec).nodes
     return list(range(count)) if count <= 12 else [0, count // 3, count - 1]
 
@@ -77,10 +77,10 @@ def some_roots(spec: str) -> list[int]:
 def test_rows_on_nk_stars_equal_those_of_the_oracle(
     n: int, k: int, algorithm: str, ports: str
 ) -> None:
-    """A tree uses a link at most once per slot; in a sub-slot no node sends or receives twice."""
+    """In a one-port sub-slot no node sends to two neighbours or receives from two."""
     for share in (1, 3):
         for root in some_roots(f"S{n},{k}"):
-            is_the_page_s(broadcast(f"S{n},{k}", algorithm, ports, share, root), share)
+            assert_equals_oracle(broadcast(f"S{n},{k}", algorithm, ports, share, root), share)
     if ports == "one":
         schedule = broadcast(f"S{n},{k}", algorithm, ports, 3)
         assert ((schedule.step - 1) % (n - 1) + 2 == schedule.port).all()
@@ -95,7 +95,7 @@ def test_rows_on_nk_stars_equal_those_of_the_oracle(
 def test_rows_on_larger_nk_stars_equal_those_of_the_oracle(
     n: int, k: int, algorithm: str, ports: str
 ) -> None:
-    is_the_page_s(broadcast(f"S{n},{k}", algorithm, ports, 2, perm(n, k) // 2), 2)
+    assert_equals_oracle(broadcast(f"S{n},{k}", algorithm, ports, 2, perm(n, k) // 2), 2)
 
 
 @shares
@@ -103,14 +103,17 @@ def test_rows_on_larger_nk_stars_equal_those_of_the_oracle(
 @pytest.mark.parametrize("d", CUBES)
 def test_rows_on_hypercubes_equal_those_of_the_oracle(d: int, ports: str, share: int) -> None:
     for root in some_roots(f"Q{d}"):
-        is_the_page_s(broadcast(f"Q{d}", "binomial", ports, share, root), share)
+        assert_equals_oracle(broadcast(f"Q{d}", "binomial", ports, share, root), share)
 
 
 @pytest.mark.parametrize(
     "spec", [*(f"S{n},{k}" for n, k in [*SIZES, *LARGE]), *(f"Q{d}" for d in CUBES)]
 )
-def test_steps(spec: str) -> None:
-    """All-port h + p - 1 slots; one-port (n-1)(h+p-1) or d(d+p-1) sub-slots, the last idle."""
+def test_steps_follow_from_height_segments_and_degree(spec: str) -> None:
+    """All-port schedules take h + p - 1 slots.
+
+    One-port schedules take at most degree times as many sub-slots; the last slot may end early.
+    """
     topology = as_topology(spec)
     for algorithm in [
         row.name
@@ -125,15 +128,15 @@ def test_steps(spec: str) -> None:
 
 
 @pytest.mark.parametrize(("n", "k"), [*SIZES, *LARGE])
-def test_packets(n: int, k: int) -> None:
-    """One tree has one unit per link; trees that share links need packets of several units."""
+def test_packets_of_several_units_occur_only_where_trees_share_links(n: int, k: int) -> None:
+    """A single tree sends one unit per link and step."""
     assert not broadcast(f"S{n},{k}", "nk-greedy", "all", 2).packets
     many = broadcast(f"S{n},{k}", "nk-multiple", "all", 2)
     assert many.packets == (forest(f"S{n},{k}", "nk-multiple").congestion > 1)
 
 
 @pytest.mark.parametrize("spec", ["S2,1", "S4,2", "S5,3", "Q1", "Q4"])
-def test_rows_are_counted_before_they_are_built(spec: str) -> None:
+def test_the_number_of_rows_is_known_before_they_are_built(spec: str) -> None:
     topology = as_topology(spec)
     for entry in catalogue.algorithms_on(topology, "broadcast"):
         if entry.split_argument == "segments":

@@ -1,4 +1,4 @@
-"""Files of an offline import, read with Python's CSV reader: headers, numbers, quotes, all rows."""
+"""The files of an offline import, read with Python's CSV reader."""
 
 import csv
 import re
@@ -29,7 +29,7 @@ Table = list[dict[str, str]]
 
 
 def artifacts() -> list[Artifact]:
-    """Return artifacts with commas in their ids, partial trees, and several schedules."""
+    """Return artifacts that include ids with commas, partial trees and several schedules."""
     s4, nk = topology("S4"), topology("S4,2")
     built_forest = [
         forest(s4, "multiple", "3142"),
@@ -67,7 +67,7 @@ def artifacts() -> list[Artifact]:
 
 @pytest.fixture(scope="module")
 def built() -> list[GraphArtifact]:
-    """Return the built artifacts."""
+    """Return the artifacts in the form that is written to Neo4j."""
     return [artifact.build().graph for artifact in artifacts()]
 
 
@@ -75,7 +75,7 @@ def built() -> list[GraphArtifact]:
 def written(
     built: list[GraphArtifact], tmp_path_factory: pytest.TempPathFactory
 ) -> bulk_files.BulkFiles:
-    """Return the files of the artifacts, in blocks so small that every file has several."""
+    """Write the artifacts as files, in blocks so small that every file has several."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows, "BLOCK", 50)
         patch.setattr(bulk_files, "BLOCK", 7)
@@ -83,7 +83,7 @@ def written(
 
 
 def table(written: bulk_files.BulkFiles, name: str) -> Table:
-    """Return a file as rows by column, without the columns' types."""
+    """Return the rows of a file by column name, without the type suffixes of the header."""
     with (written.folder / f"{name.lower()}.csv").open(newline="", encoding="utf-8") as file:
         names, *lines = csv.reader(file)
     plain = [re.sub(r"(?<=.):.*", "", name) for name in names]
@@ -91,12 +91,12 @@ def table(written: bulk_files.BulkFiles, name: str) -> Table:
 
 
 def numbers(lines: Table, *names: str) -> list[tuple[int, ...]]:
-    """Return columns as integers, sorted."""
+    """Return these columns as integers, sorted by row."""
     return sorted(tuple(int(line[name]) for name in names) for line in lines)
 
 
-def test_headers_follow_the_schema(written: bulk_files.BulkFiles) -> None:
-    """Properties in the order of declaration, with their types, after the node numbers."""
+def test_file_headers_follow_the_schema(written: bulk_files.BulkFiles) -> None:
+    """After the node numbers come the properties in declared order, each with its type."""
     kinds = {
         "STRING": "string",
         "INTEGER": "long",
@@ -116,14 +116,14 @@ def test_headers_follow_the_schema(written: bulk_files.BulkFiles) -> None:
 def test_nodes_are_numbered_without_gaps(
     written: bulk_files.BulkFiles, built: list[GraphArtifact]
 ) -> None:
-    """`--id-type=actual` requires each number from 0 once, over all files."""
+    """`--id-type=actual` requires every number from 0 on exactly once over all files."""
     actual = sorted(int(line[":ID"]) for label in LABELS for line in table(written, label.name))
     assert actual == list(range(written.nodes))
     assert written.nodes == 1 + len(built) + sum(one.content.nodes for one in built)
 
 
-def test_nodes_have_their_key_rank_and_label(written: bulk_files.BulkFiles) -> None:
-    """The nodes of both topologies, in the order of ranks."""
+def test_network_nodes_have_their_key_rank_and_label(written: bulk_files.BulkFiles) -> None:
+    """The nodes of both topologies come in the order of ranks."""
     actual = [
         (one["topology"], int(one["key"]), int(one["rank"]), one["label"])
         for one in table(written, "Node")
@@ -139,7 +139,7 @@ def test_nodes_have_their_key_rank_and_label(written: bulk_files.BulkFiles) -> N
 def test_artifact_nodes_have_all_properties(
     written: bulk_files.BulkFiles, built: list[GraphArtifact]
 ) -> None:
-    """Texts are unchanged, numbers and booleans as Neo4j reads them, other fields empty."""
+    """Texts are unchanged, numbers and booleans in Neo4j's form, and missing values empty."""
     actual = [line for name in ("Topology", "Forest", "Schedule") for line in table(written, name)]
     expected = sorted(
         ({**one.properties, "state": "complete"} for one in built),
@@ -158,8 +158,10 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def test_an_empty_text_differs_from_an_absent_property(written: bulk_files.BulkFiles) -> None:
-    """The importer reads ``""`` as an empty text and an empty field as an absent property."""
+def test_an_empty_text_is_written_differently_from_a_missing_property(
+    written: bulk_files.BulkFiles,
+) -> None:
+    """The importer reads ``""`` as an empty text and an empty field as a missing property."""
     lines = (written.folder / "forest.csv").read_text().splitlines()
     assert any(',multiple,"",' in line for line in lines)
     assert any(',"base=greedy,i=2",' in line for line in lines)
@@ -168,10 +170,10 @@ def test_an_empty_text_differs_from_an_absent_property(written: bulk_files.BulkF
 
 
 @pytest.mark.parametrize("name", ["LINK", "TREE_EDGE", "SEND"])
-def test_relationships_are_those_of_the_artifacts(
+def test_relationships_contain_every_row_of_every_artifact(
     written: bulk_files.BulkFiles, built: list[GraphArtifact], name: str
 ) -> None:
-    """Every row of every artifact, with the numbers of both ends and all properties."""
+    """Each relationship has the numbers of both end nodes and all its properties."""
     kind = next(one for one in RELATIONSHIPS if one.name == name)
     place = {(one["topology"], int(one["rank"])): int(one[":ID"]) for one in table(written, "Node")}
     lines, compared = table(written, name), 0
@@ -195,7 +197,7 @@ def test_relationships_are_those_of_the_artifacts(
 def test_artifacts_are_related_to_their_parents(
     written: bulk_files.BulkFiles, built: list[GraphArtifact]
 ) -> None:
-    """Forests to topologies, schedules to their forests, and nothing else."""
+    """Forests point to topologies, schedules to their forests; there are no other relationships."""
     named = {
         int(line[":ID"]): line.get("id", line.get("spec"))
         for kind in ("Topology", "Forest", "Schedule")
@@ -211,14 +213,14 @@ def test_artifacts_are_related_to_their_parents(
         }
 
 
-def test_the_store_node_names_the_relational_store(written: bulk_files.BulkFiles) -> None:
+def test_the_store_node_has_the_id_of_the_relational_store(written: bulk_files.BulkFiles) -> None:
     assert table(written, "Store") == [{":ID": "0", "id": str(STORE), "schema": str(VERSION)}]
 
 
-def test_the_summary_describes_the_files(
+def test_the_summary_has_relationships_bytes_and_importer_arguments(
     written: bulk_files.BulkFiles, built: list[GraphArtifact]
 ) -> None:
-    """Rows, bytes, and one argument per file."""
+    """There is one argument per file."""
     hanging = sum(one.parent is not None for one in built)
     assert written.relationships == hanging + sum(one.content.relationships for one in built)
     assert written.bytes == sum(file.stat().st_size for file in written.folder.iterdir())
@@ -228,7 +230,7 @@ def test_the_summary_describes_the_files(
     assert written.arguments[-1] == "--relationships=USES=./uses.csv"
 
 
-def test_absent_kinds_have_no_file(tmp_path: Path) -> None:
+def test_labels_and_relationships_without_rows_have_no_file(tmp_path: Path) -> None:
     """The importer refuses files without a header."""
     written = bulk_files.write(
         tmp_path, STORE, [topology_artifact(topology("S3")).build().graph], Silent()
@@ -251,8 +253,8 @@ def test_an_empty_store_has_only_the_store_node(tmp_path: Path) -> None:
     )
 
 
-def test_a_forest_before_its_topology_is_refused(tmp_path: Path) -> None:
-    """Artifacts must come in the order of their dependencies."""
+def test_a_forest_without_its_topology_is_refused(tmp_path: Path) -> None:
+    """Artifacts must come after those that they depend on."""
     with pytest.raises(KeyError, match="S4"):
         bulk_files.write(
             tmp_path, STORE, [forest_artifact(forest("S4", "greedy")).build().graph], Silent()
@@ -274,8 +276,8 @@ SIZED: dict[str, Callable[[], Sequence[Artifact]]] = {
 
 
 @pytest.mark.parametrize("name", SIZED)
-def test_the_estimate_is_a_tight_upper_bound(name: str, tmp_path: Path) -> None:
-    """Bytes of all rows, for the number of digits of the largest number."""
+def test_the_estimated_bytes_are_a_close_upper_bound(name: str, tmp_path: Path) -> None:
+    """The estimate adds up all rows, with every number as long as the largest node number."""
     chosen = SIZED[name]()
     written = bulk_files.write(
         tmp_path, STORE, [artifact.build().graph for artifact in chosen], Silent()
@@ -286,5 +288,5 @@ def test_the_estimate_is_a_tight_upper_bound(name: str, tmp_path: Path) -> None:
         + one.relationships * bulk_files.row_bytes(one.kind, one.id, largest)
         for one in chosen
     )
-    assert written.bytes < estimated + 2000  # headers, and the nodes of the artifacts
+    assert written.bytes < estimated + 2000  # 2000 for headers and artifact nodes
     assert written.bytes > 0.6 * estimated

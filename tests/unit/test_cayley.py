@@ -1,4 +1,4 @@
-"""Cayley graphs given by generators, against other implementations and known figures."""
+"""Cayley graphs given by generators, compared with other implementations."""
 
 from itertools import permutations
 from typing import Any
@@ -14,7 +14,7 @@ from support.meeting import refused
 
 
 def star(n: int) -> CayleyGraph:
-    """Return S_n as a Cayley graph."""
+    """Return S_n, given by its generators."""
     generators = []
     for place in range(1, n):
         generator = list(range(1, n + 1))
@@ -24,7 +24,7 @@ def star(n: int) -> CayleyGraph:
 
 
 def rotations(n: int) -> CayleyGraph:
-    """Return a graph with generators that are not involutions: rotations, and one exchange."""
+    """Return a graph whose generators are two rotations, which are no involutions, and one swap."""
     left = [*range(2, n + 1), 1]
     right = [n, *range(1, n)]
     return CayleyGraph(f"R{n}", "rotations", [left, right, [2, 1, *range(3, n + 1)]])
@@ -33,7 +33,7 @@ def rotations(n: int) -> CayleyGraph:
 GRAPHS = [star(4), rotations(4), *map(topology, ("P5", "BP3", "CT4", "AG5", "T3x4"))]
 
 
-def test_a_star_graph_by_generators_is_the_star_graph() -> None:
+def test_a_star_graph_given_by_generators_equals_the_built_in_star_graph() -> None:
     for n in [2, 3, 4, 5]:
         ours, shipped = star(n), topology(f"S{n}")
         assert ours.distance_profile() == shipped.distance_profile()
@@ -51,7 +51,7 @@ def test_a_star_graph_by_generators_is_the_star_graph() -> None:
             assert np.array_equal(ours.translation(root), shipped.translation(root))
 
 
-def test_neighbours_apply_the_generators_to_positions() -> None:
+def test_neighbours_result_from_applying_the_generators_to_positions() -> None:
     for graph in (star(4), rotations(4)):
         nodes = sorted(permutations(range(1, graph.n + 1)))
         for port, generator in zip(graph.ports, graph.generators, strict=True):
@@ -60,14 +60,14 @@ def test_neighbours_apply_the_generators_to_positions() -> None:
             assert graph.neighbours(port, [3, 1]).tolist() == [expected[3], expected[1]]
 
 
-def test_reverse_ports_lead_back() -> None:
+def test_reverse_ports_lead_back_to_the_same_node() -> None:
     for graph in GRAPHS:
         for port in graph.ports:
             back = graph.neighbours(graph.reverse_port(port))
             assert np.array_equal(back[graph.neighbours(port)], np.arange(graph.nodes))
 
 
-def test_distances_are_those_of_networkx() -> None:
+def test_distances_equal_those_of_networkx() -> None:
     for graph in GRAPHS:
         network = nx.Graph()
         for port in graph.ports:
@@ -104,7 +104,7 @@ def test_impossible_generators_are_refused() -> None:
             CayleyGraph("X3", "x", generators)
 
 
-def test_a_graph_that_is_not_connected_is_refused() -> None:
+def test_generators_of_an_unconnected_graph_are_refused() -> None:
     graph = CayleyGraph("X4", "x", [[2, 1, 3, 4]])
     with pytest.raises(InputError, match="reach 2 of its 24 nodes"):
         graph.distances()

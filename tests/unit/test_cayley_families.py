@@ -1,4 +1,4 @@
-"""The families of Cayley graphs, against their definitions on labels and published level sizes."""
+"""The families of Cayley graphs, compared with their definitions and published figures."""
 
 import re
 
@@ -31,10 +31,11 @@ SPECS = {
     "AG3": oracle.alternating_group,
     "T2x2": oracle.torus(2, 2),
 }
-#: One graph of each family, for what is done on all nodes.
+#: One graph of each family, for tests that visit all nodes.
 SMALL = ("P4", "BP2", "B4", "BS4", "MB4", "CT4", "AG4", "T3x4", "T2x3x2")
 
-#: Stacks by the flips that they need: en.wikipedia.org/wiki/Pancake_sorting, OEIS A092113.
+#: Number of pancake stacks by the flips that they need
+#: (en.wikipedia.org/wiki/Pancake_sorting, OEIS A092113).
 PANCAKES = {
     3: (1, 2, 2, 1),
     4: (1, 3, 6, 11, 3),
@@ -43,7 +44,7 @@ PANCAKES = {
     7: (1, 6, 30, 149, 543, 1357, 1903, 1016, 35),
     8: (1, 7, 42, 251, 1191, 4281, 10561, 15011, 8520, 455),
 }
-#: The triangle of OEIS A007799 for star graphs.
+#: Level sizes of star graphs (the triangle OEIS A007799).
 STARS = {
     3: (1, 2, 2, 1),
     4: (1, 3, 6, 9, 5),
@@ -51,9 +52,10 @@ STARS = {
     6: (1, 5, 20, 70, 170, 250, 169, 35),
     7: (1, 6, 30, 135, 460, 1110, 1689, 1254, 340, 15),
 }
-#: Mahonian numbers (OEIS A008302): permutations by their inversions.
+#: Mahonian numbers (OEIS A008302): number of permutations by inversions.
 BUBBLE_SORTS = {4: (1, 3, 5, 6, 5, 3, 1), 5: (1, 4, 9, 15, 20, 22, 20, 15, 9, 4, 1)}
-#: Unsigned Stirling numbers of the first kind (OEIS A008276): permutations by n minus cycles.
+#: Unsigned Stirling numbers of the first kind (OEIS A008276): number of permutations by n minus
+#: the number of cycles.
 TRANSPOSITIONS = {4: (1, 6, 11, 6), 5: (1, 10, 35, 50, 24), 6: (1, 15, 85, 225, 274, 120)}
 #: Diameters of burnt pancake graphs from BP2 on (OEIS A078942).
 BURNT_PANCAKES = (4, 6, 8, 10, 12)
@@ -66,7 +68,7 @@ def levels(spec: str) -> tuple[int, ...]:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("spec", SPECS)
-def test_neighbours_and_distances_are_those_of_the_definition(spec: str) -> None:
+def test_neighbours_and_distances_equal_those_of_the_definition(spec: str) -> None:
     graph = topology(spec)
     labels = graph.labels().tolist()
     distances = oracle.search(labels[0], SPECS[spec])
@@ -79,7 +81,7 @@ def test_neighbours_and_distances_are_those_of_the_definition(spec: str) -> None
         assert graph.rank(label.upper()) == node
 
 
-def test_level_sizes_are_those_that_are_published() -> None:
+def test_level_sizes_equal_the_published_numbers() -> None:
     published = {
         **{f"P{n}": sizes for n, sizes in PANCAKES.items()},
         **{f"S{n}": sizes for n, sizes in STARS.items()},
@@ -89,7 +91,7 @@ def test_level_sizes_are_those_that_are_published() -> None:
     assert {spec: levels(spec) for spec in published} == published
 
 
-def test_level_sizes_are_those_of_generating_functions() -> None:
+def test_level_sizes_equal_those_of_generating_functions() -> None:
     for n in range(3, 12):
         assert levels(f"S{n}") == oracle.star_levels(n)
     for n in range(2, 8):
@@ -101,8 +103,8 @@ def test_level_sizes_are_those_of_generating_functions() -> None:
         assert levels(spec) == oracle.multiply([rings[side] for side in sides])
 
 
-def test_diameters_are_those_of_the_papers() -> None:
-    """Jerrum 1985 for rings of exchanges, Jwo, Lakshmivarahan & Dhall 1993 for A_n."""
+def test_diameters_and_degrees_equal_those_of_the_papers() -> None:
+    """Jerrum 1985 for modified bubble-sort graphs; Jwo, Lakshmivarahan & Dhall 1993 for AG_n."""
     assert tuple(topology(f"BP{n}").diameter for n in range(2, 7)) == BURNT_PANCAKES
     for n in range(3, 8):
         assert topology(f"MB{n}").diameter == n * n // 4
@@ -122,7 +124,7 @@ def test_trees_and_collectives_work_on_every_family(spec: str) -> None:
     assert tree.heights.tolist() == [graph.diameter]
     assert np.array_equal(tree.levels()[0], graph.distances(root))
     for collective in COLLECTIVES:
-        if collective == "alltoall":  # not along trees
+        if collective == "alltoall":  # an alltoall does not follow trees
             continue
         for ports in ("all", "one"):
             plan = schedule(spec, collective, "forest(base=breadth-first)", ports=ports, root=root)
@@ -133,7 +135,7 @@ def test_trees_and_collectives_work_on_every_family(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", SMALL)
-def test_a_picture_has_all_nodes(spec: str) -> None:
+def test_a_picture_of_each_family_shows_all_nodes(spec: str) -> None:
     graph: Topology = topology(spec)
     picture = str(represent(graph, "svg"))
     assert set(re.findall(r">([0-9a-z]+)</text>", picture)) >= set(graph.labels().tolist())

@@ -1,4 +1,4 @@
-"""Label change and dimension change (Tseng & Sheu, Def. 3 and 4)."""
+"""Label change and dimension change (Tseng & Sheu 1997, Definitions 3 and 4)."""
 
 from collections import Counter
 from functools import cache
@@ -25,17 +25,17 @@ every_tree = pytest.mark.parametrize("tree", TREES)
 
 @cache
 def at_identity(n: int, tree: str) -> Forest:
-    """Return the base forest."""
+    """Return the base forest at the identity."""
     return forest(f"S{n}", tree)
 
 
 def label_changed(n: int, tree: str, root: star_graph.Node) -> Forest:
-    """Return LC(root, T) from the array implementation."""
+    """Return starcast's LC(root, T)."""
     return forest(f"S{n}", "label-change", root=star_graph.label(root), base=tree)
 
 
 def dimension_changed(n: int, tree: str, i: int, root: star_graph.Node | None = None) -> Forest:
-    """Return DC(i, T) from the array implementation, for T at the root."""
+    """Return starcast's DC(i, T), where T is rooted at this root."""
     return forest(
         f"S{n}",
         "dimension-change",
@@ -50,7 +50,7 @@ def dimension_changed(n: int, tree: str, i: int, root: star_graph.Node | None = 
 
 @every_tree
 @pytest.mark.parametrize("n", SIZES)
-def test_label_change_takes_every_node_y_to_x_after_y(n: int, tree: str) -> None:
+def test_label_change_maps_every_node_y_to_x_after_y(n: int, tree: str) -> None:
     for x in roots(n):
         trees = label_changed(n, tree, x)
         assert trees_of(trees) == [
@@ -62,7 +62,7 @@ def test_label_change_takes_every_node_y_to_x_after_y(n: int, tree: str) -> None
 
 @every_tree
 @pytest.mark.parametrize(("n", "i"), PLACES)
-def test_dimension_change_moves_the_dimensions_of_every_path_from_the_identity(
+def test_dimension_change_shifts_the_dimensions_of_every_path_from_the_identity(
     n: int, i: int, tree: str
 ) -> None:
     trees = dimension_changed(n, tree, i)
@@ -76,7 +76,7 @@ def test_dimension_change_moves_the_dimensions_of_every_path_from_the_identity(
 @every_tree
 @pytest.mark.parametrize(("n", "i"), [(n, i) for n, i in PLACES if n <= 5])
 def test_dimension_change_keeps_any_root(n: int, i: int, tree: str) -> None:
-    """DC(i, T) for T at r: the paths from r, not the rotation of T."""
+    """DC(i, T) changes the paths from the root r of T; it does not rotate T."""
     for root in roots(n):
         trees = dimension_changed(n, tree, i, root)
         relabelled = [
@@ -88,7 +88,7 @@ def test_dimension_change_keeps_any_root(n: int, i: int, tree: str) -> None:
 
 
 def test_the_documented_example_of_a_label_change() -> None:
-    """LC with x = 4132 sends 2134 to 1432: symbols change, dimensions stay."""
+    """LC with x = 4132 maps 2134 to 1432: symbols change, dimensions stay the same."""
     x, y = star_graph.node_of("4132"), star_graph.node_of("2134")
     before, after = at_identity(4, "greedy"), label_changed(4, "greedy", x)
     ranks = star_graph.ranks(4)
@@ -99,15 +99,15 @@ def test_the_documented_example_of_a_label_change() -> None:
     )
 
 
-def test_a_dimension_change_of_s4_by_one_place() -> None:
-    """Dimensions 1, 2, 3 become 2, 3, 1, counted from 0."""
+def test_a_dimension_change_by_one_place_shifts_the_counts_of_dimensions_on_s4() -> None:
+    """Dimensions 2, 3, 4 become 3, 4, 2."""
     counted = Counter(at_identity(4, "greedy").parent_port[0].tolist())
     turned = Counter(dimension_changed(4, "greedy", 1).parent_port[0].tolist())
     assert (turned[3], turned[4], turned[2]) == (counted[2], counted[3], counted[4])
     assert len({counted[dimension] for dimension in (2, 3, 4)}) == 3
 
 
-def test_a_change_by_0_places_changes_nothing() -> None:
+def test_a_dimension_change_by_0_places_changes_nothing() -> None:
     for n in SIZES:
         for tree in TREES:
             assert np.array_equal(
@@ -117,8 +117,7 @@ def test_a_change_by_0_places_changes_nothing() -> None:
 
 @every_tree
 @given(st.data())
-def test_changes_add_up(tree: str, data: st.DataObject) -> None:
-    """Modulo n-1."""
+def test_two_dimension_changes_add_up_modulo_n_minus_1(tree: str, data: st.DataObject) -> None:
     n = data.draw(st.integers(2, 6))
     i, j = (data.draw(st.integers(0, n - 2)) for _ in range(2))
     twice = dimension_change(topology(f"S{n}"), 0, dimension_changed(n, tree, i), j)
@@ -129,8 +128,10 @@ def test_changes_add_up(tree: str, data: st.DataObject) -> None:
 
 @every_tree
 @given(st.data())
-def test_the_trees_lc_of_dc_are_dc_at_another_root(tree: str, data: st.DataObject) -> None:
-    """LC(x, DC(i, T)), the trees of Algorithm 2, are `dimension-change` at the root x."""
+def test_a_label_change_of_a_dimension_change_is_the_dimension_change_at_another_root(
+    tree: str, data: st.DataObject
+) -> None:
+    """The trees LC(x, DC(i, T)) of Algorithm 2 are built as `dimension-change` at root x."""
     n = data.draw(st.integers(3, 6))
     x = tuple(data.draw(st.permutations(range(1, n + 1))))
     i = data.draw(st.integers(0, n - 2))
@@ -138,8 +139,11 @@ def test_the_trees_lc_of_dc_are_dc_at_another_root(tree: str, data: st.DataObjec
     assert trees_of(dimension_changed(n, tree, i, x)) == both
 
 
-def test_dc_of_the_greedy_tree_does_not_replace_for_multiple() -> None:
-    """Pitfall 4: the trees DC(i, L(I)) have congestion n-1; n = 4: 18 links with load 3."""
+def test_dimension_changes_of_the_greedy_tree_have_congestion_n_minus_1() -> None:
+    """So the trees DC(i, L(I)) cannot replace `multiple` (pitfall 4 of tseng-sheu.md).
+
+    For n = 4, 18 links have load 3.
+    """
     for n in range(3, 7):
         load = np.stack([dimension_changed(n, "greedy", i).load() for i in range(n - 1)]).sum(
             axis=0
@@ -151,7 +155,7 @@ def test_dc_of_the_greedy_tree_does_not_replace_for_multiple() -> None:
 @pytest.mark.slow
 @every_tree
 @pytest.mark.parametrize("spec", ["S8", "S9"])
-def test_larger_changes_verify(spec: str, tree: str) -> None:
+def test_changed_trees_on_large_stars_pass_verification(spec: str, tree: str) -> None:
     far = topology(spec).nodes - 2
     trees = forest(spec, "dimension-change", root=far, base=tree, i=3)
     trees.verify()
@@ -160,7 +164,7 @@ def test_larger_changes_verify(spec: str, tree: str) -> None:
 
 
 @pytest.mark.parametrize("construction", ["label-change", "dimension-change"])
-def test_partial_trees_stay_partial(construction: str) -> None:
+def test_changes_keep_partial_trees_partial(construction: str) -> None:
     arguments = (
         {"base": "shortest-path", "i": 1}
         if construction == "dimension-change"
@@ -172,8 +176,8 @@ def test_partial_trees_stay_partial(construction: str) -> None:
     assert after.sizes.tolist() == before.sizes.tolist()
 
 
-def test_hubs_change_with_the_trees() -> None:
-    """Otherwise `verify` would follow every node."""
+def test_changes_move_the_hub_of_each_tree_with_the_tree() -> None:
+    """Without a valid hub, `verify` would have to follow every node."""
     for tree in ["greedy", "multiple"]:
         for construction in ["label-change", "dimension-change"]:
             arguments: dict[str, str | int] = (
@@ -185,7 +189,7 @@ def test_hubs_change_with_the_trees() -> None:
 
 
 def closer(trees: Forest) -> list[int]:
-    """Return the number of nodes of each tree whose parent is closer to the hub."""
+    """Return the number of nodes of each tree whose parent is closer to the tree's hub."""
     assert trees.verify_hubs is not None
     result = []
     for hub, parents in zip(trees.verify_hubs, trees.parents(), strict=True):
@@ -194,12 +198,14 @@ def closer(trees: Forest) -> list[int]:
     return result
 
 
-# Topologies S_{n,k}
+# Trees on (n,k)-stars
 
 
 @pytest.mark.parametrize(("n", "k"), [(n, k) for n in range(2, 6) for k in range(1, n)])
 @pytest.mark.parametrize("tree", ["nk-greedy", "nk-multiple"])
-def test_label_change_on_nk_stars_relabels_by_the_extension(n: int, k: int, tree: str) -> None:
+def test_label_change_on_nk_stars_relabels_by_the_root_and_its_missing_symbols(
+    n: int, k: int, tree: str
+) -> None:
     network = topology(f"S{n},{k}")
     before = [links_of(forest(network, tree), row) for row in range(forest(network, tree).trees)]
     for root in {0, network.nodes - 1, network.nodes // 3}:
@@ -214,13 +220,13 @@ def test_label_change_on_nk_stars_relabels_by_the_extension(n: int, k: int, tree
 
 
 def links_of(trees: Forest, tree: int) -> rooted_trees.Tree:
-    """Return the parent of each child of a tree, read from the ranks of the parents."""
+    """Return the parent of each child of a tree."""
     every = [star_graph.node_of(label) for label in trees.topology.labels().tolist()]
     return {every[v]: every[p] for v, p in enumerate(trees.parents()[tree].tolist()) if p >= 0}
 
 
-def test_on_the_star_graph_as_an_nk_star_dimensions_change_as_on_s_n() -> None:
-    """With k = n-1 nk-greedy is the greedy tree, and its dimension changes are those."""
+def test_dimension_change_on_s_n_n_minus_1_equals_that_on_s_n() -> None:
+    """For k = n-1 the nk-greedy tree is the greedy tree of S_n."""
     for n, i in [(n, i) for n, i in PLACES if n <= 5]:
         changed = forest(f"S{n},{n - 1}", "dimension-change", root=1, base="nk-greedy", i=i)
         assert np.array_equal(
@@ -232,8 +238,10 @@ def test_on_the_star_graph_as_an_nk_star_dimensions_change_as_on_s_n() -> None:
 
 @pytest.mark.parametrize(("n", "i"), [(n, i) for n, i in PLACES if n <= 6])
 @pytest.mark.parametrize("tree", ["nk-greedy", "nk-multiple"])
-def test_on_the_complete_graph_the_symbols_but_the_first_turn(n: int, i: int, tree: str) -> None:
-    """With k = 1 the symbol s >= 2 becomes ((s-2+i) mod (n-1)) + 2."""
+def test_dimension_change_on_the_complete_graph_rotates_all_symbols_but_the_first(
+    n: int, i: int, tree: str
+) -> None:
+    """For k = 1 the symbol s >= 2 becomes ((s-2+i) mod (n-1)) + 2."""
     before = forest(f"S{n},1", tree)
     trees = forest(f"S{n},1", "dimension-change", base=tree, i=i)
 
@@ -248,7 +256,7 @@ def test_on_the_complete_graph_the_symbols_but_the_first_turn(n: int, i: int, tr
 
 
 def test_dimension_change_is_refused_on_other_nk_stars() -> None:
-    """Moved dimensions of labels of n symbols do not reach all nodes, so it is refused."""
+    """If 2 <= k <= n-2, shifted dimensions of labels with all n symbols do not reach all nodes."""
     for n, k in [(4, 2), (5, 2), (5, 3), (6, 2), (6, 3), (6, 4)]:
         tree = links_of(forest(f"S{n},{k}", "nk-greedy"), 0)
         assert len(page.literally_changed(0, tree, n, k)) == topology(f"S{n},{k}").nodes
@@ -263,7 +271,7 @@ def test_dimension_change_is_refused_on_other_nk_stars() -> None:
 # Arguments
 
 
-def test_the_arguments_are_part_of_the_name() -> None:
+def test_the_arguments_are_part_of_the_id() -> None:
     assert (
         forest("S4", "label-change", base="greedy", root="4132").id
         == "S4:label-change(base=greedy):4132"
@@ -275,7 +283,7 @@ def test_the_arguments_are_part_of_the_name() -> None:
     assert forest("S4", "dimension-change", base="greedy", i=np.int64(2)).id == changed.id  # type: ignore[arg-type]
 
 
-def test_plain_constructions_take_no_arguments() -> None:
+def test_only_label_change_and_dimension_change_take_arguments() -> None:
     assert set(constructions("S5")) - set(plain_constructions("S5")) == {
         "label-change",
         "dimension-change",
@@ -283,26 +291,26 @@ def test_plain_constructions_take_no_arguments() -> None:
     assert set(constructions()) >= set(constructions("S5"))
 
 
-def test_i_goes_from_0_to_n_minus_2() -> None:
-    """The definition takes i modulo n-1; here every tree has one name."""
+def test_i_must_be_between_0_and_n_minus_2() -> None:
+    """The definition takes i modulo n-1; here every tree has only one id."""
     for i in [-1, 4, 5, 100]:
         with refused("S5", f"i is {i}"):
             forest("S5", "dimension-change", base="greedy", i=i)
 
 
-def test_i_is_a_whole_number() -> None:
+def test_i_must_be_a_whole_number() -> None:
     for i in ["1", 1.0, True, None]:
         with refused(f"i is {i!r}", "whole number"):
             forest("S5", "dimension-change", base="greedy", i=i)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("tree", ["label-change", "dimension-change"])
-def test_the_base_takes_no_arguments(tree: str) -> None:
+def test_a_base_that_takes_arguments_is_refused(tree: str) -> None:
     with refused(f"base is '{tree}'"):
         forest("S5", "label-change", base=tree)
 
 
-def test_the_base_is_defined_on_the_topology() -> None:
+def test_the_base_must_be_defined_on_the_topology() -> None:
     cases: list[Any] = ["gready", "", "nk-greedy", 1]
     for tree in cases:
         with refused(str(tree)):

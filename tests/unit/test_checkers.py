@@ -1,4 +1,4 @@
-"""The checkers: compared with `Forest`, with brute force, and on arrays with a changed entry."""
+"""The forest checkers, compared with `Forest`, with brute force, and on corrupted arrays."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -35,19 +35,22 @@ class Case(NamedTuple):
 
 @cache
 def build_case(case: Case, root: int) -> Forest:
-    """Return the forest of a case; each is built once."""
+    """Return the forest of a case; every forest is built once."""
     return forest(case.spec, case.construction, root=root, **dict(case.arguments))
 
 
 def specs(largest: int) -> list[str]:
-    """Return all S_n and S_{n,k} up to a size, and hypercubes."""
+    """Return all S_n, S_{n,k} and Q_n up to a size."""
     stars = [f"S{n}" for n in range(2, largest + 1)]
     nk_stars = [f"S{n},{k}" for n in range(2, largest + 1) for k in range(1, n)]
     return [*stars, *nk_stars, *(f"Q{d}" for d in range(1, largest + 1))]
 
 
 def cases(spec: str, changing: int | None = None) -> Iterator[Case]:
-    """Return every construction on a topology; changes of the first few, by 1 and n-2 places."""
+    """Yield every construction on a topology, and changes of the first ``changing`` constructions.
+
+    Dimension changes are by 1 and by n-2 places.
+    """
     for construction in constructions(spec):
         if construction in plain_constructions(spec):
             yield Case(spec, construction)
@@ -88,7 +91,7 @@ TINY = [case for spec in ("S3", "S4", "S3,1", "S4,2", "S4,3", "Q2", "Q3") for ca
 
 
 def name(case: Case) -> str:
-    """Return the id of a case in pytest."""
+    """Return the pytest id of a case."""
     return ":".join(
         [case.spec, case.construction, *(f"{key}={value}" for key, value in case.arguments)]
     )
@@ -105,8 +108,8 @@ EVERY_SPEC = sorted(dict.fromkeys(case.spec for case in [*SMALL, *LARGER]), key=
     "spec",
     [pytest.param(spec, marks=pytest.mark.slow if spec == "S5" else ()) for spec in EVERY_SPEC],
 )
-def test_every_construction_is_a_forest_with_its_measurements(spec: str) -> None:
-    """Every forest is rooted, spanning unless partial, and measures what `Forest` measures."""
+def test_checkers_accept_every_construction_and_measure_what_forest_measures(spec: str) -> None:
+    """Every forest is rooted, and spanning unless it consists of partial trees."""
     for case in [*SMALL, *LARGER]:
         if case.spec == spec:
             assert_is_a_forest(case)
@@ -132,7 +135,7 @@ def assert_is_a_forest(case: Case) -> None:
 
 
 def measurements_agree(trees: Forest) -> None:
-    """Assert that the checkers accept what `Forest` measures, and nothing less."""
+    """Check that the checkers accept what `Forest` measures, and reject smaller values."""
     t, ports, root = parts(trees)
     assert checkers.height(t, ports, root, trees.height).holds
     assert not checkers.height(t, ports, root, trees.height - 1).holds
@@ -154,7 +157,7 @@ def measurements_agree(trees: Forest) -> None:
 
 @cache
 def around(spec: str) -> dict[int, list[int]]:
-    """Return the nodes across each port."""
+    """Return the neighbour of every node across each port."""
     return {port: topology(spec).neighbours(port).tolist() for port in topology(spec).ports}
 
 
@@ -172,8 +175,8 @@ def climbs(trees: Forest, tree: int) -> dict[int, list[int]]:
 
 
 @pytest.mark.parametrize("spec", list(dict.fromkeys(case.spec for case in TINY)))
-def test_levels_dimensions_and_disjoint_paths_by_walking(spec: str) -> None:
-    """A search node by node, and path by path, finds the same evidence."""
+def test_levels_dimensions_and_disjoint_paths_equal_those_of_brute_force(spec: str) -> None:
+    """The paths to all nodes are followed one by one."""
     for case in TINY:
         if case.spec == spec:
             levels_and_dimensions_agree(case.build())
@@ -182,7 +185,7 @@ def test_levels_dimensions_and_disjoint_paths_by_walking(spec: str) -> None:
 
 
 def levels_and_dimensions_agree(trees: Forest) -> None:
-    """Walk up from every node and count levels, detours and dimensions."""
+    """Count levels, detours and dimensions along the path to every node."""
     t, walked = trees.topology, [climbs(trees, tree) for tree in range(trees.trees)]
     heights = tuple(max(len(path) for path in paths.values()) - 1 for paths in walked)
     assert checkers.height(*parts(trees), 0).measured == heights
@@ -218,7 +221,7 @@ def shared(paths: list[list[int]], apart: str) -> int:
 
 
 def disjoint_paths_agree(trees: Forest) -> None:
-    """Compare the paths to every node for common nodes and for common links."""
+    """Compare the trees' paths to every node for common nodes and common links."""
     walked = [climbs(trees, tree) for tree in range(trees.trees)]
     ends = [node for node in range(trees.topology.nodes) if node != trees.root]
     places: tuple[Literal["nodes", "links"], ...] = ("nodes", "links")
@@ -237,8 +240,9 @@ def disjoint_paths_agree(trees: Forest) -> None:
             )
 
 
-def test_paths_are_followed_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The evidence does not depend on how many nodes are processed together."""
+def test_the_number_of_nodes_processed_together_does_not_change_the_evidence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from starcast.records.checkers import paths
 
     trees = [forest("S4", "multiple", root=5), forest("S4", "edge-disjoint", root=5)]
@@ -251,8 +255,8 @@ def test_paths_are_followed_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("n", range(3, 8))
-def test_edge_disjoint_trees(n: int) -> None:
-    """Lemma 6: edge-disjoint, n-1 disjoint paths to a node, detours of at most 4 links."""
+def test_edge_disjoint_trees_have_the_stated_properties(n: int) -> None:
+    """Lemma 6: paths to a node are disjoint, and at most 4 links longer than the distance."""
     trees = parts(forest(f"S{n}", "edge-disjoint", root=n))
     assert checkers.edge_disjoint(*trees).holds
     assert checkers.disjoint_paths(*trees).holds
@@ -263,7 +267,7 @@ def test_edge_disjoint_trees(n: int) -> None:
 
 
 @pytest.mark.parametrize("d", range(2, 8))
-def test_edge_disjoint_binomial_trees(d: int) -> None:
+def test_edge_disjoint_binomial_trees_have_the_stated_properties(d: int) -> None:
     trees = parts(forest(f"Q{d}", "edge-disjoint-binomial", root=1))
     assert checkers.edge_disjoint(*trees).holds
     assert checkers.disjoint_paths(*trees).holds
@@ -276,8 +280,8 @@ def test_edge_disjoint_binomial_trees(d: int) -> None:
 
 
 @pytest.mark.parametrize("n", range(3, 8))
-def test_multiple_trees_share_links_and_paths(n: int) -> None:
-    """Lemma 6: congestion 2; neither edge-disjoint nor with disjoint paths."""
+def test_multiple_trees_have_congestion_2_and_share_links_and_paths(n: int) -> None:
+    """Lemma 6. At most two of the paths to a node pass the same inner node or the same link."""
     trees = parts(forest(f"S{n}", "multiple"))
     assert checkers.congestion(*trees, 2).holds
     assert checkers.edge_disjoint(*trees).measured == 2
@@ -290,7 +294,7 @@ def test_multiple_trees_share_links_and_paths(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_the_shortest_path_graph_has_disjoint_paths(n: int) -> None:
-    """Lemma 5: to every node of S^1."""
+    """Lemma 5. There are n-1 such paths to each node of S^1, whose label starts with 1."""
     trees = forest(f"S{n}", "shortest-path-graph")
     assert checkers.disjoint_paths(*parts(trees)).holds
     assert checkers.disjoint_paths(*parts(trees), "links").holds
@@ -298,8 +302,8 @@ def test_the_shortest_path_graph_has_disjoint_paths(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", range(3, 8))
-def test_balanced_trees(n: int) -> None:
-    """Branches of `balanced` differ by one, of `perfectly-balanced` by none, `greedy` by many."""
+def test_balance_accepts_balanced_trees_and_rejects_the_greedy_tree(n: int) -> None:
+    """Branch sizes of `balanced` differ by at most one, those of `perfectly-balanced` are equal."""
     assert checkers.balance(*parts(forest(f"S{n}", "balanced"))).holds
     assert checkers.balance(*parts(forest(f"S{n}", "perfectly-balanced")), slack=0).holds
     greedy = checkers.balance(*parts(forest(f"S{n}", "greedy")))
@@ -313,7 +317,7 @@ def test_balanced_trees(n: int) -> None:
 def test_all_dimension_changes_together_use_dimensions_equally_on_every_level(
     n: int, tree: str
 ) -> None:
-    """Lemma 7, for every tree; one change alone does so only where its tree does."""
+    """Lemma 7, for every tree. One dimension change alone does so only if its base tree does."""
     changed = [
         forest(f"S{n}", "dimension-change", base=tree, i=i).parent_port for i in range(n - 1)
     ]
@@ -327,10 +331,10 @@ def test_all_dimension_changes_together_use_dimensions_equally_on_every_level(
 
 
 @pytest.mark.parametrize("tree", ["greedy", "multiple", "recursive-substar", "hamiltonian-cycle"])
-def test_the_translations_of_balanced_trees_load_every_link_equally_on_every_level(
+def test_all_changes_of_a_tree_together_load_every_link_equally_on_every_level(
     tree: str,
 ) -> None:
-    """Lemma 7 link by link on S_4: all LC(x, DC(i, T)), x and i running over everything."""
+    """Lemma 7 for single links of S_4: the trees LC(x, DC(i, T)) for all x and i."""
     t, counts = topology("S4"), Counter[tuple[int, int, int]]()
     for x in range(t.nodes):
         for i in range(t.n - 1):
@@ -346,18 +350,18 @@ def test_the_translations_of_balanced_trees_load_every_link_equally_on_every_lev
     assert all(sum(at == level for at, *_ in counts) == t.nodes * t.degree for level in by_level)
 
 
-def test_the_greedy_tree_alone_does_not_use_dimensions_equally() -> None:
+def test_a_single_greedy_tree_does_not_use_dimensions_equally() -> None:
     result = checkers.dimension_balance(*parts(forest("S4", "greedy")))
     assert result.counterexample == {"level": 3, "dimension": 4, "found": 2, "stated": 4}
 
 
 # One entry changed
 
-SPOILT = plain_cases("S3", "S4", "S5", "S4,1", "S4,2", "S5,3", "Q1", "Q3", "Q4")
+CORRUPTED = plain_cases("S3", "S4", "S5", "S4,1", "S4,2", "S5,3", "Q1", "Q3", "Q4")
 
 
-class Spoilt(NamedTuple):
-    """An array of a forest with one changed entry."""
+class Corrupted(NamedTuple):
+    """The array of a forest with one changed entry."""
 
     trees: Forest
     tree: int
@@ -365,8 +369,8 @@ class Spoilt(NamedTuple):
     ports: NDArray[np.uint8]
 
 
-def spoilt(case: Case, data: st.DataObject) -> Spoilt:
-    """Change any entry of the forest to any port, to 0, or to a number that is not a port."""
+def corrupt(case: Case, data: st.DataObject) -> Corrupted:
+    """Change one entry of the forest to another port, to 0, or to a number that is no port."""
     t = topology(case.spec)
     trees = case.build(data.draw(st.sampled_from(few_roots(case.spec))))
     tree, node = data.draw(st.integers(0, trees.trees - 1)), data.draw(st.integers(0, t.nodes - 1))
@@ -374,11 +378,11 @@ def spoilt(case: Case, data: st.DataObject) -> Spoilt:
     assume(entry != trees.parent_port[tree, node])
     ports = trees.parent_port.copy()
     ports[tree, node] = entry
-    return Spoilt(trees, tree, node, ports)
+    return Corrupted(trees, tree, node, ports)
 
 
 def leads_to_root(trees: Forest, row: list[int]) -> bool:
-    """Return whether every entry is a port and leads to the root."""
+    """Return whether all entries are ports that lead to the root."""
     across = around(trees.topology.spec)
     for start in range(len(row)):
         node, steps = start, 0
@@ -391,12 +395,12 @@ def leads_to_root(trees: Forest, row: list[int]) -> bool:
     return row[trees.root] == 0
 
 
-@pytest.mark.parametrize("case", SPOILT, ids=name)
+@pytest.mark.parametrize("case", CORRUPTED, ids=name)
 @max_examples(25)
 @given(st.data())
 def test_a_changed_entry_is_detected(case: Case, data: st.DataObject) -> None:
-    """Either the array is rejected and its tree named, or the loads of two links change."""
-    trees, tree, node, ports = spoilt(case, data)
+    """The array is rejected with the number of the tree, or the loads of two links change."""
+    trees, tree, node, ports = corrupt(case, data)
     rooted = checkers.rooted(trees.topology, ports, trees.root)
     spanning = checkers.spanning(trees.topology, ports, trees.root)
     assert rooted.holds == leads_to_root(trees, ports[tree].tolist())
@@ -419,7 +423,7 @@ def test_a_changed_entry_is_detected(case: Case, data: st.DataObject) -> None:
 
 
 def agrees_with_verify(judged: Forest, evidence: Evidence) -> None:
-    """Check that `Forest.verify` has the same result."""
+    """Check that `Forest.verify` gives the same result as the checker."""
     if evidence.holds:
         judged.verify()
     else:
@@ -431,17 +435,19 @@ def agrees_with_verify(judged: Forest, evidence: Evidence) -> None:
 
 @pytest.mark.parametrize("spec", ["S3", "S4", "S5", "Q2", "Q4"])
 @given(st.data())
-def test_no_entry_of_edge_disjoint_trees_can_change(spec: str, data: st.DataObject) -> None:
-    """All directed links except those into the root are used, so a change causes an overlap."""
+def test_edge_disjoint_trees_with_a_changed_entry_are_rejected(
+    spec: str, data: st.DataObject
+) -> None:
+    """They use every directed link except those into the root, so trees that still span overlap."""
     case = Case(spec, "edge-disjoint" if spec[0] == "S" else "edge-disjoint-binomial")
-    trees, _, _, ports = spoilt(case, data)
+    trees, _, _, ports = corrupt(case, data)
     topology = (trees.topology, ports, trees.root)
     assert not (checkers.spanning(*topology).holds and checkers.edge_disjoint(*topology).holds)
 
 
-def test_no_checker_measures_an_invalid_forest() -> None:
-    """In the array, the root of the last tree has a parent."""
-    for case in SPOILT:
+def test_every_checker_rejects_an_invalid_forest() -> None:
+    """In its array, the root of the last tree has a parent."""
+    for case in CORRUPTED:
         trees = case.build(few_roots(case.spec)[-1])
         ports = trees.parent_port.copy()
         ports[-1, trees.root] = trees.topology.ports[0]
@@ -450,7 +456,7 @@ def test_no_checker_measures_an_invalid_forest() -> None:
                 measure(trees.topology, ports, trees.root)
 
 
-#: Every checker but those that say whether it is a forest.
+#: All checkers but those that decide whether an array is a forest.
 MEASURES: dict[str, Callable[[Any, NDArray[np.uint8], int], Any]] = {
     "height": lambda t, ports, root: checkers.height(t, ports, root, 0).measured,
     "shortest paths": lambda t, ports, root: checkers.shortest_paths(t, ports, root).measured,
@@ -467,11 +473,11 @@ MEASURES: dict[str, Callable[[Any, NDArray[np.uint8], int], Any]] = {
     "dimension balance": lambda t, ports, root: checkers.dimension_balance(t, ports, root).measured,
 }
 
-#: Properties that depend on port numbers, which a translation of S_{n,k} does not keep.
+#: Properties that depend on port numbers, which translations of (n,k)-stars change.
 OF_PORTS = {"branch sizes", "balance", "dimensions", "dimension balance"}
 
 
-def test_every_checker_is_run() -> None:
+def test_these_tests_cover_every_checker() -> None:
     functions = {function for function in checkers.__all__ if function != "Evidence"}
     named = {item.replace("-", " ") for item in MEASURES} | {"rooted", "spanning"}
     assert {function.replace("_", " ") for function in functions} - named == {
@@ -486,7 +492,7 @@ def test_every_checker_is_run() -> None:
 @pytest.mark.parametrize("case", plain_cases("S3", "S4", "S4,2", "S5,3", "Q4"), ids=name)
 @max_examples(12)
 @given(st.data())
-def test_translations_preserve_every_measurement(case: Case, data: st.DataObject) -> None:
+def test_trees_at_another_root_have_the_same_measurements(case: Case, data: st.DataObject) -> None:
     root = data.draw(st.integers(0, topology(case.spec).nodes - 1))
     at_identity, at_root = case.build(), case.build(root)
     for item, measure in MEASURES.items():
@@ -495,7 +501,7 @@ def test_translations_preserve_every_measurement(case: Case, data: st.DataObject
 
 
 @given(st.data())
-def test_the_order_of_the_trees_does_not_matter(data: st.DataObject) -> None:
+def test_the_order_of_trees_does_not_change_measurements(data: st.DataObject) -> None:
     case = data.draw(
         st.sampled_from(
             [Case("S4", "multiple"), Case("S5,3", "nk-multiple"), Case("S5", "edge-disjoint")]
@@ -516,7 +522,10 @@ def test_the_order_of_the_trees_does_not_matter(data: st.DataObject) -> None:
 def changed(
     spec: str, construction: str, tree: int, **entries: int
 ) -> tuple[Any, NDArray[np.uint8], int]:
-    """A forest at the identity with other entries, by label (after an underscore)."""
+    """Return the checker arguments of a forest with some entries changed.
+
+    The keywords are node labels after an underscore.
+    """
     trees = forest(spec, construction)
     ports = trees.parent_port.copy()
     for label, entry in entries.items():
@@ -533,7 +542,7 @@ def changed(
         (changed("S4", "greedy", 0, _3124=2), "1324", "1324 is on a cycle"),
     ],
 )
-def test_a_rejection_names_its_reason(
+def test_a_rejection_states_the_node_and_the_reason(
     trees: tuple[Any, NDArray[np.uint8], int], node: str, why: str
 ) -> None:
     result = checkers.rooted(*trees)
@@ -546,7 +555,7 @@ def test_a_rejection_names_its_reason(
         checkers.loads(*trees)
 
 
-def test_a_node_that_is_not_reached_is_named() -> None:
+def test_the_spanning_checker_reports_a_node_that_is_not_reached() -> None:
     ports = forest("S4", "greedy").parent_port.copy()
     leaf = int(
         np.flatnonzero(np.bincount(forest("S4", "greedy").parents()[0, 1:], minlength=24) == 0)[0]
@@ -559,7 +568,7 @@ def test_a_node_that_is_not_reached_is_named() -> None:
     assert result.counterexample == {"tree": 0, "node": label, "why": f"{label} is not in the tree"}
 
 
-def test_counterexamples_name_the_first_place() -> None:
+def test_counterexamples_locate_the_violation() -> None:
     trees = parts(forest("S4", "multiple"))
     deep = checkers.height(*trees, 7).counterexample
     assert deep is not None
@@ -586,8 +595,8 @@ def test_counterexamples_name_the_first_place() -> None:
     assert topology("S4").distances()[node] == longer["stated"]
 
 
-def test_two_trees_over_the_direct_link_are_not_disjoint() -> None:
-    """No interior node is shared, but the link is."""
+def test_two_paths_over_the_same_direct_link_are_not_disjoint() -> None:
+    """They have no interior node in common, only the link."""
     ports = np.repeat(forest("S3", "greedy").parent_port, 2, axis=0)
     result = checkers.disjoint_paths(topology("S3"), ports, 0).counterexample
     assert result == {"tree": 1, "node": "132", "why": "the path passes 312, as that of tree 0"}
@@ -600,8 +609,8 @@ def test_two_trees_over_the_direct_link_are_not_disjoint() -> None:
     }
 
 
-def test_opposite_directions_are_not_an_overlap() -> None:
-    """Two paths around S_3 in opposite directions use every link both ways, edge-disjoint."""
+def test_paths_in_opposite_directions_of_the_same_links_are_edge_disjoint() -> None:
+    """Two paths around S_3 use its links in opposite directions."""
     t = topology("S3")
     around = np.zeros((2, 6), dtype=np.uint8)
     for tree, turn in enumerate(((2, 3, 2, 3, 2), (3, 2, 3, 2, 3))):
@@ -615,7 +624,7 @@ def test_opposite_directions_are_not_an_overlap() -> None:
 
 
 @pytest.mark.parametrize("shape", [(24,), (0, 24), (1, 23), (1, 1, 24)])
-def test_an_array_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
+def test_an_array_of_a_wrong_shape_is_refused(shape: tuple[int, ...]) -> None:
     for checker in (checkers.rooted, checkers.spanning, *MEASURES.values()):
         with refused(str(list(shape))):
             checker(topology("S4"), np.zeros(shape, dtype=np.uint8), 0)

@@ -1,4 +1,4 @@
-"""Verification of many claims: planned sizes and tasks, parallel processes, and errors."""
+"""Verification of many claims: planning of sizes and tasks, worker processes, and errors."""
 
 import multiprocessing
 from dataclasses import replace
@@ -21,13 +21,13 @@ CLAIMS = select_claims(["TS.L5", "TS.h"])
 
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> dict[str, Claim]:
-    """A catalogue for the claims of a test, empty at first."""
+    """Replace the claims catalogue by an empty one, and return it."""
     known: dict[str, Claim] = {}
     monkeypatch.setattr(catalogue, "claims", lambda: known)
     return known
 
 
-def test_a_claim_is_verified_on_its_sizes_and_beyond() -> None:
+def test_a_claim_is_verified_on_its_sizes_and_on_sizes_outside_its_scope() -> None:
     lemma5 = find_claim("TS.L5")
     assert verify.plan_pairs([lemma5]) == tuple(
         ("TS.L5", spec) for spec in (*lemma5.sizes.beyond, *lemma5.sizes.quick)
@@ -40,7 +40,7 @@ def test_requested_sizes_are_sorted_and_unique() -> None:
     )  # fmt: skip
 
 
-def test_each_claim_is_verified_on_the_requested_sizes_that_it_is_about() -> None:
+def test_each_claim_is_verified_only_on_requested_sizes_to_which_it_applies() -> None:
     stars_only, hypercubes_only = (
         find_claim("TS.L5"),
         replace(find_claim("TS.L5"), id="TS.h", sizes=only("Q3")),
@@ -53,7 +53,7 @@ def test_each_claim_is_verified_on_the_requested_sizes_that_it_is_about() -> Non
         verify.plan_pairs([stars_only, hypercubes_only], sizes=["S3", "S4,2"])
 
 
-def test_a_claim_applies_to_its_sizes_and_to_larger_ones_unless_it_names_them() -> None:
+def test_a_claim_applies_to_larger_sizes_unless_it_lists_its_sizes() -> None:
     lemma5 = replace(find_claim("TS.L5"), sizes=family_sizes("star", 4, 5, 6))
     assert [
         spec for spec in ("S2", "S3", "S6", "S9", "Q3", "S4,2") if applies_to(lemma5, spec)
@@ -68,12 +68,12 @@ def test_a_claim_applies_to_its_sizes_and_to_larger_ones_unless_it_names_them() 
         requested_sizes(lemma5, "quick", ["S2"])
 
 
-def test_a_conjunction_stands_for_its_parts() -> None:
+def test_a_claim_with_parts_is_verified_part_by_part() -> None:
     pairs = verify.plan_pairs([find_claim("TS.T1")], sizes=["S3"])
     assert {name for name, _ in pairs} <= {"TS.T1.time", "TS.T1.order"}
 
 
-def test_a_size_beyond_memory_is_an_error_and_omitted_from_the_deep_level(
+def test_a_size_that_exceeds_memory_is_an_error_and_omitted_from_the_deep_level(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lemma5 = find_claim("TS.L5")
@@ -100,7 +100,7 @@ def test_memory_is_estimated_per_link_or_per_pair_of_nodes() -> None:
     assert unsymmetric.required(topology("S4,2")) == 12**2 * 10 * 3
 
 
-def test_tasks_are_sections_at_sizes_the_largest_first() -> None:
+def test_each_task_is_one_section_at_one_size_with_the_largest_first() -> None:
     tasks = verify.plan_tasks(verify.plan_pairs(CLAIMS, sizes=SIZES))
     sections = {claim.section for claim in CLAIMS}
     assert [task.size for task in tasks] == ["S4"] * len(sections) + ["S3"] * len(sections)
@@ -111,7 +111,7 @@ def test_tasks_are_sections_at_sizes_the_largest_first() -> None:
     assert estimates == sorted(estimates, reverse=True)
 
 
-def test_claims_that_are_too_large_together_do_not_share_a_cache(
+def test_claims_that_need_too_much_memory_together_are_separate_tasks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pairs = verify.plan_pairs(select_claims(["TS.L5"]), sizes=["S5"])
@@ -122,13 +122,13 @@ def test_claims_that_are_too_large_together_do_not_share_a_cache(
     )
 
 
-class Bars(Silent):
-    """A reporter that counts steps."""
+class StepCounter(Silent):
+    """A progress reporter that counts steps."""
 
     def __init__(self) -> None:
         self.total = self.done = 0
 
-    def task(self, text: str, total: int, unit: str = "") -> "Bars":  # type: ignore[override]
+    def task(self, text: str, total: int, unit: str = "") -> "StepCounter":  # type: ignore[override]
         """Return itself as the task."""
         del text, unit
         self.total = total
@@ -145,12 +145,12 @@ class Bars(Silent):
         self.done += amount
 
 
-def test_several_processes_return_the_same_evidence_as_one() -> None:
-    """No process is left, and both report their progress."""
+def test_two_processes_return_the_same_evidence_as_one_process() -> None:
+    """Both report their progress, and all processes end."""
     found: list[set[Evidence]] = []
     todo = verify.plan_tasks(verify.plan_pairs(CLAIMS, sizes=SIZES))
     for jobs in (1, 2):
-        bars = Bars()
+        bars = StepCounter()
         with verify.run_tasks(todo, jobs, bars) as done:
             evidence = [one for some in done for one in some]
         found.append(sorted(evidence, key=lambda one: (one.claim, one.size)))  # type: ignore[arg-type]
@@ -171,7 +171,7 @@ def test_verify_claims_and_check_return_the_same_verdicts() -> None:
         )
 
 
-def test_a_verdict_needs_the_evidence_of_all_parts() -> None:
+def test_a_claim_without_the_evidence_of_all_parts_has_no_verdict() -> None:
     with verify.run_tasks(
         verify.plan_tasks(verify.plan_pairs([find_claim("TS.L5")], sizes=["S3"])), 1, Silent()
     ) as done:
@@ -182,7 +182,7 @@ def test_a_verdict_needs_the_evidence_of_all_parts() -> None:
     ] == ["TS.L5"]
 
 
-def test_zero_jobs_are_an_error() -> None:
+def test_zero_jobs_are_refused() -> None:
     todo = verify.plan_tasks(verify.plan_pairs([find_claim("TS.L5")], sizes=["S3"]))
     with (
         pytest.raises(InputError, match="the number of jobs is 0, less than 1"),
@@ -191,7 +191,9 @@ def test_zero_jobs_are_an_error() -> None:
         pytest.fail("it began")
 
 
-def test_an_exception_in_a_check_names_the_claim(registered: dict[str, Claim]) -> None:
+def test_an_exception_in_a_check_is_reported_with_claim_and_size(
+    registered: dict[str, Claim],
+) -> None:
     def broken(check: ClaimCheck) -> None:
         raise ZeroDivisionError(check.topology.spec)
 
@@ -213,7 +215,7 @@ def test_an_exception_in_a_check_names_the_claim(registered: dict[str, Claim]) -
         verify.run_task(Task("S3", ("TS.L5",)))
 
 
-def test_a_task_beyond_free_memory_is_an_error_when_it_starts(
+def test_a_task_that_exceeds_the_free_memory_is_refused_when_it_starts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     todo = verify.plan_tasks(verify.plan_pairs(CLAIMS, sizes=SIZES))

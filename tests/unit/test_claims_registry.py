@@ -1,4 +1,4 @@
-"""Data files of claims and registration of checks; errors name the id."""
+"""The data files of claims and the registration of checks; errors contain the claim's id."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,7 +26,7 @@ ENTRY: dict[str, Any] = {
 
 @pytest.fixture
 def empty_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A registry without checks, and no cached claims."""
+    """Run the test with a copy of the registered checks and without cached claims."""
     list(catalogue.claims())  # import all checks first
     monkeypatch.setattr(registry, "_CHECKS", dict(registry.registered_checks()))
     catalogue.claims.cache_clear()
@@ -34,7 +34,7 @@ def empty_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     catalogue.claims.cache_clear()
 
 
-def test_an_entry_is_joined_to_one_line() -> None:
+def test_line_breaks_in_a_statement_are_removed() -> None:
     entry = parse_entry(ENTRY, PAPER)
     assert (entry.statement, entry.is_conjunction) == ("a statement", False)
 
@@ -50,7 +50,7 @@ def test_an_entry_is_joined_to_one_line() -> None:
         ({"sizes": {"only": ["S4,9"]}}, "claim TS.X1 has a malformed size"),
     ],
 )
-def test_a_malformed_entry_is_an_error(change: dict[str, Any], message: str) -> None:
+def test_a_malformed_entry_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(StarcastError, match=message):
         parse_entry({**ENTRY, **change}, PAPER)
 
@@ -62,39 +62,39 @@ def test_claims_of_optimality_point_to_the_records_of_their_problem() -> None:
     assert parse_entry(ENTRY, PAPER).record == ""
 
 
-def test_a_missing_key_is_an_error() -> None:
+def test_an_entry_without_a_required_key_is_refused() -> None:
     entry = {key: value for key, value in ENTRY.items() if key != "notation"}
     with pytest.raises(StarcastError, match=r"claim TS.X1 has no notation"):
         parse_entry(entry, PAPER)
 
 
-def test_sizes_are_a_family_or_a_list() -> None:
+def test_sizes_are_given_by_a_family_or_a_list() -> None:
     family = {"family": "star", "quick": 4, "full": 5, "deep": 5, "omit": ["S4"]}
     assert parse_sizes("TS.X1", family).full == ("S3", "S5")
     assert parse_sizes("TS.X1", {"only": ["S4"]}).quick == ("S4",)
 
 
 @pytest.mark.usefixtures("empty_registry")
-def test_a_check_without_a_claim_is_an_error() -> None:
+def test_a_check_without_a_claim_is_refused() -> None:
     registry.checks("TS.X1")(lambda _: None)
     with pytest.raises(StarcastError, match=r"checks without a claim in claims\.toml: TS.X1"):
         catalogue.claims()
 
 
 @pytest.mark.usefixtures("empty_registry")
-def test_a_claim_without_a_check_is_an_error() -> None:
+def test_a_claim_without_a_check_is_refused() -> None:
     del registry._CHECKS["TS.L5"]
     with pytest.raises(StarcastError, match=r"claim TS.L5 has no check"):
         catalogue.claims()
 
 
 @pytest.mark.usefixtures("empty_registry")
-def test_a_second_check_is_an_error() -> None:
+def test_a_second_check_of_a_claim_is_refused() -> None:
     with pytest.raises(StarcastError, match=r"claim TS.L5 has two checks"):
         registry.checks("TS.L5")(lambda _: None)
 
 
-def test_every_paper_has_a_citation() -> None:
+def test_the_catalogue_lists_the_five_papers() -> None:
     assert [paper.key for paper in catalogue.papers().values()] == [
         "TS",
         "SLC",
@@ -105,7 +105,7 @@ def test_every_paper_has_a_citation() -> None:
 
 
 @pytest.mark.usefixtures("empty_registry")
-def test_a_check_is_called_for_every_prepared_object() -> None:
+def test_a_check_is_called_once_for_every_prepared_forest() -> None:
     roots = []
 
     @registry.checks("TS.X1", given=forests("multiple", roots=2))
@@ -118,7 +118,7 @@ def test_a_check_is_called_for_every_prepared_object() -> None:
     assert registered.section == record_root.__module__
 
 
-def test_executions_record_that_schedules_are_carried_out() -> None:
+def test_executing_schedules_records_a_finding_for_each() -> None:
     check = ClaimCheck(topology("S4"), ObjectCache())
     found = list(executions("broadcast", "recursive-substar", messages=(1, 2))(check))
     assert [execution.arguments for execution in found] == [{"messages": 1}, {"messages": 2}]

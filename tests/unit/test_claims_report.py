@@ -1,4 +1,4 @@
-"""Evidence as JSON, reports, and queries for counterexamples."""
+"""Evidence as JSON, reports on claims, and Cypher queries for counterexamples."""
 
 import json
 import re
@@ -27,7 +27,7 @@ PLACE: dict[str, int | str] = {
 
 @pytest.fixture(scope="module")
 def verdicts() -> tuple[Verdict, ...]:
-    """The verdicts on a claim that fails on S3, and on another."""
+    """Return the verdicts on two claims; TS.L5 fails on S3."""
     return verify.verify_claims(select_claims(["TS.L5", "TS.h"]), sizes=["S3", "S4"], jobs=1)
 
 
@@ -54,7 +54,7 @@ def test_evidence_is_converted_to_json_and_back_in_order(
         "why",
     )
     for one in (evidence_of_lemma, *(found for verdict in verdicts for found in verdict.evidence)):
-        # PostgreSQL gives names back in an order of its own.
+        # PostgreSQL does not keep the order of JSON keys.
         text = json.dumps(evidence.evidence_to_json(one), sort_keys=True)
         again = evidence.evidence_from_json(one.claim, one.size, one.seconds, json.loads(text))
         assert (again, again.seconds) == (one, one.seconds)
@@ -65,7 +65,7 @@ def test_evidence_is_converted_to_json_and_back_in_order(
 # Pages.
 
 
-def test_the_markdown_has_one_row_per_claim_and_the_corrections(
+def test_the_markdown_page_has_one_row_per_claim_and_corrections_of_failed_claims(
     verdicts: tuple[Verdict, ...],
 ) -> None:
     page = report.markdown(verdicts)
@@ -83,14 +83,14 @@ def test_the_markdown_has_one_row_per_claim_and_the_corrections(
     ]  # fmt: skip
 
 
-def test_pages_are_the_same_every_time(verdicts: tuple[Verdict, ...]) -> None:
+def test_the_same_verdicts_give_the_same_pages_in_every_run(verdicts: tuple[Verdict, ...]) -> None:
     again = verify.verify_claims(select_claims(["TS.L5", "TS.h"]), sizes=["S3", "S4"], jobs=2)
     assert report.markdown(again) == report.markdown(verdicts)
     assert report.html(again) == report.html(verdicts)
 
 
 class Reader(HTMLParser):
-    """Parser that collects elements of a page."""
+    """Parser that collects the rows, links and external references of a page."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -117,11 +117,11 @@ class Reader(HTMLParser):
         ]
 
     def handle_endtag(self, tag: str) -> None:
-        """Check that the tag closes the innermost open one."""
+        """Check that the tag closes the innermost open element."""
         assert self.open.pop() == tag
 
 
-def test_the_html_is_well_formed_and_self_contained(verdicts: tuple[Verdict, ...]) -> None:
+def test_the_html_page_is_well_formed_and_self_contained(verdicts: tuple[Verdict, ...]) -> None:
     page = report.html(verdicts, {"Ledger": "7 <&>"})
     read = Reader(page)
     assert read.open == []
@@ -137,7 +137,7 @@ def test_the_html_is_well_formed_and_self_contained(verdicts: tuple[Verdict, ...
     assert page.count("<script") == 1
 
 
-def test_text_is_escaped_and_inline_markdown_is_kept() -> None:
+def test_html_escapes_text_and_converts_inline_markdown() -> None:
     assert (
         inline_html("a < b, `x|y` & *as printed*")
         == "a &lt; b, <code>x|y</code> &amp; <em>as printed</em>"
@@ -145,8 +145,8 @@ def test_text_is_escaped_and_inline_markdown_is_kept() -> None:
     assert report._escaped("a < b | c * d * e") == "a &lt; b \\| c \\* d \\* e"
 
 
-def test_formulas_have_subscripts_exponents_and_symbols() -> None:
-    """No claim shows the notation of plain text; code and names of columns stay as they are."""
+def test_formulas_are_shown_with_subscripts_exponents_and_symbols() -> None:
+    """No claim shows plain-text notation such as t_s outside code and column names."""
     assert inline_html("\u03b1_2(x) on S_{n-1}, `t_s`, message_bytes, 2^(k-1) T_s, n!^2") == (
         "\u03b1<sub>2</sub>(x) on S<sub>n-1</sub>, <code>t_s</code>, message_bytes,"
         " 2<sup>k-1</sup> T<sub>s</sub>, n!<sup>2</sup>"
@@ -158,15 +158,15 @@ def test_formulas_have_subscripts_exponents_and_symbols() -> None:
             assert not re.search(r"-hat|\b(rho|alpha|phi)(\b|_)", text), claim.id
 
 
-def test_tables_name_trees_in_symbols(verdicts: tuple[Verdict, ...]) -> None:
-    """Tables on a terminal have no typesetting: L-hat(rho^i(r)) is not a name to read there."""
+def test_tables_for_terminals_write_trees_with_greek_letters(verdicts: tuple[Verdict, ...]) -> None:
+    """A terminal has no typesetting, and L-hat(rho^i(r)) is hard to read."""
     texts = [each.description for each in CONSTRUCTIONS.values()] + [
         each.detail for each in verdicts
     ]
     assert not [text for text in texts if re.search(r"-hat|\brho\b", text)]
 
 
-def test_unknown_claims_have_no_rows(verdicts: tuple[Verdict, ...]) -> None:
+def test_a_verdict_on_an_unknown_claim_has_no_row(verdicts: tuple[Verdict, ...]) -> None:
     assert len(report.rows([*verdicts, Verdict("TS.none", "holds", (), None, "")])) == len(verdicts)
 
 
@@ -176,14 +176,14 @@ def test_the_summary_counts_the_claims_of_a_paper(verdicts: tuple[Verdict, ...])
     assert "1 fails" in line
 
 
-# Queries for counterexamples; `tests/cli/test_claims.py` executes them.
+# Queries for counterexamples, which `tests/cli/test_claims.py` executes
 
 
-def test_text_is_quoted() -> None:
+def test_strings_in_queries_are_quoted() -> None:
     assert quote_string("a'b\\c\nd") == r"'a\'b\\c\nd'"
 
 
-def test_a_claim_that_holds_has_no_query() -> None:
+def test_only_a_counterexample_with_a_location_has_a_query() -> None:
     with pytest.raises(NotFoundError, match=r"TS.L5 has no counterexample: the verdict is 'holds'"):
         to_cypher(Verdict("TS.L5", "holds", ("S3",), None, ""))
     with pytest.raises(NotFoundError, match="has no location in a topology"):
@@ -200,10 +200,10 @@ def test_a_claim_that_holds_has_no_query() -> None:
             {"n": 4, "k": 1},
             ("S3", "S4"),
             "S4",
-        ),  # k is not a size of a star graph, but may be a place
+        ),  # the k of a star graph is not part of its size
     ],
 )
-def test_the_topology_is_a_verified_size(
+def test_the_query_uses_the_topology_of_the_counterexample(
     place: dict[str, int | str], sizes: tuple[str, ...], spec: str
 ) -> None:
     text = to_cypher(failed(place, sizes=sizes))
@@ -211,7 +211,7 @@ def test_the_topology_is_a_verified_size(
     assert f"(topology:Topology {{spec: '{spec}'}})" in text
 
 
-def test_the_ingest_brings_what_the_counterexample_is_of() -> None:
+def test_the_query_names_the_ingest_command_for_the_forest_or_schedule() -> None:
     assert "\n// starcast ingest S4 --trees multiple --root 4321\n" in to_cypher(
         failed({"n": 4, "tree": 0}, "S4:multiple:4321")
     )
@@ -223,7 +223,7 @@ def test_the_ingest_brings_what_the_counterexample_is_of() -> None:
     assert "SEND {schedule: 'S4:broadcast:multiple:one:segments=2:1234', step: 1}" in scheduled
 
 
-def test_what_no_ingest_builds_is_shown_on_the_topology() -> None:
+def test_for_an_array_that_cannot_be_ingested_the_query_shows_only_the_topology() -> None:
     text = to_cypher(failed({"n": 4, "node": "4321"}, "S4:array:1234"))
     assert (
         "// of S4:array:1234, which cannot be ingested; the query shows only the place\n"

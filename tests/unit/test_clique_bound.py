@@ -1,4 +1,4 @@
-"""The bound by cliques of one-port broadcasts in (n,k)-stars."""
+"""The clique bound on the rounds of one-port broadcasts in (n,k)-stars."""
 
 import pytest
 
@@ -10,7 +10,9 @@ from starcast.search.broadcast import _more, clique_bound, counting_bound
 
 @pytest.mark.parametrize("links", [1, 2, 3])
 @pytest.mark.parametrize("size", [2, 3, 4])
-def test_the_bound_is_the_best_of_all_ways_to_grow(size: int, links: int) -> None:
+def test_the_bound_on_informed_nodes_equals_that_of_exhaustive_search(
+    size: int, links: int
+) -> None:
     root = tuple(int(each == links) for each in range(links + 1))
     for rounds in range(5):
         assert 1 + _more(size, root, rounds) == most_informed(size, links, rounds)

@@ -1,4 +1,7 @@
-"""Comparison of runs: which are matched, how they are judged, what is shown and reported."""
+"""Comparison of runs: which runs are matched, their verdicts, and what is shown.
+
+A side is one of the compared experiments, or the part of an experiment with one algorithm.
+"""
 
 from fractions import Fraction
 from typing import Any
@@ -22,7 +25,7 @@ from support.experiments import make_point
 def run(
     time: Fraction | int | None = 10, bound: Fraction | int = 5, steps: int = 3, **changes: Any
 ) -> Run:
-    """Return a run of S5 broadcast multiple with these figures, unless columns are given."""
+    """Return a run of the broadcast `multiple` on S5; ``changes`` replace its columns."""
     point = {
         "topology": "S5", "collective": "broadcast", "algorithm": "multiple", "ports": "all",
         "segments": 1, "messages": 1,
@@ -54,7 +57,7 @@ def verdicts(*sides: Side, everything: bool = True) -> list[str]:
     return [row["verdict"] for row in compare(sides).rows(everything=everything)]
 
 
-def test_a_shorter_time_is_better_and_the_change_has_a_sign() -> None:
+def test_a_shorter_time_is_better_and_its_change_is_negative() -> None:
     for after, change, percent, verdict in (
         (5, -5, -50.0, BETTER),
         (15, 5, 50.0, WORSE),
@@ -64,21 +67,21 @@ def test_a_shorter_time_is_better_and_the_change_has_a_sign() -> None:
         assert (row["change"], row["change_percent"], row["verdict"]) == (change, percent, verdict)
 
 
-def test_changes_are_exact_and_without_a_percentage_where_the_baseline_is_zero() -> None:
+def test_changes_are_exact_and_have_no_percentage_if_the_baseline_is_zero() -> None:
     (row,) = compare([side("a", run(Fraction(1, 3))), side("b", run(Fraction(1, 7)))]).rows()
     assert row["change"] == Fraction(1, 7) - Fraction(1, 3)
     (row,) = compare([side("a", run(0)), side("b", run(1))]).rows()
     assert (row["change"], row["change_percent"], row["verdict"]) == (1, None, WORSE)
 
 
-def test_the_gap_is_time_over_lower_bound_for_each_side() -> None:
+def test_the_gap_of_each_run_is_its_time_divided_by_the_lower_bound() -> None:
     (row,) = compare([side("a", run(10, bound=4)), side("b", run(3, bound=3))]).rows()
     assert (row["gap_a"], row["gap_b"]) == (Fraction(5, 2), 1)
     assert gap(run(10, bound=0)) is None
     assert gap(None) is None
 
 
-def test_a_run_that_does_not_deliver_everything_has_no_gap() -> None:
+def test_a_run_that_does_not_deliver_all_units_has_no_gap() -> None:
     faulty: dict[str, Any] = {"faults": ["21345"], "seed": 1}
     assert gap(run(10, bound=4, missing=1, **faulty)) is None
     assert gap(run(10, bound=4, **faulty)) == Fraction(5, 2)
@@ -88,8 +91,8 @@ def test_a_run_that_does_not_deliver_everything_has_no_gap() -> None:
     assert [line["gap"] for line in lay_out(comparison, stacked=True).rows] == [2, None]
 
 
-def test_a_row_without_two_runs_has_no_verdict() -> None:
-    """At m = 2 only c has a run; b and the baseline have none, and the gap is reported once."""
+def test_a_row_with_fewer_than_two_runs_has_no_verdict() -> None:
+    """For message size 2 only c has a run, and the missing run of the baseline is noted once."""
     sides = [
         side("a", run(10)),
         side("b", run(5)),
@@ -112,7 +115,7 @@ def test_a_row_without_two_runs_has_no_verdict() -> None:
     assert lines == ["baseline", None, NOT_COMPARABLE]
 
 
-def test_sides_without_a_common_algorithm_differ_in_their_algorithms() -> None:
+def test_runs_of_different_algorithms_are_matched_if_the_sides_have_no_common_algorithm() -> None:
     comparison = compare([
         side("ours", run(10, segments=1), run(9, segments=4)),
         side("theirs", run(12, segments=1, algorithm="greedy"), run(8, segments=4,
@@ -129,7 +132,7 @@ def test_sides_without_a_common_algorithm_differ_in_their_algorithms() -> None:
     assert comparison.shared_parameters()["algorithm"] == "multiple | greedy"
 
 
-def test_runs_of_a_common_algorithm_are_matched() -> None:
+def test_runs_of_the_same_algorithm_are_matched_if_both_sides_have_it() -> None:
     before = side("before", run(10), run(20, algorithm="greedy"))
     after = side("after", run(30, algorithm="greedy"), run(5))
     rows = compare([before, after]).rows()
@@ -144,7 +147,7 @@ def test_single_runs_are_matched_despite_different_numbers_of_segments() -> None
     assert (row["segments"], row["verdict"]) == ("1 | 4", BETTER)
 
 
-def test_a_number_of_segments_on_one_side_only_is_reported_and_not_matched() -> None:
+def test_a_number_of_segments_that_only_one_side_has_is_reported_and_not_matched() -> None:
     few, many = (
         side("few", run(10, segments=1)),
         side("many", run(10, segments=1), run(9, segments=4), run(7, segments=2)),
@@ -159,7 +162,7 @@ def test_a_number_of_segments_on_one_side_only_is_reported_and_not_matched() -> 
 
 
 def one_and_best(algorithm: str, best: dict[str, int]) -> Side:
-    """Return runs in one piece, and in the number of pieces that is best on each network."""
+    """Return runs with one segment and runs with the given best number on each topology."""
     return side(
         algorithm,
         *(
@@ -170,8 +173,8 @@ def one_and_best(algorithm: str, best: dict[str, int]) -> Side:
     )
 
 
-def test_runs_with_the_best_number_of_pieces_share_a_row_next_to_runs_in_one_piece() -> None:
-    """The best segments of one side on S4 are those of the other on S5; topologies match first."""
+def test_runs_with_the_best_number_of_segments_on_the_same_topology_share_a_row() -> None:
+    """One side's best number on S4 is another's on S5; the topology takes precedence."""
     comparison = compare([
         one_and_best("greedy", {"S4": 6, "S5": 7, "S6": 8}),
         one_and_best("multiple", {"S4": 7, "S5": 6, "S6": 8}),
@@ -186,7 +189,7 @@ def test_runs_with_the_best_number_of_pieces_share_a_row_next_to_runs_in_one_pie
     assert comparison.blocking_axes() == []
 
 
-def test_the_fastest_runs_are_matched_if_no_number_of_pieces_is_common() -> None:
+def test_the_fastest_remaining_runs_are_matched_if_their_numbers_of_segments_differ() -> None:
     comparison = compare([
         side("a", *(run(20 - p, segments=p) for p in (1, 2, 4))), side("b", *(run(10 - p,
         segments=p) for p in (1, 3, 5))),
@@ -194,8 +197,8 @@ def test_the_fastest_runs_are_matched_if_no_number_of_pieces_is_common() -> None
     assert [row["segments"] for row in comparison.rows()] == [1, 2, 3, "4 | 5"]
 
 
-def test_runs_are_matched_by_the_pieces_of_the_message_by_default() -> None:
-    """`multiple` cuts each of 4 shares into segments, `edge-disjoint` the complete message."""
+def test_runs_are_matched_by_the_number_of_pieces_of_the_message_by_default() -> None:
+    """`multiple` cuts each quarter into segments, `edge-disjoint` the complete message."""
     sides = [
         side(algorithm, *(
             price_run(point, execute(point))
@@ -217,13 +220,13 @@ def test_runs_are_matched_by_the_pieces_of_the_message_by_default() -> None:
     ]
 
 
-def test_a_small_loss_is_not_a_change_of_zero_per_cent() -> None:
+def test_a_small_increase_in_time_is_not_rounded_to_zero_per_cent() -> None:
     (row,) = compare([side("a", run(2736)), side("b", run(2736 + Fraction(4, 3)))]).rows()
     assert (row["change_percent"], row["verdict"]) == (0.0487, WORSE)
 
 
-def test_runs_on_other_networks_are_omitted_if_the_same_question_has_a_run() -> None:
-    """S5 and S6 are on both sides, with 4 segments on one side each; S7 and S4 are not."""
+def test_runs_on_other_topologies_are_matched_only_if_there_is_none_on_the_same_topology() -> None:
+    """Both sides have runs on S5 and S6, only one side on S4, and only the other on S7."""
     ours = [
         run(10, segments=1),
         run(9, segments=4),
@@ -259,7 +262,7 @@ def test_runs_on_other_networks_are_omitted_if_the_same_question_has_a_run() -> 
         ({"topology": "S6", "ports": "one"}, "different topology (S5, S6), ports (all, one)"),
     ],
 )
-def test_runs_of_different_questions_are_reported_with_the_difference(
+def test_runs_of_different_problems_are_not_compared_and_the_difference_is_reported(
     change: dict[str, Any], reason: str
 ) -> None:
     (row,) = compare([side("a", run(10)), side("b", run(5, **change))]).rows()
@@ -272,7 +275,7 @@ def test_runs_of_different_questions_are_reported_with_the_difference(
     assert (row["time_a"], row["time_b"]) == (10, 5)
 
 
-def test_runs_of_different_questions_are_paired_with_the_most_similar_ones() -> None:
+def test_each_run_of_another_problem_is_paired_with_the_most_similar_run() -> None:
     ours = [run(message_bytes=Fraction(m)) for m in (8, 64, 512)]
     theirs = [run(message_bytes=Fraction(m), t_s=Fraction(1)) for m in (512, 8, 64)]
     comparison = compare([side("a", *ours), side("b", *theirs)])
@@ -292,7 +295,7 @@ def test_a_failed_run_on_either_side_is_reported_with_its_reason() -> None:
         )
 
 
-def test_an_empty_side_is_reported() -> None:
+def test_an_experiment_without_runs_is_reported() -> None:
     (row,) = compare([side("a", run()), side("b")]).rows()
     assert (row["verdict"], row["note"]) == (NOT_COMPARABLE, "b has no runs")
 
@@ -339,7 +342,7 @@ def test_equal_columns_are_omitted_by_default() -> None:
     assert steps.columns()[:2] == ["steps_a", "steps_b"]
 
 
-def test_three_sides_are_each_compared_with_the_baseline() -> None:
+def test_each_of_several_experiments_is_compared_with_the_baseline() -> None:
     comparison = compare([side("a", run(10)), side("b", run(5)), side("c", run(20))])
     (row,) = comparison.rows()
     assert (row["change_b"], row["verdict_b"], row["change_c"], row["verdict_c"]) == (
@@ -351,7 +354,7 @@ def test_three_sides_are_each_compared_with_the_baseline() -> None:
     assert {"change_b", "change_c"} < set(comparison.columns())
 
 
-def test_a_narrow_table_names_the_sides_by_letters() -> None:
+def test_in_a_narrow_table_letters_stand_for_the_experiments() -> None:
     comparison = compare(
         [side("multiple-S5", run(10)), side("recursive-S5", run(5)), side("greedy-S5", run(None))]
     )
@@ -361,7 +364,7 @@ def test_a_narrow_table_names_the_sides_by_letters() -> None:
     assert list(row.values()) == list(full.values())
 
 
-def test_the_baseline_may_be_any_side_by_name_or_number() -> None:
+def test_the_baseline_may_be_any_experiment_given_by_name_or_number() -> None:
     sides = [side("a", run(10)), side("run 17", run(5))]
     for baseline in ("run 17", "17"):
         comparison = compare(sides, baseline)
@@ -371,7 +374,7 @@ def test_the_baseline_may_be_any_side_by_name_or_number() -> None:
         compare(sides, "d")
 
 
-def test_one_experiment_is_split_into_sides_by_algorithm() -> None:
+def test_a_single_experiment_is_split_by_algorithm() -> None:
     comparison = compare([side("sweep", run(10), run(8, algorithm="greedy"))])
     assert [each.name for each in comparison.sides] == ["sweep/multiple", "sweep/greedy"]
     assert comparison.rows()[0]["verdict"] == BETTER
@@ -397,7 +400,7 @@ def test_rows_are_sorted_by_topology_size_then_message_size_then_segments() -> N
     ]
 
 
-def test_runs_of_different_code_are_reported() -> None:
+def test_the_versions_of_starcast_that_computed_the_runs_are_listed() -> None:
     old = {"version": "0.1.0", "revision": "a" * 40, "dirty": False}
     new = {"version": "0.2.0", "revision": None, "dirty": True}
     comparison = compare([side("a", run(provenance=old)), side("b", run(provenance=new))])
@@ -418,7 +421,7 @@ sets_of_runs = st.lists(points, max_size=8, unique_by=lambda axes: tuple(axes.it
 
 
 @given(sets_of_runs, sets_of_runs)
-def test_every_run_is_in_a_row_and_only_rows_of_one_question_have_a_verdict(
+def test_every_run_is_in_a_row_and_only_runs_of_the_same_problem_have_a_verdict(
     ours: list[Run], theirs: list[Run]
 ) -> None:
     comparison = compare([side("a", *ours), side("b", *theirs)])
@@ -457,8 +460,8 @@ def test_the_order_of_faults_does_not_matter() -> None:
     assert (row["verdict"], row["faults"]) == (BETTER, "12354 21345")
 
 
-def test_drawn_faults_equal_the_same_faults_given_by_name() -> None:
-    """The command of a run names the faults that a seed has drawn."""
+def test_faults_drawn_with_a_seed_match_the_same_faults_given_by_name() -> None:
+    """The command that repeats a run gives its faults by name."""
     drawn, named = run(10, faults=["21345"], seed=3), run(10, faults=["21345"], seed=0)
     comparison = compare([side("a", drawn), side("b", named)])
     (row,) = comparison.rows(everything=True)
@@ -466,7 +469,7 @@ def test_drawn_faults_equal_the_same_faults_given_by_name() -> None:
     assert comparison.rows() == []
 
 
-def test_seeds_that_draw_the_same_faults_share_a_row_if_their_figures_agree() -> None:
+def test_runs_whose_seeds_draw_the_same_faults_share_a_row_if_their_figures_agree() -> None:
     ours, theirs = ([run(time, faults=["21345"], seed=seed) for seed in (1, 2)] for time in (10, 5))
     assert len(compare([side("a", *ours), side("b", *theirs)]).rows()) == 1
     assert (
@@ -488,7 +491,7 @@ def test_seeds_that_draw_the_same_faults_share_a_row_if_their_figures_agree() ->
         ("segments", 1, 7),
     ],
 )
-def test_sides_without_a_common_choice_differ_in_this_choice(
+def test_runs_that_differ_in_copies_base_or_segments_are_compared(
     parameter: tuple[str, Any, Any],
 ) -> None:
     name, ours, theirs = parameter
@@ -502,7 +505,7 @@ def test_sides_without_a_common_choice_differ_in_this_choice(
 @pytest.mark.parametrize(
     "parameter", [("copies", 1, 2), ("base", "greedy", "balanced"), ("base", None, "greedy")]
 )
-def test_runs_with_a_common_choice_are_matched(parameter: tuple[str, Any, Any]) -> None:
+def test_runs_with_the_same_copies_or_base_are_matched(parameter: tuple[str, Any, Any]) -> None:
     name, one, other = parameter
     before = side("a", run(10, **{name: one}), run(20, **{name: other}))
     after = side("b", run(30, **{name: other}), run(5, **{name: one}))
@@ -510,8 +513,8 @@ def test_runs_with_a_common_choice_are_matched(parameter: tuple[str, Any, Any]) 
     assert {row[name]: row["verdict"] for row in rows} == {one: BETTER, other: WORSE}
 
 
-def test_runs_with_the_best_number_of_pieces_share_a_row_for_every_message_size() -> None:
-    """The best segments of one side are those of the other at another size; both are compared."""
+def test_runs_with_the_best_number_of_segments_share_a_row_for_every_message_size() -> None:
+    """One side's best number at one message size is the other's best number at another."""
     ours = [run(10, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (8, 2), (64, 7))]
     theirs = [
         run(9, message_bytes=Fraction(m), segments=p, algorithm="greedy")
@@ -526,7 +529,7 @@ def test_runs_with_the_best_number_of_pieces_share_a_row_for_every_message_size(
 
 
 def test_segments_are_matched_within_each_algorithm() -> None:
-    """One side has multiple at 7 and greedy at 5, the other at 5 and 7: algorithms are matched."""
+    """Matching 7 with 7 and 5 with 5 segments would pair different algorithms."""
     before = side("a", run(10, segments=7), run(20, segments=5, algorithm="greedy"))
     after = side("b", run(9, segments=5), run(21, segments=7, algorithm="greedy"))
     rows = compare([before, after]).rows()
@@ -536,7 +539,7 @@ def test_segments_are_matched_within_each_algorithm() -> None:
     }
 
 
-def test_a_side_that_does_not_deliver_everything_is_reported() -> None:
+def test_a_run_that_does_not_deliver_all_units_is_reported() -> None:
     faulty: dict[str, Any] = {"faults": ["21345"], "seed": 1}
     one, three = run(5, copies=1, missing=23, **faulty), run(15, copies=3, **faulty)
     for sides, name in ((("a", three), ("b", one)), "b"), ((("a", one), ("b", three)), "a"):
@@ -557,7 +560,7 @@ def test_missing_units_are_shown_only_for_runs_with_faults() -> None:
     assert {"missing_a", "missing_b"} < set(unlike.columns())
 
 
-def test_the_best_side_has_the_smallest_comparable_time() -> None:
+def test_the_best_experiment_is_that_with_the_smallest_comparable_time() -> None:
     row = compare(
         [side("a", run(10)), side("b", run(5)), side("c", run(1, ports="one")), side("d", run(5))]
     ).rows()[0]
@@ -584,7 +587,7 @@ def test_rows_can_be_sorted_by_any_column_with_empty_cells_last() -> None:
     assert [row["best"] for row in comparison.sorted_by("-best").rows()] == ["b", "a", None]
 
 
-def test_sorting_by_a_figure_uses_the_smallest_value_of_all_sides() -> None:
+def test_sorting_by_a_figure_uses_the_smallest_value_in_each_row() -> None:
     times = {1: (30, 31, 5), 2: (10, 20, 40), 4: (20, 7, 8)}
     sides = [
         side(
@@ -614,7 +617,7 @@ def test_sorting_by_a_figure_uses_the_smallest_value_of_all_sides() -> None:
     )
 
 
-def test_data_columns_have_a_column_per_side_for_parameters_that_differ() -> None:
+def test_data_for_programs_has_one_column_per_side_for_each_parameter_that_differs() -> None:
     ours = [run(10, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (2, 16), (4, 16))]
     theirs = [run(9, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (2, 14))]
     comparison = compare([side("a", *ours), side("b", *theirs)])
@@ -642,7 +645,7 @@ def test_data_columns_have_a_column_per_side_for_parameters_that_differ() -> Non
     assert all(set(everything) <= set(row) for row in rows)
 
 
-def test_a_crossed_axis_has_one_column_per_side_in_complete_listings_too() -> None:
+def test_a_crossed_axis_has_one_column_per_side_also_in_complete_listings() -> None:
     comparison = compare(
         [side("a", run(10)), side("b", run(9, topology="S6"))], across=["topology"]
     )
@@ -653,7 +656,7 @@ def test_a_crossed_axis_has_one_column_per_side_in_complete_listings_too() -> No
         assert "topology" not in listed
 
 
-def test_columns_of_numbers_and_words_can_be_sorted() -> None:
+def test_a_column_with_numbers_and_texts_can_be_sorted() -> None:
     ours = [
         run(10, message_bytes=Fraction(1), segments=3),
         run(10, message_bytes=Fraction(2), segments=2),
@@ -673,7 +676,7 @@ def test_an_unknown_column_is_refused_with_the_known_names() -> None:
     assert "change_percent" in refused.value.hint
 
 
-def test_one_experiment_is_split_by_tree_and_copies_too() -> None:
+def test_a_single_experiment_is_also_split_by_base_tree_and_copies() -> None:
     runs = [
         *(run(10 + copies, algorithm="edge-disjoint", copies=copies) for copies in (1, 2)),
         *(run(20, algorithm="dimension-change", base=tree) for tree in ("greedy", "balanced")),
@@ -690,7 +693,7 @@ def test_one_experiment_is_split_by_tree_and_copies_too() -> None:
     assert row["copies"] == "1 | 2 | 1 | 1 | 1"
 
 
-def test_a_parameter_that_no_run_has_is_not_mentioned() -> None:
+def test_a_parameter_that_no_run_has_is_not_shown() -> None:
     shared = compare([side("a", run(10)), side("b", run(5))]).shared_parameters()
     assert not {"copies", "base", "faults", "seed"} & set(shared)
     shared = compare(
@@ -711,8 +714,8 @@ def test_a_parameter_that_is_constant_on_each_side_has_no_column() -> None:
     ]
 
 
-def test_several_matches_on_several_sides_do_not_multiply() -> None:
-    """A baseline with one number of segments and three sides with four others: four rows."""
+def test_rows_do_not_multiply_if_one_run_matches_several_runs_of_each_side() -> None:
+    """The baseline has one number of segments and three sides have four others: four rows."""
     others = [
         [run(place, segments=p, algorithm=name) for p in (2, 3, 4, 5)]
         for place, name in enumerate(("b", "c", "d"))
@@ -723,7 +726,7 @@ def test_several_matches_on_several_sides_do_not_multiply() -> None:
     ]
 
 
-def test_names_of_sides_continue_after_z() -> None:
+def test_letters_for_experiments_continue_with_aa_after_z() -> None:
     assert [letter(place) for place in (0, 25, 26, 51, 52, 701, 702)] == [
         "A",
         "Z",
@@ -735,7 +738,7 @@ def test_names_of_sides_continue_after_z() -> None:
     ]
 
 
-def test_few_sides_are_columns_and_many_sides_are_lines_with_the_same_figures() -> None:
+def test_few_experiments_are_shown_as_columns_and_many_as_lines() -> None:
     sides = [
         side(name, run(time, segments=1), run(time + 1, segments=2))
         for name, time in (("a", 10), ("b", 5), ("c", 20), ("d", 5))
@@ -770,8 +773,8 @@ def test_hundreds_of_runs_are_matched_one_to_one() -> None:
     assert notes == {"different topology (S5, S6)"}
 
 
-def test_executed_runs_compare_as_the_papers_state() -> None:
-    """The 2n-3 steps of Sheu, Liaw & Chen win for one packet, the n-1 trees for many segments."""
+def test_on_s5_the_multiple_trees_beat_the_substar_broadcast_for_long_messages() -> None:
+    """The broadcast of Sheu, Liaw & Chen takes fewer steps, but each lasts longer."""
 
     def runs(algorithm: str) -> list[Run]:
         axes = ("S5", "broadcast", algorithm, "all")

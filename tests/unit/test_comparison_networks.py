@@ -1,4 +1,4 @@
-"""Comparison across topologies: how sides are split, matched and described; conditions on runs."""
+"""Comparison across topologies: splitting, matching and descriptions; conditions on runs."""
 
 import re
 from fractions import Fraction
@@ -25,7 +25,7 @@ from starcast.support.errors import InputError, NotFoundError
 from support.stored_runs import along, side
 
 SIZES = (16, 256, 4096)
-#: topology: (an algorithm, start-ups, bytes sent per message byte), twice.
+#: For each topology, two algorithms with their start-ups and bytes sent per message byte.
 NETWORKS: dict[str, tuple[tuple[str, int, int], ...]] = {
     "S5": (("greedy", 6, 5), ("edge-disjoint", 8, 2)),
     "Q7": (("binomial", 7, 4), ("edge-disjoint-binomial", 9, 1)),
@@ -35,7 +35,7 @@ NETWORKS: dict[str, tuple[tuple[str, int, int], ...]] = {
 
 
 def sweep(*topologies: str, **changes: Any) -> Side:
-    """An experiment with both algorithms on each of these topologies."""
+    """Return an experiment with both algorithms on each of these topologies."""
     return side("sweep", [run for spec in topologies for run in on(spec, **changes)])
 
 
@@ -81,7 +81,7 @@ def test_one_experiment_is_split_by_topology_and_algorithm_and_matched_by_messag
     assert comparison.blocking_axes() == []
 
 
-def test_the_gap_of_each_run_uses_the_bound_of_its_own_network() -> None:
+def test_the_gap_of_each_run_uses_the_lower_bound_of_its_own_topology() -> None:
     ours = along(6, 5, SIZES, topology="S5", bound=6)
     theirs = along(6, 5, SIZES, topology="Q7", bound=3)
     comparison = compare([side("stars", ours), side("cubes", theirs)], across=["topology"])
@@ -96,7 +96,7 @@ def test_the_gap_of_each_run_uses_the_bound_of_its_own_network() -> None:
     ("spec", "nodes", "degree", "links"),
     [("S5", 120, 4, 240), ("Q7", 128, 7, 448), ("S5,2", 20, 4, 40), ("S12", 479001600, 11, None)],
 )
-def test_a_network_is_described_by_nodes_degree_and_wires(
+def test_a_network_is_described_by_nodes_degree_and_links(
     spec: str, nodes: int, degree: int, links: int | None
 ) -> None:
     described = network(spec)
@@ -111,7 +111,7 @@ def test_a_network_is_described_by_nodes_degree_and_wires(
     )
 
 
-def test_rows_name_the_network_of_each_side_if_topologies_are_crossed() -> None:
+def test_rows_describe_the_topology_of_each_run_if_topologies_are_crossed() -> None:
     comparison = compare([sweep("S5", "Q7")], across=["topology"])
     columns = comparison.crossed_columns()
     assert columns[:4] == [
@@ -124,17 +124,17 @@ def test_rows_name_the_network_of_each_side_if_topologies_are_crossed() -> None:
     assert [each.spec for each in comparison.networks] == ["S5", "Q7"]
 
 
-def test_named_sides_are_split_only_by_the_crossed_axis() -> None:
+def test_several_experiments_are_split_only_by_the_crossed_axis() -> None:
     stars = side("stars", [run for spec in ("S5", "S6") for run in on(spec)])
     cubes = side("cubes", on("Q7"))
     comparison = compare([cubes, stars], across=["topology"])
     assert [each.name for each in comparison.sides] == ["cubes", "stars/S5", "stars/S6"]
-    # Two algorithms on each side, none in common: each is matched with each, at every size.
+    # No algorithm is common, so both algorithms of a side are matched with both of another.
     assert len(comparison.matches) == 4 * len(SIZES)
     assert not any(any(match.reasons) for match in comparison.matches)
 
 
-def test_sides_of_one_algorithm_are_named_by_their_topologies() -> None:
+def test_parts_of_an_experiment_with_one_algorithm_are_named_by_their_topologies() -> None:
     runs = [
         *along(6, 5, SIZES, topology="S5"),
         *along(7, 6, SIZES, topology="S6"),
@@ -152,7 +152,7 @@ def test_sides_of_one_algorithm_are_named_by_their_topologies() -> None:
         ("t_c", Fraction(1), Fraction(2), ["sweep/t_c=1", "sweep/t_c=2"]),
     ],
 )
-def test_port_models_and_machines_can_be_crossed_too(
+def test_port_models_and_machine_parameters_can_be_crossed(
     axis: str, one: Any, other: Any, names: list[str]
 ) -> None:
     runs = [*along(6, 5, SIZES, **{axis: one}), *along(6, 5, SIZES, **{axis: other})]
@@ -186,7 +186,7 @@ def test_several_axes_can_be_crossed_and_all_other_axes_must_agree() -> None:
     assert notes == {"different ports (all, one)"}
 
 
-def test_a_message_size_missing_on_one_network_is_reported() -> None:
+def test_a_message_size_without_a_run_on_one_topology_is_reported() -> None:
     ours, theirs = along(6, 5, SIZES, topology="S5"), along(9, 6, SIZES[:2], topology="Q7")
     rows = compare([side("a", ours), side("b", theirs)], across=["topology"]).rows()
     assert [(row["message_bytes"], row["note"]) for row in rows] == [
@@ -197,14 +197,14 @@ def test_a_message_size_missing_on_one_network_is_reported() -> None:
 
 
 @pytest.mark.parametrize("axis", [*(axis for axis in QUESTION if axis not in CROSSABLE), "seed"])
-def test_axes_that_change_the_task_cannot_be_crossed(axis: str) -> None:
+def test_axes_that_define_the_problem_cannot_be_crossed(axis: str) -> None:
     with pytest.raises(InputError, match=f"^{axis} cannot be crossed: ") as refused:
         compare([sweep("S5", "Q7")], across=[axis])
     assert "topology, ports, execution, t_s, t_c" in refused.value.hint
 
 
 @pytest.mark.parametrize("axis", CHOICE)
-def test_crossing_an_axis_of_choices_is_refused(axis: str) -> None:
+def test_crossing_an_axis_in_which_runs_may_always_differ_is_refused(axis: str) -> None:
     with pytest.raises(InputError, match="may always differ in it"):
         compare([sweep("S5", "Q7")], across=["topology", axis])
 
@@ -222,7 +222,7 @@ def test_crossing_a_constant_axis_changes_no_verdict() -> None:
     ]
 
 
-def test_topologies_share_a_plot_with_a_bound_for_each() -> None:
+def test_crossed_topologies_share_a_plot_with_one_lower_bound_each() -> None:
     bounds = {"S5": 6, "Q7": 7}
     runs = [run for spec, bound in bounds.items() for run in on(spec, bound=bound)]
     (panel,) = panels(compare([side("sweep", runs)], across=["topology"]))
@@ -242,8 +242,8 @@ def test_topologies_share_a_plot_with_a_bound_for_each() -> None:
     assert list(panel.by_place()) == [""]
 
 
-def test_crossovers_are_between_networks_and_exact() -> None:
-    """On S5 edge-disjoint takes 800 + 2m, on Q7 900 + m: they meet at 100."""
+def test_crossovers_between_algorithms_on_different_topologies_are_exact() -> None:
+    """Edge-disjoint trees take 800 + 2m on S5 and 900 + m on Q7, so they cross at m = 100."""
     comparison = compare([sweep("S5", "Q7")], across=["topology"])
     found = {
         (each.first, each.second): each
@@ -263,7 +263,7 @@ def test_crossovers_are_between_networks_and_exact() -> None:
     assert {row["topology"] for row in crossovers.crossover_rows(found.values())} == {"S5 | Q7"}
 
 
-def test_sides_with_the_same_algorithm_keep_the_names_of_their_experiments() -> None:
+def test_curves_of_the_same_algorithm_have_the_names_of_their_experiments() -> None:
     before, after = (along(steps, 5, SIZES, topology="S5") for steps in (6, 7))
     beyond = along(9, 6, SIZES, topology="Q7")
     comparison = compare(
@@ -277,7 +277,7 @@ def test_sides_with_the_same_algorithm_keep_the_names_of_their_experiments() -> 
     ]
 
 
-def test_a_stacked_table_has_a_line_with_the_differences_of_each_side() -> None:
+def test_a_stacked_table_shows_parameters_that_differ_on_each_line() -> None:
     layout = lay_out(compare([sweep("S5", "Q7")], across=["topology"]).with_short_names())
     assert layout.columns[:4] == ("message_bytes", "side", "steps", "time")
     runs = [
@@ -296,7 +296,7 @@ def test_a_stacked_table_has_a_line_with_the_differences_of_each_side() -> None:
     assert layout.parameters == 1
 
 
-def test_a_brief_table_lacks_the_absolute_change_and_nothing_else() -> None:
+def test_a_brief_table_omits_only_the_absolute_change() -> None:
     for names, stacked in ((("S5",), False), (("S5", "Q7"), True)):
         comparison = compare([sweep(*names)], across=["topology"])
         full, brief = (lay_out(comparison, stacked=stacked, brief=brief) for brief in (False, True))
@@ -305,7 +305,7 @@ def test_a_brief_table_lacks_the_absolute_change_and_nothing_else() -> None:
     assert "change" in lay_out(comparison, everything=True, brief=True).columns
 
 
-def test_sides_of_one_experiment_omit_its_name() -> None:
+def test_short_names_omit_the_experiment_if_all_parts_belong_to_it() -> None:
     comparison = compare([sweep("S5", "Q7")], baseline="Q7 binomial", across=["topology"])
     assert comparison.sides[0].name == "sweep/Q7 binomial"
     assert comparison.with_short_names().sides[0].name == "Q7 binomial"
@@ -317,7 +317,7 @@ def test_sides_of_one_experiment_omit_its_name() -> None:
     )
 
 
-def test_facts_in_the_names_of_sides_are_not_repeated() -> None:
+def test_the_header_does_not_repeat_parameters_that_are_in_the_names() -> None:
     comparison = compare([sweep("S5", "Q7")], across=["topology"])
     assert {"topology", "algorithm"} <= comparison.shared_parameters().keys()
     assert not {"topology", "algorithm"} & comparison.header_parameters().keys()
@@ -361,7 +361,7 @@ def test_conditions_on_one_axis_are_alternatives_and_those_on_different_axes_mus
         ("topology=S6,3", "topology", "S6,3"),
     ],
 )
-def test_values_are_read_as_the_axis_reads_them(condition: str, axis: str, text: str) -> None:
+def test_values_in_conditions_are_normalised(condition: str, axis: str, text: str) -> None:
     assert read_conditions([condition]) == {axis: frozenset({text})}
 
 
@@ -377,7 +377,7 @@ def test_values_are_read_as_the_axis_reads_them(condition: str, axis: str, text:
         "topology=K5",
     ],
 )
-def test_an_impossible_condition_is_refused(condition: str) -> None:
+def test_a_malformed_condition_is_refused(condition: str) -> None:
     with pytest.raises(InputError):
         read_conditions([condition])
 
@@ -390,7 +390,7 @@ def test_a_value_that_no_run_has_is_refused_with_the_existing_values() -> None:
     assert refused.value.hint == "there are S5, Q7"
 
 
-def test_conditions_that_leave_a_side_without_runs_are_refused() -> None:
+def test_conditions_that_leave_an_experiment_without_runs_are_refused() -> None:
     stars, cubes = side("stars", on("S5")), side("cubes", on("Q7"))
     with pytest.raises(NotFoundError, match="'cubes' has no run with topology = S5"):
         select_runs([stars, cubes], read_conditions(["topology=S5"]))
@@ -400,14 +400,14 @@ def test_conditions_that_leave_a_side_without_runs_are_refused() -> None:
         select_runs([sweep("S5", "Q7")], read_conditions(["topology=S5", "algorithm=binomial"]))
 
 
-def test_a_side_without_any_runs_is_reported_and_not_refused() -> None:
+def test_an_experiment_that_had_no_runs_before_is_reported_and_not_refused() -> None:
     narrowed = select_runs([sweep("S5"), Side("none", ())], read_conditions(["topology=S5"]))
     assert [len(each.runs) for each in narrowed] == [2 * len(SIZES), 0]
     (first, *_) = compare(narrowed, across=["topology"]).rows()
     assert (first["note"], first["nodes_none"]) == ("none has no runs", None)
 
 
-def test_runs_can_be_selected_by_the_seed_of_their_faults() -> None:
+def test_runs_can_be_selected_by_the_seed_that_drew_their_faults() -> None:
     runs = [run for seed in (1, 2) for run in along(6, 5, SIZES, faults=["21345"], seed=seed)]
     (narrowed,) = select_runs([side("sweep", runs)], read_conditions(["seed=2"]))
     assert {run.seed for run in narrowed.runs} == {2}

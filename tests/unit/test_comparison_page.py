@@ -1,4 +1,4 @@
-"""A comparison as JSON, as a page that shows it, and as plots of the stored figures."""
+"""A comparison as JSON, as an HTML page, and as plots."""
 
 import importlib
 import json
@@ -34,12 +34,12 @@ VOID = {"meta", "br", "link"}
 
 @pytest.fixture(scope="module", autouse=True)
 def fonts() -> None:
-    """The list of fonts of this machine, which Matplotlib makes in seconds in a new home."""
+    """Let Matplotlib list the fonts, which takes seconds in a new home directory."""
     importlib.import_module("matplotlib.font_manager")
 
 
 class Page(HTMLParser):
-    """A page as its tags, texts and cells; every element must be closed."""
+    """Parser that collects tags, texts and cells, and checks that all elements are closed."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -65,11 +65,11 @@ class Page(HTMLParser):
             self.rows[-1].append("")
 
     def handle_endtag(self, tag: str) -> None:
-        """Check that it closes the element opened last."""
+        """Check that the tag closes the element opened last."""
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        """Record text, and the text of its cell."""
+        """Record text, also as part of its table cell."""
         if "script" in self.open:
             self.data = self.data or data
         elif "style" not in self.open:
@@ -78,12 +78,12 @@ class Page(HTMLParser):
                 self.rows[-1][-1] += data
 
     def below(self, heading: Sequence[str]) -> list[list[str]]:
-        """Return the rows below a heading."""
+        """Return the table rows below a heading."""
         return self.rows[self.rows.index(list(heading)) + 1 :]
 
 
 def three(**changes: Any) -> Comparison:
-    """Return three algorithms with 1 and 4 segments that cross."""
+    """Return a comparison of three algorithms whose curves cross, with 1 and 4 segments."""
     runs = [
         *along(10, 2, SIZES, segments=1, **changes), *along(13, 1, SIZES, segments=4, **changes),
         *along(7, 7, SIZES, segments=1, algorithm="recursive-substar", **changes),
@@ -94,7 +94,7 @@ def three(**changes: Any) -> Comparison:
 
 
 def across() -> Comparison:
-    """Return two algorithms on each of two networks; those on S5 and on Q7 cross."""
+    """Return a comparison of two algorithms on each of S5 and Q7, whose curves cross."""
     runs = [
         *along(6, 5, SIZES, topology="S5", algorithm="greedy"),
         *along(8, 2, SIZES, topology="S5", algorithm="edge-disjoint"),
@@ -105,7 +105,7 @@ def across() -> Comparison:
 
 
 def between() -> Comparison:
-    """Return three algorithms that cross a fourth between the same two stored sizes."""
+    """Return a comparison in which three algorithms cross a fourth between the same sizes."""
     ours = [priced_run(10, 2, m, segments=p) for p, m in enumerate(SIZES, start=1)]
     others = [
         priced_run(start, 5, m, segments=p, algorithm=f"a{start}")
@@ -127,7 +127,7 @@ def shown(comparison: Comparison, **options: Any) -> Page:
     return Page(page.render_file(comparison, profiles(comparison), **options))
 
 
-def test_the_page_is_one_file_that_loads_nothing_and_holds_its_data() -> None:
+def test_the_page_is_one_file_with_all_its_data_and_loads_nothing_else() -> None:
     comparison = three()
     text = page.render_file(comparison, profiles(comparison))
     read = Page(text)
@@ -144,7 +144,9 @@ def test_the_page_is_one_file_that_loads_nothing_and_holds_its_data() -> None:
 
 
 @pytest.mark.parametrize("everything", [False, True])
-def test_every_row_every_side_and_every_command_is_on_the_page(everything: bool) -> None:
+def test_the_page_shows_all_rows_and_all_compared_experiments_with_their_commands(
+    everything: bool,
+) -> None:
     comparison = three()
     read = shown(comparison, everything=everything)
     layout = tabulate_layout(comparison, everything=everything)
@@ -158,7 +160,7 @@ def test_every_row_every_side_and_every_command_is_on_the_page(everything: bool)
         assert all(command in read.text for command in (each.repeat, *each.commands))
 
 
-def test_the_json_has_the_rows_for_programs_and_all_crossovers() -> None:
+def test_the_json_contains_all_rows_crossovers_and_curves() -> None:
     comparison = three()
     described = page.describe(comparison, profiles(comparison))
     json.dumps(described)
@@ -166,7 +168,7 @@ def test_the_json_has_the_rows_for_programs_and_all_crossovers() -> None:
     assert len(described["crossovers"]) == len(crossovers.all_crossovers(comparison))
     (panel,) = described["panels"]
     (curve,) = [curve for curve in panel["curves"] if curve["label"] == "multiple"]
-    # 1000 + 2m with 1 segment and 1300 + m with 4 segments: they cross at 300.
+    # 1000 + 2m with 1 segment and 1300 + m with 4 segments cross at m = 300.
     assert [(s["message_bytes"], s["time"], s["segments"]) for s in curve["spots"]] == [
         (16, 1032, 1), (256, 1512, 1), (4096, 5396, 4), (65536, 66836, 4),
     ]  # fmt: skip
@@ -175,7 +177,7 @@ def test_the_json_has_the_rows_for_programs_and_all_crossovers() -> None:
         assert time == pytest.approx(min(1000 + 2 * m, 1300 + m), rel=1e-4)
 
 
-def test_without_scripts_the_page_has_times_and_steps_as_tables() -> None:
+def test_the_page_has_tables_of_times_and_steps_for_browsers_without_scripts() -> None:
     comparison = three()
     read = shown(comparison)
     labels = ["edge-disjoint", "multiple", "recursive-substar"]
@@ -185,14 +187,14 @@ def test_without_scripts_the_page_has_times_and_steps_as_tables() -> None:
     assert [row[0] for row in times] == [str(m) for m in SIZES]
     assert times[3][1 + [c.label for c in panel.curves].index("multiple")] == "66836 p = 4"
     steps = read.below(["curve", "segments", "steps", "directed links", "busy on average"])[:3]
-    # 1 + ... + 13 = 91 of 13 steps with 480 directed links.
+    # 13 steps use 1 + ... + 13 = 91 links, of 480 directed links in each step.
     assert ["multiple", "4", "13", "480", f"{100 * 91 / (13 * 480):.1f} %"] in steps
     assert "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13" in read.text
     for crossing in crossovers.best_crossovers(crossovers.find_crossovers(panel)):
         assert crossing.change in read.text
 
 
-def test_many_sides_are_stacked_with_all_of_their_lines() -> None:
+def test_many_compared_experiments_are_shown_as_lines_below_each_other() -> None:
     sides = [
         side(name, along(steps, 2, SIZES, algorithm="multiple"))
         for name, steps in zip("abcde", range(5, 10), strict=True)
@@ -224,7 +226,7 @@ def test_only_the_best_value_of_a_row_is_bold() -> None:
     assert len(best) == 8
 
 
-def test_rows_that_are_not_comparable_have_a_reason() -> None:
+def test_the_page_states_why_rows_are_not_comparable() -> None:
     sides = [side("ours", along(10, 2, SIZES)), side("theirs", along(7, 7, SIZES, ports="one"))]
     text = shown(compare(sides)).text
     assert "different ports (all, one) (4 rows)" in text
@@ -232,7 +234,7 @@ def test_rows_that_are_not_comparable_have_a_reason() -> None:
 
 
 @pytest.mark.slow
-def test_all_reasons_are_on_the_page_and_rare_reasons_are_folded() -> None:
+def test_the_page_lists_all_reasons_and_folds_the_rare_ones() -> None:
     missing = (*SIZES, *SIZES, *range(1, 16))
     faults = {"faults": ["21345"]}
     ours = [priced_run(10, 2, m, **faults) for m in range(1, len(missing) + 1)]
@@ -248,7 +250,7 @@ def test_all_reasons_are_on_the_page_and_rare_reasons_are_folded() -> None:
     assert f"{len(reasons) - 12} more reasons" in on_demand
 
 
-def test_the_summary_counts_the_verdicts_of_the_rows() -> None:
+def test_the_summary_counts_the_verdicts_of_all_rows() -> None:
     comparison = three()
     rows = comparison.rows(everything=True)
     for place, counted in enumerate(page.summarize(comparison)):
@@ -260,7 +262,7 @@ def test_the_summary_counts_the_verdicts_of_the_rows() -> None:
             ]
 
 
-def test_provenance_is_listed_once_for_each_source_with_its_runs_and_dates() -> None:
+def test_each_version_that_computed_runs_is_listed_once_with_its_runs_and_dates() -> None:
     other = {**PROVENANCE, "version": "0.2.0", "dirty": True}
     later = datetime(2026, 11, 22, tzinfo=UTC)
     ours, theirs = along(10, 2, SIZES), along(7, 7, SIZES, provenance=other, finished_at=later)
@@ -274,23 +276,23 @@ def test_provenance_is_listed_once_for_each_source_with_its_runs_and_dates() -> 
         assert str(word) in text
 
 
-def test_names_given_by_users_are_escaped() -> None:
-    """Titles, commands and data of experiments are escaped."""
+def test_texts_given_by_users_are_escaped() -> None:
+    """Checked for titles, commands and names of algorithms."""
     nasty = '</script><script>alert("x")</script> & <b>'
     ours = Side("a", tuple(along(10, 2, SIZES)), (f"starcast {nasty}",), nasty)
     theirs = along(7, 7, SIZES, algorithm=f"greedy{nasty}")
     read = shown(compare([ours, side("b", theirs)]))
-    assert [tag for tag, _ in read.tags].count("script") == 2  # the data, and the modules
+    assert [tag for tag, _ in read.tags].count("script") == 2  # one with data, one with code
     assert nasty in read.text
 
 
-def test_a_comparison_without_figures_has_a_page() -> None:
+def test_a_comparison_of_failed_runs_has_a_page() -> None:
     failed = along(10, 2, (64,), status="failed", error="step 1: early")
     for other in (along(10, 2, (64,)), []):
         assert "not comparable" in shown(compare([side("a", failed), side("b", other)])).text
 
 
-def test_a_page_without_differences_says_so() -> None:
+def test_a_page_without_differences_says_that_all_rows_are_the_same() -> None:
     runs = along(10, 2, SIZES)
     text = shown(compare([side("a", runs), side("a", runs)])).text
     assert "Nothing differs: all 4 rows are the same" in text
@@ -310,7 +312,7 @@ def test_a_page_across_topologies_states_the_size_and_the_bound_of_each_network(
     (panel,) = page.describe(comparison, profiles(comparison))["panels"]
     bounds = [bound["label"] for bound in panel["bounds"]]
     assert bounds == ["lower bound of S5", "lower bound of Q7"]
-    # 1 + ... + 8 = 36 of 8 steps with 480 directed links; 1 + ... + 9 = 45 of 9 with 896.
+    # S5: 1 + ... + 8 = 36 links used, of 480 in each of 8 steps. Q7: 45 of 896 in 9 steps.
     shares = {f"{100 * 36 / (8 * 480):.1f} %", f"{100 * 45 / (9 * 896):.1f} %"}
     assert shares <= {row[-1] for row in read.rows}
     assert "networks of different size" not in shown(three()).text
@@ -327,7 +329,7 @@ def test_a_notebook_shows_the_first_rows_of_a_long_comparison() -> None:
     assert "60 of 99 rows" in shown_in_notebook
 
 
-def test_the_title_of_many_parts_names_their_experiment() -> None:
+def test_the_page_title_names_a_few_compared_items_or_their_experiment() -> None:
     assert page.title_of(across()) == "sweep: 4 sides compared"
     assert page.title_of(three()) == (
         "sweep: multiple against recursive-substar against edge-disjoint"
@@ -336,8 +338,8 @@ def test_the_title_of_many_parts_names_their_experiment() -> None:
     assert page.title_of(two) == "ours against b"
 
 
-def test_equal_schedules_are_shown_once_without_faults_if_possible() -> None:
-    """Steps are shown without faults, and with faults only if they are not shown yet."""
+def test_the_steps_of_equal_schedules_are_shown_once_and_without_faults_if_possible() -> None:
+    """Steps with faults are shown only if there is no run without faults."""
     slow, fast = three().sides, three(t_c=Fraction(2)).sides
     machines = compare([side("sweep", [run for each in (*slow, *fast) for run in each.runs])])
     described = page.describe(machines, profiles(machines))["panels"]
@@ -358,11 +360,11 @@ def test_equal_schedules_are_shown_once_without_faults_if_possible() -> None:
     ]  # fmt: skip
 
 
-# Files of plots
+# Plot files
 
 
 def drawn(comparison: Comparison) -> Axes:
-    """Return the axes of the plot of times of a comparison with one panel."""
+    """Plot the times of a comparison with a single panel, and return the axes."""
     (panel,) = panels(comparison)
     styles = plots.make_styles(curve.label for curve in panel.curves)
     found = crossovers.best_crossovers(crossovers.find_crossovers(panel))
@@ -375,7 +377,7 @@ def marks(axes: Axes, gid: str) -> list[tuple[Any, ...]]:
     return [tuple(point) for point in line.get_xydata()]  # type: ignore[arg-type, union-attr]
 
 
-def test_the_marks_of_a_plot_are_the_stored_figures_and_the_crossovers() -> None:
+def test_marks_in_a_plot_are_at_the_stored_times_and_at_the_crossovers() -> None:
     comparison = three()
     axes = drawn(comparison)
     assert marks(axes, "multiple") == [(16, 1032), (256, 1512), (4096, 5396), (65536, 66836)]
@@ -391,14 +393,14 @@ def test_the_marks_of_a_plot_are_the_stored_figures_and_the_crossovers() -> None
     assert len(marks(drawn(zero), "multiple")) == len(SIZES)
 
 
-def test_crossovers_between_the_same_sizes_share_a_band_and_its_numbers() -> None:
+def test_crossovers_between_the_same_two_sizes_share_one_numbered_band() -> None:
     axes = drawn(between())
     (band,) = axes.patches
     assert [band.get_x(), band.get_x() + band.get_width()] == [16, 256]  # type: ignore[attr-defined]
     assert "1-3" in {text.get_text() for text in axes.texts}
 
 
-def test_a_plot_across_topologies_has_a_bound_and_a_share_of_links_for_each() -> None:
+def test_a_plot_across_topologies_has_a_bound_and_a_link_utilisation_for_each() -> None:
     comparison = across()
     labels = {line.get_label() for line in drawn(comparison).lines}
     assert {"lower bound of S5", "lower bound of Q7", "S5 greedy", "Q7 binomial"} <= labels
@@ -410,13 +412,13 @@ def test_a_plot_across_topologies_has_a_bound_and_a_share_of_links_for_each() ->
     assert heights["Q7 binomial, p = 1"] == [used * 100 / 896 for used in range(1, 8)]
 
 
-def test_every_curve_looks_different() -> None:
+def test_every_curve_has_its_own_style() -> None:
     styles = plots.make_styles(f"algorithm {place}" for place in range(40))
     assert len({json.dumps(style) for style in styles.values()}) == len(styles) == 40
 
 
 @pytest.mark.parametrize("suffix", [".svg", pytest.param(".pdf", marks=pytest.mark.slow), ".PNG"])
-def test_all_plots_are_one_file_and_the_same_every_time(suffix: str) -> None:
+def test_all_plots_are_written_to_one_reproducible_file(suffix: str) -> None:
     comparison = three()
     content = plots.plot_file(comparison, profiles(comparison), suffix)
     with mpl.rc_context({"axes.facecolor": "red", "font.size": 30, "svg.fonttype": "none"}):
@@ -430,10 +432,10 @@ def test_all_plots_are_one_file_and_the_same_every_time(suffix: str) -> None:
         assert content.startswith(b"\x89PNG")
     else:
         root = ET.fromstring(content)  # noqa: S314 - we wrote it
-        assert not list(root.iter("{http://www.w3.org/2000/svg}text"))  # no font is needed
+        assert not list(root.iter("{http://www.w3.org/2000/svg}text"))  # letters are drawn as paths
 
 
-def test_a_plot_has_the_width_of_a_column_and_names_what_was_executed() -> None:
+def test_a_plot_fits_a_column_and_its_title_describes_the_runs() -> None:
     comparison = three()
     (panel,) = panels(comparison)
     styles = plots.make_styles(curve.label for curve in panel.curves)
@@ -450,7 +452,7 @@ def test_a_plot_has_the_width_of_a_column_and_names_what_was_executed() -> None:
         )
 
 
-def test_a_comparison_without_plots_is_refused() -> None:
+def test_a_comparison_without_anything_to_plot_is_refused() -> None:
     single = compare([side("sweep", along(10, 2, (16,))), side("other", along(12, 2, (16,)))])
     with pytest.raises(InputError, match="nothing to plot") as refusal:
         plots.plot_file(single, {}, ".svg")
@@ -459,7 +461,7 @@ def test_a_comparison_without_plots_is_refused() -> None:
         plots.check_plot(Path("plot.gif"))
 
 
-def test_a_missing_matplotlib_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_matplotlib_is_reported_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr("sys.path", [path for path in sys.path if "site-packages" not in path])

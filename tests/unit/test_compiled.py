@@ -1,4 +1,4 @@
-"""Compilation by numba: announced where it takes place, and cached for later processes."""
+"""Compilation by numba is announced, and later processes use its cached result."""
 
 import os
 import subprocess
@@ -29,14 +29,14 @@ with announced(SimpleNamespace(say=print), "two functions"):
 
 
 def run(*arguments: str, **variables: str) -> list[str]:
-    """Run Python with a compiler, and return the lines that it prints."""
+    """Run Python with numba's compiler, and return the printed lines."""
     environment = os.environ | {"NUMBA_DISABLE_JIT": "0"} | variables
     command = [sys.executable, *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return (done.stdout + done.stderr).splitlines()
 
 
-def test_the_first_process_says_once_that_it_compiles_and_the_next_one_loads(
+def test_only_the_first_process_compiles_and_announces_it(
     tmp_path: Path,
 ) -> None:
     program = tmp_path / "program.py"
@@ -46,15 +46,15 @@ def test_the_first_process_says_once_that_it_compiles_and_the_next_one_loads(
     assert run(str(program)) == ["42"]
 
 
-def test_a_result_that_cannot_be_kept_is_said() -> None:
-    """A program without a file has no folder next to it."""
+def test_the_announcement_says_if_the_result_cannot_be_cached() -> None:
+    """A program without a file has no folder for the cache."""
     first, value = run("-c", PROGRAM)
     assert value == "42"
     assert first.endswith("in every run, since no folder can keep the result: set NUMBA_CACHE_DIR")
 
 
 @pytest.mark.slow
-def test_a_verification_by_blocks_compiles_once_for_all_processes(tmp_path: Path) -> None:
+def test_a_verification_by_blocks_compiles_only_once_for_all_its_processes(tmp_path: Path) -> None:
     command = (
         str(Path(sys.executable).with_name("starcast")),
         "forest",

@@ -1,4 +1,4 @@
-"""Topologies and forests in networkx, igraph and scipy, compared with the arrays."""
+"""Topologies and forests converted to networkx, igraph and scipy, compared with their arrays."""
 
 import subprocess
 import sys
@@ -32,7 +32,7 @@ def build(spec: str, construction: str) -> Forest:
 
 
 def edges(trees: Forest) -> list[tuple[int, int, int, int, int]]:
-    """Return parent, child, tree, level and the parent's port of every edge, node by node."""
+    """Return all edges, sorted: parent, child, tree, level and the port at the parent."""
     topology = trees.topology
     levels = trees.levels()
     result = []
@@ -50,7 +50,7 @@ def edges(trees: Forest) -> list[tuple[int, int, int, int, int]]:
 
 
 def test_networkx_finds_the_distances_degree_and_diameter_of_the_topology() -> None:
-    """A link has the port of its lower node."""
+    """The port of a link is that of its end with the lower rank."""
     for network in map(topology, SPECS):
         graph = to_networkx(network)
         assert type(graph) is nx.Graph
@@ -67,10 +67,10 @@ def test_networkx_finds_the_distances_degree_and_diameter_of_the_topology() -> N
 
 
 @every_forest
-def test_networkx_has_every_edge_of_every_tree_with_its_attributes(
+def test_the_networkx_graph_has_every_edge_of_every_tree_with_its_attributes(
     spec: str, construction: str
 ) -> None:
-    """One tree is an arborescence from the root."""
+    """The graph of a single tree is an arborescence from the root."""
     trees = build(spec, construction)
     graph = to_networkx(trees)
     assert isinstance(graph, nx.DiGraph)
@@ -92,7 +92,7 @@ def test_networkx_has_every_edge_of_every_tree_with_its_attributes(
         assert set(nx.get_edge_attributes(single, "tree").values()) == {tree}
 
 
-def test_networkx_attributes_are_plain_python() -> None:
+def test_attributes_in_networkx_are_plain_python_values() -> None:
     graph = to_networkx(forest("S4", "multiple"))
     assert {type(value) for *_, data in graph.edges(data=True) for value in data.values()} == {int}
     assert {type(node) for node in graph.nodes} == {int}
@@ -119,7 +119,7 @@ def test_igraph_finds_the_distances_and_diameter_of_the_topology(spec: str) -> N
 
 
 @every_forest
-def test_igraph_has_every_edge_of_every_tree_with_its_attributes(
+def test_the_igraph_graph_has_every_edge_of_every_tree_with_its_attributes(
     spec: str, construction: str
 ) -> None:
     trees = build(spec, construction)
@@ -160,7 +160,7 @@ def test_the_scipy_matrix_is_the_adjacency_matrix() -> None:
         )
 
 
-def test_the_scipy_load_matrix_has_the_loads() -> None:
+def test_the_scipy_matrix_of_a_forest_has_the_load_of_every_link() -> None:
     for spec, construction in PLAIN:
         trees = build(spec, construction)
         matrix = to_scipy(trees)
@@ -178,7 +178,7 @@ def test_the_scipy_load_matrix_has_the_loads() -> None:
         )
 
 
-# Bad input, and what is not installed
+# Bad input and missing packages
 
 EXTRAS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"][
     "optional-dependencies"
@@ -189,7 +189,7 @@ Conversion = Callable[..., Any]
 
 @pytest.mark.parametrize("conversion", CONVERSIONS)
 def test_bad_input_is_refused(conversion: Conversion) -> None:
-    """A tree is named by its number, and an array has to be a forest."""
+    """Trees are given by their numbers, and arrays must be forests."""
     trees = forest("S4", "multiple")
     for tree in (-1, 3, "0", 1.5, True, 9):
         with pytest.raises(InputError, match=f"has no tree {tree!r}") as caught:
@@ -222,7 +222,7 @@ def test_the_error_for_a_missing_package_says_what_to_install(
     assert package in EXTRAS
 
 
-def test_a_package_with_a_missing_dependency_is_not_reported_as_missing(
+def test_an_installed_package_without_its_dependency_is_not_reported_as_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def broken(module: str) -> None:
@@ -234,7 +234,7 @@ def test_a_package_with_a_missing_dependency_is_not_reported_as_missing(
 
 
 class _Without:
-    """An import system in which a package is missing."""
+    """An import finder that hides one package."""
 
     def __init__(self, package: str) -> None:
         self._package = package
@@ -245,7 +245,7 @@ class _Without:
             raise ModuleNotFoundError(f"No module named '{name}'", name=name)
 
 
-def test_libraries_are_imported_on_demand() -> None:
+def test_libraries_are_imported_only_when_a_conversion_needs_them() -> None:
     script = (
         "import sys, starcast.formats.convert as _; "
         "print(*{'networkx', 'igraph', 'scipy'} & set(sys.modules))"

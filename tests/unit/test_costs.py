@@ -1,4 +1,7 @@
-"""Costs as exact fractions: the closed forms of A6, Lemma 1, and what simulations took."""
+"""Costs as exact fractions: closed forms of broadcasts, the bound of Lemma 1, and simulations.
+
+A6, B2 and the pitfalls are sections of docs/definitions/tseng-sheu.md.
+"""
 
 from fractions import Fraction
 from math import factorial, isqrt
@@ -23,7 +26,7 @@ prices = st.builds(tseng_sheu.Prices, fractions, fractions, fractions)
 
 
 def machine(paid: tseng_sheu.Prices) -> costs.Machine:
-    """Return the machine of a cost: T_s and T_c, without the message."""
+    """Return the machine with these prices T_s and T_c."""
     return costs.Machine(t_s=paid.start_up, t_c=paid.byte)
 
 
@@ -36,7 +39,7 @@ def closed(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.Pric
 
 
 def page_time(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.Prices) -> Fraction:
-    """Return the closed form of the definitions: A6 and, for streams, B2."""
+    """Return the time by section A6 and, for streams, by section B2."""
     m, start_up, byte = paid
     d = star_graph.diameter(n)
     if algorithm == "multiple":
@@ -59,7 +62,7 @@ def page_time(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.P
 def test_closed_forms_equal_those_of_the_definitions(
     algorithm: str, ports: str, n: int, share: int, paid: tseng_sheu.Prices
 ) -> None:
-    """A6: one greedy tree, (3) and Theorem 2 for the multiple trees, and one for streams (B2)."""
+    """Section A6 for the greedy tree and for the multiple trees, section B2 for streams."""
     cost = closed(n, algorithm, ports, share, paid)
     assert cost.time == page_time(n, algorithm, ports, share, paid)
     assert isinstance(cost.time, Fraction)
@@ -67,8 +70,8 @@ def test_closed_forms_equal_those_of_the_definitions(
     assert cost.start_ups == cost.steps
 
 
-def test_nothing_is_rounded() -> None:
-    """Pitfall 6: a third of a byte, and a message of 10^30 + 1 bytes, stay exact."""
+def test_closed_forms_are_exact_fractions() -> None:
+    """Checked with a fractional message of more than 10^30 bytes (pitfall 6)."""
     for n in SIZES:
         paid = tseng_sheu.Prices(Fraction(10**30) + Fraction(1, 3), Fraction(1, 7), Fraction(1, 11))
         for algorithm in ALGORITHMS:
@@ -78,8 +81,8 @@ def test_nothing_is_rounded() -> None:
                 )
 
 
-def test_the_height_in_the_closed_form() -> None:
-    """A6: D_n + n + g - 2 with the largest proper divisor g; 1 for n = 2."""
+def test_the_closed_form_uses_the_height_of_the_multiple_trees() -> None:
+    """It is D_n + n + g - 2 with the largest proper divisor g of n, and 1 for n = 2 (A6)."""
     for n, height in [
         (2, 1),
         (3, 5),
@@ -98,10 +101,10 @@ def test_the_height_in_the_closed_form() -> None:
 
 
 @pytest.mark.parametrize("n", [2, 3])
-def test_the_smallest_stars_by_hand(n: int) -> None:
-    """With m = 12, T_s = 5, T_c = 1: S2 in one step, S3 in three steps.
+def test_times_on_the_smallest_stars_equal_those_computed_by_hand(n: int) -> None:
+    """With m = 12, T_s = 5 and T_c = 1, S2 takes one step.
 
-    One-port S3 takes five slots of 2 * 12 / 2 bytes, and by the stream three steps.
+    On S3 `multiple` takes five steps of 2 * 12 / 2 bytes, the other algorithms three steps.
     """
     paid = tseng_sheu.Prices(Fraction(12), Fraction(5), Fraction(1))
     by_hand = {
@@ -112,7 +115,7 @@ def test_the_smallest_stars_by_hand(n: int) -> None:
         assert closed(n, algorithm, "all", 1, paid).time == time
 
 
-def test_an_invalid_share_is_refused() -> None:
+def test_an_invalid_number_of_segments_or_messages_is_refused() -> None:
     for algorithm in ALGORITHMS:
         for share in [0, -1, 1.5, "2"]:
             paid = tseng_sheu.Prices(Fraction(1), Fraction(1), Fraction(1))
@@ -145,12 +148,14 @@ def test_an_unknown_port_model_is_refused() -> None:
             costs.lower_bound(t, "broadcast", ports, Fraction(1), unit_machine)
 
 
-# Units
+# Units of a message
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(st.integers(2, 12), st.integers(1, 50), fractions)
-def test_the_units_add_up_to_the_message(algorithm: str, n: int, share: int, m: Fraction) -> None:
+def test_the_units_of_a_message_add_up_to_its_bytes(
+    algorithm: str, n: int, share: int, m: Fraction
+) -> None:
     unit = costs.unit_bytes(
         topology(f"S{n}"), "broadcast", algorithm, m, **{BROADCASTS[algorithm]: share}
     )
@@ -158,7 +163,7 @@ def test_the_units_add_up_to_the_message(algorithm: str, n: int, share: int, m: 
     assert unit * units == m
 
 
-def test_the_schedule_has_as_many_units() -> None:
+def test_the_schedule_has_as_many_units_as_the_message() -> None:
     for algorithm in ALGORITHMS:
         for ports in ["all", "one"]:
             for n in range(2, 6):
@@ -184,7 +189,7 @@ def test_lower_bounds_equal_those_of_lemma_1(n: int, ports: str, paid: tseng_she
 
 
 def test_the_logarithm_of_the_number_of_nodes_is_rounded_up() -> None:
-    """Pitfall 6: the one-port bound for T_c = 0, T_s = 1 is ceil(log2 n!), exactly."""
+    """For T_c = 0 and T_s = 1 the one-port bound is ceil(log2 n!), exactly (pitfall 6)."""
     for n in SIZES:
         unit_machine = costs.Machine(t_s=Fraction(1), t_c=Fraction(0))
         bound = costs.lower_bound(
@@ -198,8 +203,8 @@ def test_the_logarithm_of_the_number_of_nodes_is_rounded_up() -> None:
         )
 
 
-def test_the_bound_on_other_topologies_takes_their_diameter_degree_and_nodes() -> None:
-    """Lemma 1's argument: distance, the root's links, and holders that at most double per step."""
+def test_bounds_on_other_topologies_use_their_diameter_degree_and_number_of_nodes() -> None:
+    """As in Lemma 1: distance, links of the root, and informed nodes at most double per step."""
     for spec in ["S2,1", "S5,2", "S6,3", "Q1", "Q6"]:
         t, t_s, t_c, m = topology(spec), Fraction(7), Fraction(1, 3), Fraction(1000)
         all_port, one_port = (
@@ -210,7 +215,7 @@ def test_the_bound_on_other_topologies_takes_their_diameter_degree_and_nodes() -
         assert one_port == max(t.diameter * t_s, star_graph.ceil_log2(t.nodes) * t_s, m * t_c)
 
 
-def test_the_closed_forms_of_stars_are_not_applied_elsewhere() -> None:
+def test_closed_forms_for_star_graphs_are_refused_on_other_topologies() -> None:
     for algorithm in ALGORITHMS:
         for spec in ["S5,2", "Q4"]:
             t, unit_machine = topology(spec), costs.Machine(t_s=Fraction(1), t_c=Fraction(1))
@@ -222,7 +227,7 @@ def test_the_closed_forms_of_stars_are_not_applied_elsewhere() -> None:
                 costs.optimal_pieces(t, "broadcast", algorithm, "all", Fraction(1), unit_machine)
 
 
-def test_a_collective_without_a_bound_is_refused() -> None:
+def test_an_unknown_collective_has_no_bound() -> None:
     unit_machine = costs.Machine(t_s=Fraction(1), t_c=Fraction(1))
     with refused("reduction"):
         costs.lower_bound(topology("S5"), "reduction", "all", Fraction(1), unit_machine)
@@ -231,7 +236,7 @@ def test_a_collective_without_a_bound_is_refused() -> None:
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(st.integers(2, 5), st.integers(1, 6), prices)
-def test_no_schedule_beats_the_lower_bound(
+def test_simulated_times_are_between_the_lower_bound_and_the_closed_form(
     algorithm: str, ports: str, n: int, share: int, paid: tseng_sheu.Prices
 ) -> None:
     schedule = broadcast(n, algorithm, ports, share)
@@ -249,10 +254,10 @@ def test_no_schedule_beats_the_lower_bound(
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize(("n", "share"), [(2, 1), (3, 2), (4, 1), (4, 5), (5, 3)])
-def test_a_simulation_costs_its_steps_and_its_largest_packets(
+def test_each_simulated_step_costs_a_start_up_and_its_largest_packet(
     n: int, share: int, algorithm: str, ports: str
 ) -> None:
-    """Each step starts once and lasts as long as its largest packet, which the oracle counts."""
+    """The oracle determines the largest packet of each step."""
     schedule = broadcast(n, algorithm, ports, share)
     outcome = execute_all(plan_of(schedule))
     paid, unit = tseng_sheu.Prices(Fraction(1), Fraction(7, 3), Fraction(2, 5)), Fraction(11, 13)
@@ -267,9 +272,10 @@ def test_a_simulation_costs_its_steps_and_its_largest_packets(
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("share", [1, 2, 4])
 @pytest.mark.parametrize("n", range(2, 8))
-def test_the_closed_form_equals_the_cost_of_the_simulation(
+def test_closed_forms_have_the_transmissions_and_steps_of_the_simulation(
     n: int, share: int, algorithm: str
 ) -> None:
+    """The last slot of a one-port simulation may end up to n-2 steps early."""
     paid = tseng_sheu.Prices(Fraction(100), Fraction(3), Fraction(1, 3))
     for ports in ("all", "one"):
         formula, run = (
@@ -284,7 +290,7 @@ def test_the_closed_form_equals_the_cost_of_the_simulation(
             assert formula.steps - (n - 1) < run.steps <= formula.steps
 
 
-def test_without_shared_links_the_closed_form_is_exact() -> None:
+def test_the_closed_form_is_the_exact_time_if_no_link_is_shared() -> None:
     for n in range(2, 7):
         paid = tseng_sheu.Prices(Fraction(100), Fraction(3), Fraction(1, 3))
         for algorithm in ("greedy", "recursive-substar"):
@@ -302,7 +308,7 @@ def test_without_shared_links_the_closed_form_is_exact() -> None:
 
 
 def best(n: int, algorithm: str, ports: str, paid: tseng_sheu.Prices) -> tuple[float, int]:
-    """Return the optimum that starcast computes, among real numbers and among integers."""
+    """Return the best number of segments as a real number and as an integer."""
     return costs.optimal_pieces(
         topology(f"S{n}"), "broadcast", algorithm, ports, paid.m, machine(paid)
     )
@@ -314,10 +320,10 @@ cheap = st.fractions(min_value=1, max_value=100, max_denominator=20)
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(st.integers(2, 12), st.builds(tseng_sheu.Prices, cheap, cheap, cheap))
-def test_the_best_integer_share_is_found(
+def test_the_best_integer_number_of_segments_is_found(
     algorithm: str, ports: str, n: int, paid: tseng_sheu.Prices
 ) -> None:
-    """Find the minimum by trial: the time is convex, so it only grows after its first rise."""
+    """The time is convex, so trying numbers until it rises finds the minimum."""
     result = best(n, algorithm, ports, paid)[1]
     times = [page_time(n, algorithm, ports, 1, paid)]
     while len(times) < 3 or times[-1] <= times[-2] or len(times) <= result:
@@ -326,8 +332,10 @@ def test_the_best_integer_share_is_found(
 
 
 @given(st.integers(3, 12), prices)
-def test_the_best_share_of_multiple_is_next_to_equation_5(n: int, paid: tseng_sheu.Prices) -> None:
-    """p* = sqrt(2m(h-1)T_c / ((n-1)T_s)); the integer optimum is next to it, at least 1."""
+def test_the_best_number_of_segments_of_multiple_is_next_to_equation_5(
+    n: int, paid: tseng_sheu.Prices
+) -> None:
+    """p* = sqrt(2m(h-1)T_c / ((n-1)T_s)) is rounded down or up, to at least 1."""
     square = (
         2 * paid.m * paid.byte / (n - 1) * (tseng_sheu.height_of_multiple(n) - 1) / paid.start_up
     )
@@ -341,10 +349,10 @@ def test_the_best_share_of_multiple_is_next_to_equation_5(n: int, paid: tseng_sh
 
 
 @given(st.integers(3, 8), st.builds(tseng_sheu.Prices, cheap, cheap, cheap))
-def test_the_best_integer_share_costs_at_most_one_start_up_more_than_the_real_optimum(
+def test_rounding_the_best_number_of_segments_costs_less_than_one_start_up(
     n: int, paid: tseng_sheu.Prices
 ) -> None:
-    """A6: T(max(1, ceil p*)) < T(p*) + T_s, with T(p*) = (sqrt((h-1) T_s) + sqrt(a))^2."""
+    """T(max(1, ceil p*)) < T(p*) + T_s, with T(p*) = (sqrt((h-1) T_s) + sqrt(a))^2 (A6)."""
     integer = best(n, "multiple", "all", paid)[1]
     a = float(2 * paid.m * paid.byte / (n - 1))
     h, start_up = tseng_sheu.height_of_multiple(n), float(paid.start_up)
@@ -355,7 +363,7 @@ def test_the_best_integer_share_costs_at_most_one_start_up_more_than_the_real_op
 
 
 def test_on_s2_one_segment_is_best() -> None:
-    """Pitfall 7: h - 1 = 0, the real optimum is 0, and nothing is divided by it."""
+    """There h - 1 = 0, so the real optimum is 0, by which nothing may be divided (pitfall 7)."""
     for algorithm in ["greedy", "multiple", "recursive-substar"]:
         for ports in ["all", "one"]:
             paid = tseng_sheu.Prices(Fraction(10**6), Fraction(1), Fraction(1))
@@ -372,13 +380,13 @@ def test_long_messages_are_split_into_many_segments_and_short_ones_into_one() ->
     assert best(5, "multiple", "all", paid)[1] in {isqrt(int(square)), isqrt(int(square)) + 1}
 
 
-def test_without_a_start_up_time_there_is_no_best_number() -> None:
+def test_without_a_start_up_time_there_is_no_best_number_of_segments() -> None:
     with refused("t_s"):
         best(5, "multiple", "all", tseng_sheu.Prices(Fraction(1), Fraction(0), Fraction(1)))
 
 
-def test_whole_numbers_stay_exact() -> None:
-    """Pitfall 6: an integer for m or a time must not turn a figure into a float."""
+def test_costs_of_integer_messages_and_times_are_exact_fractions() -> None:
+    """An integer argument must not lead to floats (pitfall 6)."""
     machine = costs.Machine(t_s=1, t_c=1)  # type: ignore[arg-type]
     cost = costs.closed_form(topology("S4"), "broadcast", "multiple", "all", 7, machine)  # type: ignore[arg-type]
     assert isinstance(cost.bytes, Fraction)

@@ -1,4 +1,7 @@
-"""Lower bounds of the lemmas and tables, with copies and unit messages; where they are tight."""
+"""Lower bounds of lemmas and tables, also for copies and unit messages, and their tightness.
+
+FA and EDT are Fragopoulou & Akl 1993 and 1996.
+"""
 
 from fractions import Fraction
 from itertools import combinations
@@ -25,12 +28,12 @@ models = st.sampled_from(["all", "one"])
 
 
 def bound(spec: str, collective: str, ports: str, **given: int) -> costs.Cost:
-    """Return a bound for the usual message on the usual machine."""
+    """Return a lower bound for the test message on the test machine."""
     return costs.lower_bound(as_topology(spec), collective, ports, MESSAGE, MACHINE, **given)
 
 
 @given(st.sampled_from(SPECS), st.sampled_from(COLLECTIVES), models, amounts, amounts, amounts)
-def test_the_time_is_the_greater_of_start_ups_and_bytes(
+def test_the_bound_on_time_is_the_maximum_of_start_up_time_and_transmission_time(
     spec: str, collective: str, ports: str, m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
     result = costs.lower_bound(
@@ -48,7 +51,7 @@ def test_the_time_is_the_greater_of_start_ups_and_bytes(
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @given(st.sampled_from(SPECS), models, st.integers(1, 200), st.integers(1, 11))
-def test_bounds_on_steps_and_transmissions_equal_the_tables(
+def test_bounds_on_steps_and_transmissions_equal_those_of_the_tables(
     collective: str, spec: str, ports: str, messages: int, copies: int
 ) -> None:
     size = paper_costs.size(spec)
@@ -62,7 +65,7 @@ def test_bounds_on_steps_and_transmissions_equal_the_tables(
 
 
 @given(st.sampled_from(SPECS), st.sampled_from(COLLECTIVES), models, st.integers(1, 11))
-def test_copies_multiply_the_bytes_and_leave_the_start_ups(
+def test_copies_multiply_the_bytes_but_not_the_start_ups(
     spec: str, collective: str, ports: str, copies: int
 ) -> None:
     copies = min(copies, as_topology(spec).degree)
@@ -72,10 +75,10 @@ def test_copies_multiply_the_bytes_and_leave_the_start_ups(
 
 
 @pytest.mark.parametrize("n", range(3, 13))
-def test_the_tables_of_the_papers_for_one_message(n: int) -> None:
-    """FA Table 4: N-1, ceil((N-1)/(n-1)); t_n, ceil(t_n/(n-1)).
+def test_bounds_on_star_graphs_equal_fa_table_4_and_edt_table_1(n: int) -> None:
+    """FA Table 4: N-1 or ceil((N-1)/(n-1)) steps; t_n or ceil(t_n/(n-1)) for alltoall.
 
-    EDT Table 1 with n-1 copies: M(N-1), M t_n, M + D - 1.
+    EDT Table 1 with n-1 copies: M(N-1), M t_n for alltoall, and M + D - 1 for broadcast.
     """
     spec, size = f"S{n}", paper_costs.star(n)
     for collective in ("allgather", "scatter", "gather"):
@@ -90,8 +93,7 @@ def test_the_tables_of_the_papers_for_one_message(n: int) -> None:
     assert bound(spec, "broadcast", "all", messages=5, copies=n - 1).steps == 5 + size.diameter - 1
 
 
-def test_the_tables_of_the_hypercube() -> None:
-    """FA Table 5 and EDT Table 3."""
+def test_bounds_on_hypercubes_equal_fa_table_5_and_edt_table_3() -> None:
     for k in range(1, 12):
         spec = f"Q{k}"
         assert bound(spec, "alltoall", "all", messages=3, copies=k).steps == 3 * k * 2 ** (k - 1)
@@ -102,8 +104,8 @@ def test_the_tables_of_the_hypercube() -> None:
         assert bound(spec, "broadcast", "all", messages=7, copies=1).steps == -(-7 // k) + k - 1
 
 
-def test_the_one_port_allgather_reaches_all_nodes_not_all_but_one() -> None:
-    """Li et al. print ceil(log2(N-1)): one start-up too few if N-1 is a power of two."""
+def test_the_one_port_allgather_bound_corrects_the_logarithm_of_li_et_al() -> None:
+    """They print ceil(log2(N-1)), one start-up too few if N-1 is a power of two."""
     for spec, printed in [("S3,1", 1), ("S5,1", 2), ("S9,1", 3), ("S4,1", 2), ("S5,2", 5)]:
         nodes = as_topology(spec).nodes
         assert star_graph.ceil_log2(nodes - 1) == printed
@@ -123,7 +125,7 @@ def test_a_one_port_bound_is_never_below_the_all_port_bound() -> None:
 
 
 def fewest_steps(spec: str, one_port: bool) -> int:
-    """Return the least steps of a broadcast, by exhaustive search over sets of informed nodes."""
+    """Return the minimum steps of a broadcast, by exhaustive search over informed sets."""
     topology = as_topology(spec)
     links = {
         node: {int(topology.neighbours(port, [node])[0]) for port in topology.ports}
@@ -133,7 +135,7 @@ def fewest_steps(spec: str, one_port: bool) -> int:
     while not any(len(known) == topology.nodes for known in reached):
         steps += 1
         reached = {after for known in reached for after in informed(known, links, one_port)}
-        # That others know it too is never worse.
+        # Informing further nodes is never worse, so only maximal sets are kept.
         reached = {known for known in reached if not any(known < other for other in reached)}
     return steps
 
@@ -141,7 +143,7 @@ def fewest_steps(spec: str, one_port: bool) -> int:
 def informed(
     known: frozenset[int], links: dict[int, set[int]], one_port: bool
 ) -> set[frozenset[int]]:
-    """Return the possible sets of informed nodes one step later, for all ports or one port."""
+    """Return the possible sets of informed nodes after one more step."""
     if not one_port:
         return {known.union(*(links[node] for node in known))}
     after = {known}
@@ -150,8 +152,8 @@ def informed(
     return after
 
 
-def test_the_start_ups_are_the_minimum_for_a_broadcast() -> None:
-    """The bound is valid, and tight for messages of few bytes: also on two nodes, and for m = 0."""
+def test_the_bound_on_start_ups_is_the_minimum_number_of_broadcast_steps() -> None:
+    """For messages of few or no bytes the bound on time is tight, also on two nodes."""
     for spec in ["S2", "S3", "S2,1", "S3,1", "S4,1", "S5,1", "S3,2", "Q1", "Q2", "Q3", "S4,2"]:
         for ports in ("all", "one"):
             fewest = fewest_steps(spec, ports == "one")
@@ -163,8 +165,8 @@ def test_the_start_ups_are_the_minimum_for_a_broadcast() -> None:
                     assert result.start_ups == result.time == fewest, collective
 
 
-def test_two_nodes_are_one_step_apart() -> None:
-    """All collectives send one message over one link per direction: T_s or m T_c, and M steps."""
+def test_on_two_nodes_all_bounds_are_those_of_one_link() -> None:
+    """A link carries one message per direction: one start-up or m bytes, and M steps."""
     for spec in ["S2", "S2,1", "Q1"]:
         for collective in COLLECTIVES:
             for ports in ("all", "one"):
@@ -193,12 +195,12 @@ def test_a_topology_can_be_given_by_its_name() -> None:
         costs.lower_bound("S13", "broadcast", "all", MESSAGE, MACHINE)
 
 
-def test_gather_has_the_bounds_of_scatter() -> None:
+def test_gather_has_the_same_bounds_as_scatter() -> None:
     for spec in SPECS:
         assert bound(spec, "gather", "all", messages=2) == bound(spec, "scatter", "all", messages=2)
 
 
-def test_the_source_is_the_paper_that_states_the_bound() -> None:
+def test_the_source_of_a_bound_is_the_paper_that_states_it() -> None:
     for spec, collective, ports, arguments, source in [
         ("S5", "broadcast", "all", {}, "Tseng & Sheu 1997, Lemma 1"),
         ("S5", "allgather", "one", {}, "Tseng & Sheu 1997, Lemma 2"),
@@ -228,7 +230,7 @@ def test_the_source_is_the_paper_that_states_the_bound() -> None:
 @pytest.mark.parametrize(
     ("spec", "collective", "ports"), [("S5,2", "alltoall", "all"), ("Q4", "broadcast", "one")]
 )
-def test_bounds_that_no_paper_states_have_the_source_starcast(
+def test_the_source_of_a_bound_that_no_paper_states_is_starcast(
     spec: str, collective: str, ports: str
 ) -> None:
     assert bound(spec, collective, ports).source.startswith("starcast")
@@ -259,17 +261,20 @@ def test_bad_input_is_refused() -> None:
 
 
 def greatest_ratio_of_all_sets(graph: nx.Graph) -> Fraction:
-    """Return the largest |S| / B(S), by trying all sets of nodes."""
+    """Return the largest |S| / B(S), where B(S) counts the links that leave the node set S.
+
+    All sets of nodes are tried.
+    """
     sets = (chosen for size in range(1, len(graph)) for chosen in combinations(graph.nodes, size))
     return max(Fraction(len(chosen), nx.cut_size(graph, chosen)) for chosen in sets)
 
 
 def greatest_ratio_by_flows(graph: nx.Graph) -> Fraction:
-    """Return the greatest |S| / B(S), by maximum flows.
+    """Return the largest |S| / B(S), by maximum flows.
 
-    Of the sets without node v, one has a greater ratio than r if and only if the minimum cut
-    between a new node, which is linked to all nodes with capacity 1 / r, and v is less than N / r.
-    Capacities are multiplied by the numerator of r, so that they are integers.
+    A set without node v has a ratio above r if and only if the minimum cut between v and a new
+    node, which is linked to all nodes with capacity 1 / r, is less than N / r. All capacities are
+    multiplied by the numerator of r to make them integers.
     """
     ratio = Fraction(1, max(degree for _, degree in graph.degree))
     for sink in graph.nodes:
@@ -295,22 +300,24 @@ def test_the_bottleneck_cut_equals_the_maximum_over_all_sets(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S4", "S4,3", "S5,2", "Q4"])
-def test_the_bottleneck_cut_equals_that_of_maximum_flows(spec: str) -> None:
+def test_the_bottleneck_cut_equals_that_found_by_maximum_flows(spec: str) -> None:
     graph = to_networkx(as_topology(spec))
     found = costs.bottleneck_cut(spec, Fraction(1), costs.Machine(Fraction(0), Fraction(1)))
     assert found.time == greatest_ratio_by_flows(graph)
     assert found.bytes == bound(spec, "allgather", "all").bytes / MESSAGE
 
 
-def test_flows_find_the_bottleneck_of_an_irregular_graph() -> None:
-    """Two complete graphs with a bridge: one of them has 4 messages for the bridge."""
+def test_maximum_flows_find_the_bottleneck_of_an_irregular_graph() -> None:
+    """One link joins two complete graphs of 4 nodes, and has to carry 4 messages each way."""
     graph = nx.barbell_graph(4, 0)
     assert greatest_ratio_by_flows(graph) == greatest_ratio_of_all_sets(graph) == 4
 
 
 @pytest.mark.parametrize(("spec", "ratio"), [("S4", Fraction(23, 3)), ("S5", Fraction(119, 4))])
-def test_the_optimum_of_forestcoll_is_known(spec: str, ratio: Fraction) -> None:
-    """The number of other nodes per link, (N-1)/(n-1)."""
+def test_the_bottleneck_cut_of_star_graphs_is_the_number_of_other_nodes_per_link(
+    spec: str, ratio: Fraction
+) -> None:
+    """The optimum of ForestColl is (N-1)/(n-1)."""
     found = costs.bottleneck_cut(spec, Fraction(1), costs.Machine(Fraction(7), Fraction(1)))
     assert found.time == ratio
     assert found.start_ups == 0

@@ -1,4 +1,4 @@
-"""Executions against closed forms: exact agreement, and the known differences."""
+"""Executions compared with closed forms: where they agree, and where they differ."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -27,7 +27,8 @@ from support.cost_cases import (
 )
 from support.examples import max_examples
 
-#: Executions cost the same as their form: start-ups, bytes and transmissions, by port model.
+#: Algorithms and port models whose executions have the start-ups, bytes and transmissions of the
+#: closed form.
 EXACT = {
     ("broadcast", "greedy", "all"),
     ("broadcast", "recursive-substar", "all"),
@@ -72,12 +73,12 @@ EXACT |= {
     (collective, name, ports)
     for forward, name, ports in EXACT
     for collective in _REDUCTIONS.get(forward, [])
-} - {("allreduce", "recursive-substar", "one")}  # pipelined as far as nodes are free
+} - {("allreduce", "recursive-substar", "one")}  # pipelined as nodes become free
 EVERY = tuple((*key, ports) for key, entry in ALGORITHMS.items() for ports in entry.ports)
 
 
 def all_of(collective: str, algorithm: str, ports: str) -> list[Case]:
-    """Return the cases of an algorithm under a port model, on all topologies executed here."""
+    """Return the cases of an algorithm under a port model, on all topologies of these tests."""
     every = cases(*STARS, *NK_STARS, *CUBES)
     return [
         case for case in every if (*case.key, case.asked.ports) == (collective, algorithm, ports)
@@ -85,16 +86,16 @@ def all_of(collective: str, algorithm: str, ports: str) -> list[Case]:
 
 
 def differ(form: costs.Cost, real: costs.Cost) -> bool:
-    """Return whether start-ups, bytes or stated transmissions differ."""
+    """Return whether start-ups, bytes or transmissions differ; a form may not state the last."""
     stated = form.transmissions is None or form.transmissions == real.transmissions
     return not (form.start_ups == real.start_ups and form.bytes == real.bytes and stated)
 
 
 @pytest.mark.parametrize("which", EVERY, ids=" ".join)
-def test_a_form_is_exact_if_and_only_if_its_docstring_says_so(
+def test_a_closed_form_has_a_note_exactly_where_its_execution_differs(
     which: tuple[str, str, str],
 ) -> None:
-    """A form has a note on a topology where an execution differs, and on no other."""
+    """This holds for every algorithm, port model and topology."""
     result = all_of(*which)
     assert result
     for case in result:
@@ -110,7 +111,7 @@ def test_a_form_is_exact_if_and_only_if_its_docstring_says_so(
 def relation(
     test: Callable[[Case, costs.Cost, costs.Cost], None], *which: tuple[str, str, str]
 ) -> None:
-    """Parametrize a check over the cases of some algorithms: case, form, simulated cost."""
+    """Call a check with the closed form and the simulated cost of every case."""
     for entry in which:
         for case in all_of(*entry):
             form, real = priced(case), simulated_cost(case)
@@ -122,7 +123,7 @@ def relation(
     "which", [("broadcast", "greedy", "one"), ("broadcast", "binomial", "one")]
 )
 def test_the_last_one_port_slot_can_end_with_idle_sub_slots(which: tuple[str, str, str]) -> None:
-    """The form counts ``degree`` sub-slots per slot; executions end with the last one in use."""
+    """The closed form counts all ``degree`` sub-slots; executions end with the last one in use."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         degree = as_topology(case.spec).degree
@@ -134,13 +135,15 @@ def test_the_last_one_port_slot_can_end_with_idle_sub_slots(which: tuple[str, st
 
 @pytest.mark.parametrize("n", range(2, 8))
 @pytest.mark.parametrize("share", [1, 2, 5])
-def test_one_port_the_greedy_tree_needs_all_of_the_last_slot_for_even_n(n: int, share: int) -> None:
+def test_the_one_port_closed_form_of_the_greedy_tree_is_exact_for_even_n(
+    n: int, share: int
+) -> None:
     case = Case(f"S{n}", "broadcast", "greedy", paper_costs.Asked("one", share))
     assert differ(priced(case), simulated_cost(case)) == (n % 2 == 1) == bool(priced(case).note)
 
 
-def test_edge_disjoint_binomial_trees_take_the_form_s_time_except_on_q1() -> None:
-    """The only tree of Q_1 has height 1, not d + 1."""
+def test_the_closed_form_of_edge_disjoint_binomial_trees_is_exact_except_on_q1() -> None:
+    """The only tree of Q_1 has height 1 instead of d + 1."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         assert form.start_ups - real.start_ups == (case.spec == "Q1")
@@ -149,8 +152,11 @@ def test_edge_disjoint_binomial_trees_take_the_form_s_time_except_on_q1() -> Non
     relation(judge, ("broadcast", "edge-disjoint-binomial", "all"))
 
 
-def test_the_multiple_trees_take_equation_3_s_steps_and_less_time() -> None:
-    """A packet has one or two segments: a step without a shared link is shorter. On S2 all are."""
+def test_the_multiple_trees_take_the_steps_of_equation_3_but_less_time() -> None:
+    """Steps without a shared link are shorter, since their packets have one segment, not two.
+
+    On S2 no link is shared.
+    """
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         degree = as_topology(case.spec).degree
@@ -167,8 +173,8 @@ def test_the_multiple_trees_take_equation_3_s_steps_and_less_time() -> None:
     relation(judge, ("broadcast", "multiple", "all"), ("broadcast", "multiple", "one"))
 
 
-def test_edge_disjoint_trees_are_lower_than_the_paper_says() -> None:
-    """The paper assumes height D + 4; it is D + 3 for even n and D + 2 for odd n."""
+def test_edge_disjoint_trees_are_lower_than_the_paper_assumes() -> None:
+    """The paper assumes height D + 4. It is D + 3 for even n and D + 2 for odd n."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         n = as_topology(case.spec).n
@@ -181,7 +187,7 @@ def test_edge_disjoint_trees_are_lower_than_the_paper_says() -> None:
     relation(judge, ("broadcast", "edge-disjoint", "all"))
 
 
-def test_one_tree_carries_n_minus_1_times_what_theorems_2_and_3_count() -> None:
+def test_nk_greedy_sends_n_minus_1_times_the_bytes_of_theorems_2_and_3() -> None:
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         degree = as_topology(case.spec).degree
         assert (
@@ -196,7 +202,7 @@ def test_one_tree_carries_n_minus_1_times_what_theorems_2_and_3_count() -> None:
 
 
 def test_theorem_8_overestimates_heights_and_underestimates_packets() -> None:
-    """The steps are an upper bound; a packet has 1 to congestion many segments, 1 for k = 1."""
+    """Packets have up to as many segments as the congestion, which is 1 only for k = 1."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         topology = as_topology(case.spec)
@@ -223,7 +229,7 @@ def test_theorem_9_counts_too_many_steps() -> None:
     relation(judge, ("broadcast", "nk-multiple", "one"))
 
 
-def test_theorem_4_s_links_are_evenly_loaded_for_k_1_alone() -> None:
+def test_theorem_4_states_too_few_bytes_unless_k_is_1() -> None:
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         assert form.start_ups == real.start_ups
         assert (form.bytes == real.bytes) == (as_topology(case.spec).k == 1)
@@ -232,7 +238,7 @@ def test_theorem_4_s_links_are_evenly_loaded_for_k_1_alone() -> None:
     relation(judge, ("allgather", "nk-greedy", "all"))
 
 
-def test_theorem_5_has_n_times_too_many_start_ups() -> None:
+def test_theorem_5_states_n_times_too_many_start_ups() -> None:
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         topology = as_topology(case.spec)
         assert form.bytes == real.bytes
@@ -246,8 +252,8 @@ def test_theorem_5_has_n_times_too_many_start_ups() -> None:
     relation(judge, ("allgather", "nk-greedy", "one"))
 
 
-def test_theorem_10_has_too_few_or_too_many_start_ups() -> None:
-    """2D - 1 equals the height of a tree only by chance; the bytes are too few unless k = 1."""
+def test_theorem_10_states_too_few_or_too_many_start_ups() -> None:
+    """The tree height is 2D - 1 only by chance. The bytes are too few unless k = 1."""
     differences = set()
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
@@ -261,8 +267,8 @@ def test_theorem_10_has_too_few_or_too_many_start_ups() -> None:
     assert differences == {-1, 0, 1}
 
 
-def test_theorem_11_s_bytes_are_a_lower_bound() -> None:
-    """Attained for k = 1 and k = n-1, where ports are dimensions and translation keeps them."""
+def test_the_bytes_of_theorem_11_are_only_a_lower_bound() -> None:
+    """They are exact for k = 1 and k = n-1, where translations keep the ports of links."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         topology = as_topology(case.spec)
@@ -277,10 +283,10 @@ def test_theorem_11_s_bytes_are_a_lower_bound() -> None:
 @pytest.mark.parametrize("which", EVERY, ids=" ".join)
 @max_examples(10)
 @given(*[st.fractions(min_value=0, max_value=10**4, max_denominator=100)] * 3)
-def test_no_execution_beats_the_bound(
+def test_no_execution_is_below_the_lower_bound(
     which: tuple[str, str, str], m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
-    """In time, and for unit messages in steps and transmissions, with as many copies."""
+    """For unit messages, steps and transmissions are compared as well as the time."""
     machine = costs.Machine(start_up, byte)
     for case in all_of(*which):
         topology, asked = as_topology(case.spec), case.asked
@@ -296,7 +302,7 @@ def test_no_execution_beats_the_bound(
         )
         real = simulated_cost(case, m, machine)
         assert real.time >= bound.time, case
-        # In steps that start together not even the sum of both terms is beaten.
+        # Since all sends of a step start together, both terms of the bound hold separately.
         assert real.start_ups >= bound.start_ups, case
         assert real.bytes >= bound.bytes, case
         assert int(real.steps or 0) >= int(bound.steps or 0), case
@@ -307,7 +313,9 @@ def test_no_execution_beats_the_bound(
 @pytest.mark.parametrize(
     "which", [entry for entry in EVERY if entry[0] in MULTI_SOURCE], ids=" ".join
 )
-def test_a_symmetric_schedule_costs_the_same_expanded(which: tuple[str, str, str]) -> None:
+def test_expanding_a_symmetric_schedule_does_not_change_its_costs(
+    which: tuple[str, str, str],
+) -> None:
     for case in [
         case
         for case in all_of(*which)
@@ -321,8 +329,8 @@ def test_a_symmetric_schedule_costs_the_same_expanded(which: tuple[str, str, str
         ), case
 
 
-def test_the_alltoall_has_the_steps_of_the_definitions() -> None:
-    """5, 21, 111, 689 and 4938 steps for n = 3..7 and one message, by the oracle's t_n."""
+def test_the_exact_alltoall_takes_the_known_numbers_of_steps() -> None:
+    """The oracle gives 5, 21, 111, 689 and 4938 steps for n = 3..7 and one message."""
     steps = [
         priced(Case(f"S{n}", "alltoall", "exact", paper_costs.Asked("all"))).steps
         for n in range(3, 8)

@@ -1,4 +1,4 @@
-"""Closed forms agree with the pages for every algorithm, size, port model and number of pieces."""
+"""Closed forms agree with the oracle for every algorithm, size and port model."""
 
 from fractions import Fraction
 from functools import cache
@@ -31,17 +31,17 @@ amounts = st.fractions(min_value=0, max_value=10**6, max_denominator=1000)
 
 
 def same(cost: costs.Cost, page: paper_costs.Cost, m: Fraction, machine: costs.Machine) -> None:
-    """Assert that a cost equals the page's in all its parts."""
+    """Check that a cost equals the oracle's in all its parts."""
     assert cost.start_ups == page.start_ups
     assert cost.bytes == page.share * m
-    if page.transmissions is not None:  # otherwise only executions can check them
+    if page.transmissions is not None:  # if the oracle states them; executions check them too
         assert cost.transmissions == page.transmissions
     assert cost.time == page.start_ups * machine.t_s + page.share * m * machine.t_c
     assert isinstance(cost.time, Fraction)
     assert isinstance(cost.bytes, Fraction)
 
 
-def test_every_algorithm_of_the_papers_has_a_form_and_no_other_has() -> None:
+def test_exactly_the_algorithms_other_than_forest_have_a_closed_form() -> None:
     of_papers = {(entry.collective, entry.name) for entry in algorithms() if entry.name != "forest"}
     assert costs.FORMS.keys() == of_papers
     own = {
@@ -56,7 +56,7 @@ def test_every_algorithm_of_the_papers_has_a_form_and_no_other_has() -> None:
 @pytest.mark.parametrize("key", paper_costs.PAGE, ids=" by ".join)
 @max_examples(10)
 @given(amounts, amounts, amounts)
-def test_forms_equal_the_definitions_for_any_message_and_machine(
+def test_closed_forms_equal_the_definitions_for_any_message_and_machine(
     key: tuple[str, str], m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
     machine = costs.Machine(start_up, byte)
@@ -67,7 +67,7 @@ def test_forms_equal_the_definitions_for_any_message_and_machine(
 
 @cache
 def grouped(*specs: str, shares: tuple[int, ...]) -> dict[tuple[str, str], list[Case]]:
-    """Return the cases by algorithm."""
+    """Return the cases on these topologies, grouped by algorithm."""
     result: dict[tuple[str, str], list[Case]] = {key: [] for key in ALGORITHMS}
     for case in cases(*specs, shares=shares):
         result[case.key].append(case)
@@ -75,15 +75,17 @@ def grouped(*specs: str, shares: tuple[int, ...]) -> dict[tuple[str, str], list[
 
 
 @pytest.mark.parametrize("key", paper_costs.PAGE, ids=" by ".join)
-def test_forms_equal_the_definitions_on_small_and_large_topologies(key: tuple[str, str]) -> None:
-    """Pitfall 16 of Fragopoulou & Akl: ceil(M (N-1)/(n-1)) is not M ceil((N-1)/(n-1)).
+def test_closed_forms_equal_the_definitions_on_small_and_large_topologies(
+    key: tuple[str, str],
+) -> None:
+    """With 7 messages, ceil(M (N-1)/(n-1)) is not M ceil((N-1)/(n-1)).
 
-    Shares of 7 tell them apart.
+    This is pitfall 16 of fragopoulou-akl.md.
     """
     m, machine = Fraction(10**30) + Fraction(1, 3), costs.Machine(Fraction(1, 7), Fraction(1, 11))
     sizes = (
         SMALL if key in paper_costs.BY_NODES else (*SMALL, *LARGE)
-    )  # the page counts necklaces node by node
+    )  # the oracle counts necklaces node by node
     for case in grouped(*sizes, shares=(1, 7))[key]:
         same(
             priced(case, m, machine),
@@ -95,7 +97,7 @@ def test_forms_equal_the_definitions_on_small_and_large_topologies(key: tuple[st
 
 @pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
 def test_a_message_has_as_many_units_as_the_schedule_splits_it_into(key: tuple[str, str]) -> None:
-    """In a scatter or alltoall, each of the N destinations gets that many units."""
+    """In a scatter, gather or alltoall, each of the N nodes has that many units."""
     for case in grouped("S2", "S4", "S3,1", "S4,2", "S4,3", "Q1", "Q3", shares=(1, 3))[key]:
         topology = as_topology(case.spec)
         schedule, units = built(case), 1 / unit(case, Fraction(1))
@@ -108,7 +110,7 @@ def test_a_message_has_as_many_units_as_the_schedule_splits_it_into(key: tuple[s
         assert schedule.units == units * (topology.nodes if addressed else 1) * sources, case
 
 
-# Parts of forms
+# Parts of closed forms
 
 
 def test_necklace_counts_and_distance_sums_are_computed_without_enumeration() -> None:
@@ -122,7 +124,7 @@ def test_necklace_counts_and_distance_sums_are_computed_without_enumeration() ->
 
 
 @pytest.mark.parametrize("n", [8])
-def test_necklaces_of_large_stars_are_those_of_the_array_form(n: int) -> None:
+def test_necklace_counts_on_s8_equal_those_of_the_arrays(n: int) -> None:
     topology, result = as_topology(f"S{n}"), necklaces(n)
     leaders = [leader for leader in set(result.leader.tolist()) if leader]
     assert counts.necklace_count(n) == len(leaders)
@@ -131,7 +133,7 @@ def test_necklaces_of_large_stars_are_those_of_the_array_form(n: int) -> None:
     )
 
 
-def test_the_levels_of_edge_disjoint_trees_sum_up_to_the_form() -> None:
+def test_the_sum_of_levels_in_edge_disjoint_trees_equals_its_closed_form() -> None:
     for n in range(2, 9):
         topology = as_topology(f"S{n}")
         sums = forest(topology, "edge-disjoint").levels().sum(axis=1, dtype=int).tolist()
@@ -140,15 +142,15 @@ def test_the_levels_of_edge_disjoint_trees_sum_up_to_the_form() -> None:
 
 
 @pytest.mark.parametrize("n", range(2, 9))
-def test_the_heights_of_single_trees_are_known_without_building_them(n: int) -> None:
+def test_the_heights_of_single_trees_are_computed_without_building_them(n: int) -> None:
     topology = as_topology(f"S{n}")
     for name in single_trees(topology):
         assert counts.tree_height(topology, name) == forest(topology, name).height, name
 
 
 @pytest.mark.parametrize("n", range(2, 7))
-def test_dimension_change_takes_the_height_of_its_tree_for_the_diameter(n: int) -> None:
-    """Theorem 3 with a tree of height h_T: h_T start-ups, and the same bytes."""
+def test_the_closed_form_of_dimension_change_uses_the_height_of_its_base(n: int) -> None:
+    """Theorem 3 for a tree of height h_T: h_T start-ups instead of D_n, and the same bytes."""
     topology, unit_machine = as_topology(f"S{n}"), costs.Machine(Fraction(1), Fraction(1))
     for name in single_trees(topology):
         for ports, slots in (("all", 1), ("one", n - 1)):
@@ -222,7 +224,7 @@ def test_more_copies_than_trees_are_refused() -> None:
         )
 
 
-def test_messages_and_copies_are_whole_numbers_of_at_least_1() -> None:
+def test_messages_and_copies_must_be_whole_numbers_of_at_least_1() -> None:
     cases: list[Any] = ["messages", "copies"]
     for name in cases:
         others: list[Any] = [0, -1, 1.5, "2", True, None]
@@ -254,7 +256,7 @@ def test_a_topology_can_be_given_by_its_name(key: tuple[str, str]) -> None:
         costs.closed_form("S13", *key, ports, m, ONE)
 
 
-def test_a_form_for_another_port_model_is_refused() -> None:
+def test_a_closed_form_for_an_unsupported_port_model_is_refused() -> None:
     with refused("one"):
         costs.closed_form(as_topology("S5"), "alltoall", "exact", "one", Fraction(1), ONE)
 
@@ -262,8 +264,8 @@ def test_a_form_for_another_port_model_is_refused() -> None:
 ONE = costs.Machine(Fraction(1), Fraction(1))
 
 
-def test_sources_name_the_paper_of_a_form() -> None:
-    """Forms for copies and messages that no paper covers have the source starcast."""
+def test_the_source_of_a_closed_form_is_the_paper_that_states_it() -> None:
+    """If no paper covers the copies or messages, the source is starcast."""
 
     def source(collective: str, algorithm: str, **arguments: int) -> str:
         return priced(Case("S5", collective, algorithm, Asked("all", **arguments))).source

@@ -1,4 +1,4 @@
-"""The best number of pieces is found for every algorithm: by trying all that could be better."""
+"""The best number of segments or messages is found for every algorithm that splits messages."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -22,7 +22,7 @@ cheap = st.fractions(min_value=Fraction(1, 20), max_value=30, max_denominator=20
 
 
 def home(key: tuple[str, str], d: int) -> Topology:
-    """Return a topology of that size on which an algorithm is defined."""
+    """Return a topology of about this size on which the algorithm is defined."""
     family = ALGORITHMS[key].families[0]
     return as_topology(
         {"star": f"S{max(d, 3)}", "nk-star": f"S{max(d, 3)},2", "hypercube": f"Q{d}"}[family]
@@ -30,13 +30,13 @@ def home(key: tuple[str, str], d: int) -> Topology:
 
 
 def tried(price: Callable[[int], costs.Cost]) -> int:
-    """Return the smallest number with the least time, among all numbers that could have it."""
+    """Return the smallest number with the minimum time, by trying all that could reach it."""
     best, pieces, steps = None, 0, Fraction(0)
     while best is None or steps * MACHINE_OF_TRIALS.t_s <= best[0]:
         pieces += 1
         try:
             cost = price(pieces)
-        except InputError:  # no multiple of n-1
+        except InputError:  # not a multiple of n-1
             continue
         steps = cost.start_ups
         if best is None or cost.time < best[0]:
@@ -50,10 +50,10 @@ MACHINE_OF_TRIALS = costs.Machine(Fraction(1), Fraction(1))
 @pytest.mark.parametrize("key", CUT, ids=" by ".join)
 @max_examples(15)
 @given(st.integers(2, 6), cheap, st.integers(1, 6), st.booleans())
-def test_the_best_whole_number_is_found(
+def test_the_best_whole_number_of_pieces_is_found(
     key: tuple[str, str], d: int, m: Fraction, copies: int, one_port: bool
 ) -> None:
-    """This includes steps that are rounded up by n-1, and numbers that must be multiples of n-1."""
+    """Steps may be rounded up after division by n-1; some numbers must be multiples of n-1."""
     topology, algorithm = home(key, d), ALGORITHMS[key]
     ports = algorithm.ports[-1] if one_port else algorithm.ports[0]
     names = [argument.name for argument in algorithm.arguments]
@@ -73,8 +73,8 @@ def test_the_best_whole_number_is_found(
     assert result == tried(price)
 
 
-def test_the_best_number_of_messages_fills_its_last_step() -> None:
-    """The best M fills its last round: one more message would need another step."""
+def test_the_best_number_of_messages_fills_the_last_step() -> None:
+    """One more message would need another step."""
     for copies in [1, 2, 3, 5]:
         topology, m = as_topology("S6"), Fraction(10**6)
         _, integer = costs.optimal_pieces(
@@ -97,10 +97,10 @@ def test_the_best_number_of_messages_fills_its_last_step() -> None:
 
 
 @given(st.integers(3, 12), st.integers(1, 11), cheap, cheap, cheap)
-def test_the_real_optimum_of_edge_disjoint_trees(
+def test_the_real_optimum_of_edge_disjoint_trees_is_that_of_the_formula(
     n: int, copies: int, m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
-    """(Mx/(n-1) + D + 3)(T_s + m/M T_c) is least at M = sqrt((D+3)(n-1) m T_c/(x T_s))."""
+    """(Mx/(n-1) + D + 3)(T_s + m/M T_c) is smallest at M = sqrt((D+3)(n-1) m T_c/(x T_s))."""
     topology, copies = as_topology(f"S{n}"), min(copies, n - 1)
     machine = costs.Machine(start_up, byte)
     real, _ = costs.optimal_pieces(
@@ -110,7 +110,7 @@ def test_the_real_optimum_of_edge_disjoint_trees(
     assert real == pytest.approx(float(square) ** 0.5)
 
 
-def test_messages_of_no_length_are_not_split() -> None:
+def test_messages_of_zero_bytes_are_not_split() -> None:
     for key in CUT:
         topology, algorithm = home(key, 4), ALGORITHMS[key]
         real, integer = costs.optimal_pieces(
@@ -121,7 +121,7 @@ def test_messages_of_no_length_are_not_split() -> None:
 
 
 def test_the_optimum_for_huge_messages_is_exact() -> None:
-    """Neither search nor floats: the square root of 10^60 has thirty digits."""
+    """For a message of 10^60 bytes it has thirty digits, too many for floats or a search."""
     topology = as_topology("S5")
     machine = costs.Machine(Fraction(1), Fraction(1))
     _, integer = costs.optimal_pieces(
@@ -130,13 +130,13 @@ def test_the_optimum_for_huge_messages_is_exact() -> None:
     assert abs(integer - isqrt((topology.diameter - 1) * 10**60)) <= 1
 
 
-def test_a_message_that_is_not_split_has_no_best_number() -> None:
+def test_an_algorithm_that_does_not_split_messages_has_no_best_number() -> None:
     for key in [key for key, algorithm in ALGORITHMS.items() if not algorithm.split_argument]:
         with refused(key[1]):
             costs.optimal_pieces(home(key, 4), *key, "all", Fraction(1), MACHINE)
 
 
-def test_without_a_start_up_time_there_is_no_best_number() -> None:
+def test_without_a_start_up_time_there_is_no_best_number_of_pieces() -> None:
     for key in CUT:
         with refused("t_s"):
             costs.optimal_pieces(
@@ -155,10 +155,13 @@ def test_without_a_start_up_time_there_is_no_best_number() -> None:
     st.integers(1, 400),
     st.integers(1, 7),
 )
-def test_the_best_number_is_found_for_any_pipeline(
+def test_the_best_number_of_pieces_is_found_for_any_pipeline(
     fixed: int, slope: int, b: int, d: int, period: int
 ) -> None:
-    """It takes c p / period steps, rounded up, and some more; d/p bytes per step, and b more."""
+    """There are ceil(c p / period) steps and a fixed number more for p pieces of d/p bytes.
+
+    The pipeline also has b further bytes in total.
+    """
 
     def price(pieces: int) -> costs.Cost:
         steps = fixed - (-slope * pieces // period)

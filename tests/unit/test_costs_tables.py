@@ -1,4 +1,7 @@
-"""The papers' tables for any topology: rows, prices, order, and executions."""
+"""The papers' cost tables for any topology: rows, costs, order and executions.
+
+FA is Fragopoulou & Akl 1993, NK is Li, Chen, Xiang & Yao 2007.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -55,29 +58,29 @@ def problem(
 
 
 def row(asked: Problem, name: str) -> CostRow:
-    """Return the only row of a name."""
+    """Return the only row with this name."""
     (result,) = [line for line in build_table(asked) if line.name == name]
     return result
 
 
 def cost_of(result: CostRow) -> costs.Cost:
-    """Return the cost of a row that has one."""
+    """Return the cost of a row, which must have one."""
     assert result.cost is not None
     return result.cost
 
 
-# Which rows
+# Rows and their order
 
 
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize("ports", PORT_MODELS)
-def test_a_table_has_its_rows_by_time_and_no_gap_below_one(
+def test_a_table_has_the_expected_rows_sorted_by_time_and_no_gap_below_1(
     spec: str, collective: str, ports: str
 ) -> None:
-    """Rows without a time are last.
+    """Rows without a time come last.
 
-    Cited theorems on S_{n,k} may beat a bound, since their bytes are too few.
+    On (n,k)-stars, cited theorems may be below a bound, since they state too few bytes.
     """
     topology, rows = as_topology(spec), build_table(problem(spec, collective, ports))
     cube_bound = f"lower bound, unit messages, Q{star_graph.ceil_log2(topology.nodes)}"
@@ -111,7 +114,7 @@ def test_a_table_has_its_rows_by_time_and_no_gap_below_one(
 @pytest.mark.parametrize("spec", ["S2", "S3", "S6", "S12", "S2,1", "S5,1", "S6,3", "S6,5"])
 @max_examples(10)
 @given(amounts, amounts, amounts, st.integers(1, 50))
-def test_cited_rows_cost_what_the_definitions_say(
+def test_rows_cited_from_papers_have_the_costs_of_the_definitions(
     spec: str, m: Fraction, start_up: Fraction, byte: Fraction, pieces: int
 ) -> None:
     topology, machine = as_topology(spec), costs.Machine(start_up, byte)
@@ -131,7 +134,7 @@ def test_cited_rows_cost_what_the_definitions_say(
                 assert cost_of(line).bytes == page.share * m
 
 
-def test_the_row_of_qiu_says_that_there_is_no_closed_form() -> None:
+def test_the_row_for_qiu_states_that_only_orders_of_growth_are_known() -> None:
     result = row(problem(ports="one"), "Qiu [14]")
     assert result.cost is None
     assert result.gap is None
@@ -140,7 +143,10 @@ def test_the_row_of_qiu_says_that_there_is_no_closed_form() -> None:
 
 @pytest.mark.parametrize("n", range(2, 13))
 def test_the_hypercube_compared_with_a_star_has_at_least_as_many_nodes(n: int) -> None:
-    """FA Table 5 for the least k = ceil(log2 n!): also Q_29 for S_12, which cannot be named."""
+    """FA Table 5 for the smallest such hypercube, of dimension k = ceil(log2 n!).
+
+    S_12 is compared with Q_29, although starcast has no topology of that size.
+    """
     k = star_graph.ceil_log2(factorial(n))
     assert 2 ** (k - 1) < factorial(n) <= 2**k
     name = f"lower bound, unit messages, Q{k}"
@@ -163,8 +169,8 @@ def test_the_hypercube_compared_with_a_star_has_at_least_as_many_nodes(n: int) -
 
 
 @pytest.mark.parametrize("spec", ["S5", "S5,2", "Q4"])
-def test_another_hypercube_can_be_chosen(spec: str) -> None:
-    """FA Table 5 for any k; of a hypercube's own dimension there is one row, its own."""
+def test_the_hypercube_for_comparison_can_be_chosen(spec: str) -> None:
+    """FA Table 5 for any k. A hypercube compared with itself has only one row."""
     for k in (1, 4, 9, 64):
         rows = [
             line
@@ -178,8 +184,8 @@ def test_another_hypercube_can_be_chosen(spec: str) -> None:
         assert steps == (own if spec == f"Q{k}" else own | other)
 
 
-def test_more_copies_than_the_hypercube_has_links_have_no_row() -> None:
-    """Q_3 compared with S_{5,1}: 4 copies exceed its 3 links, one copy does not."""
+def test_the_bound_on_a_hypercube_has_no_cost_for_more_copies_than_links_per_node() -> None:
+    """S_{5,1} is compared with Q_3, whose nodes have 3 links: too few for 4 copies."""
     asked = problem("S5,1", "scatter", copies=4)
     result = row(asked, "lower bound, unit messages, Q3, 4 copies")
     assert result.cost is None
@@ -187,7 +193,7 @@ def test_more_copies_than_the_hypercube_has_links_have_no_row() -> None:
     assert row(asked, "lower bound, unit messages, Q3").cost is not None
 
 
-def test_algorithms_cost_their_closed_forms_for_the_best_or_the_given_number_of_pieces() -> None:
+def test_algorithms_have_their_closed_forms_for_the_given_or_best_number_of_pieces() -> None:
     asked = problem("S6")
     for share in (None, 5):
         for line in build_table(replace(asked, segments=share)):
@@ -209,7 +215,7 @@ def test_algorithms_cost_their_closed_forms_for_the_best_or_the_given_number_of_
             assert (line.real_pieces, line.pieces) == ((None, 5) if share else best)
 
 
-def test_messages_and_segments_apply_to_the_algorithms_that_have_them() -> None:
+def test_messages_and_segments_apply_only_to_algorithms_with_this_argument() -> None:
     asked = problem("S6", segments=3, messages=8)
     assert {
         line.name: line.pieces for line in build_table(asked) if line.arguments is not None
@@ -241,8 +247,8 @@ def test_copies_apply_only_to_algorithms_that_send_copies() -> None:
 
 @pytest.mark.parametrize("spec", ["S5", "S5,2", "Q4"])
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_bounds_name_their_number_of_copies(spec: str, collective: str) -> None:
-    """The bounds for one copy and for x copies are both in the table, with different names."""
+def test_bounds_for_several_copies_are_rows_of_their_own(spec: str, collective: str) -> None:
+    """The table also has the bounds for one copy; the row names differ."""
     line, many = (
         build_table(problem(spec, collective, messages=4, copies=copies)) for copies in (1, 3)
     )
@@ -263,15 +269,15 @@ def test_bounds_name_their_number_of_copies(spec: str, collective: str) -> None:
 
 
 def test_only_figures_that_a_paper_states_are_cited() -> None:
-    """One-port broadcast of unit messages: no paper has its bound on a hypercube."""
+    """No paper states the hypercube bound on one-port broadcasts of unit messages."""
     for ports, cited in (("all", True), ("one", False)):
         result = row(problem("S5", ports=ports), "lower bound, unit messages, Q7")
         assert result.cited == cited
         assert result.source.startswith("Fragopoulou & Akl 1996" if cited else "starcast")
 
 
-def test_rows_describe_differences_between_execution_and_form() -> None:
-    """If an execution differs from the form, the best number of pieces is that of the form."""
+def test_notes_of_rows_state_how_executions_differ_from_the_closed_form() -> None:
+    """They also say that the number of pieces is the optimum of the closed form."""
     asked = problem("S5,2")
     result = row(asked, "nk-greedy")
     assert (
@@ -286,8 +292,8 @@ def test_rows_describe_differences_between_execution_and_form() -> None:
     assert "4 times too few" in printed.note
 
 
-def test_the_gap_of_an_execution_uses_the_bound_of_its_row() -> None:
-    """It takes n-1 = 4 times the bytes of Theorem 2, whose gap is therefore too small."""
+def test_the_gap_of_an_execution_uses_the_lower_bound_of_its_row() -> None:
+    """It sends n-1 = 4 times the bytes of Theorem 2, so the closed form's gap is too small."""
     asked = problem("S5,2", segments=1)
     result = row(asked, "nk-greedy")
     cost = execute_row(asked, result, 10**6)
@@ -298,7 +304,7 @@ def test_the_gap_of_an_execution_uses_the_bound_of_its_row() -> None:
     assert result.gap_of(None) is None
 
 
-def test_an_algorithm_that_is_not_defined_for_the_messages_says_so() -> None:
+def test_a_row_without_a_cost_states_which_number_of_messages_is_impossible() -> None:
     result = row(problem("S5", "alltoall", messages=3), "perfectly-balanced")
     assert result.cost is None
     assert "3" in result.note
@@ -306,8 +312,8 @@ def test_an_algorithm_that_is_not_defined_for_the_messages_says_so() -> None:
     assert row(problem("S5", "alltoall", messages=8), "perfectly-balanced").cost is not None
 
 
-def test_the_paper_s_optimum_is_a_row_of_its_own() -> None:
-    """NK Tables 1 and 2 begin with it; its gap is 1."""
+def test_the_lower_bound_is_a_row_with_gap_1() -> None:
+    """NK Tables 1 and 2 begin with it."""
     result = row(problem("S6,3", "allgather", "one"), "lower bound")
     assert cost_of(result) == costs.lower_bound(
         as_topology("S6,3"), "allgather", "one", Fraction(4096), MACHINE
@@ -315,7 +321,7 @@ def test_the_paper_s_optimum_is_a_row_of_its_own() -> None:
     assert result.gap == 1
 
 
-def test_a_problem_whose_bound_is_0_has_no_gap() -> None:
+def test_rows_have_no_gap_if_the_lower_bound_is_0() -> None:
     free = Problem(
         as_topology("S4"),
         "alltoall",
@@ -332,7 +338,7 @@ def test_a_problem_whose_bound_is_0_has_no_gap() -> None:
 
 @pytest.mark.parametrize("spec", ["S3", "S4", "S4,2", "Q3"])
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_rows_are_executed(spec: str, collective: str) -> None:
+def test_executed_rows_have_the_cost_of_the_simulation(spec: str, collective: str) -> None:
     for ports in PORT_MODELS:
         asked = problem(spec, collective, ports)
         for line in build_table(asked):
@@ -360,7 +366,7 @@ def test_schedules_with_too_many_rows_are_not_built(monkeypatch: pytest.MonkeyPa
         execute_row(asked, row(asked, "greedy"), 69)
 
 
-def test_the_largest_star_is_refused_before_anything_is_counted() -> None:
+def test_executing_rows_on_s12_is_refused_at_once() -> None:
     asked = problem("S12", "alltoall")
     for line in build_table(asked):
         if line.arguments is not None:
@@ -368,7 +374,7 @@ def test_the_largest_star_is_refused_before_anything_is_counted() -> None:
                 execute_row(asked, line, 10**6)
 
 
-def test_a_schedule_that_breaks_a_rule_has_no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_whose_schedule_breaks_a_rule_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = problem("S4", segments=1)
     result = row(asked, "greedy")
     good = schedule("S4", "broadcast", "greedy", segments=1)
@@ -400,7 +406,7 @@ def test_a_schedule_that_breaks_a_rule_has_no_figures(monkeypatch: pytest.Monkey
         ({"hypercube": 65}, "hypercube"),
     ],
 )
-def test_an_impossible_problem_is_refused(wrong: dict[str, Any], word: str) -> None:
+def test_an_invalid_problem_is_refused(wrong: dict[str, Any], word: str) -> None:
     with refused(word):
         replace(problem(), **wrong)
 

@@ -1,4 +1,4 @@
-"""Crossovers in message size: exact for linear times, else between two stored sizes."""
+"""Crossovers in message size: exact for linear times, otherwise between two stored sizes."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -32,7 +32,7 @@ SIZES = (10, 100, 1000)
 
 
 def changes(*runs: list[Run]) -> list[Crossing]:
-    """Return all crossovers among sides, each a list of runs."""
+    """Return all crossovers between lists of runs."""
     return crossovers.all_crossovers(
         compare([side(chr(ord("a") + place), listed) for place, listed in enumerate(runs)])
     )
@@ -49,7 +49,7 @@ def greedy(
 
 
 def test_two_lines_cross_at_the_message_size_that_equates_their_times() -> None:
-    """1000 + 2m = 300 + 5m at m = 700/3, where both take 4400/3; greedy is better below."""
+    """1000 + 2m = 300 + 5m at m = 700/3, where both take 4400/3. Below, greedy is faster."""
     (found,) = changes(along(10, 2, SIZES), greedy(3, 5))
     assert (found.how, found.low, found.high, found.time) == (
         AT,
@@ -67,14 +67,14 @@ def test_two_lines_cross_at_the_message_size_that_equates_their_times() -> None:
     assert found.place == "700/3 ≈ 233"
 
 
-def test_exchanging_the_sides_only_exchanges_their_names() -> None:
+def test_the_order_of_the_compared_runs_does_not_change_crossovers() -> None:
     ours, theirs = along(10, 2, SIZES), greedy(3, 5)
     (one,), (other,) = changes(ours, theirs), changes(theirs, ours)
     assert (one.low, one.below, one.above) == (other.low, other.below, other.above)
 
 
 @pytest.mark.parametrize("steps", [30, 0])
-def test_crossings_outside_of_the_stored_sizes_are_ignored(steps: int) -> None:
+def test_crossovers_outside_the_stored_message_sizes_are_ignored(steps: int) -> None:
     assert changes(along(10, 2, (100, 200)), greedy(steps, 3, (100, 200))) == []
 
 
@@ -83,18 +83,18 @@ def test_parallel_and_equal_lines_do_not_cross() -> None:
     assert changes(along(10, 2, SIZES), greedy(10, 2)) == []
 
 
-def test_a_single_message_size_has_no_crossing() -> None:
+def test_runs_with_a_single_message_size_have_no_crossover() -> None:
     assert changes(along(10, 2, (100,)), greedy(3, 5, (100,))) == []
 
 
-def test_the_sides_can_have_different_message_sizes() -> None:
-    """They have 10 and 1000 in common."""
+def test_the_compared_runs_can_have_different_message_sizes() -> None:
+    """Only the sizes 10 and 1000 are common."""
     (found,) = changes(along(10, 2, (5, 10, 1000)), greedy(3, 5, (10, 50, 1000, 2000)))
     assert (found.how, found.low) == (AT, Fraction(700, 3))
 
 
-def test_each_machine_and_each_question_has_its_own_crossings() -> None:
-    """(10 - 3) T_s = (5 - 2) m T_c for every machine on its own; ports and topology are named."""
+def test_each_machine_has_its_own_crossover() -> None:
+    """(10 - 3) T_s = (5 - 2) m T_c. The rows also state topology, collective, ports and faults."""
     machines = [(Fraction(100), Fraction(1)), (Fraction(30), Fraction(1, 2))]
     ours = [
         run for t_s, t_c in machines for run in along(10, 2, SIZES, t_s=t_s, t_c=t_c, ports="one")
@@ -110,7 +110,7 @@ def test_each_machine_and_each_question_has_its_own_crossings() -> None:
     assert set(rows[0]) == set(crossovers.COLUMNS)
 
 
-def test_common_segments_cross_separately_and_the_best_segments_as_envelopes() -> None:
+def test_crossovers_are_found_for_each_common_segment_number_and_for_the_best() -> None:
     ours = [*along(10, 2, SIZES, segments=1), *along(20, 1, SIZES, segments=4)]
     theirs = [*greedy(3, 5, segments=1), *greedy(13, 3, segments=4)]
     found = changes(ours, theirs)
@@ -118,14 +118,14 @@ def test_common_segments_cross_separately_and_the_best_segments_as_envelopes() -
         (AT, Fraction(700, 3), Fraction(700, 3), "greedy"),  # 1000 + 2m = 300 + 5m
         (AT, Fraction(350), Fraction(350), "greedy"),  # 2000 + m = 1300 + 3m
     ]
-    # Ours is best with 1 segment up to m = 1000, theirs up to 500: the best cross first.
+    # One segment is best up to m = 1000 (multiple) and 500 (greedy), above the crossover.
     assert places(found, BEST) == [(AT, Fraction(700, 3), Fraction(700, 3), "greedy")]
     (best,) = [one for one in found if one.choice == BEST]
     assert (best.segments, best.segments_text, best.time) == ((1, 1), "best 1", Fraction(4400, 3))
 
 
-def test_envelopes_can_cross_at_segments_that_change_with_the_message_size() -> None:
-    """Ours: 1000 + 8m, from 100 on 1600 + 2m. Theirs: 1100 + 8m, from 50 on 1400 + 2m."""
+def test_crossovers_of_the_best_times_may_have_different_numbers_of_segments() -> None:
+    """Best times: min(1000 + 8m, 1600 + 2m) for multiple, min(1100 + 8m, 1400 + 2m) for greedy."""
     ours = [*along(10, 8, (10, 200), segments=1), *along(16, 2, (10, 200), segments=2)]
     theirs = [*greedy(11, 8, (10, 200), segments=1), *greedy(14, 2, (10, 200), segments=3)]
     (best,) = [one for one in changes(ours, theirs) if one.choice == BEST]
@@ -139,8 +139,8 @@ def test_envelopes_can_cross_at_segments_that_change_with_the_message_size() -> 
     assert (best.below, best.above) == ("multiple", "greedy")
 
 
-def test_two_crossings_between_neighbouring_stored_sizes_are_found() -> None:
-    """Ours 100m up to 10, then 900 + 10m; theirs 500 + 40m is better between 25/3 and 40/3."""
+def test_two_crossovers_between_the_same_stored_sizes_are_found() -> None:
+    """min(100m, 900 + 10m) is above 500 + 40m only between m = 25/3 and m = 40/3."""
     ours = [*along(0, 100, (1, 100), segments=1), *along(9, 10, (1, 100), segments=2)]
     found = changes(ours, greedy(5, 40, (1, 100), segments=1))
     assert [(one.low, one.below) for one in found if one.choice == BEST] == [
@@ -149,8 +149,8 @@ def test_two_crossings_between_neighbouring_stored_sizes_are_found() -> None:
     ]
 
 
-def test_curves_that_coincide_on_an_interval_have_a_crossing_with_two_ends() -> None:
-    """One line is common: below 10 the first side has a better one, above 100 the second."""
+def test_curves_that_coincide_on_an_interval_have_one_crossover_with_two_ends() -> None:
+    """Both have the line 900 + 10m. Below 10 the first is faster, above 100 the second."""
     ours = [*along(9, 10, (1, 1000), segments=1), *along(0, 100, (1, 1000), segments=2)]
     theirs = [*greedy(9, 10, (1, 1000), segments=1), *greedy(18, 1, (1, 1000), segments=4)]
     (best,) = [one for one in changes(ours, theirs) if one.choice == BEST]
@@ -164,7 +164,7 @@ def test_curves_that_coincide_on_an_interval_have_a_crossing_with_two_ends() -> 
     assert best.time is None
 
 
-def test_segments_per_message_size_give_the_two_sizes_around_the_crossing() -> None:
+def test_with_different_segments_at_each_size_crossovers_are_between_two_sizes() -> None:
     ours = [
         priced_run(10, 2, 10, segments=1),
         priced_run(12, 1, 100, segments=2),
@@ -190,7 +190,7 @@ def test_segments_per_message_size_give_the_two_sizes_around_the_crossing() -> N
     assert (found.segments_until, found.segments_text) == ((3, 7), "best 2 | 6 to 3 | 7")
 
 
-def test_a_crossing_between_sizes_with_equal_best_segments_names_them_once() -> None:
+def test_equal_best_segments_at_both_sizes_are_named_once() -> None:
     bent = [
         priced_run(steps, 5, m, segments=3, algorithm="greedy")
         for steps, m in zip((3, 4, 5), SIZES, strict=True)
@@ -204,8 +204,8 @@ def test_a_crossing_between_sizes_with_equal_best_segments_names_them_once() -> 
     )
 
 
-def test_segments_that_are_best_at_two_successive_sizes_are_a_line_between_them() -> None:
-    """Best p 2, 2, 3 against 5, 5, 7: 1000 + 2m = 300 + 5m between the first two."""
+def test_times_are_linear_between_sizes_with_the_same_best_segments() -> None:
+    """Best segments are 2, 2, 3 and 5, 5, 7; between the first two sizes 1000 + 2m = 300 + 5m."""
     ours = [*along(10, 2, (100, 300), segments=2), *along(20, 1, (2000,), segments=3)]
     theirs = [*greedy(3, 5, (100, 300), segments=5), *greedy(20, 3, (2000,), segments=7)]
     (found,) = changes(ours, theirs)
@@ -217,8 +217,8 @@ def test_segments_that_are_best_at_two_successive_sizes_are_a_line_between_them(
     )
 
 
-def test_times_that_are_not_linear_only_give_an_interval() -> None:
-    """If start-ups change with m, the crossover lies somewhere between two stored sizes."""
+def test_the_crossover_of_nonlinear_times_is_an_interval() -> None:
+    """If start-ups change with m, it lies somewhere between two stored sizes."""
     bent = [
         priced_run(steps, 5, m, algorithm="greedy")
         for steps, m in zip((3, 4, 5), SIZES, strict=True)
@@ -227,7 +227,7 @@ def test_times_that_are_not_linear_only_give_an_interval() -> None:
     assert (found.how, found.low, found.high) == (BETWEEN, Fraction(100), Fraction(1000))
 
 
-def test_equal_times_at_a_stored_size_are_not_a_crossing() -> None:
+def test_equal_times_at_a_stored_size_do_not_make_it_a_crossover() -> None:
     bent = [
         priced_run(steps, 5, m, algorithm="greedy") for steps, m in ((3, 10), (7, 100), (3, 1000))
     ]
@@ -236,8 +236,8 @@ def test_equal_times_at_a_stored_size_are_not_a_crossing() -> None:
     assert (found.how, found.low, found.high) == (BETWEEN, Fraction(10), Fraction(1000))
 
 
-def test_crossings_of_closed_forms_are_reported_separately() -> None:
-    """Simulated 300 + 5m, by the closed form 300 + 6m."""
+def test_crossovers_of_closed_forms_are_reported_separately() -> None:
+    """Greedy takes 300 + 5m by simulation and 300 + 6m by its closed form."""
     found = changes(along(10, 2, SIZES), greedy(3, 5, closed=6))
     assert {one.figures: one.low for one in found} == {
         "simulated": Fraction(700, 3),
@@ -249,11 +249,11 @@ def test_crossings_of_closed_forms_are_reported_separately() -> None:
 @pytest.mark.parametrize(
     "change", [{"status": "failed", "error": "early"}, {"missing": 3, "faults": ["21345"]}]
 )
-def test_failed_and_incomplete_runs_have_no_crossings(change: dict[str, Any]) -> None:
+def test_failed_and_incomplete_runs_have_no_crossovers(change: dict[str, Any]) -> None:
     assert changes(along(10, 2, SIZES), greedy(3, 5, **change)) == []
 
 
-def test_crossings_of_all_pairs_are_sorted_by_message_size() -> None:
+def test_crossovers_of_all_pairs_are_sorted_by_message_size() -> None:
     found = crossovers.best_crossovers(
         changes(
             along(10, 2, SIZES), greedy(3, 5), along(6, 3, SIZES, algorithm="recursive-substar")
@@ -266,7 +266,7 @@ def test_crossings_of_all_pairs_are_sorted_by_message_size() -> None:
     ]
 
 
-def test_sides_of_the_same_algorithm_have_names_of_their_own() -> None:
+def test_crossovers_of_the_same_algorithm_name_the_experiments() -> None:
     (found,) = changes(along(10, 2, SIZES), along(3, 5, SIZES))
     assert (found.below, found.above) == ("multiple (b)", "multiple (a)")
     assert changes(along(10, 2, SIZES), along(10, 2, SIZES)) == []
@@ -280,7 +280,7 @@ lines = st.dictionaries(
 
 
 @given(lines)
-def test_an_envelope_is_the_minimum_of_its_lines(given_lines: dict[int, Line]) -> None:
+def test_the_lower_envelope_is_the_minimum_of_its_lines(given_lines: dict[int, Line]) -> None:
     low, high = Fraction(1, 2), Fraction(15)
     pieces = lower_envelope(given_lines, low, high)
     ends = [*(begin for begin, _ in pieces), high]
@@ -292,10 +292,10 @@ def test_an_envelope_is_the_minimum_of_its_lines(given_lines: dict[int, Line]) -
 
 
 @given(lines, lines)
-def test_the_faster_side_changes_only_at_crossings(
+def test_the_faster_algorithm_changes_exactly_at_crossovers(
     ours: dict[int, Line], theirs: dict[int, Line]
 ) -> None:
-    """The oracle evaluates many message sizes: the difference of the minima changes its sign."""
+    """The oracle compares the minimum times at many message sizes."""
 
     def runs(lines: dict[int, Line], algorithm: str) -> list[Run]:
         return [
@@ -330,7 +330,7 @@ def test_the_faster_side_changes_only_at_crossings(
 
 
 def test_executed_broadcasts_cross_where_their_closed_forms_do() -> None:
-    """On S5 with p = 4: 2n - 4 + p slots of m/p bytes against h + p - 1 of 2m/(p(n-1))."""
+    """On S5 with p = 4: 2n-4+p steps of m/p bytes, and h+p-1 steps of 2m/(p(n-1)) bytes."""
 
     def runs(algorithm: str) -> list[Run]:
         points = [
@@ -353,7 +353,7 @@ def test_executed_broadcasts_cross_where_their_closed_forms_do() -> None:
     assert both[0] == both[1]
 
 
-def test_labels_name_tree_and_copies_if_these_differ() -> None:
+def test_curve_labels_contain_base_tree_and_copies_if_these_differ() -> None:
     runs = [
         *along(10, 2, SIZES, algorithm="edge-disjoint", copies=1),
         *along(12, 3, SIZES, algorithm="edge-disjoint", copies=2),
@@ -367,8 +367,8 @@ def test_labels_name_tree_and_copies_if_these_differ() -> None:
     ]  # fmt: skip
 
 
-def test_the_lower_bound_is_computed_between_stored_sizes_and_bends_where_its_lines_cross() -> None:
-    """One copy is stored for 64 bytes only; 2 copies carry 2m bytes. 100 = m/4 at m = 400."""
+def test_the_curve_of_the_lower_bound_bends_between_stored_sizes() -> None:
+    """The bound for one copy, stored for 64 bytes only, is max(100, m/4): it bends at m = 400."""
     single = along(3, 2, (64,), algorithm="edge-disjoint")
     double = along(3, 2, (65536,), algorithm="edge-disjoint", copies=2)
     for cost in double[0].costs:

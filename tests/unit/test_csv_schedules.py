@@ -1,4 +1,4 @@
-"""Schedules from columns and from CSV files: their meaning, and errors with their line."""
+"""Schedules read from columns and from CSV files; errors are reported with their line."""
 
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ def written(built: Schedule, nodes: str = "labels", columns: tuple[str, ...] = C
 @pytest.mark.parametrize("nodes", ["labels", "ranks"])
 @pytest.mark.parametrize("columns", [COLUMNS, ("unit", "port", "sender", "step", "tree")])
 @pytest.mark.parametrize(("spec", "collective", "algorithm", "ports", "arguments"), CASES)
-def test_the_rows_of_a_schedule_give_the_same_schedule(
+def test_reading_the_written_rows_of_a_schedule_gives_the_same_schedule(
     tmp_path: Path,
     spec: str,
     collective: Collective,
@@ -74,8 +74,8 @@ def test_the_rows_of_a_schedule_give_the_same_schedule(
 
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("spec", ["S6", "S7,3", "Q8"])
-def test_many_labels_have_the_ranks_of_each(spec: str, first: int) -> None:
-    """Many labels are looked up together, a few one by one."""
+def test_looking_up_many_labels_gives_the_same_ranks_as_one_by_one(spec: str, first: int) -> None:
+    """Many labels are looked up together, a few labels one by one."""
     t = topology(spec)
     with labels_from(first):
         labels = t.labels().tolist()
@@ -89,14 +89,14 @@ def test_many_labels_have_the_ranks_of_each(spec: str, first: int) -> None:
     }
 
 
-def test_a_number_sign_marks_ranks_between_labels(tmp_path: Path) -> None:
+def test_a_number_sign_distinguishes_ranks_from_labels(tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     for first, second in (("123", "#1"), ("#0", "132"), ("#0", "#1"), ("0", "1"), ("0", "#1")):
         file.write_text(f"{HEADER}1,{first},2,0\n2,{second},3,0\n")
         assert schedule_from_csv(file, "S3", "broadcast").sender.tolist() == [0, 1]
 
 
-def test_a_spoiled_row_is_found_by_the_simulator(tmp_path: Path) -> None:
+def test_the_simulator_detects_a_missing_row_and_a_wrong_row(tmp_path: Path) -> None:
     text = written(schedule("S4", "broadcast", "greedy"))
     lines = text.splitlines()
     file = tmp_path / "mine.csv"
@@ -106,15 +106,15 @@ def test_a_spoiled_row_is_found_by_the_simulator(tmp_path: Path) -> None:
     assert simulate(schedule_from_csv(file, "S4", "broadcast")).violation
 
 
-def test_units_without_rows_are_counted() -> None:
-    """The root keeps its own unit, which may have the largest number."""
+def test_a_unit_without_rows_is_counted() -> None:
+    """The root keeps its own unit, which is never sent and may have the largest number."""
     built = schedule("S4", "scatter", "balanced", "all", 23)
     columns = {name: getattr(built, name) for name in ("step", "sender", "port", "unit")}
     assert int(built.unit.max()) == 22
     assert schedule_from_columns(columns, "S4", "scatter", root=23).units == 24
 
 
-def test_columns_of_labels_are_those_of_ranks() -> None:
+def test_columns_of_labels_give_the_same_schedule_as_columns_of_ranks() -> None:
     built = schedule("S4", "broadcast", "multiple")
     columns = {name: getattr(built, name) for name in COLUMNS}
     labels = built.topology.labels()
@@ -126,8 +126,8 @@ def test_columns_of_labels_are_those_of_ranks() -> None:
     assert starcast.simulate(by_label).complete
 
 
-def test_columns_out_of_range_are_refused() -> None:
-    """Without the check, values would overflow in the final types."""
+def test_columns_with_invalid_values_are_refused() -> None:
+    """Large values would otherwise overflow in the smaller types of the schedule."""
     cases: list[Any] = [
         ({"step": [0]}, "'step' of a schedule has the value 0"),
         ({"step": [2**32 + 1]}, "the value 4294967297"),
@@ -199,7 +199,7 @@ def test_errors_in_a_file_are_reported_with_their_line(
          "mine.csv, line 2 has the combine 'yes'"),
     ],
 )  # fmt: skip
-def test_combine_is_for_reductions(
+def test_the_column_combine_is_required_for_reductions_and_refused_otherwise(
     tmp_path: Path, collective: Collective, text: str, message: str
 ) -> None:
     file = tmp_path / "mine.csv"
@@ -209,7 +209,7 @@ def test_combine_is_for_reductions(
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfes\x00t\x00", HEADER.encode() + b"1,0,2,\xe9\n"])
-def test_a_file_in_another_encoding_is_refused(tmp_path: Path, data: bytes) -> None:
+def test_a_file_that_is_not_utf_8_is_refused(tmp_path: Path, data: bytes) -> None:
     file = tmp_path / "mine.csv"
     file.write_bytes(data)
     with pytest.raises(InputError, match=r"line \d is not UTF-8 text"):
@@ -229,14 +229,16 @@ def test_devices_folders_and_missing_files_are_refused() -> None:
             schedule_from_csv(path, "S4", "broadcast")
 
 
-def test_a_unit_that_claims_too_many_units_is_refused(tmp_path: Path) -> None:
+def test_a_unit_number_that_implies_too_many_units_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     file.write_text(HEADER + "1,0,2,2147483647\n")
     with pytest.raises(StarcastError, match="too many"):
         simulate(schedule_from_csv(file, "S4", "broadcast"))
 
 
-def test_a_limit_of_rows_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_with_too_many_rows_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("starcast.collectives.columns.MAX_ROWS", 2)
     file = tmp_path / "mine.csv"
     file.write_text(HEADER + "1,0,2,0\n" * 3)

@@ -1,4 +1,4 @@
-"""Paths without common inner nodes: their number by maximum flow, their lengths by definition."""
+"""Internally node-disjoint paths: their number, by maximum flow, and their published lengths."""
 
 from random import Random
 
@@ -14,14 +14,14 @@ from support.packs.oracles_paths import least_flow
 
 
 def network(spec: str) -> nx.Graph:
-    """Return a topology by the definition of its links."""
+    """Return a topology as a graph with the links of its definition."""
     return nx.Graph(
         (node, across(spec, node, port)) for node in labels(spec) for port in ports(spec)
     )
 
 
 def check(spec: str, graph: nx.Graph, source: int, target: int) -> list[list[int]]:
-    """Check that there are degree many paths along links without common inner nodes."""
+    """Check that there are as many paths as ports, without common inner nodes."""
     paths = find_disjoint_paths(topology(spec), source, target)
     names = labels(spec)
     inner = [node for path in paths for node in path[1:-1]]
@@ -38,7 +38,7 @@ def check(spec: str, graph: nx.Graph, source: int, target: int) -> list[list[int
     "spec",
     ["S3", "S4", pytest.param("S5", marks=pytest.mark.slow), "S4,2", "S5,1", "Q3", "Q4"],
 )
-def test_between_all_pairs_of_nodes_are_degree_many_paths(spec: str) -> None:
+def test_all_pairs_of_nodes_have_as_many_disjoint_paths_as_the_degree(spec: str) -> None:
     nodes, graph = topology(spec).nodes, network(spec)
     for source in range(nodes):
         for target in range(nodes):
@@ -48,7 +48,7 @@ def test_between_all_pairs_of_nodes_are_degree_many_paths(spec: str) -> None:
 
 @pytest.mark.parametrize(("spec", "most"), [("S5", 119), ("S6", 40), ("S5,3", 59), ("Q6", 63)])
 def test_paths_from_the_identity_have_the_published_lengths(spec: str, most: int) -> None:
-    """On star graphs at most 4 above the distance (day1994), on hypercubes at most 2."""
+    """They exceed the distance by at most 4 on star graphs (day1994) and 2 on hypercubes."""
     graph, distances = network(spec), topology(spec).distances(0)
     targets = range(1, topology(spec).nodes)
     for target in Random(spec).sample(targets, most):  # noqa: S311
@@ -58,7 +58,7 @@ def test_paths_from_the_identity_have_the_published_lengths(spec: str, most: int
 
 
 @pytest.mark.parametrize("spec", ["S4", "S4,2", "Q4", pytest.param("S5", marks=pytest.mark.slow)])
-def test_the_total_length_is_the_least_by_another_library(spec: str) -> None:
+def test_the_total_length_equals_the_minimum_cost_flow_of_another_library(spec: str) -> None:
     names = labels(spec)
     for target in Random(1).sample(range(1, len(names)), 9):  # noqa: S311
         paths = find_disjoint_paths(topology(spec), 0, target)
@@ -67,8 +67,8 @@ def test_the_total_length_is_the_least_by_another_library(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["P4", "BP3", "B4", "BS4", "MB4", "CT4", "AG4", "T3x5"])
-def test_other_families_have_degree_many_paths(spec: str) -> None:
-    """Their links are tested against their definitions elsewhere."""
+def test_nodes_of_other_families_have_as_many_disjoint_paths_as_the_degree(spec: str) -> None:
+    """Other tests compare the links of these families with their definitions."""
     network = topology(spec)
     graph = to_networkx(network)
     for target in range(1, network.nodes):
@@ -80,7 +80,7 @@ def test_other_families_have_degree_many_paths(spec: str) -> None:
         assert {(path[0], path[-1]) for path in paths} == {(0, target)}
 
 
-def test_equal_nodes_are_one_sentence() -> None:
+def test_equal_source_and_target_are_refused() -> None:
     with pytest.raises(InputError, match="source and target are both 2134") as refusal:
         find_disjoint_paths(topology("S4"), 6, 6)
     assert refusal.value.hint

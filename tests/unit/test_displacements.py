@@ -21,13 +21,13 @@ def test_every_displacement_follows_the_definition() -> None:
         assert result[1:].tolist() == [page.displacement(x) for x in star_graph.nodes(n)[1:]]
 
 
-def test_given_necklaces_lead_to_the_same_displacements() -> None:
+def test_displacements_from_given_necklaces_are_the_same() -> None:
     for n in SIZES:
         assert np.array_equal(displacements(n, necklaces(n)), displacements(n))
 
 
-def test_leaders_periods_and_turns_follow_the_definition() -> None:
-    """A necklace is identified by its lowest node; the identity is a necklace of its own."""
+def test_leaders_periods_and_rotations_of_necklaces_follow_the_definition() -> None:
+    """The leader of a necklace is its lowest node. The identity is a necklace of its own."""
     for n in SIZES:
         ranks = star_graph.ranks(n)
         leader, period, turns = (column.tolist() for column in necklaces(n))
@@ -41,13 +41,13 @@ def test_leaders_periods_and_turns_follow_the_definition() -> None:
                 )
 
 
-def test_burnside_counts_the_necklaces() -> None:
-    """The number h(n) does not include the necklace of the root."""
+def test_burnsides_lemma_gives_the_number_of_necklaces() -> None:
+    """This number h(n) does not include the necklace of the root."""
     for n in range(2, 9):
         assert len(np.unique(necklaces(n).leader)) - 1 == rotation.necklaces_counted(n)
 
 
-def test_a_rotation_adds_one_modulo_the_period() -> None:
+def test_a_rotation_increases_the_displacement_by_one_modulo_the_period() -> None:
     for n in SIZES:
         result = dict(zip(star_graph.nodes(n), displacements(n).tolist(), strict=True))
         for x in star_graph.nodes(n)[1:]:

@@ -1,4 +1,4 @@
-"""Representations in notebooks: pictures of what is small, tables of what is large."""
+"""How notebooks show objects: small ones as pictures, large ones as tables."""
 
 import subprocess
 import sys
@@ -36,13 +36,13 @@ LARGE = [
 
 
 @pytest.mark.parametrize("build", SMALL)
-def test_what_is_small_is_shown_as_a_picture(build: object) -> None:
+def test_small_objects_are_shown_as_pictures(build: object) -> None:
     thing: Displayable = build()  # type: ignore[operator]
     assert parse(thing._repr_svg_()).tag == f"{SVG}svg"
     assert thing._repr_html_() is None
 
 
-def test_what_is_large_is_shown_as_a_table() -> None:
+def test_large_objects_are_shown_as_tables() -> None:
     builders: list[Any] = [*LARGE]
     for build in builders:
         thing: Displayable = build()
@@ -52,7 +52,7 @@ def test_what_is_large_is_shown_as_a_table() -> None:
         assert thing._repr_svg_() is None
 
 
-def test_an_array_that_is_not_a_forest_is_printed_as_text() -> None:
+def test_an_array_that_is_not_a_forest_has_neither_a_picture_nor_a_table() -> None:
     cyclic = Forest(topology("S3"), np.array([[0, 2, 2, 2, 2, 2]], dtype=np.uint8))
     with pytest.raises(RejectedError):
         cyclic.verify()
@@ -76,7 +76,7 @@ def test_a_schedule_without_rows_is_shown_as_a_table() -> None:
     assert "<table" in str(empty._repr_html_())
 
 
-def test_a_forest_shows_each_tree_in_its_own_colour_with_all_nodes() -> None:
+def test_the_picture_of_a_forest_shows_every_tree_with_all_nodes_in_its_own_colour() -> None:
     built = forest("S4", "multiple", root="4321")
     picture = parse(drawing.draw_forest(built))
     dots = picture.findall(f"{SVG}circle")
@@ -92,7 +92,7 @@ def test_a_forest_shows_each_tree_in_its_own_colour_with_all_nodes() -> None:
     }
 
 
-def test_a_schedule_shows_its_units_by_step_and_port() -> None:
+def test_the_picture_of_a_schedule_shows_the_number_of_units_by_step_and_port() -> None:
     built = schedule("S4", "broadcast", "multiple", segments=3)
     counts = count_units(built)
     assert counts.shape == (3, built.steps)
@@ -115,7 +115,7 @@ def test_pictures_of_large_forests_and_schedules_are_refused_with_a_hint() -> No
     assert refusal.value.hint
 
 
-def test_topologies_do_not_import_drawings_until_they_are_shown() -> None:
+def test_the_drawing_package_is_imported_only_when_a_topology_is_shown() -> None:
     code = """
 import sys, starcast
 shown = starcast.topology('S3')
@@ -127,7 +127,7 @@ assert 'starcast.drawing' in sys.modules
 
 
 @pytest.mark.usefixtures("registries")
-def test_a_plug_in_s_family_is_shown_too() -> None:
+def test_topologies_and_forests_of_a_plugin_family_are_shown_as_pictures() -> None:
     load_examples()
     graph: Topology = topology("R4")
     assert str(graph._repr_svg_()).startswith("<svg")

@@ -1,4 +1,4 @@
-"""The documentation: a kind for every page, names of files that exist, examples that work."""
+"""The documentation: every page has a kind, files that it mentions exist, and examples work."""
 
 import importlib
 import re
@@ -16,13 +16,13 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 INDEX = (DOCS / "index.md").read_text(encoding="utf-8")
 KINDS = ("Tutorials", "Guides", "Reference", "Background")
-#: The imports of the module to which the exercise adds a method.
+#: The imports of the module to which the exercise in CONTRIBUTING.md adds a method.
 IMPORTS = """
 from starcast.lab import Facts, Lab
 from starcast.lab.signature import TopologyName
 from starcast.support.errors import InputError
 """
-#: Pages that name files of the source, which move.
+#: Pages that mention source files, which may be moved.
 NAMING = (
     ROOT / "CONTRIBUTING.md",
     *(DOCS / name for name in ("architecture.md", "adding.md", "claims-how-to.md")),
@@ -31,20 +31,20 @@ NAMING = (
 
 
 def pages_of(kind: str) -> list[str]:
-    """Return the pages that the index lists under a kind, without their suffix."""
+    """Return the names of the pages that the index lists under a kind."""
     section = INDEX.split(f"\n## {kind}\n")[1].split("\n## ")[0]
     return re.findall(r"^\| \[.*?\]\((.*?)\.md\)", section, re.MULTILINE)
 
 
 def code_block(page: Path, first: str) -> str:
-    """Return the block of Python code of a page that begins with some words."""
+    """Return the Python code block of a page that begins with these words."""
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (block,) = (each for each in map(textwrap.dedent, blocks) if each.startswith(first))
     return str(block)
 
 
-def test_every_page_has_one_kind() -> None:
+def test_the_index_lists_every_page_under_one_kind() -> None:
     listed = [page for kind in KINDS for page in pages_of(kind)]
     paths = (path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md"))
     parts = re.compile("index|(?:api|decisions|records)/(?!index)")
@@ -53,7 +53,7 @@ def test_every_page_has_one_kind() -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_list_of_the_site_is_that_of_the_index(kind: str) -> None:
+def test_the_navigation_of_the_site_lists_the_same_pages_as_the_index(kind: str) -> None:
     tree = re.search(rf":caption: {kind}\n:hidden:\n\n(.*?)```", INDEX, re.DOTALL)
     assert tree
     assert [page for page in tree[1].split() if "records/" not in page] == pages_of(kind)
@@ -61,7 +61,7 @@ def test_the_list_of_the_site_is_that_of_the_index(kind: str) -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_readme_calls_a_page_what_the_index_calls_it(kind: str) -> None:
+def test_the_readme_lists_pages_under_the_same_kind_as_the_index(kind: str) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (row,) = re.findall(rf"^\| {kind.lower()} \| (.*) \|$", readme, re.MULTILINE)
     linked = set(re.findall(r"\(docs/([\w/-]+)\.md\)", row))
@@ -69,7 +69,7 @@ def test_the_readme_calls_a_page_what_the_index_calls_it(kind: str) -> None:
     assert linked <= set(pages_of(kind))
 
 
-def test_files_that_pages_name_exist() -> None:
+def test_source_files_that_pages_mention_exist() -> None:
     names = {
         (page.name, name)
         for page in NAMING
@@ -84,7 +84,7 @@ def test_files_that_pages_name_exist() -> None:
 
 @pytest.mark.parametrize("record", sorted(DOCS.glob("decisions/0*.md")), ids=lambda path: path.stem)
 @pytest.mark.whole
-def test_every_decision_says_whether_it_is_in_force(record: Path) -> None:
+def test_every_decision_record_states_whether_it_is_in_force(record: Path) -> None:
     text = record.read_text(encoding="utf-8")
     ((number, title),) = re.findall(r"\A# (\d+)\. (.+)", text)
     assert int(number) == int(record.name[:4])
@@ -95,7 +95,7 @@ def test_every_decision_says_whether_it_is_in_force(record: Path) -> None:
     assert f"\n| [{number}]({record.name}) | {title} | {status.strip()}" in index
 
 
-def test_the_exercise_of_contributing_works(
+def test_the_exercise_in_contributing_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     method = textwrap.indent(code_block(DOCS / "adding.md", "def count_nodes"), "    ")

@@ -1,4 +1,4 @@
-"""Drawings, parsed from the SVG: all nodes and edges, without overlaps; large trees are refused."""
+"""Tree drawings, read from the SVG: they show all nodes and edges, and nothing overlaps."""
 
 from collections import defaultdict
 from functools import cache
@@ -29,14 +29,14 @@ class Drawing:
 
 @cache
 def drawing(spec: str, construction: str, tree: int, root: int = 1) -> tuple[Forest, Drawing]:
-    """A tree at a root that is not the identity, and its drawing."""
+    """Return a tree, by default with root 1, and its drawing."""
     trees = forest(spec, construction, root)
     return trees, Drawing(draw_tree(trees, tree))
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_a_drawing_shows_the_tree_legibly(spec: str) -> None:
-    """Every node and edge is drawn once, levels are rows, and nothing overlaps."""
+def test_a_drawing_shows_every_node_and_edge_of_the_tree_legibly(spec: str) -> None:
+    """Everything is drawn once, each level is a row, and nothing overlaps or crosses."""
     for name in plain_constructions(spec):
         for tree in {0, forest(spec, name).trees - 1}:
             trees, result = drawing(spec, name, tree)
@@ -49,7 +49,7 @@ def test_a_drawing_shows_the_tree_legibly(spec: str) -> None:
 
 
 def assert_edges_go_down(trees: Forest, tree: int, result: Drawing) -> None:
-    """Check that every edge leads from the parent's box to the child's, in its port's colour."""
+    """Check that every edge goes from the parent's box to the child's, in its port's colour."""
     topology = trees.topology
     lines = {stroke.title.rpartition("> ")[2]: stroke for stroke in result.strokes}
     expected = set()
@@ -66,7 +66,7 @@ def assert_edges_go_down(trees: Forest, tree: int, result: Drawing) -> None:
 
 
 def assert_levels_are_rows(trees: Forest, tree: int, result: Drawing) -> None:
-    """Check that the nodes of a level have one height, well below the level above."""
+    """Check that the nodes of a level have the same height, well below the previous level."""
     rows = defaultdict(set)
     levels = trees.levels()[tree]
     for box in result.boxes.values():
@@ -91,14 +91,14 @@ def assert_nothing_overlaps(result: Drawing) -> None:
     for box in result.boxes.values():
         assert 0 < box.x < box.x + box.width < width
         assert 0 < box.y < box.y + box.height < height
-    for text in result.texts:  # a character is at most two thirds of its height wide
+    for text in result.texts:  # a character is at most 0.62 times as wide as high
         reach = 0.62 * float(text.get("font-size", 0)) * len(text.text or "")
         reach = {"middle": reach / 2, "end": 0.0}.get(text.get("text-anchor", ""), reach)
         assert float(text.get("x", 0)) + reach < width
 
 
 def assert_edges_do_not_cross(result: Drawing) -> None:
-    """Check that two edges between the same rows keep their order."""
+    """Check that edges between the same two rows do not change their order."""
     rows = defaultdict(list)
     for stroke in result.strokes:
         rows[stroke.ends[0].imag].append(stroke.ends)
@@ -107,7 +107,7 @@ def assert_edges_do_not_cross(result: Drawing) -> None:
             assert (start - other_start).real * (end - other_end).real >= -1e-6
 
 
-def test_a_parent_is_above_its_children_ordered_by_dimension() -> None:
+def test_a_parent_is_centred_above_its_children_which_are_ordered_by_dimension() -> None:
     _, result = drawing("S5", "greedy", 0, 0)
     row = [result.boxes[label].x for label in ("21345", "32145", "42315", "52341")]
     assert row == sorted(row)
@@ -149,8 +149,8 @@ def test_the_legend_of_an_nk_star_lists_ports() -> None:
     assert result.texts[2].text == "port"
 
 
-def test_colours_are_distinguishable_with_any_colour_vision() -> None:
-    """In grey and for protanopes and deuteranopes (Machado et al. 2009) the first four differ."""
+def test_colours_of_dimensions_are_distinguishable_with_any_colour_vision() -> None:
+    """All colours differ for colour-blind readers (Machado et al. 2009), three also in grey."""
     shown = {"grey": np.full((3, 3), [0.2126, 0.7152, 0.0722])}
     shown["protanopia"] = np.array(
         [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]
@@ -174,14 +174,14 @@ def test_colours_are_distinguishable_with_any_colour_vision() -> None:
             assert difference.max() > 0.05, name
 
 
-def test_from_the_eighth_dimension_on_colours_repeat_with_dashes() -> None:
+def test_from_the_eighth_dimension_on_colours_repeat_with_dashed_lines() -> None:
     network = topology("S12")
     styles = [style(network, port) for port in network.ports]
     assert len(set(styles)) == 11
     assert [dashes == "" for _, dashes in styles] == [True] * 7 + [False] * 4
 
 
-def test_the_document_has_a_title() -> None:
+def test_the_svg_document_has_a_title() -> None:
     text = draw_tree(forest("S3", "greedy"))
     assert text.startswith("<svg ")
     assert text.endswith("</svg>\n")
@@ -193,7 +193,7 @@ def test_the_document_has_a_title() -> None:
     )
 
 
-def test_arguments_are_written_as_they_are() -> None:
+def test_the_heading_contains_the_arguments_of_the_construction() -> None:
     trees = forest("S4", "dimension-change", base="multiple", i=1)
     result = Drawing(draw_tree(trees, 2))
     assert result.texts[0].text == "S4:dimension-change(base=multiple,i=1):1234, tree 2"
@@ -212,7 +212,7 @@ def test_an_unreadable_drawing_is_refused_unless_forced(spec: str, construction:
     assert len(Drawing(draw_tree(trees, force=True)).strokes) == trees.sizes[0] - 1
 
 
-def test_all_of_s5_can_be_drawn_unforced() -> None:
+def test_trees_of_s5_are_drawn_without_force_and_those_of_s6_are_not() -> None:
     assert topology("S5").nodes <= READABLE < topology("S6").nodes
 
 
@@ -222,7 +222,7 @@ def test_an_unknown_tree_is_refused(tree: int) -> None:
         draw_tree(forest("S4", "multiple"), tree)
 
 
-def test_an_array_that_is_no_forest_is_rejected() -> None:
+def test_an_array_that_is_not_a_forest_is_rejected() -> None:
     array = np.full((1, 24), 2, dtype=np.uint8)
     array[0, 0] = 0
     with pytest.raises(RejectedError):
