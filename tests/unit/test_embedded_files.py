@@ -138,7 +138,7 @@ def test_a_home_is_accessible_to_its_owner_only(home: Home) -> None:
 @pytest.mark.parametrize("folder", [".", "secrets"])
 @pytest.mark.parametrize("added", [0o020, 0o002, 0o022])
 def test_a_folder_that_others_can_write_to_is_refused(home: Home, folder: str, added: int) -> None:
-    """No password is read and no server is started. The hint has a command that repairs the mode."""
+    """No password is read and no server started; the hint has a command that repairs the mode."""
     home.ensure_password("server", home.root / "data")
     target = home.root / folder
     target.chmod(0o700 | added)
