@@ -13,7 +13,7 @@ from support.meeting import refused, roots, trees_of
 
 SIZES = range(2, 8)
 
-#: Parents in the subtrees 2, 3 and 4 of S_4: the paper's, and those by Def. 6 and Lemma 4.
+#: Parents of nodes in the trees 2, 3 and 4 of S_4, from the paper and from Def. 6 and Lemma 4.
 EXAMPLES = {
     "3124": ["2134", "1324", "4123"],
     "2143": ["4123", "3142", "1243"],
@@ -34,7 +34,7 @@ def trees(n: int) -> list[rooted_trees.Tree]:
 
 
 def rotated(tree: rooted_trees.Tree) -> rooted_trees.Tree:
-    """Return the tree after the rotation R."""
+    """Return the tree with the rotation R applied to all its nodes."""
     return {rotation.rotate(child): rotation.rotate(parent) for child, parent in tree.items()}
 
 
@@ -89,7 +89,7 @@ def test_every_tree_is_a_spanning_tree(n: int) -> None:
 
 
 def test_every_directed_link_except_those_into_the_root_is_in_exactly_one_tree() -> None:
-    """Claims EDT.L6.1, EDT.twice: each link is used in both directions, except at the root."""
+    """Claims EDT.L6.1, EDT.twice: both directions of each link are used, except into the root."""
     for n in SIZES:
         for root in roots(n)[: 2 if n == 7 else None]:
             edt = built(n, root)
@@ -128,7 +128,7 @@ def test_subtrees_are_rotations_of_one_another() -> None:
 
 
 def test_tree_paths_are_node_disjoint_and_at_most_four_links_longer_than_the_distance() -> None:
-    """Claim EDT.L6.3: the n-1 tree paths to a node share no inner node; detours have <= 4 links."""
+    """Claim EDT.L6.3: the n-1 tree paths to a node share no inner node."""
     for n in range(2, 7):
         root = star_graph.identity(n)
         longer = 0
@@ -167,7 +167,7 @@ def test_every_tree_has_the_known_level_profile() -> None:
 
 
 def test_corresponding_links_in_depth_first_order_have_different_dimensions() -> None:
-    """Claim EDT.order: subtree k visits children in the order k, k+1, .., n, 2, .., k-1."""
+    """Claim EDT.order: depth-first search of tree k visits children in order k..n, 2..k-1."""
     for n in range(2, 7):
         orders = page.depth_first(trees(n), star_graph.identity(n))
         assert {len(order) for order in orders} == {factorial(n) - 1}
@@ -176,7 +176,7 @@ def test_corresponding_links_in_depth_first_order_have_different_dimensions() ->
 
 
 def test_the_only_tree_of_s2_has_one_link() -> None:
-    """The other node is adjacent to the root (case 2 of the definition, l = k)."""
+    """The only other node is adjacent to the root (case 2 of the definition, l = k)."""
     for root, ports in (("12", [0, 2]), ("21", [2, 0])):
         trees = forest("S2", "edge-disjoint", root=root)
         trees.verify()

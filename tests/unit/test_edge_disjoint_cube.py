@@ -66,9 +66,9 @@ def test_random_schedules_have_the_same_rows_as_the_oracle(
 def test_the_numbers_of_steps_and_transmissions_equal_the_formulas(
     d: int, messages: int, copies: int
 ) -> None:
-    """There are ceil(Mx/d) + d steps, one more than in EDT.Tab3.ft-broadcast-time.
+    """M messages in x copies take ceil(Mx/d) + d steps and Mx(2^d - 1) transmissions.
 
-    There are Mx(2^d - 1) transmissions. On Q_1, a single link, one step fewer is needed.
+    Claim EDT.Tab3.ft-broadcast-time states one step less. On Q_1, a single link, it is one less.
     """
     result = schedule(d, messages, copies)
     run = simulate(result)
@@ -97,7 +97,7 @@ def possible_faults(d: int) -> list[tuple[str, ...]]:
 
 
 def fault_sets(d: int, size: int, every: int) -> Iterator[tuple[tuple[str, ...], ...]]:
-    """Yield a sample of all sets of `size` faults: one of each `every` consecutive sets."""
+    """Yield every k-th set of `size` faults, where k is the argument `every`."""
     return islice(combinations(possible_faults(d), size), 0, None, every)
 
 

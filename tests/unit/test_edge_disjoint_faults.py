@@ -81,7 +81,7 @@ def missing_units(
 def test_no_set_of_fewer_faults_than_copies_loses_a_unit(
     collective: str, messages: int, copies: int
 ) -> None:
-    """All 59 single faults and 1711 pairs on S_4, for one source that represents all others."""
+    """On S_4 all 59 single faults and 1711 pairs are tried, for a source that represents all."""
     result = rows(collective, 4, messages, copies)
     before = [column.copy() for column in columns(collective, messages, copies)]
     assert len(possible_faults(4)) == 23 + 36
@@ -103,7 +103,7 @@ def columns(
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_two_copies_survive_a_single_fault_that_begins_at_a_later_step(collective: str) -> None:
-    """Every single fault on S_4, beginning at several steps, the latest after the last step."""
+    """Every fault on S_4 is tried from several steps on, the last of them after the schedule."""
     result = rows(collective, 4, 1, 2)
     steps = max(row.step for row in result)
     moments = sorted({2, 3, 5, *np.linspace(1, steps + 1, 4, dtype=int).tolist()})
@@ -178,7 +178,7 @@ def outlets(result: Sequence[Row], node: Node, unit: int) -> list[Fault]:
 def test_a_unit_is_lost_if_the_last_links_of_all_its_copies_fail(
     collective: str, n: int, messages: int
 ) -> None:
-    """For each x, receiver and unit. If one of the x last links still works, the unit arrives."""
+    """If one of these links still works, the unit arrives. All numbers of copies are tried."""
     for copies in range(1, n):
         result = rows(collective, n, messages, copies)
         for receiver, units in required_last(collective, identity(n), messages).items():
@@ -207,7 +207,7 @@ def test_a_unit_is_lost_if_the_first_links_of_all_its_copies_fail(collective: st
 
 @pytest.mark.parametrize("copies", [1, 2, 3])
 def test_a_node_is_cut_off_if_its_parents_in_all_trees_of_a_message_fail(copies: int) -> None:
-    """The parents are as many as the copies. Nodes that have the root as a parent are skipped."""
+    """There are as many parents as copies. Nodes that have the root as a parent are skipped."""
     result, cut = rows("broadcast", 4, 1, copies), 0
     for node in others(identity(4)):
         parents = {row.sender for row in result if row.receiver == node}
@@ -228,7 +228,7 @@ def test_a_unit_on_s5_and_s6_is_lost_if_the_last_links_of_all_its_copies_fail(
         for unit in (0, 1):
             last = inlets(result, node, unit)
             assert len(set(last)) == copies
-            # The other message may use other links into the node, and its subtrees other paths.
+            # The other message may still arrive over other links.
             assert (node, unit) in missing_units("broadcast", result, 2, last, apart=False)
             assert not missing_units("broadcast", result, 2, last[1:], apart=True)
 
@@ -290,7 +290,7 @@ def named(fault: Fault) -> str | tuple[str, str]:
 def test_the_simulator_finds_no_missing_unit_if_there_are_fewer_faults_than_copies(
     collective: str, messages: int, copies: int, every: int
 ) -> None:
-    """All sources of S_4 together, for a regular sample of all sets of x-1 faults."""
+    """All sources of S_4 send together; a regular sample of all sets of x-1 faults is tried."""
     schedule = built(collective, 4, messages, copies).expand()
     for faults in islice(combinations(possible_faults(4), copies - 1), 0, None, every):
         run = simulate(schedule, [named(fault) for fault in faults])
@@ -323,7 +323,7 @@ def test_simulator_and_oracle_find_the_same_missing_units(collective: str, copie
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_the_simulator_finds_missing_units_if_all_links_of_a_node_fail(collective: str) -> None:
-    """On S_4 with three copies, a node needs one working link."""
+    """On S_4 with three copies, one working link of a node is enough."""
     schedule = built(collective, 4, 1, 3).expand()
     victim = star_graph.nodes(4)[13]
     faults = [named(fault) for fault in around(victim) if len(fault) == 2]

@@ -42,7 +42,7 @@ def test_the_computed_detours_add_up_to_the_level_sum() -> None:
         assert longer == (n - 1) * (level_sum(network) - network.distance_sum)
 
 
-def test_the_least_total_detour_of_some_trees_uses_the_smallest_detours() -> None:
+def test_least_returns_the_sum_of_the_smallest_detours_in_a_number_of_trees() -> None:
     kind = next(first for first in detours(6) if min(first.none, first.two, first.four) > 0)
     result = sorted([0] * kind.none + [2] * kind.two + [4] * kind.four)
     assert [kind.least(trees) for trees in range(6)] == [sum(result[:trees]) for trees in range(6)]
@@ -56,7 +56,7 @@ def test_short_necklaces_are_those_with_a_period_below_n_minus_1() -> None:
 
 @pytest.mark.parametrize("n", range(2, 8))
 def test_the_rows_of_a_scatter_are_computed_without_building_its_trees(n: int) -> None:
-    """All numbers of copies; numbers of messages that share short necklaces evenly or not."""
+    """The numbers of copies and messages share short necklaces evenly or unevenly among trees."""
     network = topology(f"S{n}")
     along = forest(network, "edge-disjoint")
     levels = along.levels()

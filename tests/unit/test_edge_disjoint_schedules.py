@@ -31,7 +31,7 @@ from support.edge_disjoint_cases import (
 from support.examples import max_examples
 from support.meeting import plain_rows, refused, roots
 
-#: n, messages and copies: as many copies as trees or fewer, dividing n-1 or not.
+#: n, messages and copies, with all numbers of copies up to the number of trees, n-1.
 SMALL = [
     (n, messages, copies) for n in range(2, 5) for messages in (1, 2, 4) for copies in range(1, n)
 ]
@@ -190,7 +190,7 @@ def test_the_numbers_of_steps_and_transmissions_equal_the_formulas(
 def test_scatter_and_gather_take_the_minimum_number_of_steps(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
-    """The bound of claim EDT.Tab2.ft-scatter-time: ceil(Mx(n!-1)/(n-1)).
+    """The minimum is ceil(Mx(n!-1)/(n-1)), the bound of claim EDT.Tab2.ft-scatter-time.
 
     With n-1 copies it is M(n!-1).
     """
@@ -206,7 +206,7 @@ def test_scatter_and_gather_take_the_minimum_number_of_steps(
 
 
 def test_units_for_deep_nodes_can_leave_the_root_before_the_last_steps_of_a_scatter() -> None:
-    """With one message, each tree has at least L-1 units for nodes at levels below L.
+    """With one message, each tree has at least L-1 units for nodes at levels less than L.
 
     This is checked for n = 3..8, every number of copies and every L up to the height.
 

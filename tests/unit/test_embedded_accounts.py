@@ -1,4 +1,4 @@
-"""The system user that runs the servers on behalf of root, and program copies it can read."""
+"""The system user that runs the servers for root, and copies of programs that it can read."""
 
 import os
 import pwd
@@ -41,7 +41,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_folder_below_an_unreadable_folder_counts_as_unreadable(tmp_path: Path) -> None:
-    """All folders below are affected, whatever their own modes are."""
+    """The modes of the folder itself and of its parent allow reading."""
     below = tmp_path / "open" / "below"
     below.mkdir(parents=True)
     for folder in (below, below.parent):
@@ -127,7 +127,7 @@ def test_create_readable_ignores_the_umask(tmp_path: Path) -> None:
 def test_hand_over_changes_the_owner_of_a_folder_and_of_everything_below_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Symbolic links are changed, not their targets. Nothing is changed without need."""
+    """Symbolic links are changed, not their targets. Files of the account itself are skipped."""
     folder = tmp_path / "data"
     (folder / "sub").mkdir(parents=True)
     (folder / "sub" / "file").write_text("x", encoding="utf-8")

@@ -17,7 +17,7 @@ JCMD = '#!/bin/sh\nmkdir -p "{home}/run"\n{write} "{home}/run/classes.jsa"\n'
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """The path of the replacement for Java, which is next to that for jcmd."""
+    """The path of the Java replacement; the jcmd replacement is next to it."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "home").mkdir()
     (tmp_path / "jars").mkdir()
@@ -71,7 +71,7 @@ def file_kinds(programs: Path) -> set[str]:
 def test_a_server_starts_without_an_archive_that_cannot_be_written(
     programs: Path, program: str
 ) -> None:
-    """For a day no `up` tries again, and servers do not record their classes."""
+    """For a day, `up` does not try again, and servers do not record their classes."""
     good = programs.with_name(program).read_text()
     write_program(programs.with_name(program), "#!/bin/sh\nexit 1\n")
     write(programs)

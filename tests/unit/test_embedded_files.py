@@ -31,7 +31,7 @@ def mode(path: Path) -> int:
 
 
 def test_an_atomic_write_replaces_the_file_and_sets_its_mode(tmp_path: Path) -> None:
-    """No temporary file is left."""
+    """The write leaves no temporary file."""
     path = tmp_path / "file"
     path.write_text("old and longer", encoding="utf-8")
     atomic.write_text(path, "new", mode=0o600)

@@ -113,7 +113,7 @@ def test_every_jar_is_downloaded_once_and_its_bytes_are_counted(
 
 
 def test_no_request_is_sent_if_all_jars_are_there(mirror: Mirror, wanted: JarSet) -> None:
-    """The network is not needed either."""
+    """A complete set of jars needs no network."""
     wanted.download(mirror.url, Silent())
     before = mirror.asked.total()
     wanted.download(mirror.url, Silent())
@@ -169,7 +169,7 @@ def test_progress_does_not_count_bytes_of_failed_downloads(mirror: Mirror, wante
 def test_a_missing_or_truncated_jar_is_downloaded_again(
     mirror: Mirror, wanted: JarSet, damage: str
 ) -> None:
-    """The other jars are not."""
+    """The other jars are not downloaded again."""
     wanted.download(mirror.url, Silent())
     jar = wanted.folder / "jars" / "alpha-1.0.jar"
     if damage == "delete":
@@ -205,7 +205,7 @@ def test_a_changed_jar_of_the_same_size_is_refused(mirror: Mirror, wanted: JarSe
 
 
 def test_a_missing_network_gives_a_one_line_error(wanted: JarSet) -> None:
-    """No partial file is left."""
+    """The failed download leaves no partial file."""
     unused = f"http://{processes.LOOPBACK}:{processes.free_port()}"
     with pytest.raises(
         UnavailableError, match=r"^3 files of .*: the repository cannot be reached"
@@ -246,7 +246,7 @@ def _create(folder: Path) -> Path:
 def test_too_little_disk_space_is_refused_before_the_download(
     mirror: Mirror, wanted: JarSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No request is sent."""
+    """The free space is checked before the first request."""
     monkeypatch.setattr(shutil, "disk_usage", lambda _: type("Usage", (), {"free": 10 * files.MB}))
     with pytest.raises(LimitError, match=r"needs 50 MB .* has 10 MB free"):
         wanted.download(mirror.url, Silent())
@@ -276,7 +276,7 @@ def test_different_lock_files_use_different_folders(wanted: JarSet, tmp_path: Pa
 
 
 def test_the_lock_file_that_comes_with_starcast_is_valid() -> None:
-    """It pins the Neo4j version, has unique file names and valid checksums, and no host name."""
+    """The file pins the Neo4j version, has unique names and valid checksums, and no host name."""
     shipped = JarSet.from_lock(Path("/nowhere"))
     names = [jar.name for jar in shipped.jars]
     assert len(names) == len(set(names)) > 200
@@ -292,7 +292,7 @@ def test_the_lock_file_that_comes_with_starcast_is_valid() -> None:
 
 
 def test_the_lock_file_of_neo4j_browser_is_valid() -> None:
-    """It lists one file, of the pinned version, and has no host name."""
+    """The lock file lists one jar, of the pinned version, and has no host name."""
     shipped = JarSet.from_lock(
         Path("/nowhere"), jars.BROWSER_LOCK, jars.BROWSER_VERSION, "Neo4j Browser"
     )

@@ -189,7 +189,7 @@ def test_an_interrupt_stops_the_import_tool(tool: Tool) -> None:
 
     class Impatient(Silent):
         def task(self, text: str, total: int, unit: str = "") -> NoReturn:
-            """Interrupt."""
+            """Raise the error that Ctrl-C raises."""
             del text, total, unit
             raise KeyboardInterrupt
 

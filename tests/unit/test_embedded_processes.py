@@ -49,7 +49,7 @@ def start(tmp_path: Path, word: str, program: str = SERVER) -> ServerProcess:
 def test_a_started_server_is_detached_from_this_process(
     tmp_path: Path, word: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has another parent, its own session and folder, and no starcast settings."""
+    """The server has another parent, its own session and folder, and no starcast settings."""
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", "geheim")
     server = start(tmp_path, word)
     assert psutil.Process(server.pid).ppid() != os.getpid()
@@ -202,7 +202,7 @@ def test_a_startup_error_reports_the_last_line_of_a_log_without_errors(tmp_path:
 
 
 def test_a_startup_error_caused_by_a_full_disk_is_a_limit_error(tmp_path: Path) -> None:
-    """The user can free disk space."""
+    """It is a limit error because the user can free disk space."""
     log = tmp_path / "server.log"
     log.write_text(
         "PANIC: could not write: No space left on device\nFATAL: ended\n", encoding="utf-8"

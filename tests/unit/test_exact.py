@@ -47,8 +47,8 @@ def array_problems(schedule: Schedule) -> set[str]:
 def test_all_messages_arrive_in_the_minimum_number_of_steps(n: int, messages: int) -> None:
     """The checkers find no problem; the simulator counts M n! t_n transmissions of all sources.
 
-    Here t_n is the sum of the distances from one node. Over all steps, fewer than n-1 links of each
-    node are idle.
+    Here t_n is the sum of the distances from one node. Over all steps, a link of a node is idle
+    fewer than n-1 times.
     """
     schedule = exact(n, messages)
     assert array_problems(schedule) == set()
@@ -84,7 +84,7 @@ def test_any_number_of_messages_takes_the_minimum_number_of_steps(n: int, messag
 def test_messages_of_different_sources_never_use_a_link_in_the_same_step(
     n: int, messages: int
 ) -> None:
-    """In the schedule of all sources, all messages are delivered, with one per link and step."""
+    """In the schedule of all sources, a link carries one message per step, and all arrive."""
     everything = exact(n, messages).expand()
     assert len(everything) == len(exact(n, messages)) * everything.topology.nodes
     assert page.exchanged(plain_rows(everything), n, messages) == set()
@@ -125,21 +125,22 @@ def changed(schedule: Schedule, column: str, row: int, value: int) -> Schedule:
     return replace(schedule, **{column: values})
 
 
-def row_numbers_of_last_unit(schedule: Schedule) -> list[int]:
+def rows_of_last_unit(schedule: Schedule) -> list[int]:
     """Return the row numbers of the last unit, in their order."""
     return np.flatnonzero(schedule.unit == schedule.unit.max()).tolist()
 
 
 def with_two_hops_in_one_step(schedule: Schedule) -> Schedule:
     """Return the schedule with two hops of the same unit in one step."""
-    first, second, *_ = row_numbers_of_last_unit(schedule)
+    first, second, *_ = rows_of_last_unit(schedule)
     return changed(schedule, "step", second, int(schedule.step[first]))
 
 
 def with_detour(schedule: Schedule) -> Schedule:
     """Return the schedule with a message that crosses its last link three times."""
-    last_row = row_numbers_of_last_unit(schedule)[-1]
-    way = np.r_[np.arange(len(schedule)), last_row, last_row]
+    way = np.r_[
+        np.arange(len(schedule)), rows_of_last_unit(schedule)[-1], rows_of_last_unit(schedule)[-1]
+    ]
     longer, last = rows(schedule, way), len(way) - 1
     longer = changed(longer, "sender", last - 1, int(longer.receiver[last]))
     longer = changed(longer, "receiver", last - 1, int(longer.sender[last]))

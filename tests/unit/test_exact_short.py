@@ -115,7 +115,7 @@ def test_impossible_entries_are_an_internal_error() -> None:
     st.data(),
 )
 def test_entries_are_found_if_any_exist(wanted: list[tuple[int, ...]], data: st.DataObject) -> None:
-    """Every symbol has just the room that a random choice of entries needs."""
+    """The capacity of each symbol is just what a random choice of entries needs."""
     choice = [data.draw(st.sampled_from(cycle)) for cycle in wanted]
     room = {symbol: choice.count(symbol) for symbol in range(2, 7)}
     result = choose_entries(wanted, room)
@@ -196,7 +196,7 @@ def test_the_bounds_used_in_the_proof_hold() -> None:
     """Short necklaces start with 1 and are few; full necklaces are many; distances <= 3(n-1)/2.
 
     L is the number of hops to short necklaces and F the number of full necklaces. Even with one hop
-    per step, F would suffice: (n-2) L <= (n-1) F. This check is the proof for n <= 6; for larger n
+    per step there are enough: (n-2) L <= (n-1) F. This check is the proof for n <= 6; for larger n
     the inequality follows from the bounds.
     """
     for n in range(3, 9):

@@ -71,7 +71,7 @@ def test_times_in_both_execution_models_equal_those_of_unrelated_simulators() ->
     assert times == [2444, 2124]
 
 
-def test_only_synchronous_points_of_different_message_sizes_share_an_execution() -> None:
+def test_only_synchronous_points_that_differ_in_message_size_share_an_execution() -> None:
     sizes = (Fraction(64), Fraction(128))
     grid = Grid(("S4",), ("multiple",), sizes, execution=EXECUTION_MODELS)
     assert [len(group) for group in group_by_structure(grid.points())] == [1, 1, 2]
@@ -142,7 +142,7 @@ def test_runs_of_different_execution_models_can_be_compared_with_across() -> Non
 
 
 def test_the_crossovers_for_s4_on_the_page_equal_recomputed_values() -> None:
-    """At the crossover size the n-1 trees are faster; with one byte less they are not."""
+    """At the crossover size, `multiple` is faster; with one byte less, it is not."""
     lines = execution_models.PAGE.read_text().splitlines()
     ports: Ports
     for ports in ("all", "one"):

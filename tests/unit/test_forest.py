@@ -60,7 +60,7 @@ def assert_parents_and_levels_agree(both: Pair) -> None:
 
 
 def assert_profiles_agree(both: Pair) -> None:
-    """Check heights, nodes by level, leaves, and the numbers of descendants."""
+    """Check heights, nodes per level, leaves, and subtree sizes."""
     profiles = [rooted_trees.profile(tree, both.root) for tree in both.trees]
     heights = [len(item) - 1 for item in profiles]
     assert list(both.forest.heights) == heights
@@ -410,7 +410,7 @@ def test_forests_of_the_smallest_stars_are_valid(n: int) -> None:
 
 
 def half_of_s4() -> tuple[rooted_trees.Tree, Forest]:
-    """Return the levels 0 to 2 of the greedy tree, also as a forest that is declared partial."""
+    """Return levels 0 to 2 of the greedy tree, as the oracle's tree and as a partial forest."""
     full, root = tseng_sheu.greedy(star_graph.identity(4)), star_graph.identity(4)
     half = {x: parent for x, parent in full.items() if rooted_trees.depths(full, root)[x] <= 2}
     return half, Forest(topology("S4"), ports_of(half, root)[None, :], 0, spanning=False)

@@ -56,7 +56,7 @@ def links(spec: str) -> set[tuple[int, int]]:
 
 
 def edges(graph: nx.Graph) -> set[tuple[int, int]]:
-    """Return the edges of a graph that was read, as pairs of ranks."""
+    """Return the edges of a graph as pairs of ranks."""
     return {(min(ends), max(ends)) for ends in (tuple(map(int, pair)) for pair in graph.edges())}
 
 
@@ -271,7 +271,7 @@ def test_atlahs_computes_the_time_of_the_asynchronous_model(
 @pytest.mark.parametrize(
     ("collective", "algorithm"), [("broadcast", "greedy"), ("alltoall", "one-port")]
 )
-def test_atlahs_computes_the_asynchronous_time_of_one_port_schedules(
+def test_atlahs_computes_the_asynchronous_time_of_one_port_schedules_of_single_units(
     collective: Any, algorithm: str
 ) -> None:
     built = schedule("S4", collective, algorithm, "one").expand()
@@ -280,7 +280,7 @@ def test_atlahs_computes_the_asynchronous_time_of_one_port_schedules(
 
 
 def test_atlahs_computes_a_longer_time_if_all_operations_share_one_cpu() -> None:
-    """With a shared CPU and shared interfaces, packets wait for unrelated packets."""
+    """With a shared CPU and interfaces, packets wait for unrelated packets; a replay can fail."""
     built = schedule("S4", "alltoall", "exact")
     assert atlahs.finishing_time(written(built, "goal", unit_bytes=1), 164, 0) > 10_000
 
@@ -477,7 +477,7 @@ def test_an_executed_msccl_file_delivers_every_chunk(
     execute_msccl(written(built, "msccl-xml"), built)
 
 
-def test_links_with_more_units_than_steps_use_further_channels() -> None:
+def test_links_with_more_units_than_a_thread_block_has_steps_use_several_channels() -> None:
     built = schedule("S3", "broadcast", "multiple", segments=300)
     text = written(built, "msccl-xml")
     assert 'nchannels="3"' in text

@@ -15,7 +15,7 @@ SIZES = range(2, 8)
 
 
 def test_examples_from_the_definition() -> None:
-    """A1: a node whose first symbol is r_k has parent port k. If it is r_1, the port is dif."""
+    """A1: a node whose first symbol is r_k, k >= 2, has parent port k; for r_1 the port is dif."""
     assert tseng_sheu.dif((1, 2, 4, 3), (1, 2, 3, 4)) == 3
     assert tseng_sheu.alpha((1, 2, 4, 3), (1, 2, 3, 4)) == 3
     assert tseng_sheu.alpha((4, 2, 3, 1), (1, 2, 3, 4)) == 4

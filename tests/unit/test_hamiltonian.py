@@ -59,7 +59,7 @@ def test_the_hamiltonian_cycle_follows_the_definition(n: int) -> None:
 
 
 def test_the_hamiltonian_cycle_visits_every_node_once_and_returns() -> None:
-    """It is checked for n = 2 to 9."""
+    """The cycle is computed for n = 2 to 9."""
     for n in range(2, 10):
         visited = walk(n, cycle_word(n))
         assert visited[0] == visited[-1] == 0
@@ -143,7 +143,7 @@ def test_subtree_j_is_subtree_2_rotated_j_minus_2_times() -> None:
 
 
 def test_parents_of_nodes_with_the_root_s_first_symbol_follow_rule_1() -> None:
-    """Such a node x is a child of g_i(x), where x_i is the root's last symbol."""
+    """Such a node x is a child of its neighbour g_i(x), where x_i is the root's last symbol."""
     for n in SIZES:
         for root in roots(n)[: 2 if n == 7 else None]:
             tree = tree_of(built(n, "rotated-hamiltonian", root).parent_port[0], n)
@@ -153,7 +153,7 @@ def test_parents_of_nodes_with_the_root_s_first_symbol_follow_rule_1() -> None:
 
 
 def test_links_of_phase_2_are_spread_evenly_over_the_dimensions() -> None:
-    """There are (n-2)! links of each type i < n, and one less of type n, because of the root."""
+    """There are (n-2)! links of each type i < n, and one fewer of type n, because of the root."""
     for n in range(3, 9):
         counted = Counter(
             built(n, "rotated-hamiltonian").parent_port[0, 1 : factorial(n - 1)].tolist()
@@ -195,7 +195,7 @@ def schedule(n: int) -> list[Row]:
 def test_the_schedule_sends_down_the_tree_in_the_minimum_number_of_steps() -> None:
     """It takes n (n-2)! = ceil((n!-1)/(n-1)) steps.
 
-    Every step informs n-1 nodes, and the last step informs n-2.
+    Every step except the last informs n-1 nodes; the last informs n-2.
     """
     for n in range(3, 8):
         sends = schedule(n)
@@ -265,7 +265,7 @@ def test_all_sources_use_the_same_dimension_in_each_step(n: int) -> None:
 
 @pytest.mark.parametrize("n", [4, 5])
 def test_the_forest_at_another_root_may_follow_another_cycle(n: int) -> None:
-    """Section 4 uses one cycle for all sources. The forest at q is a translation of it."""
+    """Section 4 uses one cycle for all sources; the forest at q follows a translated cycle."""
     start = star_graph.identity(n)
     cycle = star_graph.visited(start, page.cycle_types(n))[:-1]
     links = set(zip(cycle, [*cycle[1:], start], strict=True))
@@ -281,7 +281,7 @@ def test_the_forest_at_another_root_may_follow_another_cycle(n: int) -> None:
     assert len(agreeing) < factorial(n)
 
 
-def test_these_constructions_are_refused_on_other_topologies() -> None:
+def test_constructions_for_star_graphs_are_refused_on_other_topologies() -> None:
     for spec in ["S5,3", "Q3"]:
         for construction in ["rotated-hamiltonian", "hamiltonian-cycle", "necklace"]:
             with refused(construction, spec):

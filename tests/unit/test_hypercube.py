@@ -32,6 +32,7 @@ def test_a_size_out_of_range_is_refused() -> None:
 
 
 def test_the_error_for_a_size_out_of_range_states_the_range() -> None:
+    """The largest hypercube has fewer nodes than the largest star graph, S12."""
     with pytest.raises(StarcastError) as refusal:
         topology("Q29")
     assert "1 to 28" in refusal.value.hint

@@ -1,4 +1,4 @@
-"""Node labels whose symbols begin with 0 or 1: they are read and printed, and ids stay the same."""
+"""Node labels with symbols from 0 or from 1: both are read and printed, and ids do not change."""
 
 from itertools import permutations as all_permutations
 
@@ -15,7 +15,7 @@ SPECS = ("S2", "S4", "S5,2", "S5,1", "S12", "S30,2", "Q3")
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_labels_from_0_name_the_same_nodes_with_symbols_less_by_one(spec: str) -> None:
+def test_labels_from_0_name_the_same_nodes_with_all_symbols_reduced_by_one(spec: str) -> None:
     t = topology(spec)
     ranks = [0, 1, t.nodes // 2, t.nodes - 1]
     ones = [t.label(rank) for rank in ranks]
@@ -69,7 +69,7 @@ def test_the_first_symbol_is_1_again_after_an_error() -> None:
     assert str(permutations.labels(permutations.unrank(3, [0]))[0]) == "123"
 
 
-def test_ids_always_have_labels_from_1_and_reports_the_chosen_labels() -> None:
+def test_ids_have_labels_from_1_even_if_reports_have_labels_from_0() -> None:
     with labels_from(0):
         assert forest("S4", "multiple", "3210").id == "S4:multiple:4321"
         built = schedule("S4", "broadcast", "greedy", "all", "3210")

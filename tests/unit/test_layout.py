@@ -52,7 +52,7 @@ def test_the_leftmost_node_is_at_0_and_every_node_has_a_position(children: Child
 
 @given(trees())
 def test_the_mirror_image_of_a_tree_is_the_mirror_image_of_its_drawing(children: Children) -> None:
-    """So small subtrees are centred between large ones."""
+    """This requires that small subtrees are centred between large ones."""
     place = tidy_layout(0, children)
     mirrored = tidy_layout(0, {parent: below[::-1] for parent, below in children.items()})
     width = max(place.values())

@@ -95,7 +95,7 @@ def test_starting_a_log_that_cannot_be_written_returns_the_error(tmp_path: Path)
     log.event("nowhere")
 
 
-def test_logging_continues_silently_if_the_file_is_deleted(file: Path) -> None:
+def test_deleting_the_log_file_causes_no_error(file: Path) -> None:
     log.event("first")
     file.unlink()
     file.parent.rmdir()

@@ -115,7 +115,7 @@ def test_the_paths_on_s6_have_the_dimensions_given_in_the_definitions() -> None:
         )
 
 
-def test_paths_to_the_shifts_of_the_root_follow_its_cycles() -> None:
+def test_paths_to_the_shifts_of_the_root_follow_the_cycles_of_the_shift() -> None:
     """The path p_i from r crosses tail(C_1), C_2, 2, C_3, 3, ..: n + gcd(n,i) - 2 links."""
     for n in SIZES:
         for root in roots(n):

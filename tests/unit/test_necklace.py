@@ -139,7 +139,7 @@ def test_generators_of_s6_equal_those_written_in_cycle_notation() -> None:
     }
 
 
-def test_the_necklace_of_each_generator_has_its_parents_on_the_necklace_of_the_one_before() -> None:
+def test_the_necklace_of_a_generator_has_its_parents_on_that_of_the_previous_generator() -> None:
     """The link from G_k leads to G_(k-1); the same holds after any rotation of both."""
     for n in SIZES:
         result = generators(topology(f"S{n}"))

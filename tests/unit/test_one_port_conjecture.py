@@ -42,7 +42,8 @@ def growth_rounds(n: int) -> Iterator[list[tuple[tuple[int, ...], int]]]:
     while informed < n - 2:
         sends = []
         for node in nodes:
-            # The classes of the nodes with this last symbol; P_1 informs the first new class.
+            # Nodes with the same last symbol are in classes by first symbol. P_1, the nodes that
+            # begin with n, informs the first new class of a round.
             classes = [symbol for symbol in range(1, n) if symbol != node[-1]]
             if node[-1] == n:
                 continue

@@ -94,7 +94,7 @@ def test_words_that_only_look_like_writing_clauses_are_accepted() -> None:
 
 
 def test_names_that_equal_a_writing_keyword_are_refused_without_backticks() -> None:
-    """The graph has no such names, and other names can be written in backticks."""
+    """The graph has no such names; in a query they can be written in backticks."""
     for body in [
         "MATCH (n:Node) RETURN n.set AS a",
         "MATCH (n:Create) RETURN n.rank AS a",
