@@ -53,7 +53,7 @@ def test_the_schedule_has_the_same_rows_as_the_oracle(d: int, messages: int, cop
 
 @max_examples(15)
 @given(st.integers(1, 6), st.integers(1, 9), st.data())
-def test_random_schedules_have_the_same_rows_as_the_oracle(
+def test_schedules_for_random_arguments_have_the_same_rows_as_the_oracle(
     d: int, messages: int, data: st.DataObject
 ) -> None:
     copies, root = data.draw(st.integers(1, d)), data.draw(st.sampled_from(nodes(d)))

@@ -56,7 +56,7 @@ def test_short_necklaces_are_those_with_a_period_below_n_minus_1() -> None:
 
 @pytest.mark.parametrize("n", range(2, 8))
 def test_the_rows_of_a_scatter_are_computed_without_building_its_trees(n: int) -> None:
-    """The numbers of copies and messages share short necklaces evenly or unevenly among trees."""
+    """This also holds if nodes on short necklaces cannot be divided evenly among the trees."""
     network = topology(f"S{n}")
     along = forest(network, "edge-disjoint")
     levels = along.levels()

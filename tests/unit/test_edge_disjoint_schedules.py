@@ -114,7 +114,7 @@ def test_schedules_at_other_roots_have_the_same_rows_as_the_oracle(collective: s
 
 @max_examples(12)
 @given(st.sampled_from(COLLECTIVES), st.integers(2, 5), st.data())
-def test_random_schedules_have_the_same_rows_as_the_oracle(
+def test_schedules_for_random_arguments_have_the_same_rows_as_the_oracle(
     collective: str, n: int, data: st.DataObject
 ) -> None:
     messages, copies = data.draw(st.integers(1, 6)), data.draw(st.integers(1, n - 1))
