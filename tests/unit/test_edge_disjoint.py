@@ -1,4 +1,4 @@
-"""EDT (Fragopoulou & Akl 1996, Def. 8): node by node, Lemma 6."""
+"""Edge-disjoint trees EDT (Fragopoulou & Akl 1996): Definition 8 node by node, and Lemma 6."""
 
 from functools import cache
 from math import factorial
@@ -13,7 +13,7 @@ from support.meeting import refused, roots, trees_of
 
 SIZES = range(2, 8)
 
-#: The parents in subtrees 2, 3, 4 of S_4: those in the paper, and those by Def. 6 and Lemma 4.
+#: Parents of nodes in the trees 2, 3 and 4 of S_4, from the paper and from Def. 6 and Lemma 4.
 EXAMPLES = {
     "3124": ["2134", "1324", "4123"],
     "2143": ["4123", "3142", "1243"],
@@ -29,29 +29,29 @@ def built(n: int, root: star_graph.Node | None = None) -> Forest:
 
 @cache
 def trees(n: int) -> list[rooted_trees.Tree]:
-    """Return the array form at the identity as trees."""
+    """Return the trees rooted at the identity, converted from the array implementation."""
     return trees_of(built(n))
 
 
 def rotated(tree: rooted_trees.Tree) -> rooted_trees.Tree:
-    """Return the tree after the rotation R."""
+    """Return the tree with the rotation R applied to all its nodes."""
     return {rotation.rotate(child): rotation.rotate(parent) for child, parent in tree.items()}
 
 
-def test_every_parent_follows_the_definition() -> None:
+def test_parents_in_the_trees_at_the_identity_follow_definition_8() -> None:
     for n in SIZES:
         assert trees(n) == page.edt(star_graph.identity(n))
 
 
-def test_every_parent_at_other_roots_follows_the_definition() -> None:
-    """EDT.root: by translation, which keeps dimensions."""
+def test_parents_in_the_trees_at_other_roots_follow_definition_8() -> None:
+    """Claim EDT.root: a translation, which keeps link dimensions, gives the trees at any root."""
     for n in range(2, 7):
         for root in roots(n)[1:]:
             assert trees_of(built(n, root)) == page.edt(root)
 
 
-def test_the_children_follow_the_definition() -> None:
-    """EDT.D8.consistent: the rules for parents and children are inverse in every subtree."""
+def test_children_follow_the_rule_for_children() -> None:
+    """Claim EDT.D8.consistent: in every subtree the rules for parents and children agree."""
     for n in SIZES:
         for number, tree in enumerate(trees(n), start=2):
             children: dict[star_graph.Node, set[star_graph.Node]] = {
@@ -63,15 +63,18 @@ def test_the_children_follow_the_definition() -> None:
                 assert result == page.edt_children(x, number)
 
 
-def test_the_worked_examples() -> None:
-    """EDT.D8.examples."""
+def test_parents_of_three_nodes_equal_the_examples_in_the_paper() -> None:
+    """Claim EDT.D8.examples: the parents of three nodes of S_4 in each of its three trees."""
     for x, parents in EXAMPLES.items():
         assert [star_graph.label(tree[star_graph.node_of(x)]) for tree in trees(4)] == parents
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_every_tree_spans(n: int) -> None:
-    """EDT.D8.spanning, by `verify` and by following parents; one tree per neighbour of the root."""
+def test_every_tree_is_a_spanning_tree(n: int) -> None:
+    """Claim EDT.D8.spanning: checked by `verify` and by following parents.
+
+    In every tree the root has one child, its neighbour across the link of the tree's number.
+    """
     for root in roots(n)[: 2 if n == 7 else None]:
         edt = built(n, root)
         edt.verify()
@@ -85,8 +88,8 @@ def test_every_tree_spans(n: int) -> None:
         ]
 
 
-def test_every_directed_link_but_those_into_the_root_is_in_one_tree() -> None:
-    """EDT.L6.1, EDT.twice: every link is used in both directions, except those of the root."""
+def test_every_directed_link_except_those_into_the_root_is_in_exactly_one_tree() -> None:
+    """Claims EDT.L6.1, EDT.twice: both directions of each link are used, except into the root."""
     for n in SIZES:
         for root in roots(n)[: 2 if n == 7 else None]:
             edt = built(n, root)
@@ -103,29 +106,29 @@ def test_every_directed_link_but_those_into_the_root_is_in_one_tree() -> None:
         }
 
 
-def test_every_node_has_its_parents_across_all_its_links() -> None:
-    """Its n-1 parents are its n-1 neighbours."""
+def test_a_node_has_a_different_neighbour_as_parent_in_each_tree() -> None:
+    """The n-1 parents of a node are its n-1 neighbours."""
     for n in SIZES:
         trees = built(n).parent_port[:, 1:]
         assert (np.sort(trees, axis=0) == np.arange(2, n + 1)[:, None]).all()
 
 
-def test_edge_disjoint_trees_extend_the_shortest_path_graph() -> None:
-    """Def. 8 extends SPG: where SPG has a parent, EDT has the same."""
+def test_edge_disjoint_trees_contain_the_shortest_path_graph() -> None:
+    """If a node has a parent in the shortest-path graph, it has the same parent in EDT (Def. 8)."""
     for n in SIZES:
         graph = forest(f"S{n}", "shortest-path-graph").parent_port
         assert (built(n).parent_port[graph != 0] == graph[graph != 0]).all()
 
 
 def test_subtrees_are_rotations_of_one_another() -> None:
-    """EDT.L6.2: R takes subtree l to subtree r(l)."""
+    """Claim EDT.L6.2: the rotation R maps subtree l to subtree r(l)."""
     for n in SIZES:
         for number, tree in enumerate(trees(n), start=2):
             assert rotated(tree) == trees(n)[rotation.r(number, n) - 2]
 
 
-def test_paths_are_node_disjoint_and_little_longer_than_the_distance() -> None:
-    """EDT.L6.3: the n-1 paths to a node are disjoint, with detours of at most 4 links."""
+def test_tree_paths_are_node_disjoint_and_at_most_four_links_longer_than_the_distance() -> None:
+    """Claim EDT.L6.3: the n-1 tree paths to a node share no inner node."""
     for n in range(2, 7):
         root = star_graph.identity(n)
         longer = 0
@@ -137,8 +140,8 @@ def test_paths_are_node_disjoint_and_little_longer_than_the_distance() -> None:
         assert longer == (4 if n > 2 else 0)
 
 
-def test_the_heights_equal_the_formula() -> None:
-    """EDT.L6.4: the height is floor(3n/2) + 1 from n = 3 on, less than D + 4."""
+def test_the_heights_of_all_trees_equal_the_formula() -> None:
+    """Claim EDT.L6.4: for n >= 3 the height is floor(3n/2) + 1, which is less than D + 4."""
     for n, height in [(2, 1), (3, 5), (4, 7), (5, 8), (6, 10), (7, 11), (8, 13)]:
         assert built(n).heights.tolist() == [height] * (n - 1)
         assert height == (3 * n // 2 + 1 if n > 2 else 1)
@@ -150,7 +153,7 @@ def test_the_heights_equal_the_formula() -> None:
 
 
 def test_every_tree_has_the_known_level_profile() -> None:
-    """Known values, the same in every tree."""
+    """The numbers of nodes per level are known values and the same in every tree."""
     for n, profile in [
         (2, [1, 1]),
         (3, [1, 1, 1, 1, 1, 1]),
@@ -163,8 +166,8 @@ def test_every_tree_has_the_known_level_profile() -> None:
         assert built(n).level_profile().tolist() == [profile] * (n - 1)
 
 
-def test_in_depth_first_order_by_phi_corresponding_links_have_different_dimensions() -> None:
-    """EDT.order: visiting the children of subtree k in the order k, k+1, .., n, 2, .., k-1."""
+def test_corresponding_links_in_depth_first_order_have_different_dimensions() -> None:
+    """Claim EDT.order: depth-first search of tree k visits children in order k..n, 2..k-1."""
     for n in range(2, 7):
         orders = page.depth_first(trees(n), star_graph.identity(n))
         assert {len(order) for order in orders} == {factorial(n) - 1}
@@ -172,22 +175,22 @@ def test_in_depth_first_order_by_phi_corresponding_links_have_different_dimensio
             assert len({star_graph.dimension_between(*link) for link in links}) == n - 1
 
 
-def test_the_tree_of_the_smallest_star_has_one_link() -> None:
-    """On S_2 the only tree has one link: 21 is adjacent to the root (case 2, l = k)."""
+def test_the_only_tree_of_s2_has_one_link() -> None:
+    """The only other node is adjacent to the root (case 2 of the definition, l = k)."""
     for root, ports in (("12", [0, 2]), ("21", [2, 0])):
         trees = forest("S2", "edge-disjoint", root=root)
         trees.verify()
         assert trees.parent_port.tolist() == [ports]
 
 
-def test_it_takes_no_argument() -> None:
+def test_the_edge_disjoint_construction_rejects_the_argument_copies() -> None:
     with refused("edge-disjoint", "copies"):
         forest("S4", "edge-disjoint", copies=2)
 
 
 @pytest.mark.parametrize("n", [8, 9])
-def test_large_trees_are_edge_disjoint_trees(n: int) -> None:
-    """The oracle is too slow for these sizes, so the properties of the trees are checked."""
+def test_trees_of_s8_and_s9_are_valid_and_edge_disjoint(n: int) -> None:
+    """The oracle is too slow for these sizes, so only properties of the trees are checked."""
     trees = built(n, star_graph.shift(star_graph.identity(n), 3))
     trees.verify()
     assert trees.is_edge_disjoint

@@ -1,4 +1,4 @@
-"""The broadcast along Johnsson & Ho's edge-disjoint trees of Q_d: rows, steps and faults."""
+"""Broadcast along Johnsson & Ho's edge-disjoint trees of Q_d: rows, steps and faults."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -36,10 +36,10 @@ def schedule(d: int, messages: int, copies: int, root: str | None = None) -> Sch
 
 
 @pytest.mark.parametrize(("d", "messages", "copies"), CASES)
-def test_every_row_equals_that_of_the_oracle(d: int, messages: int, copies: int) -> None:
-    """Every message comes through as many trees as it has copies.
+def test_the_schedule_has_the_same_rows_as_the_oracle(d: int, messages: int, copies: int) -> None:
+    """Every node receives each message through as many trees as there are copies.
 
-    No node sends a unit before it arrived through that tree.
+    In each tree, a node sends a unit only after receiving it in that tree.
     """
     for root in (nodes(d)[0], nodes(d)[-1], nodes(d)[2**d // 3]):
         result = plain_rows(schedule(d, messages, copies, root))
@@ -53,7 +53,7 @@ def test_every_row_equals_that_of_the_oracle(d: int, messages: int, copies: int)
 
 @max_examples(15)
 @given(st.integers(1, 6), st.integers(1, 9), st.data())
-def test_sampled_rows_of_large_cubes_equal_those_of_the_oracle(
+def test_schedules_for_random_arguments_have_the_same_rows_as_the_oracle(
     d: int, messages: int, data: st.DataObject
 ) -> None:
     copies, root = data.draw(st.integers(1, d)), data.draw(st.sampled_from(nodes(d)))
@@ -63,10 +63,12 @@ def test_sampled_rows_of_large_cubes_equal_those_of_the_oracle(
 
 
 @pytest.mark.parametrize(("d", "messages", "copies"), [*CASES, (6, 7, 4), (8, 9, 3), (10, 4, 10)])
-def test_steps_and_transmissions(d: int, messages: int, copies: int) -> None:
-    """ceil(Mx/d) + d steps, one above EDT.Tab3.ft-broadcast-time; Mx(2^d - 1) transmissions.
+def test_the_numbers_of_steps_and_transmissions_equal_the_formulas(
+    d: int, messages: int, copies: int
+) -> None:
+    """M messages in x copies take ceil(Mx/d) + d steps and Mx(2^d - 1) transmissions.
 
-    Q_1 is a single link.
+    Claim EDT.Tab3.ft-broadcast-time states one step less. On Q_1, a single link, it is one less.
     """
     result = schedule(d, messages, copies)
     run = simulate(result)
@@ -84,8 +86,8 @@ def test_steps_and_transmissions(d: int, messages: int, copies: int) -> None:
 # Faults
 
 
-def possible(d: int) -> list[tuple[str, ...]]:
-    """Return every node but the root, and every link in both directions."""
+def possible_faults(d: int) -> list[tuple[str, ...]]:
+    """Return all nodes except the root, and all links."""
     links = [
         (a, b)
         for a, b in combinations(nodes(d), 2)
@@ -95,8 +97,8 @@ def possible(d: int) -> list[tuple[str, ...]]:
 
 
 def fault_sets(d: int, size: int, every: int) -> Iterator[tuple[tuple[str, ...], ...]]:
-    """Return every n-th set of a number of faults."""
-    return islice(combinations(possible(d), size), 0, None, every)
+    """Yield every k-th set of `size` faults, where k is the argument `every`."""
+    return islice(combinations(possible_faults(d), size), 0, None, every)
 
 
 @pytest.mark.parametrize(
@@ -111,10 +113,10 @@ def fault_sets(d: int, size: int, every: int) -> Iterator[tuple[tuple[str, ...],
         (4, 1, 4, 101),
     ],
 )
-def test_schedules_survive_fewer_faults_than_copies(
+def test_all_live_nodes_receive_all_messages_despite_fewer_faults_than_copies(
     d: int, messages: int, copies: int, every: int
 ) -> None:
-    """All fault sets on Q_2 and Q_3 (20 nodes and links); paths have no common inner node."""
+    """On Q_2 and Q_3 all fault sets are tried, on Q_4 some are sampled."""
     result, root = plain_rows(schedule(d, messages, copies)), nodes(d)[0]
     for faults in fault_sets(d, copies - 1, every):
         dead = {fault[0] for fault in faults if len(fault) == 1}
@@ -126,8 +128,8 @@ def test_schedules_survive_fewer_faults_than_copies(
 
 
 @pytest.mark.parametrize(("d", "copies"), [(2, 2), (3, 2), (3, 3), (4, 3)])
-def test_as_many_faults_as_copies_cut_a_node_off(d: int, copies: int) -> None:
-    """A message arrives if all but one of the last links of its copies to a node fail."""
+def test_as_many_faults_as_copies_can_cut_off_a_node(d: int, copies: int) -> None:
+    """A message is lost if the last links of all its copies fail; it survives if one works."""
     result = schedule(d, 1, copies)
     for node in nodes(d)[1:]:
         last = [(row.sender, row.receiver) for row in plain_rows(result) if row.receiver == node]
@@ -136,7 +138,7 @@ def test_as_many_faults_as_copies_cut_a_node_off(d: int, copies: int) -> None:
         assert simulate(result, last[1:]).complete
 
 
-def test_copies_are_at_most_the_trees() -> None:
+def test_invalid_requests_for_a_broadcast_on_the_cube_are_refused() -> None:
     with refused("copies", "4", "3"):
         schedule(3, 1, 4)
     with refused("not defined", "S4"):

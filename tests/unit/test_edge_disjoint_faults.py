@@ -1,9 +1,10 @@
-"""Copies along edge-disjoint trees under faults: x copies survive x-1 faults, but not every x.
+"""Copies along edge-disjoint trees: x copies survive any x-1 faults, but not every set of x.
 
-Faults are nodes or links that are down from a step on. Schedules are built without knowing them.
-The oracle executes them: rows whose link is down or whose unit is missing are dropped. With
-separate copies, a node forwards in a tree only units that arrived in that tree; what survives so
-also survives in the simulator, which does not distinguish the copies of a unit.
+A fault is a node or link that is down from a given step on. Schedules are built without knowledge
+of the faults. The oracle executes a schedule and drops the rows whose link is down or whose unit
+is missing. With separate copies, a node forwards in a tree only the units that arrived in that
+tree. A unit that arrives in this way also arrives in the simulator, which does not distinguish the
+copies of a unit.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,23 +29,23 @@ from support.edge_disjoint_cases import (
     rows,
 )
 
-#: A node, or the two ends of a link.
+#: A faulty node, or the two ends of a faulty link.
 Fault = frozenset[Node]
 
 
 @cache
 def links(n: int) -> tuple[Fault, ...]:
-    """Return all undirected links of S_n; a faulty one is dead in both directions."""
+    """Return all undirected links of S_n; a faulty link is down in both directions."""
     return tuple({frozenset((x, swap(x, d))) for x in star_graph.nodes(n) for d in range(2, n + 1)})
 
 
 @cache
-def possible(n: int) -> tuple[Fault, ...]:
-    """Return every node but the root, and every link."""
+def possible_faults(n: int) -> tuple[Fault, ...]:
+    """Return all nodes except the root, and all links."""
     return (*(frozenset((node,)) for node in others(identity(n))), *links(n))
 
 
-def lost(
+def missing_units(
     collective: str,
     result: Sequence[Row],
     messages: int,
@@ -53,9 +54,9 @@ def lost(
     *,
     apart: bool,
 ) -> set[tuple[Node, int]]:
-    """Return the missing units if these nodes and links are down from a step on.
+    """Return the (node, unit) pairs that are not delivered if the faults begin at step `since`.
 
-    The root is the identity and healthy.
+    The root is the identity and not faulty.
     """
     places = [tuple(fault) for fault in faults]
     dead = {place[0] for place in places if len(place) == 1}
@@ -72,21 +73,21 @@ def lost(
     return lacking(required_last(collective, root, messages, lambda node: node not in dead), got)
 
 
-# x copies survive x-1 faults
+# x copies survive any x-1 faults
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize(("messages", "copies"), [(1, 2), (2, 2), (1, 3)])
-def test_every_set_of_fewer_faults_than_copies_is_survived(
+def test_no_set_of_fewer_faults_than_copies_loses_a_unit(
     collective: str, messages: int, copies: int
 ) -> None:
-    """S_4, all sets: 59 single faults and 1711 pairs, for one source that represents all."""
+    """On S_4 all 59 single faults and 1711 pairs are tried, for a source that represents all."""
     result = rows(collective, 4, messages, copies)
     before = [column.copy() for column in columns(collective, messages, copies)]
-    assert len(possible(4)) == 23 + 36
+    assert len(possible_faults(4)) == 23 + 36
     for count in range(copies):
-        for faults in combinations(possible(4), count):
-            assert not lost(collective, result, messages, faults, apart=True), faults
+        for faults in combinations(possible_faults(4), count):
+            assert not missing_units(collective, result, messages, faults, apart=True), faults
     assert all(
         (a == b).all() for a, b in zip(before, columns(collective, messages, copies), strict=True)
     )
@@ -95,20 +96,23 @@ def test_every_set_of_fewer_faults_than_copies_is_survived(
 def columns(
     collective: str, messages: int, copies: int
 ) -> list[np.ndarray[tuple[int], np.dtype[np.integer]]]:
-    """Return the columns of the schedule that is executed under all faults."""
+    """Return the columns of the schedule, to check that executing it changes nothing."""
     schedule = built(collective, 4, messages, copies)
     return list(schedule.columns.present().values())
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_faults_from_any_step_on_are_survived(collective: str) -> None:
-    """S_4, two copies: every single fault from several steps on, up to one after the last step."""
+def test_two_copies_survive_a_single_fault_that_begins_at_a_later_step(collective: str) -> None:
+    """Every fault on S_4 is tried from several steps on, the last of them after the schedule."""
     result = rows(collective, 4, 1, 2)
     steps = max(row.step for row in result)
     moments = sorted({2, 3, 5, *np.linspace(1, steps + 1, 4, dtype=int).tolist()})
     for since in moments:
-        for fault in possible(4):
-            assert not lost(collective, result, 1, [fault], since, apart=True), (fault, since)
+        for fault in possible_faults(4):
+            assert not missing_units(collective, result, 1, [fault], since, apart=True), (
+                fault,
+                since,
+            )
 
 
 @pytest.mark.parametrize("collective", ["broadcast", "scatter"])
@@ -116,10 +120,10 @@ def test_faults_from_any_step_on_are_survived(collective: str) -> None:
     ("n", "messages", "copies", "samples"),
     [(5, 1, 2, 12), (5, 2, 3, 12), (5, 1, 4, 25), (6, 1, 3, 4), (6, 1, 5, 4)],
 )
-def test_sampled_faults_on_larger_stars_are_survived(
+def test_sampled_sets_of_fewer_faults_than_copies_on_s5_and_s6_lose_no_unit(
     collective: str, n: int, messages: int, copies: int, samples: int
 ) -> None:
-    """Random sets of x-1 faults, half of them among the links and neighbours of one node."""
+    """Random sets of x-1 faults; half of the candidates are links and neighbours of one node."""
     result, random = rows(collective, n, messages, copies), np.random.default_rng([n, copies])
     for _ in range(samples):
         victim = others(identity(n))[random.integers(len(others(identity(n))))]
@@ -127,8 +131,8 @@ def test_sampled_faults_on_larger_stars_are_survived(
         crowd = [
             *near,
             *(
-                possible(n)[place]
-                for place in random.integers(len(possible(n)), size=len(near)).tolist()
+                possible_faults(n)[place]
+                for place in random.integers(len(possible_faults(n)), size=len(near)).tolist()
             ),
         ]
         faults = [
@@ -136,11 +140,11 @@ def test_sampled_faults_on_larger_stars_are_survived(
             for place in random.choice(len(crowd), size=copies - 1, replace=False).tolist()
         ]
         since = int(random.integers(1, 4))
-        assert not lost(collective, result, messages, faults, since, apart=True), faults
+        assert not missing_units(collective, result, messages, faults, since, apart=True), faults
 
 
 def around(node: Node) -> list[Fault]:
-    """Return the neighbours of a node and its links."""
+    """Return the neighbours of a node and its links, as possible faults."""
     across = [swap(node, d) for d in range(2, len(node) + 1)]
     return [
         *(frozenset((other,)) for other in across),
@@ -148,7 +152,7 @@ def around(node: Node) -> list[Fault]:
     ]
 
 
-# x well-chosen faults are not survived
+# Some sets of x faults lose a unit
 
 
 def inlets(result: Sequence[Row], node: Node, unit: int) -> list[Fault]:
@@ -171,22 +175,26 @@ def outlets(result: Sequence[Row], node: Node, unit: int) -> list[Fault]:
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize(("n", "messages"), [(3, 2), (4, 1), (4, 2)])
-def test_as_many_faults_as_copies_cut_a_node_off(collective: str, n: int, messages: int) -> None:
-    """For each x, receiver and unit: the unit survives if all but one of its last links fail."""
+def test_a_unit_is_lost_if_the_last_links_of_all_its_copies_fail(
+    collective: str, n: int, messages: int
+) -> None:
+    """If one of these links still works, the unit arrives. All numbers of copies are tried."""
     for copies in range(1, n):
         result = rows(collective, n, messages, copies)
         for receiver, units in required_last(collective, identity(n), messages).items():
             for unit in units:
                 last = inlets(result, receiver, unit)
                 assert len(set(last)) == copies
-                assert (receiver, unit) in lost(collective, result, messages, last, apart=False)
-                assert not lost(collective, result, messages, last[1:], apart=True)
+                assert (receiver, unit) in missing_units(
+                    collective, result, messages, last, apart=False
+                )
+                assert not missing_units(collective, result, messages, last[1:], apart=True)
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize("n", [3, 4])
-def test_as_many_faults_at_the_source_as_copies_cut_all_nodes_off(collective: str, n: int) -> None:
-    """If the first links of a unit's x copies fail, no node receives it."""
+def test_a_unit_is_lost_if_the_first_links_of_all_its_copies_fail(collective: str, n: int) -> None:
+    """If all x links over which a unit leaves its source fail, no node receives the unit."""
     for copies in range(1, n):
         result = rows(collective, n, 1, copies)
         for receiver, units in required_last(collective, identity(n), 1).items():
@@ -194,12 +202,12 @@ def test_as_many_faults_at_the_source_as_copies_cut_all_nodes_off(collective: st
                 source = star_graph.nodes(n)[unit] if collective == "gather" else identity(n)
                 first = set(outlets(result, source, unit))
                 assert len(first) == copies
-                assert (receiver, unit) in lost(collective, result, 1, first, apart=False)
+                assert (receiver, unit) in missing_units(collective, result, 1, first, apart=False)
 
 
 @pytest.mark.parametrize("copies", [1, 2, 3])
-def test_as_many_dead_neighbours_as_copies_cut_a_node_off(copies: int) -> None:
-    """The same for nodes: the parents of a node in the trees of a message, if none is the root."""
+def test_a_node_is_cut_off_if_its_parents_in_all_trees_of_a_message_fail(copies: int) -> None:
+    """There are as many parents as copies. Nodes that have the root as a parent are skipped."""
     result, cut = rows("broadcast", 4, 1, copies), 0
     for node in others(identity(4)):
         parents = {row.sender for row in result if row.receiver == node}
@@ -207,34 +215,36 @@ def test_as_many_dead_neighbours_as_copies_cut_a_node_off(copies: int) -> None:
             cut += 1
             faults = [frozenset((parent,)) for parent in parents]
             assert len(faults) == copies
-            assert (node, 0) in lost("broadcast", result, 1, faults, apart=False)
+            assert (node, 0) in missing_units("broadcast", result, 1, faults, apart=False)
     assert cut >= 24 - 1 - 3
 
 
 @pytest.mark.parametrize(("n", "copies"), [(5, 2), (5, 4), (6, 3)])
-def test_as_many_faults_as_copies_on_larger_stars(n: int, copies: int) -> None:
+def test_a_unit_on_s5_and_s6_is_lost_if_the_last_links_of_all_its_copies_fail(
+    n: int, copies: int
+) -> None:
     result = rows("broadcast", n, 2, copies)
     for node in (others(identity(n))[0], others(identity(n))[len(star_graph.nodes(n)) // 2]):
         for unit in (0, 1):
             last = inlets(result, node, unit)
             assert len(set(last)) == copies
-            # The other message may use other links into the node, and its subtrees other paths.
-            assert (node, unit) in lost("broadcast", result, 2, last, apart=False)
-            assert not lost("broadcast", result, 2, last[1:], apart=True)
+            # The other message may still arrive over other links.
+            assert (node, unit) in missing_units("broadcast", result, 2, last, apart=False)
+            assert not missing_units("broadcast", result, 2, last[1:], apart=True)
 
 
-def test_a_fault_after_a_unit_has_passed_does_not_matter() -> None:
-    """A link that fails one step after its last use has no effect; one step earlier it has."""
+def test_a_link_that_fails_after_its_last_use_loses_no_unit() -> None:
+    """If the link fails one step earlier, a unit is lost."""
     result = rows("broadcast", 4, 1, 1)
     for row in result:
         link = frozenset((row.sender, row.receiver))
-        assert lost("broadcast", result, 1, [link], row.step, apart=False)
-        assert not lost("broadcast", result, 1, [link], row.step + 1, apart=False)
+        assert missing_units("broadcast", result, 1, [link], row.step, apart=False)
+        assert not missing_units("broadcast", result, 1, [link], row.step + 1, apart=False)
 
 
 @pytest.mark.parametrize("collective", ["broadcast", "scatter"])
-def test_no_copies_survive_a_dead_root(collective: str) -> None:
-    """The root is not among the faults above: if it is dead, nothing is sent."""
+def test_nothing_is_sent_if_the_root_is_dead(collective: str) -> None:
+    """Three copies do not help, and a remark names the root."""
     run = simulate(built(collective, 4, 1, 3), [star_graph.label(identity(4))])
     assert not run.complete
     assert run.transmissions == 0
@@ -246,8 +256,8 @@ def test_no_copies_survive_a_dead_root(collective: str) -> None:
 
 
 @pytest.mark.parametrize("collective", ["allgather", "alltoall"])
-def test_all_sources_of_a_small_star_survive(collective: str) -> None:
-    """S_3 with two copies, every node and link: living nodes get the units of living nodes."""
+def test_two_copies_from_all_sources_of_s3_survive_any_single_fault(collective: str) -> None:
+    """Every live node receives the units of all live nodes, whichever node or link is faulty."""
     single, every = built(collective, 3, 1, 2), star_graph.nodes(3)
     together = schedule_rows.of_all_sources(
         rows(collective, 3, 1, 2), single.units, collective == "alltoall"
@@ -277,12 +287,12 @@ def named(fault: Fault) -> str | tuple[str, str]:
 @pytest.mark.parametrize(
     ("messages", "copies", "every"), [(1, 2, 1), (2, 2, 5), (1, 3, 41), (3, 3, 211)]
 )
-def test_the_simulator_finds_that_fewer_faults_are_survived(
+def test_the_simulator_finds_no_missing_unit_if_there_are_fewer_faults_than_copies(
     collective: str, messages: int, copies: int, every: int
 ) -> None:
-    """S_4, all sources together, for a regular sample of all sets of x-1 faults."""
+    """All sources of S_4 send together; a regular sample of all sets of x-1 faults is tried."""
     schedule = built(collective, 4, messages, copies).expand()
-    for faults in islice(combinations(possible(4), copies - 1), 0, None, every):
+    for faults in islice(combinations(possible_faults(4), copies - 1), 0, None, every):
         run = simulate(schedule, [named(fault) for fault in faults])
         assert run.violation is None
         assert run.complete, faults
@@ -292,18 +302,18 @@ def test_the_simulator_finds_that_fewer_faults_are_survived(
 @pytest.mark.parametrize("collective", ["broadcast", "scatter", "gather"])
 @pytest.mark.parametrize("copies", [1, 2, 3])
 def test_simulator_and_oracle_find_the_same_missing_units(collective: str, copies: int) -> None:
-    """S_4, random sets of x or more faults, some in later steps: the same pairs are missing."""
+    """Random sets of x or more faults on S_4, some of which begin at later steps."""
     result, random, missed = rows(collective, 4, 2, copies), np.random.default_rng(copies), 0
     for _ in range(25):
         places = random.choice(
-            len(possible(4)), size=copies + int(random.integers(3)), replace=False
+            len(possible_faults(4)), size=copies + int(random.integers(3)), replace=False
         ).tolist()
-        faults, since = [possible(4)[place] for place in places], int(random.integers(1, 5))
+        faults, since = [possible_faults(4)[place] for place in places], int(random.integers(1, 5))
         run = simulate(
             built(collective, 4, 2, copies),
             [simulator.Fault(named(fault), since) for fault in faults],
         )
-        missing = lost(collective, result, 2, faults, since, apart=False)
+        missing = missing_units(collective, result, 2, faults, since, apart=False)
         assert run.missing == len(missing)
         assert run.complete == (not missing)
         assert {(star_graph.node_of(label), unit) for label, unit in run.undelivered} <= missing
@@ -312,8 +322,8 @@ def test_simulator_and_oracle_find_the_same_missing_units(collective: str, copie
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_the_simulator_finds_as_many_faults_as_copies_to_be_too_many(collective: str) -> None:
-    """S_4, three copies: a node survives without all but one of its links, not without all."""
+def test_the_simulator_finds_missing_units_if_all_links_of_a_node_fail(collective: str) -> None:
+    """On S_4 with three copies, one working link of a node is enough."""
     schedule = built(collective, 4, 1, 3).expand()
     victim = star_graph.nodes(4)[13]
     faults = [named(fault) for fault in around(victim) if len(fault) == 2]
@@ -327,10 +337,10 @@ def test_the_simulator_finds_as_many_faults_as_copies_to_be_too_many(collective:
 @pytest.mark.parametrize(
     ("n", "messages", "copies"), [(2, 2, 1), (3, 3, 2), (4, 2, 2), (5, 1, 3), (6, 1, 1)]
 )
-def test_the_simulator_finds_nothing_wrong_without_faults(
+def test_the_simulator_finds_no_violation_and_no_missing_unit_without_faults(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
-    """Symmetric schedules as they are; steps and transmissions are the rows', of all sources."""
+    """Steps and transmissions equal those of the schedule, counted for all its sources."""
     schedule = built(collective, n, messages, copies, star_graph.nodes(n)[-1])
     run = simulate(schedule)
     sources = len(star_graph.nodes(n)) if schedule.symmetric else 1

@@ -1,4 +1,4 @@
-"""Levels in the trees EDT, counted without building the trees, and rows of schedules."""
+"""Levels in the edge-disjoint trees EDT and schedule rows, counted without building the trees."""
 
 from collections import Counter
 
@@ -15,8 +15,8 @@ from starcast.trees import Forest, forest
 from starcast.trees.edge_disjoint import detours, level_sum
 
 
-def test_the_number_of_nodes_with_each_detour_equals_that_in_built_trees() -> None:
-    """The numbers are compared for each kind of necklace."""
+def test_computed_detours_equal_those_counted_in_the_built_trees() -> None:
+    """The number of nodes is compared for each combination of detours in the n-1 trees."""
     for n in range(2, 9):
         network = topology(f"S{n}")
         longer = (forest(network, "edge-disjoint").levels() - network.distances())[:, 1:]
@@ -32,8 +32,8 @@ def test_the_number_of_nodes_with_each_detour_equals_that_in_built_trees() -> No
         assert +kinds == Counter(each)
 
 
-def test_the_detours_add_up_to_the_level_sum() -> None:
-    """They add up for each kind and in the closed form, also for sizes that cannot be built."""
+def test_the_computed_detours_add_up_to_the_level_sum() -> None:
+    """The level sum is a closed form and is also checked for sizes that cannot be built."""
     for n in range(2, 13):
         network = topology(f"S{n}")
         kinds = list(detours(n))
@@ -42,21 +42,21 @@ def test_the_detours_add_up_to_the_level_sum() -> None:
         assert longer == (n - 1) * (level_sum(network) - network.distance_sum)
 
 
-def test_copies_use_the_trees_with_the_smallest_detours() -> None:
+def test_least_returns_the_sum_of_the_smallest_detours_in_a_number_of_trees() -> None:
     kind = next(first for first in detours(6) if min(first.none, first.two, first.four) > 0)
     result = sorted([0] * kind.none + [2] * kind.two + [4] * kind.four)
     assert [kind.least(trees) for trees in range(6)] == [sum(result[:trees]) for trees in range(6)]
 
 
-def test_short_necklaces_are_found_one_by_one() -> None:
+def test_short_necklaces_are_those_with_a_period_below_n_minus_1() -> None:
     for n in range(2, 10):
         short = np.flatnonzero(necklaces(n).period < n - 1)
         assert permutations.rank(short_necklaces(n)).tolist() == short[short > 0].tolist()
 
 
 @pytest.mark.parametrize("n", range(2, 8))
-def test_the_rows_of_a_scatter_are_counted_without_its_trees(n: int) -> None:
-    """For any number of copies and messages, also if short necklaces are shared unevenly."""
+def test_the_rows_of_a_scatter_are_computed_without_building_its_trees(n: int) -> None:
+    """This also holds if nodes on short necklaces cannot be divided evenly among the trees."""
     network = topology(f"S{n}")
     along = forest(network, "edge-disjoint")
     levels = along.levels()
@@ -68,7 +68,9 @@ def test_the_rows_of_a_scatter_are_counted_without_its_trees(n: int) -> None:
 
 
 @pytest.mark.parametrize(("n", "copies"), [(8, 1), (8, 3), (8, 7), (9, 2)])
-def test_the_rows_of_a_large_scatter_are_counted_without_its_trees(n: int, copies: int) -> None:
+def test_the_rows_of_a_scatter_on_s8_and_s9_are_computed_without_building_its_trees(
+    n: int, copies: int
+) -> None:
     along = forest(f"S{n}", "edge-disjoint")
     levels = along.levels()
     sent = addressed.assign_copies(along, levels, 1, copies)
@@ -78,10 +80,10 @@ def test_the_rows_of_a_large_scatter_are_counted_without_its_trees(n: int, copie
 
 
 @pytest.mark.parametrize("collective", ["scatter", "gather", "alltoall"])
-def test_detours_of_s10_are_counted_without_building_trees(
+def test_a_schedule_on_s10_with_too_many_rows_is_refused_without_building_trees(
     collective: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On S_10 the detours of three copies are counted without building anything."""
+    """The detours of three copies are needed to see that there are too many rows."""
 
     def nothing(*_: object) -> None:
         raise AssertionError("trees were built")

@@ -31,12 +31,12 @@ from support.edge_disjoint_cases import (
 from support.examples import max_examples
 from support.meeting import plain_rows, refused, roots
 
-#: n, messages and copies for all cases: fewer copies than trees, as many; x divides n-1 or not.
+#: n, messages and copies, with all numbers of copies up to the number of trees, n-1.
 SMALL = [
     (n, messages, copies) for n in range(2, 5) for messages in (1, 2, 4) for copies in range(1, n)
 ]
 LARGER = [(5, 1, 1), (5, 2, 3), (5, 3, 4), (6, 1, 2)]
-#: Steps and transmissions are counted without going through rows one by one.
+#: Cases in which only steps and transmissions are counted; rows are not compared one by one.
 COUNTED = [
     (n, messages, copies)
     for n in range(2, 7)
@@ -46,7 +46,7 @@ COUNTED = [
 COUNTED += [(7, 1, 1), (7, 1, 6), (7, 4, 2), (7, 5, 1)]
 
 
-# The deal
+# Assignment of copies to trees
 
 
 @given(st.integers(1, 40), st.data())
@@ -81,13 +81,13 @@ def test_copies_are_distributed_evenly_over_different_trees(
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize(("n", "messages", "copies"), SMALL + LARGER)
-def test_every_row_equals_that_of_the_oracle(
+def test_the_schedule_has_the_same_rows_as_the_oracle(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
-    """Sound and complete: store and forward, separately for each tree.
+    """The schedule is sound and complete; each tree stores and forwards its units separately.
 
-    No directed link carries two units per step. A unit reaches its destinations x times, and never
-    twice through a tree.
+    No directed link carries two units in a step. A unit reaches each of its destinations x times,
+    and never twice through the same tree.
     """
     root, result = identity(n), rows(collective, n, messages, copies)
     assert len(set(result)) == len(result)
@@ -106,15 +106,15 @@ def test_every_row_equals_that_of_the_oracle(
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize("n", [2, 3, 4])
-def test_every_row_at_other_roots_equals_that_of_the_oracle(collective: str, n: int) -> None:
-    """EDT.root: by translation; destinations and sources move with it."""
+def test_schedules_at_other_roots_have_the_same_rows_as_the_oracle(collective: str, n: int) -> None:
+    """Claim EDT.root: the schedule is translated together with its sources and destinations."""
     for root in roots(n)[1:]:
         assert set(rows(collective, n, 2, n - 1, root)) == PAGES[collective](root, 2, n - 1)
 
 
 @max_examples(12)
 @given(st.sampled_from(COLLECTIVES), st.integers(2, 5), st.data())
-def test_sampled_rows_of_large_stars_equal_those_of_the_oracle(
+def test_schedules_for_random_arguments_have_the_same_rows_as_the_oracle(
     collective: str, n: int, data: st.DataObject
 ) -> None:
     messages, copies = data.draw(st.integers(1, 6)), data.draw(st.integers(1, n - 1))
@@ -125,8 +125,8 @@ def test_sampled_rows_of_large_stars_equal_those_of_the_oracle(
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_rows_travel_along_the_forest_that_the_schedule_names(collective: str) -> None:
-    """The column `tree` numbers the trees of the catalogue's forest; a gather goes up in them."""
+def test_every_row_uses_a_link_of_the_tree_that_it_names(collective: str) -> None:
+    """The column `tree` numbers the trees of the named forest. A gather sends towards the root."""
     root = star_graph.nodes(5)[77]
     schedule = built(collective, 5, 2, 3, root)
     forest = build_forest("S5", "edge-disjoint", root=star_graph.label(root))
@@ -141,7 +141,7 @@ def test_rows_travel_along_the_forest_that_the_schedule_names(collective: str) -
 
 
 @pytest.mark.parametrize("n", [3, 4, 5])
-def test_a_gather_is_a_scatter_backwards(n: int) -> None:
+def test_a_gather_is_a_scatter_run_backwards(n: int) -> None:
     scatter, back = built("scatter", n, 2, n - 1), built("gather", n, 2, n - 1)
     assert scatter.steps == back.steps
     assert set(rows("gather", n, 2, n - 1)) == set(
@@ -153,12 +153,15 @@ def test_a_gather_is_a_scatter_backwards(n: int) -> None:
 
 
 @pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
-def test_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
-    """Those of the pages, and the rows that were counted before they are written.
+def test_the_numbers_of_steps_and_transmissions_equal_the_formulas(
+    n: int, messages: int, copies: int
+) -> None:
+    """The catalogue also computes the number of rows in advance, before they are written.
 
-    A broadcast takes ceil(Mx/(n-1)) + height - 1 steps; EDT.SNB and EDT.FT state D + 3 instead of
-    height - 1. An allgather takes c(n!-1) steps (EDT.MNB.steps). An alltoall takes c times the
-    level sum of a tree; with n-1 copies below 2 M t_n (EDT.TE.steps).
+    A broadcast takes ceil(Mx/(n-1)) + height - 1 steps; claims EDT.SNB and EDT.FT state D + 3
+    instead of height - 1. With c = ceil(Mx/(n-1)), an allgather takes c(n!-1) steps
+    (EDT.MNB.steps), and an alltoall takes c times the level sum of a tree, which with n-1 copies is
+    less than 2 M t_n (EDT.TE.steps).
     """
     levels, share = tree_levels(n), star_graph.ceil_div(messages * copies, n - 1)
     others, total = factorial(n) - 1, sum(levels.values())
@@ -176,7 +179,7 @@ def test_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
     assert len(schedules["alltoall"]) == messages * copies * total
     distances = sum(star_graph.distances(identity(n)).values())
     assert distances <= total < 2 * distances
-    for name in ("allgather", "alltoall"):  # Lemma 7, so that no two sources meet
+    for name in ("allgather", "alltoall"):  # Lemma 7: no two sources use a link at the same time
         schedule = schedules[name]
         assert schedule.symmetric
         assert np.bincount(schedule.step * (n + 1) + schedule.port).max() == 1
@@ -184,10 +187,13 @@ def test_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
 
 @pytest.mark.parametrize("collective", ["scatter", "gather"])
 @pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
-def test_scatter_and_gather_take_the_fewest_steps(
+def test_scatter_and_gather_take_the_minimum_number_of_steps(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
-    """ceil(Mx(n!-1)/(n-1)), the bound of EDT.Tab2.ft-scatter-time; M(n!-1) with n-1 copies."""
+    """The minimum is ceil(Mx(n!-1)/(n-1)), the bound of claim EDT.Tab2.ft-scatter-time.
+
+    With n-1 copies it is M(n!-1).
+    """
     schedule = built(collective, n, messages, copies)
     assert schedule.steps == star_graph.ceil_div(messages * copies * (factorial(n) - 1), n - 1)
     if copies == n - 1:
@@ -199,19 +205,21 @@ def test_scatter_and_gather_take_the_fewest_steps(
     assert loads.sum() == messages * copies * (factorial(n) - 1)
 
 
-def test_every_level_of_a_tree_is_met_before_the_last_steps_of_a_scatter() -> None:
-    """For one message a tree has at least L-1 units below each level L, for n = 3..8 and every x.
+def test_units_for_deep_nodes_can_leave_the_root_before_the_last_steps_of_a_scatter() -> None:
+    """With one message, each tree has at least L-1 units for nodes at levels less than L.
 
-    So no path ends after the last departures, for every M. Full necklaces alone provide these
-    units; only S_3, whose trees are the two ways around a ring, needs the node on the short
-    necklace if both copies are sent.
+    This is checked for n = 3..8, every number of copies and every L up to the height.
+
+    So for every M, no path ends after the last units leave the root. Nodes on full necklaces alone
+    account for these units. The exception is S_3, whose trees are the two ways around a ring: if
+    both copies are sent, it also needs the node on the short necklace.
     """
     for n in range(3, 9):
         levels = build_forest(f"S{n}", "edge-disjoint").levels()
         short = np.setdiff1d(np.arange(1, factorial(n)), whole_necklaces(n))
         for copies in range(1, n):
             nearest = np.sort(levels[:, whole_necklaces(n)], axis=0)[:copies]
-            # Each tree has an (n-1)-th of what these nodes get in all.
+            # Each tree carries 1/(n-1) of all units for these nodes.
             in_all = np.bincount(nearest.reshape(-1), minlength=3 * n)
             assert not (in_all % (n - 1)).any()
             of_tree = (
@@ -225,7 +233,7 @@ def test_every_level_of_a_tree_is_met_before_the_last_steps_of_a_scatter() -> No
 
 @cache
 def whole_necklaces(n: int) -> list[int]:
-    """The ranks of the nodes on necklaces of n-1 nodes."""
+    """Return the ranks of the nodes on necklaces of n-1 nodes."""
     return [
         rank for rank, x in enumerate(star_graph.nodes(n)) if len(rotation.necklace(x)) == n - 1
     ]
@@ -239,7 +247,7 @@ def whole_necklaces(n: int) -> list[int]:
 def test_all_sources_together_are_sound_and_complete(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
-    """The translated rows of all sources equal `expand`, and every node receives all units."""
+    """The translated rows of all sources equal those of `expand`; every node gets all its units."""
     single = built(collective, n, messages, copies)
     addressed = collective in ADDRESSED
     together = schedule_rows.of_all_sources(
@@ -262,12 +270,12 @@ def test_all_sources_together_are_sound_and_complete(
             assert set(range(first, first + messages)) <= got[node]
 
 
-# Choices of ours
+# Choices that the paper leaves open
 
 
 @pytest.mark.parametrize("n", [4, 5, 6, 7])
-def test_a_scatter_takes_the_nearest_trees(n: int) -> None:
-    """A single copy to a node of a full necklace takes a shortest of its n-1 tree paths."""
+def test_a_single_copy_of_a_scatter_uses_the_tree_with_the_shortest_path(n: int) -> None:
+    """This holds for each node on a full necklace, which has n-1 tree paths to choose from."""
     schedule, levels = built("scatter", n, 1, 1), build_forest(f"S{n}", "edge-disjoint").levels()
     arrives = schedule.receiver == schedule.unit
     node, tree = schedule.receiver[arrives], schedule.tree[arrives]
@@ -277,8 +285,8 @@ def test_a_scatter_takes_the_nearest_trees(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", [4, 5, 6])
-def test_an_exchange_serves_near_nodes_first(n: int) -> None:
-    """The groups follow one another by the level of subtree 2, and each takes as many hops."""
+def test_an_alltoall_serves_near_nodes_first(n: int) -> None:
+    """Destinations are sorted by their level in subtree 2, and each takes that many steps."""
     schedule, levels = (
         built("alltoall", n, 1, n - 1),
         build_forest(f"S{n}", "edge-disjoint").levels()[0],
@@ -294,7 +302,7 @@ def test_an_exchange_serves_near_nodes_first(n: int) -> None:
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_copies_are_at_most_the_trees(collective: str) -> None:
+def test_invalid_arguments_and_topologies_are_refused(collective: str) -> None:
     with refused("copies", "4", "3"):
         built(collective, 4, 1, 4)
     with refused("copies", "0"):
@@ -308,6 +316,6 @@ def test_copies_are_at_most_the_trees(collective: str) -> None:
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_schedules_that_exceed_memory_are_refused_before_they_are_built(collective: str) -> None:
+def test_schedules_with_too_many_rows_are_refused_before_they_are_built(collective: str) -> None:
     with refused("rows", exit_code=7):
         built(collective, 7, 10**5, 6)

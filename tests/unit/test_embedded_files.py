@@ -1,4 +1,4 @@
-"""Atomic writes, locks, disk space, and the home of a stack."""
+"""Atomic writes, locks, disk space, and the home directory of the embedded servers."""
 
 import errno
 import os
@@ -30,8 +30,8 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_file_is_written_with_its_mode(tmp_path: Path) -> None:
-    """Writing replaces the old text and leaves no other file, whatever the umask is."""
+def test_an_atomic_write_replaces_the_file_and_sets_its_mode(tmp_path: Path) -> None:
+    """The write leaves no temporary file."""
     path = tmp_path / "file"
     path.write_text("old and longer", encoding="utf-8")
     atomic.write_text(path, "new", mode=0o600)
@@ -56,15 +56,15 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.ENOTDIR])
-def test_errors_of_the_operating_system_become_one_line(tmp_path: Path, number: int) -> None:
-    """The message has the path and the reason given by the operating system."""
+def test_an_operating_system_error_becomes_a_one_line_message(tmp_path: Path, number: int) -> None:
+    """The message contains the path and the operating system's reason."""
     words = f"{tmp_path} cannot be used: {os.strerror(number).lower()}"
     with pytest.raises(UnavailableError, match=words), files.translate_os_errors(tmp_path):
         raise OSError(number, os.strerror(number))
 
 
-def test_the_disk_space_of_a_folder_that_does_not_exist(tmp_path: Path) -> None:
-    """The disk of the nearest existing parent counts; the error has needed and free space."""
+def test_disk_space_is_checked_for_a_folder_that_does_not_exist_yet(tmp_path: Path) -> None:
+    """The disk of the nearest existing parent counts. The error reports needed and free space."""
     files.require_space(tmp_path / "a" / "b", 1, "this")
     with pytest.raises(
         LimitError,
@@ -74,7 +74,7 @@ def test_the_disk_space_of_a_folder_that_does_not_exist(tmp_path: Path) -> None:
     assert not (tmp_path / "a").exists()
 
 
-def test_a_lock_waits_for_its_holder(tmp_path: Path) -> None:
+def test_a_process_waits_until_the_lock_holder_dies(tmp_path: Path) -> None:
     """The kernel releases the lock when its holder dies, even by SIGKILL."""
     path = tmp_path / "lock"
     with subprocess.Popen(
@@ -86,15 +86,15 @@ def test_a_lock_waits_for_its_holder(tmp_path: Path) -> None:
             assert holder.wait() < 0
 
 
-def test_a_free_lock_does_not_wait(tmp_path: Path) -> None:
-    """Nothing is reported if no process holds the lock, also the second time."""
+def test_taking_a_free_lock_does_not_wait(tmp_path: Path) -> None:
+    """Waiting is not reported, even if the same process has held the lock before."""
     for _ in range(2):
         with files.exclusive_lock(tmp_path / "lock", lambda: pytest.fail("it waited")):
             pass
 
 
-def test_threads_exclude_each_other_too(tmp_path: Path) -> None:
-    """Two threads of one process are as separate as two processes."""
+def test_the_lock_also_excludes_threads_of_the_same_process(tmp_path: Path) -> None:
+    """The second thread waits until the first releases the lock."""
     inside, waited = threading.Event(), threading.Event()
 
     def second() -> None:
@@ -111,7 +111,7 @@ def test_threads_exclude_each_other_too(tmp_path: Path) -> None:
 
 
 def test_logs_are_rotated_and_one_previous_log_is_kept(tmp_path: Path) -> None:
-    """Two generations, whatever the number of starts."""
+    """The current and the previous log remain, however often the server starts."""
     log = tmp_path / "server.log"
     for text in ("first", "second", "third"):
         files.rotate_log(log)
@@ -138,7 +138,7 @@ def test_a_home_is_accessible_to_its_owner_only(home: Home) -> None:
 @pytest.mark.parametrize("folder", [".", "secrets"])
 @pytest.mark.parametrize("added", [0o020, 0o002, 0o022])
 def test_a_folder_that_others_can_write_to_is_refused(home: Home, folder: str, added: int) -> None:
-    """Neither is a password read nor a server started; one command repairs it."""
+    """No password is read and no server started; the hint has a command that repairs the mode."""
     home.ensure_password("server", home.root / "data")
     target = home.root / folder
     target.chmod(0o700 | added)
@@ -147,12 +147,14 @@ def test_a_folder_that_others_can_write_to_is_refused(home: Home, folder: str, a
             use()
         assert str(target.resolve()) in caught.value.message
         assert f"chmod go-w {target.resolve()}" in caught.value.hint
-    target.chmod(0o755)  # others may read the folder: the files in it are closed
+    target.chmod(0o755)  # others may list the folder, because they cannot read the files in it
     assert home.password("server")
 
 
-def test_a_home_of_another_user_is_refused(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The owner could replace everything in it; folders of root are accepted."""
+def test_a_folder_that_belongs_to_another_user_is_refused(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its owner could replace everything in it. Folders that belong to root are accepted."""
     status = home.root.stat()
     other = os.stat_result((*status[:4], 4321, *status[5:]))
     monkeypatch.setattr(Path, "stat", lambda *_, **__: other)
@@ -166,7 +168,7 @@ def test_a_home_of_another_user_is_refused(home: Home, monkeypatch: pytest.Monke
 
 
 def test_a_password_is_created_once_and_protected(home: Home, tmp_path: Path) -> None:
-    """Long, random, mode 600, and the same at every start."""
+    """The password is long, differs for each server and is the same at every start."""
     password = home.ensure_password("server", tmp_path / "data")
     assert len(password) >= 32
     assert home.ensure_password("server", tmp_path / "data") == password == home.password("server")
@@ -182,8 +184,8 @@ def test_a_lost_password_is_not_replaced(home: Home) -> None:
     assert not home.password_file("server").exists()
 
 
-def test_published_servers_are_read_back(home: Home) -> None:
-    """They are in one file of mode 600."""
+def test_server_processes_that_were_stored_are_read_back(home: Home) -> None:
+    """They are stored in one file of mode 600."""
     servers = {"neo4j": ServerProcess(12, 34.5, 678)}
     home.publish(servers)
     assert home.published() == servers
@@ -192,13 +194,13 @@ def test_published_servers_are_read_back(home: Home) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"neo4j": 3}', '{"neo4j": {"pid": 1}}', "\x00"])
 def test_an_invalid_state_file_means_that_no_server_is_running(home: Home, text: str) -> None:
-    """Any text in the file is tolerated."""
+    """No text in the file causes an error."""
     (home.root / "stack.json").write_text(text, encoding="utf-8")
     assert home.published() == {}
 
 
 def test_waiting_for_another_process_is_reported(home: Home) -> None:
-    """The message says what the other process does and since when."""
+    """The message says what the other process is doing and since when."""
     messages: list[str] = []
 
     class Recording(Silent):
@@ -221,7 +223,7 @@ def test_waiting_for_another_process_is_reported(home: Home) -> None:
 
 
 @pytest.mark.parametrize("ask", [packages.load, packages.locate])
-def test_a_missing_package_names_the_extra(ask: object) -> None:
+def test_the_error_for_a_missing_package_names_the_extra_to_install(ask: object) -> None:
     """The hint says what to install."""
     assert callable(ask)
     with pytest.raises(

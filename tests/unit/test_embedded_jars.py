@@ -31,7 +31,7 @@ class Mirror:
 
 
 class Counting(Silent):
-    """A reporter that counts the bytes of every task and records the messages."""
+    """A progress reporter that counts the downloaded bytes and records the messages."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []
@@ -44,7 +44,7 @@ class Counting(Silent):
 
     @contextmanager
     def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:
-        """Act as the task of the download."""
+        """Record the total of the download task and return this reporter as the task."""
         assert (text, unit) == (f"Neo4j {jars.NEO4J_VERSION}", "bytes")
         self.totals.append(total)
         yield self
@@ -56,7 +56,7 @@ class Counting(Silent):
 
 @pytest.fixture
 def mirror() -> Iterator[Mirror]:
-    """A repository that serves all three jars; tests may change it."""
+    """A repository that serves all three jars; tests may change them."""
     served = {
         f"/org/example/{name}/1.0/{name}-1.0.jar": content for name, content in CONTENT.items()
     }
@@ -85,7 +85,7 @@ def mirror() -> Iterator[Mirror]:
 
 @pytest.fixture
 def wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JarSet:
-    """The set of the three jars with an empty cache; no pause before retries."""
+    """The set of the three jars, with an empty cache and without pauses before retries."""
     monkeypatch.setattr(jars, "_PAUSE", 0.0)
     rows = [
         f"{hashlib.sha256(content).hexdigest()} {len(content)} org.example:{name}:1.0"
@@ -102,7 +102,7 @@ def stored(wanted: JarSet) -> dict[str, bytes]:
 def test_every_jar_is_downloaded_once_and_its_bytes_are_counted(
     mirror: Mirror, wanted: JarSet
 ) -> None:
-    """All files are complete, the progress ends at its total, and no other file is left."""
+    """All files are complete, the progress reaches its total, and no temporary file is left."""
     reporter = Counting()
     wanted.download(mirror.url + "/", reporter)
     assert stored(wanted) == {f"{name}-1.0.jar": content for name, content in CONTENT.items()}
@@ -112,8 +112,8 @@ def test_every_jar_is_downloaded_once_and_its_bytes_are_counted(
     assert all(mirror.asked[f"{name}-1.0.jar"] == 1 for name in CONTENT)
 
 
-def test_a_complete_set_sends_no_request(mirror: Mirror, wanted: JarSet) -> None:
-    """A complete set needs no network."""
+def test_no_request_is_sent_if_all_jars_are_there(mirror: Mirror, wanted: JarSet) -> None:
+    """A complete set of jars needs no network."""
     wanted.download(mirror.url, Silent())
     before = mirror.asked.total()
     wanted.download(mirror.url, Silent())
@@ -121,8 +121,10 @@ def test_a_complete_set_sends_no_request(mirror: Mirror, wanted: JarSet) -> None
     assert mirror.asked.total() == before
 
 
-def test_a_failed_download_resumes_with_the_missing_files(mirror: Mirror, wanted: JarSet) -> None:
-    """The first error names the file and a remedy; the second download requests only that file."""
+def test_a_download_after_a_failure_requests_only_the_missing_jar(
+    mirror: Mirror, wanted: JarSet
+) -> None:
+    """The error of the first download names the missing jar and a remedy."""
     path, content = next(iter(mirror.served.items()))
     del mirror.served[path]
     with pytest.raises(
@@ -153,8 +155,8 @@ def test_a_file_with_a_wrong_checksum_is_never_installed(mirror: Mirror, wanted:
     assert "beta-1.0.jar" not in stored(wanted)
 
 
-def test_failed_attempts_do_not_count(mirror: Mirror, wanted: JarSet) -> None:
-    """The progress shows the bytes of verified files only."""
+def test_progress_does_not_count_bytes_of_failed_downloads(mirror: Mirror, wanted: JarSet) -> None:
+    """The progress counts only the bytes of verified files."""
     path = next(path for path in mirror.served if "gamma" in path)
     mirror.served[path] = b"x" * len(mirror.served[path])
     reporter = Counting()
@@ -164,8 +166,10 @@ def test_failed_attempts_do_not_count(mirror: Mirror, wanted: JarSet) -> None:
 
 
 @pytest.mark.parametrize("damage", ["delete", "truncate"])
-def test_a_damaged_cache_is_repaired(mirror: Mirror, wanted: JarSet, damage: str) -> None:
-    """Only a jar that was deleted or truncated is downloaded again."""
+def test_a_missing_or_truncated_jar_is_downloaded_again(
+    mirror: Mirror, wanted: JarSet, damage: str
+) -> None:
+    """The other jars are not downloaded again."""
     wanted.download(mirror.url, Silent())
     jar = wanted.folder / "jars" / "alpha-1.0.jar"
     if damage == "delete":
@@ -179,8 +183,8 @@ def test_a_damaged_cache_is_repaired(mirror: Mirror, wanted: JarSet, damage: str
     assert mirror.asked["beta-1.0.jar"] == 0
 
 
-def test_a_jar_changed_at_the_same_size_is_refused(mirror: Mirror, wanted: JarSet) -> None:
-    """Its size does not reveal it; the error names it, and no file is downloaded or replaced."""
+def test_a_changed_jar_of_the_same_size_is_refused(mirror: Mirror, wanted: JarSet) -> None:
+    """Size and time stamps are unchanged. The error names the jar; nothing is downloaded."""
     wanted.download(mirror.url, Silent())
     jar = wanted.folder / "jars" / "beta-1.0.jar"
     times = jar.stat()
@@ -201,7 +205,7 @@ def test_a_jar_changed_at_the_same_size_is_refused(mirror: Mirror, wanted: JarSe
 
 
 def test_a_missing_network_gives_a_one_line_error(wanted: JarSet) -> None:
-    """Without a repository no partial file is left."""
+    """The failed download leaves no partial file."""
     unused = f"http://{processes.LOOPBACK}:{processes.free_port()}"
     with pytest.raises(
         UnavailableError, match=r"^3 files of .*: the repository cannot be reached"
@@ -213,13 +217,13 @@ def test_a_missing_network_gives_a_one_line_error(wanted: JarSet) -> None:
 
 
 def test_concurrent_downloads_fetch_each_file_once(mirror: Mirror, wanted: JarSet) -> None:
-    """The second waits for the first, reports that, and finds all files."""
+    """Each download waits for the lock and reports that; the later one finds all files."""
     reporters = [Counting(), Counting()]
     threads = [
         threading.Thread(target=wanted.download, args=(mirror.url, reporter))
         for reporter in reporters
     ]
-    with files.exclusive_lock(_created(wanted.folder) / "lock", lambda: None):
+    with files.exclusive_lock(_create(wanted.folder) / "lock", lambda: None):
         for thread in threads:
             thread.start()
         while sum(len(reporter.messages) for reporter in reporters) < 2:
@@ -234,7 +238,7 @@ def test_concurrent_downloads_fetch_each_file_once(mirror: Mirror, wanted: JarSe
     )
 
 
-def _created(folder: Path) -> Path:
+def _create(folder: Path) -> Path:
     folder.mkdir(parents=True)
     return folder
 
@@ -242,7 +246,7 @@ def _created(folder: Path) -> Path:
 def test_too_little_disk_space_is_refused_before_the_download(
     mirror: Mirror, wanted: JarSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The free space is checked first."""
+    """The free space is checked before the first request."""
     monkeypatch.setattr(shutil, "disk_usage", lambda _: type("Usage", (), {"free": 10 * files.MB}))
     with pytest.raises(LimitError, match=r"needs 50 MB .* has 10 MB free"):
         wanted.download(mirror.url, Silent())
@@ -252,7 +256,7 @@ def test_too_little_disk_space_is_refused_before_the_download(
 def test_a_full_disk_is_reported_as_such(
     mirror: Mirror, wanted: JarSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A download thread that gets ENOSPC does not retry, and does not report a network error."""
+    """A thread that gets ENOSPC does not retry, and the error does not blame the network."""
     tried: list[str] = []
 
     def full(self: object, jar: jars.Jar, path: Path) -> None:  # noqa: ARG001 - the method's signature
@@ -265,14 +269,14 @@ def test_a_full_disk_is_reported_as_such(
     assert len(tried) == len(set(tried))
 
 
-def test_another_lock_is_another_folder(wanted: JarSet, tmp_path: Path) -> None:
+def test_different_lock_files_use_different_folders(wanted: JarSet, tmp_path: Path) -> None:
     """The jars of different lock files are never on the same class path."""
     (tmp_path / "other.lock").write_text("# nothing\n", encoding="utf-8")
     assert JarSet.from_lock(tmp_path / "cache", tmp_path / "other.lock").folder != wanted.folder
 
 
-def test_the_shipped_lock_file_is_valid() -> None:
-    """It has the pinned version, unique file names, valid checksums, and no host name."""
+def test_the_lock_file_that_comes_with_starcast_is_valid() -> None:
+    """The file pins the Neo4j version, has unique names and valid checksums, and no host name."""
     shipped = JarSet.from_lock(Path("/nowhere"))
     names = [jar.name for jar in shipped.jars]
     assert len(names) == len(set(names)) > 200
@@ -288,7 +292,7 @@ def test_the_shipped_lock_file_is_valid() -> None:
 
 
 def test_the_lock_file_of_neo4j_browser_is_valid() -> None:
-    """It has one file, of the pinned version, and no host name."""
+    """The lock file lists one jar, of the pinned version, and has no host name."""
     shipped = JarSet.from_lock(
         Path("/nowhere"), jars.BROWSER_LOCK, jars.BROWSER_VERSION, "Neo4j Browser"
     )
@@ -298,8 +302,8 @@ def test_the_lock_file_of_neo4j_browser_is_valid() -> None:
     assert "://" not in text
 
 
-def test_the_lock_file_is_written_from_that_of_jgo(tmp_path: Path) -> None:
-    """Coordinates with and without a classifier are sorted, with the sizes of the files."""
+def test_the_lock_file_is_generated_from_the_lock_file_of_jgo(tmp_path: Path) -> None:
+    """Coordinates with and without a classifier are sorted, and file sizes are added."""
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars" / "beta-2.jar").write_bytes(b"12345")
     (tmp_path / "jars" / "alpha-1-linux.jar").write_bytes(b"123")

@@ -22,7 +22,7 @@ from starcast.support.errors import (
 from starcast.support.progress import Silent, Task
 from starcast.support.settings import Settings
 
-#: Output of the tool of Neo4j 2026.08.1, shortened.
+#: Shortened output of neo4j-admin from Neo4j 2026.08.1.
 SUCCESS = """\
 Neo4j version: 2026.08.1
 (1/4) Node import 2026-11-21 19:19:37.352+0000
@@ -100,7 +100,7 @@ class Watching(Silent):
 
 
 class Tool:
-    """A home with a shell script in place of Java."""
+    """A starcast home whose Java is replaced by a shell script."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         home = Home(folder / "home")
@@ -127,12 +127,12 @@ class Tool:
 
 @pytest.fixture
 def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tool:
-    """The fake tool of a test."""
+    """A fake tool in an empty home."""
     return Tool(tmp_path, monkeypatch)
 
 
 def test_progress_is_reported_step_by_step(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each step is a task of 100 %; the tool gets the new directory and no secret."""
+    """Each step is a task of 100 %. The tool gets the new data directory but no password."""
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", "geheim")
     reporter = Watching()
     tool.run(SUCCESS, "exit 0", reporter)
@@ -173,7 +173,7 @@ def test_progress_is_reported_step_by_step(tool: Tool, monkeypatch: pytest.Monke
         ("something odd\n", "exit 5", UnavailableError, "failed: something odd"),
     ],
 )
-def test_failures_become_errors_of_starcast(
+def test_failures_of_the_import_tool_become_starcast_errors(
     tool: Tool, output: str, end: str, kind: type[StarcastError], words: str
 ) -> None:
     """The message is one line and has a hint; the log has the full output."""
@@ -184,24 +184,26 @@ def test_failures_become_errors_of_starcast(
     assert tool.log.read_text(encoding="utf-8") == output
 
 
-def test_the_tool_does_not_outlive_an_interrupt(tool: Tool) -> None:
-    """Ctrl-C ends it, since an incomplete import is useless."""
+def test_an_interrupt_stops_the_import_tool(tool: Tool) -> None:
+    """Ctrl-C ends the tool, because an incomplete import is useless."""
 
     class Impatient(Silent):
         def task(self, text: str, total: int, unit: str = "") -> NoReturn:
-            """Interrupt."""
+            """Raise the error that Ctrl-C raises."""
             del text, total, unit
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         tool.run(SUCCESS, "exec sleep 600", Impatient())
-    # What prints its output may still be ending.
+    # The process that prints the tool's output may still be ending.
     remaining = processes.find_all(lambda process: process.cwd() == str(tool.folder))
     assert processes.wait_or_kill(remaining, 20) == []
 
 
-def test_an_import_left_behind_is_found_by_its_home(tool: Tool, tmp_path: Path) -> None:
-    """The marker that `find_processes` searches for differs between homes."""
+def test_an_import_that_still_runs_is_found_by_its_own_home_only(
+    tool: Tool, tmp_path: Path
+) -> None:
+    """`find_processes` searches for a marker that differs between homes."""
     other = Neo4j(Home(tmp_path / "other"))
     assert tool.server.import_marker != other.import_marker
     program = [sys.executable, "-c", "import time; time.sleep(600)", tool.server.import_marker]

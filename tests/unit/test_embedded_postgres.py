@@ -1,4 +1,4 @@
-"""PostgreSQL's binaries and its start for users other than root."""
+"""PostgreSQL's account and programs for users other than root, and `up` without its packages."""
 
 import os
 from pathlib import Path
@@ -12,8 +12,10 @@ from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 
 
-def test_only_root_changes_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For other users PostgreSQL runs as their own process, from the wheel's folder."""
+def test_postgres_runs_as_the_calling_user_unless_that_is_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The programs are used from the folder of the installed wheel."""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     server = postgres.Postgres(Home(tmp_path))
     assert server._account == processes.User()

@@ -17,7 +17,7 @@ from starcast.embedded import processes
 from starcast.embedded.home import ServerProcess
 from starcast.support.errors import LimitError, UnavailableError
 
-#: Prints its environment and folder, then sleeps; the last argument is its marker.
+#: A program that prints its environment and folder, then sleeps. Its last argument marks it.
 SERVER = "import os, sys, time; print(sorted(os.environ), os.getcwd(), flush=True); time.sleep(600)"
 STUBBORN = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
@@ -46,8 +46,10 @@ def start(tmp_path: Path, word: str, program: str = SERVER) -> ServerProcess:
     return ServerProcess(pid, psutil.Process(pid).create_time(), 0)
 
 
-def test_a_server_is_detached(tmp_path: Path, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not a child of this process, has a session and folder of its own, and no settings."""
+def test_a_started_server_is_detached_from_this_process(
+    tmp_path: Path, word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server has another parent, its own session and folder, and no starcast settings."""
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", "geheim")
     server = start(tmp_path, word)
     assert psutil.Process(server.pid).ppid() != os.getpid()
@@ -58,15 +60,15 @@ def test_a_server_is_detached(tmp_path: Path, word: str, monkeypatch: pytest.Mon
     assert "'HOME'" not in output
 
 
-def test_the_log_is_appended_to(tmp_path: Path, word: str) -> None:
-    """Earlier output stays."""
+def test_a_server_appends_to_its_log(tmp_path: Path, word: str) -> None:
+    """Earlier output is kept."""
     (tmp_path / "log").write_text("before\n", encoding="utf-8")
     start(tmp_path, word)
     assert (tmp_path / "log").read_text(encoding="utf-8").startswith("before\n")
 
 
-def test_a_published_server_is_found(tmp_path: Path, word: str) -> None:
-    """Its process id, start time and command line agree."""
+def test_a_server_process_is_found_by_its_record(tmp_path: Path, word: str) -> None:
+    """The process id, the start time and the command line match."""
     server = start(tmp_path, word)
     process = processes.find_server(server, matcher(word))
     assert process is not None
@@ -74,8 +76,10 @@ def test_a_published_server_is_found(tmp_path: Path, word: str) -> None:
     assert [process.pid for process in processes.find_all(matcher(word))] == [server.pid]
 
 
-def test_the_process_id_of_another_program_is_not_accepted(tmp_path: Path, word: str) -> None:
-    """Not if the command line or the start time differ, or the process has ended."""
+def test_a_process_that_does_not_match_its_record_is_not_accepted(
+    tmp_path: Path, word: str
+) -> None:
+    """Its command line or start time differs, or the process has ended."""
     server = start(tmp_path, word)
     assert processes.find_server(server, matcher("--mark=another")) is None
     assert (
@@ -106,7 +110,7 @@ def test_a_zombie_is_not_alive(tmp_path: Path) -> None:
 
 
 def test_a_server_that_obeys_the_signal_is_not_killed(tmp_path: Path, word: str) -> None:
-    """A server that obeys the signal is not killed."""
+    """SIGTERM ends the server, so `wait_or_kill` reports no killed process."""
     start(tmp_path, word)
     living = processes.find_all(matcher(word))
     processes.send_signal(living, signal.SIGTERM)
@@ -115,8 +119,8 @@ def test_a_server_that_obeys_the_signal_is_not_killed(tmp_path: Path, word: str)
     processes.send_signal(living, signal.SIGTERM)  # no effect on ended processes
 
 
-def test_a_stubborn_server_is_killed(tmp_path: Path, word: str) -> None:
-    """A server that ignores the signal is killed and reported."""
+def test_a_server_that_ignores_the_signal_is_killed(tmp_path: Path, word: str) -> None:
+    """`wait_or_kill` reports the killed process."""
     server = start(tmp_path, word, STUBBORN)
     living = processes.find_all(matcher(word))
     processes.send_signal(living, signal.SIGTERM)
@@ -124,8 +128,8 @@ def test_a_stubborn_server_is_killed(tmp_path: Path, word: str) -> None:
     assert not processes.is_alive(server.pid)
 
 
-def test_ports() -> None:
-    """The preferred port if it is free, else another; only a listening process owns a port."""
+def test_free_ports_and_the_processes_that_own_ports_are_found() -> None:
+    """The preferred port is used if it is free. Only a listening process owns a port."""
     with socket.create_server((processes.LOOPBACK, 0)) as taken:
         port = taken.getsockname()[1]
         assert processes.is_listening(port)
@@ -138,8 +142,8 @@ def test_ports() -> None:
     assert not processes.owns_port(2**22 + 1, port)
 
 
-def test_a_chosen_port_that_is_taken_is_an_error() -> None:
-    """Another port is never used in its place; without a choice the preferred port is one."""
+def test_a_port_chosen_by_the_user_that_is_taken_is_an_error() -> None:
+    """No other port replaces it. A port that is only preferred is replaced if it is taken."""
     with socket.create_server((processes.LOOPBACK, 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(UnavailableError, match=f"^port {port} for Neo4j is used by another"):
@@ -150,8 +154,8 @@ def test_a_chosen_port_that_is_taken_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("backlog", [True, False])
-def test_a_server_that_accepts_connections_but_does_not_answer(backlog: bool) -> None:
-    """The kernel accepts connections for a frozen process; only an answer counts."""
+def test_only_a_server_that_answers_counts_as_responding(backlog: bool) -> None:
+    """The kernel accepts connections even for a frozen process."""
     with socket.create_server((processes.LOOPBACK, 0)) as server:
         port = server.getsockname()[1]
         if backlog:
@@ -165,20 +169,22 @@ def test_a_server_that_accepts_connections_but_does_not_answer(backlog: bool) ->
 
 
 def test_the_memory_of_a_process_is_measured() -> None:
-    """Some megabytes; 0 for a process that has ended."""
+    """A running process uses some megabytes; a process that has ended uses 0."""
     assert 5_000_000 < processes.memory_bytes(os.getpid()) < 10**10
     assert processes.memory_bytes(2**22 + 1) == 0
 
 
-def test_memory_of_a_process_whose_child_ends_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memory_of_a_process_is_measured_although_a_child_process_ends_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         ended = psutil.Process(child.pid)
     monkeypatch.setattr(psutil.Process, "children", lambda _, recursive: [ended] * recursive)
     assert 5_000_000 < processes.memory_bytes(os.getpid()) < 10**10
 
 
-def test_the_last_error_of_a_log_is_reported(tmp_path: Path) -> None:
-    """The message has the last line with an error, the hint the path of the log."""
+def test_a_startup_error_reports_the_last_error_in_the_log(tmp_path: Path) -> None:
+    """The hint has the path of the log."""
     log = tmp_path / "server.log"
     log.write_text("starting\nFATAL: could not find the moon\nended\n\n", encoding="utf-8")
     error = processes.startup_error("Server", (log,))
@@ -187,16 +193,16 @@ def test_the_last_error_of_a_log_is_reported(tmp_path: Path) -> None:
     assert error.hint == f"see the log {log}"
 
 
-def test_the_last_line_of_a_log_without_errors_is_reported(tmp_path: Path) -> None:
-    """The message has the last line, or says that there was no output."""
+def test_a_startup_error_reports_the_last_line_of_a_log_without_errors(tmp_path: Path) -> None:
+    """If the log is empty, the message says that there was no output."""
     log = tmp_path / "server.log"
     assert processes.startup_error("Server", (log,)).message.endswith("no output")
     log.write_text("one\ntwo\n", encoding="utf-8")
     assert processes.startup_error("Server", (log,)).message.endswith(": two")
 
 
-def test_a_full_disk_in_the_log_is_a_limit(tmp_path: Path) -> None:
-    """The error is a limit, because the user can free space."""
+def test_a_startup_error_caused_by_a_full_disk_is_a_limit_error(tmp_path: Path) -> None:
+    """It is a limit error because the user can free disk space."""
     log = tmp_path / "server.log"
     log.write_text(
         "PANIC: could not write: No space left on device\nFATAL: ended\n", encoding="utf-8"

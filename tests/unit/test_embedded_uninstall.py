@@ -1,4 +1,4 @@
-"""What `starcast uninstall` lists and removes; the servers' part is in the tests of the stores."""
+"""Files and accounts that `starcast uninstall` removes; tests/stores covers running servers."""
 
 import os
 import pwd
@@ -19,7 +19,7 @@ from starcast.support.settings import Settings
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """A home, a cache and shared programs with a file in each, and no account."""
+    """Settings for a home, cache and shared programs with one file each; no system account."""
     monkeypatch.setenv("STARCAST_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(accounts, "SHARED", tmp_path / "programs")
     monkeypatch.setattr(accounts, "SYSTEM_USER", "no-such-user")
@@ -32,7 +32,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 
 def account(monkeypatch: pytest.MonkeyPatch, comment: str, uid: int = 4321) -> None:
-    """Let the system user exist."""
+    """Pretend that the system user exists."""
     entry = pwd.struct_passwd(("starcast", "x", uid, 4322, comment, "/nonexistent", "/nologin"))
     monkeypatch.setattr(pwd, "getpwnam", lambda _: entry)
 
@@ -53,9 +53,11 @@ def test_without_a_terminal_nothing_is_deleted_unless_yes_is_given(settings: Set
     assert (again.exit_code, "nothing to delete" in again.stderr) == (0, True)
 
 
-def test_what_another_home_uses_stays(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While a server of another home runs as the system user, root keeps its programs."""
-    account(monkeypatch, accounts.COMMENT, uid=os.getuid())  # this process is its server
+def test_shared_programs_and_the_system_user_stay_while_another_home_uses_them(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server of another home is running as the system user when root uninstalls a home."""
+    account(monkeypatch, accounts.COMMENT, uid=os.getuid())  # this process acts as a server
     traces = uninstall.find_traces(settings)
     obstacles = {trace.kind: trace.obstacle for trace in traces}
     assert obstacles["home"] == obstacles["cache"] == ""
@@ -66,7 +68,7 @@ def test_what_another_home_uses_stays(settings: Settings, monkeypatch: pytest.Mo
     assert (accounts.SHARED / "pgserver-1" / "file").exists()
 
 
-def test_a_user_other_than_root_keeps_what_all_users_share(
+def test_only_root_can_remove_programs_shared_by_all_users(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
@@ -78,7 +80,7 @@ def test_a_user_other_than_root_keeps_what_all_users_share(
 def test_only_an_account_that_starcast_created_is_deleted(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, ours: bool
 ) -> None:
-    """Its comment says so."""
+    """The comment of the account shows who created it."""
     account(monkeypatch, accounts.COMMENT if ours else "somebody's account")
     asked: list[list[str]] = []
 
@@ -93,7 +95,7 @@ def test_only_an_account_that_starcast_created_is_deleted(
     assert not accounts.SHARED.exists()
 
 
-def test_the_log_and_the_downloads_of_all_homes_stay_with_the_usual_home(
+def test_the_shared_log_and_downloads_are_deleted_only_with_the_default_home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usual = {"home": tmp_path / "usual", "cache": tmp_path / "cache"}

@@ -1,4 +1,4 @@
-"""Messages repeat input of any kind on one readable line."""
+"""Error messages repeat input of any kind on one readable line."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -19,14 +19,14 @@ NASTY = "\x1b[31mred\x1b[0m\nsecond line\r\x07\u202eright to left\udcff"
 
 
 @given(st.text())
-def test_a_message_is_printable_and_short_whatever_it_repeats(text: str) -> None:
+def test_a_message_that_repeats_any_input_is_printable(text: str) -> None:
     error = StarcastError(f"'{text}' is invalid", hint=f"did you mean '{text}'?")
     assert error.message.isprintable()
     assert error.hint.isprintable()
     error.message.encode()  # without lone surrogates
 
 
-def test_long_input_is_shortened() -> None:
+def test_long_input_is_shortened_in_messages() -> None:
     for text in ["x" * 5_000, "x y " * 1_250, "it's " * 1_000, NASTY * 100]:
         error = InputError(f"'{text}' is not a topology", hint=f"write S5 instead of {text}")
         assert len(error.message) <= 1_000
@@ -40,17 +40,17 @@ def test_short_messages_are_unchanged() -> None:
     assert clean_message(message) == message
 
 
-def test_a_command_in_a_hint_is_complete() -> None:
+def test_a_long_command_in_a_hint_is_not_shortened() -> None:
     command = f"starcast ingest S5 --schedules '{','.join(['broadcast:multiple'] * 20)}'"
     assert StarcastError("a", hint=f"run {command}").hint == f"run {command}"
 
 
 def on_s5(text: str) -> Topology | Fault:
-    """Build things of S5 whose names are the text."""
+    """Parse the text as a fault of S5."""
     return Fault.parse(text).on(topology("S5"))
 
 
-def test_every_echo_of_input_is_clean() -> None:
+def test_errors_that_repeat_invalid_input_are_printable_and_short() -> None:
     builders: list[Any] = [topology, on_s5, lambda text: forest("S5", text)]
     for text in [NASTY, "1" * 5_000, "S" * 5_000]:
         for build in builders:
@@ -61,7 +61,7 @@ def test_every_echo_of_input_is_clean() -> None:
             assert len(caught.value.message) <= 1_000
 
 
-def test_a_hint_repeats_the_home_and_the_plug_ins_of_the_command() -> None:
+def test_commands_in_a_hint_repeat_the_home_and_plug_in_options() -> None:
     words = ["--home", "a b", "query", "list", "--plugin=x.py"]
     hint = "run 'starcast up', then 'starcast graph rebuild'"
     assert add_flags(hint, named_flags(words)) == (
@@ -71,7 +71,7 @@ def test_a_hint_repeats_the_home_and_the_plug_ins_of_the_command() -> None:
     assert add_flags(hint, named_flags(["query", "list"])) == hint
 
 
-def test_the_commands_of_the_demo_get_its_flags() -> None:
+def test_commands_that_the_demo_runs_get_its_global_options() -> None:
     given = {"home": None, "neo4j_uri": "bolt://h", "plugins": ["a.py", "b.py"]}
     ctx = SimpleNamespace(find_root=lambda: SimpleNamespace(obj=given))
     flags = ["--neo4j-uri", "bolt://h", "--plugin", "a.py", "--plugin", "b.py"]

@@ -1,4 +1,4 @@
-"""The exact alltoall has the minimum number of steps, checked by the definition of the problem."""
+"""The exact alltoall is valid and takes the minimum number of steps, checked by definition."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,13 +21,13 @@ from support.examples import max_examples
 from support.meeting import plain_rows, refused
 
 COLUMNS = ("step", "sender", "port", "receiver", "tree", "unit")
-#: n and M: all M up to 2n for small n.
+#: n and the number M of messages: all M up to 2n for small n.
 SMALL = [(n, messages) for n in range(2, 7) for messages in range(1, 2 * n + 1)]
 
 
 @cache
 def exact(n: int, messages: int = 1) -> Schedule:
-    """Return the schedule of the source 12..n."""
+    """Return the schedule whose source is the identity."""
     return build(f"S{n}", "alltoall", "exact", messages=messages)
 
 
@@ -38,17 +38,17 @@ def array_problems(schedule: Schedule) -> set[str]:
     return page.array_problems(*columns, schedule.topology.n, messages)
 
 
-# The claim
+# The number of steps
 
 
 @pytest.mark.parametrize(
     ("n", "messages"), [*SMALL, (7, 1), (7, 2), (7, 5), (7, 6), (7, 7), (8, 1), (8, 2), (8, 3)]
 )
-def test_every_message_arrives_in_the_fewest_steps(n: int, messages: int) -> None:
-    """Each displacement gets its M messages over existing links; dimensions of a step differ.
+def test_all_messages_arrive_in_the_minimum_number_of_steps(n: int, messages: int) -> None:
+    """The checkers find no problem; the simulator counts M n! t_n transmissions of all sources.
 
-    The simulator counts M n! t_n transmissions of all sources; all directed links are busy except
-    for spare cells.
+    Here t_n is the sum of the distances from one node. Over all steps, a link of a node is idle
+    fewer than n-1 times.
     """
     schedule = exact(n, messages)
     assert array_problems(schedule) == set()
@@ -66,14 +66,14 @@ def test_every_message_arrives_in_the_fewest_steps(n: int, messages: int) -> Non
     assert int(np.sum(nodes * (n - 1) - run.links_used)) == nodes * idle
 
 
-def test_one_message_takes_the_known_numbers_of_steps() -> None:
+def test_alltoall_of_one_message_takes_the_known_numbers_of_steps() -> None:
     """The sizes are S_3 to S_7."""
     assert [exact(n).steps for n in range(3, 8)] == [5, 21, 111, 689, 4938]
 
 
 @given(st.integers(2, 5), st.integers(1, 60))
 @max_examples(30)
-def test_any_number_of_messages_takes_the_fewest_steps(n: int, messages: int) -> None:
+def test_any_number_of_messages_takes_the_minimum_number_of_steps(n: int, messages: int) -> None:
     assert array_problems(build(f"S{n}", "alltoall", "exact", messages=messages)) == set()
 
 
@@ -81,21 +81,23 @@ def test_any_number_of_messages_takes_the_fewest_steps(n: int, messages: int) ->
     ("n", "messages"),
     [(2, 1), (2, 3), (3, 1), (3, 2), (3, 3), (3, 5), (4, 1), (4, 2), (4, 4), (5, 1)],
 )
-def test_all_sources_together_never_meet_on_a_link(n: int, messages: int) -> None:
-    """In the expansion a link carries one message per step, and all messages are delivered."""
+def test_messages_of_different_sources_never_use_a_link_in_the_same_step(
+    n: int, messages: int
+) -> None:
+    """In the schedule of all sources, a link carries one message per step, and all arrive."""
     everything = exact(n, messages).expand()
     assert len(everything) == len(exact(n, messages)) * everything.topology.nodes
     assert page.exchanged(plain_rows(everything), n, messages) == set()
 
 
-def test_rounds_of_n_minus_1_messages_leave_no_cell_idle() -> None:
+def test_with_n_minus_1_messages_every_link_is_busy_in_every_step() -> None:
     for n in range(2, 8):
         schedule = exact(n, n - 1)
         assert schedule.steps == star_graph.distance_sum_formula(n)
         assert np.array_equal(np.bincount(schedule.step)[1:], np.full(schedule.steps, n - 1))
 
 
-def test_more_messages_are_rounds_one_after_the_other() -> None:
+def test_more_than_n_minus_1_messages_are_sent_in_successive_rounds() -> None:
     """5 messages on S_3 are two rounds of 2 messages and one of 1."""
     schedule, round_of_two, rest = exact(3, 5), exact(3, 2), exact(3, 1)
     for number, (part, each) in enumerate([(round_of_two, 2), (round_of_two, 2), (rest, 1)]):
@@ -108,35 +110,37 @@ def test_more_messages_are_rounds_one_after_the_other() -> None:
         assert np.array_equal(schedule.unit[mine], part.unit // each * 5 + part.unit % each + first)
 
 
-# The judges
+# The checkers
 
 
 def rows(schedule: Schedule, chosen: object) -> Schedule:
-    """Return some rows of a schedule."""
+    """Return the schedule with only the chosen rows."""
     return replace(schedule, **{name: getattr(schedule, name)[chosen] for name in COLUMNS})
 
 
 def changed(schedule: Schedule, column: str, row: int, value: int) -> Schedule:
-    """Return the rows with one value replaced."""
+    """Return the schedule with one value replaced."""
     values = getattr(schedule, column).copy()
     values[row] = value
     return replace(schedule, **{column: values})
 
 
-def journey(schedule: Schedule) -> list[int]:
-    """Return the rows of the last unit, in their order."""
+def rows_of_last_unit(schedule: Schedule) -> list[int]:
+    """Return the row numbers of the last unit, in their order."""
     return np.flatnonzero(schedule.unit == schedule.unit.max()).tolist()
 
 
-def hurried(schedule: Schedule) -> Schedule:
-    """Return the rows with a second hop in the step of the first."""
-    first, second, *_ = journey(schedule)
+def with_two_hops_in_one_step(schedule: Schedule) -> Schedule:
+    """Return the schedule with two hops of the same unit in one step."""
+    first, second, *_ = rows_of_last_unit(schedule)
     return changed(schedule, "step", second, int(schedule.step[first]))
 
 
-def detour(schedule: Schedule) -> Schedule:
-    """Return the rows with a message that crosses its last link three times."""
-    way = np.r_[np.arange(len(schedule)), journey(schedule)[-1], journey(schedule)[-1]]
+def with_detour(schedule: Schedule) -> Schedule:
+    """Return the schedule with a message that crosses its last link three times."""
+    way = np.r_[
+        np.arange(len(schedule)), rows_of_last_unit(schedule)[-1], rows_of_last_unit(schedule)[-1]
+    ]
     longer, last = rows(schedule, way), len(way) - 1
     longer = changed(longer, "sender", last - 1, int(longer.receiver[last]))
     longer = changed(longer, "receiver", last - 1, int(longer.sender[last]))
@@ -151,8 +155,8 @@ CORRUPTIONS: dict[str, tuple[Callable[[Schedule], Schedule], str]] = {
         lambda schedule: rows(schedule, schedule.unit != 7),
         "not exactly the messages to all other nodes",
     ),
-    "early row": (hurried, "not in increasing steps"),
-    "detour": (detour, "not a shortest path"),
+    "early row": (with_two_hops_in_one_step, "not in increasing steps"),
+    "detour": (with_detour, "not a shortest path"),
     "one step later": (
         lambda schedule: changed(schedule, "step", -1, schedule.steps + 1),
         "not the fewest steps",
@@ -181,15 +185,15 @@ CORRUPTIONS: dict[str, tuple[Callable[[Schedule], Schedule], str]] = {
 }
 
 
-def test_both_checkers_find_every_damage() -> None:
+def test_both_checkers_find_every_corruption() -> None:
     for corrupt, expected in CORRUPTIONS.values():
         broken = corrupt(exact(4))
         for result in (page.problems(plain_rows(broken), 4, 1), array_problems(broken)):
             assert any(problem.startswith(expected) for problem in result), result
 
 
-def test_the_checker_of_all_sources_finds_two_messages_on_a_link() -> None:
-    """S_3 has one idle cell. Any other move makes all sources use each link of the cell twice."""
+def test_the_checker_of_all_sources_finds_two_messages_on_a_link_in_one_step() -> None:
+    """A row moved from step 5 to step 4 on S_3 uses links that are already busy in step 4."""
     schedule = exact(3)
     crowded = changed(schedule, "step", int(np.flatnonzero(schedule.step == 5)[0]), 4)
     result = page.exchanged(plain_rows(crowded.expand()), 3, 1)
@@ -199,8 +203,8 @@ def test_the_checker_of_all_sources_finds_two_messages_on_a_link() -> None:
 # The construction
 
 
-def test_the_other_nodes_are_reached_along_the_near_balanced_tree() -> None:
-    """All nodes of a full necklace use rotations of the tree's path to its smallest node."""
+def test_nodes_on_full_necklaces_are_reached_along_the_near_balanced_tree() -> None:
+    """The paths to a full necklace are rotations of the tree path to its smallest node."""
     for n in range(2, 7):
         tree = near_balanced(star_graph.identity(n))
         short = set(page.short_nodes(n))
@@ -210,7 +214,7 @@ def test_the_other_nodes_are_reached_along_the_near_balanced_tree() -> None:
                 assert tree[row.receiver] == row.sender
 
 
-def test_full_necklaces_are_listed_by_distance_then_smallest_node() -> None:
+def test_full_necklaces_are_sorted_by_distance_then_smallest_node() -> None:
     for n in range(2, 8):
         full = full_necklaces(as_topology(f"S{n}"))
         keys = [
@@ -222,7 +226,11 @@ def test_full_necklaces_are_listed_by_distance_then_smallest_node() -> None:
 
 
 def test_all_links_are_busy_after_the_opening() -> None:
-    """The opening has one early group per excess step, nearest necklaces first."""
+    """The opening, which serves short necklaces, may exceed the minimum number of steps for them.
+
+    For every excess step, one message to each node of a full necklace starts during the opening;
+    the nearest necklaces come first.
+    """
     for n, messages in [(3, 1), (4, 1), (4, 2), (5, 1), (5, 3), (6, 2), (7, 1)]:
         schedule = exact(n, messages)
         short = np.isin(
@@ -244,7 +252,7 @@ def test_all_links_are_busy_after_the_opening() -> None:
         )
 
 
-def test_the_schedule_is_the_same_every_time() -> None:
+def test_building_the_schedule_again_gives_the_same_rows() -> None:
     for n, messages in [(2, 1), (3, 1), (5, 3), (6, 7)]:
         once, again = (build(f"S{n}", "alltoall", "exact", messages=messages) for _ in range(2))
         assert all(np.array_equal(getattr(once, name), getattr(again, name)) for name in COLUMNS)
@@ -255,7 +263,9 @@ def test_the_schedule_is_the_same_every_time() -> None:
 
 @pytest.mark.parametrize("source", ["1234", "2134", "4132", "3421"])
 @pytest.mark.parametrize("messages", [1, 4])
-def test_any_source_s_schedule_is_the_translation(source: str, messages: int) -> None:
+def test_the_schedule_of_any_source_is_a_translation_of_that_of_the_identity(
+    source: str, messages: int
+) -> None:
     schedule = build("S4", "alltoall", "exact", root=source, messages=messages)
     q = star_graph.node_of(source)
     back = {star_graph.compose(q, x): x for x in star_graph.nodes(4)}
@@ -272,7 +282,7 @@ def test_any_source_s_schedule_is_the_translation(source: str, messages: int) ->
     assert schedule.root == ranks[q]
 
 
-def test_the_schedule_has_its_name_and_arguments() -> None:
+def test_the_schedule_has_the_expected_metadata() -> None:
     for n in range(2, 8):
         schedule = exact(n, 2)
         algorithm = catalogue.find("alltoall", "exact")
@@ -291,8 +301,8 @@ def test_the_schedule_has_its_name_and_arguments() -> None:
         assert schedule.topology.distance_sum == star_graph.distance_sum_formula(n)
 
 
-def test_the_closed_form_of_t_n_is_the_sum_of_the_distances() -> None:
-    """By the array form, and for small n by breadth-first search."""
+def test_the_closed_form_of_t_n_equals_the_sum_of_all_distances_from_a_node() -> None:
+    """Distances come from the array implementation, and for small n from breadth-first search."""
     for n in range(2, 10):
         topology = as_topology(f"S{n}")
         assert (
@@ -305,8 +315,8 @@ def test_the_closed_form_of_t_n_is_the_sum_of_the_distances() -> None:
         )
 
 
-def test_bad_arguments_and_sizes_are_refused() -> None:
-    """It is an all-port algorithm of star graphs with one argument, and needs memory."""
+def test_invalid_topologies_arguments_and_sizes_are_refused() -> None:
+    """The algorithm is for star graphs and all ports, and `messages` is its only argument."""
     for topology in ("Q3", "S4,2"):
         with refused("not defined on", topology):
             build(topology, "alltoall", "exact")
@@ -323,7 +333,7 @@ def test_bad_arguments_and_sizes_are_refused() -> None:
 # The simulator
 
 
-def test_the_simulator_accepts_any_source_and_the_expansion() -> None:
+def test_the_simulator_accepts_schedules_of_any_source_and_of_all_sources() -> None:
     for source in ["12345", "54321", "31524"]:
         schedule = build("S5", "alltoall", "exact", root=source)
         for run in (simulate(schedule), simulate(schedule.expand())):
@@ -331,7 +341,7 @@ def test_the_simulator_accepts_any_source_and_the_expansion() -> None:
             assert run.transmissions == 120 * star_graph.distance_sum_formula(5)
 
 
-def test_the_simulator_names_the_damaged_row() -> None:
+def test_the_simulator_names_the_step_of_a_violation() -> None:
     for name in ["early row", "port 1", "doubled row", "step 0"]:
         corrupt, _ = CORRUPTIONS[name]
         run = simulate(corrupt(exact(4)))

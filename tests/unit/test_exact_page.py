@@ -1,4 +1,4 @@
-"""The page on the exact alltoall: its tables are valid schedules, its session reproducible."""
+"""The page on the exact alltoall: its tables are correct and its Python session reproducible."""
 
 import doctest
 import re
@@ -15,7 +15,7 @@ TEXT = exact_alltoall.PAGE.read_text(encoding="utf-8")
 
 
 def table(name: str) -> list[list[str]]:
-    """Return the rows of a table of the page, without its head."""
+    """Return the rows of a table on the page, without the header."""
     marked = TEXT.partition(BEGIN.format(name, "exact_alltoall.py"))[2].partition(END)[0]
     lines = [line for line in marked.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
@@ -27,8 +27,8 @@ def numbers(name: str) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_the_schedules_on_the_page_are_exchanges_in_the_fewest_steps(n: int) -> None:
-    """The schedules are read from the cells alone, without the code that wrote them."""
+def test_the_schedules_on_the_page_are_alltoalls_with_the_minimum_number_of_steps(n: int) -> None:
+    """The schedules are read from the tables, without the code that generated them."""
     place: dict[star_graph.Node, star_graph.Node] = {}
     hops = dict[star_graph.Node, int]()
     rows = []
@@ -51,7 +51,9 @@ def test_the_schedules_on_the_page_are_exchanges_in_the_fewest_steps(n: int) -> 
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_bold_and_italic_cells_mark_the_hops_to_short_necklaces(n: int) -> None:
+def test_bold_cells_are_hops_to_short_necklaces_and_italic_cells_are_early_first_hops(
+    n: int,
+) -> None:
     cells = [(int(step), cell) for step, *row in table(f"S{n}") for cell in row]
     bold = [(step, cell) for step, cell in cells if cell.startswith("**")]
     italics = [(step, cell) for step, cell in cells if re.match(r"\*\d", cell)]
@@ -62,7 +64,7 @@ def test_bold_and_italic_cells_mark_the_hops_to_short_necklaces(n: int) -> None:
     assert max(step for step, _ in italics) <= max(step for step, _ in bold)
 
 
-def test_the_counts_of_necklaces_are_those_of_the_oracle_and_satisfy_lemma_4() -> None:
+def test_the_necklace_counts_equal_those_of_the_oracle_and_satisfy_lemma_4() -> None:
     for n, nodes, short, hops, full, left, right in numbers("necklaces"):
         assert (short, hops, full) == (
             len(exact.short_nodes(n)),
@@ -74,7 +76,7 @@ def test_the_counts_of_necklaces_are_those_of_the_oracle_and_satisfy_lemma_4() -
         assert left <= right
 
 
-def test_the_figures_of_one_message_add_up() -> None:
+def test_the_step_counts_for_one_message_are_consistent() -> None:
     rows = numbers("construction")
     assert [row[0] for row in rows] == [*range(3, 9)]
     for n, total, hops, share, opening, early, full, by_rule_9, steps, bound in rows:
@@ -90,7 +92,7 @@ def test_the_figures_of_one_message_add_up() -> None:
         assert by_rule_9 > steps
 
 
-def test_the_figures_of_several_messages_add_up() -> None:
+def test_the_step_counts_for_several_messages_are_consistent() -> None:
     rows = numbers("messages")
     assert [(row[0], row[1]) for row in rows] == [
         (n, count) for n in range(3, 8) for count in range(2, n)
@@ -102,7 +104,7 @@ def test_the_figures_of_several_messages_add_up() -> None:
         assert steps == bound == exact.fewest_steps(n, count)
 
 
-def test_the_loads_on_the_page_are_those_of_its_paths() -> None:
+def test_the_loads_on_the_page_are_the_port_counts_of_its_paths() -> None:
     *paths, together = table("loads")
     for label, path, *loads in paths:
         word = [int(port) for port in path.split()]
@@ -118,13 +120,15 @@ def test_the_python_session_of_the_page_is_reproducible() -> None:
     assert result.failed == 0
 
 
-def test_a_table_without_its_mark_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_is_not_marked_on_the_page_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(exact_alltoall.TABLES, "nowhere", lambda: iter(["| a |"]))
     with pytest.raises(ValueError, match="one table marked '<!-- table nowhere"):
         exact_alltoall.page()
 
 
-def test_an_outdated_table_is_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outdated_table_is_regenerated(monkeypatch: pytest.MonkeyPatch) -> None:
     drifted = TEXT.replace("| 4 938 | 4 938 |", "| 4 939 | 4 938 |")
     assert drifted != TEXT
     monkeypatch.setattr(type(exact_alltoall.PAGE), "read_text", lambda *_, **__: drifted)

@@ -1,4 +1,8 @@
-"""The opening of the exact alltoall: entries, list schedule, idle cells, inequalities."""
+"""The opening of the exact alltoall: the first steps, which serve the short necklaces.
+
+A word is a path from the root, given by its dimensions. Reversed, it enters each cycle of the
+node's permutation at one symbol, the entry. A cell is one dimension in one step.
+"""
 
 from collections import Counter
 from math import factorial
@@ -21,7 +25,7 @@ from starcast.collectives.exact_alltoall import (
 )
 from support.meeting import refused
 
-#: n and M: what a round may have, M <= n-1.
+#: n and the number M of messages in a round, M <= n-1.
 ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]
 
 
@@ -29,10 +33,8 @@ ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]
 
 
 @pytest.mark.parametrize(("n", "messages"), [(2, 1), *ROUNDS, (8, 1), (8, 7)])
-def test_words_lead_to_the_nodes_of_short_necklaces_on_shortest_paths(
-    n: int, messages: int
-) -> None:
-    """In reverse, a word enters each cycle at some symbol and goes around it once."""
+def test_words_are_shortest_paths_to_the_nodes_on_short_necklaces(n: int, messages: int) -> None:
+    """Reversed, a word enters each cycle at one symbol and goes around the cycle once."""
     words = short_words(n, messages)
     assert [(star_graph.nodes(n)[word.node], word.message) for word in words] == [
         (x, message) for x in page.short_nodes(n) for message in range(messages)
@@ -47,13 +49,13 @@ def test_words_lead_to_the_nodes_of_short_necklaces_on_shortest_paths(
         assert star_graph.visited(x, home)[-1] == star_graph.identity(n)
         assert crossed == Counter(home)
         at = 0
-        for cycle in sorted(cycles(x), key=min):  # cycle after cycle from the root on
+        for cycle in sorted(cycles(x), key=min):  # one cycle after another, from the root
             part = word.dimensions[at : at + len(cycle) + 1]
             assert list(part[::-1]) == [s for s in home if s in cycle]
             at += len(part)
 
 
-def test_the_words_are_no_longer_than_the_distance() -> None:
+def test_words_are_as_long_as_the_distance() -> None:
     """Distances come from breadth-first search, not from the formula."""
     for n in range(3, 7):
         distances = star_graph.distances(star_graph.identity(n))
@@ -64,8 +66,8 @@ def test_the_words_are_no_longer_than_the_distance() -> None:
 # Loads
 
 
-def test_no_dimension_is_crossed_more_than_its_share() -> None:
-    """All loads are at most ceil(M L / (n-1)), which is minimal because they sum to M L."""
+def test_no_dimension_is_crossed_more_often_than_its_equal_share() -> None:
+    """The maximum load is ceil(M L / (n-1)), the minimum for M L hops over n-1 dimensions."""
     for n, messages in [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 2), (9, 8), (10, 1)]:
         words = short_words(n, messages)
         crossed = Counter(dimension for word in words for dimension in word.dimensions)
@@ -75,8 +77,8 @@ def test_no_dimension_is_crossed_more_than_its_share() -> None:
             assert hops == messages * page.short_hops(n)
 
 
-def test_forced_loads_and_uniform_entries_are_equal_on_all_dimensions() -> None:
-    """Rotation invariance balances displaced symbols, and entries spread evenly over cycles."""
+def test_unavoidable_crossings_and_evenly_spread_entries_load_all_dimensions_equally() -> None:
+    """Here the entries are spread evenly over the symbols of each cycle."""
     for n in range(3, 9):
         forced, spread = Counter[int](), Counter[int]()
         for x in page.short_nodes(n):
@@ -87,16 +89,16 @@ def test_forced_loads_and_uniform_entries_are_equal_on_all_dimensions() -> None:
         assert len(set(forced.values())) == len(set(spread.values())) == 1
 
 
-# The flow
+# Choice of entries
 
 
-def test_a_full_symbol_is_vacated_for_a_cycle_that_has_no_other() -> None:
-    """The first cycle takes 2 and moves on to 3, which the second one leaves for 4."""
+def test_a_cycle_moves_to_another_entry_if_a_later_cycle_has_no_other_choice() -> None:
+    """The last cycle needs 2, so the first cycle moves from 2 to 3, and the second from 3 to 4."""
     assert choose_entries([(2, 3), (3, 4), (2, 3), (2,)], {2: 1, 3: 2, 4: 1}) == [3, 4, 3, 2]
 
 
-def test_symbols_are_tried_in_ascending_order() -> None:
-    """The third cycle takes 3 as well, and the second one makes way for it."""
+def test_entries_are_tried_in_ascending_order() -> None:
+    """When the third cycle takes 3, too, the second cycle moves to 4."""
     assert choose_entries([(4, 2, 3), (4, 3)], {2: 1, 3: 1, 4: 1}) == [2, 3]
     assert choose_entries([(4, 2, 3), (4, 3), (3, 4)], {2: 1, 3: 1, 4: 1}) == [2, 4, 3]
 
@@ -113,7 +115,7 @@ def test_impossible_entries_are_an_internal_error() -> None:
     st.data(),
 )
 def test_entries_are_found_if_any_exist(wanted: list[tuple[int, ...]], data: st.DataObject) -> None:
-    """Room that some choice needs is enough to find one."""
+    """The capacity of each symbol is just what a random choice of entries needs."""
     choice = [data.draw(st.sampled_from(cycle)) for cycle in wanted]
     room = {symbol: choice.count(symbol) for symbol in range(2, 7)}
     result = choose_entries(wanted, room)
@@ -125,13 +127,15 @@ def test_entries_are_found_if_any_exist(wanted: list[tuple[int, ...]], data: st.
 
 
 @given(st.lists(st.lists(st.integers(2, 6), min_size=1, max_size=6), max_size=8))
-def test_queues_give_the_list_schedule_of_the_page(words: list[list[int]]) -> None:
+def test_schedule_words_returns_the_same_list_schedule_as_the_oracle(
+    words: list[list[int]],
+) -> None:
     assert [list(steps) for steps in schedule_words(words)] == page.list_schedule(words)
 
 
 @given(st.lists(st.lists(st.integers(2, 6), min_size=1, max_size=6), max_size=8))
-def test_a_list_schedule_wastes_no_step(words: list[list[int]]) -> None:
-    """One word per dimension and step, hops in order, and progress in every step."""
+def test_a_list_schedule_has_no_empty_step(words: list[list[int]]) -> None:
+    """Every cell is used by at most one word, and the hops of a word are in order."""
     steps = schedule_words(words)
     cells = [
         cell
@@ -149,10 +153,10 @@ def test_a_list_schedule_wastes_no_step(words: list[list[int]]) -> None:
 
 
 @pytest.mark.parametrize(("n", "messages"), [(2, 1), *ROUNDS, (8, 1), (8, 7), (9, 1), (9, 8)])
-def test_the_opening_leaves_an_idle_cell_per_dimension_for_every_step_too_many(
+def test_the_opening_has_an_idle_cell_per_dimension_for_every_excess_step(
     n: int, messages: int
 ) -> None:
-    """There are enough full necklaces to fill them, and a cell per dimension and excess step."""
+    """There are enough full necklaces to fill the idle cells."""
     begun = plan_opening(n, messages)
     busy = {
         cell
@@ -166,13 +170,13 @@ def test_the_opening_leaves_an_idle_cell_per_dimension_for_every_step_too_many(
     for dimension, cells in enumerate(begun.idle.tolist(), start=2):
         free = [step for step in range(1, begun.length + 1) if (dimension, step) not in busy]
         assert cells == free[: len(cells)]
-    # From S_9 on the least possible number: that of all necklaces that do not start with 1.
+    # From S_9 on a lower bound is used: the number of necklaces of nodes that do not start with 1.
     full = page.full_necklaces(n) if n <= 8 else factorial(n - 1)
     assert begun.idle.shape[1] <= messages * full
 
 
 def test_missing_idle_cells_are_an_internal_error() -> None:
-    """Three words cross dimension 2 and none crosses 3: 3 steps instead of an equal share of 2."""
+    """Three words cross dimension 2 and none crosses 3, so 3 steps are needed instead of 2."""
     words = [exact_alltoall.Word(node, 0, (2,)) for node in range(1, 4)]
     with refused("fewer than 1 idle steps", exit_code=1):
         exact_alltoall._idle_steps(3, words, [(1,), (2,), (3,)], 3)
@@ -188,11 +192,12 @@ def test_too_few_full_necklaces_are_an_internal_error() -> None:
 # Why there are always enough full necklaces
 
 
-def test_the_bounds_of_the_proof() -> None:
-    """Short necklaces start with 1 and are few; full ones are many; distances <= 3(n-1)/2.
+def test_the_bounds_used_in_the_proof_hold() -> None:
+    """Short necklaces start with 1 and are few; full necklaces are many; distances <= 3(n-1)/2.
 
-    One hop per step would leave enough groups, (n-2) L <= (n-1) F: for n <= 6 this is the proof,
-    beyond it follows from the bounds.
+    L is the number of hops to short necklaces and F the number of full necklaces. Even with one hop
+    per step there are enough: (n-2) L <= (n-1) F. This check is the proof for n <= 6; for larger n
+    the inequality follows from the bounds.
     """
     for n in range(3, 9):
         short = page.short_nodes(n)
@@ -203,8 +208,11 @@ def test_the_bounds_of_the_proof() -> None:
         assert page.full_necklaces(n) >= factorial(n - 1)
 
 
-def test_the_bounds_suffice_from_7_on() -> None:
-    """3(n-2) Y <= 2 (n-1)! for the bound Y on |X|, and a shorter inequality that implies it."""
+def test_the_bounds_suffice_from_n_equal_7_on() -> None:
+    """3(n-2) Y <= 2 (n-1)! for the bound Y on the number of nodes on short necklaces.
+
+    A shorter inequality that implies it is checked, too.
+    """
     for n in range(7, 200):
         assert 3 * (n - 2) * page.most_short_nodes(n) <= 2 * factorial(n - 1)
         assert 3 * len(page.primes_of(n - 1)) <= 2 * (n - 4)

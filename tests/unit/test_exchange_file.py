@@ -1,4 +1,4 @@
-"""Files of experiments: figures that contradict a formula, a bound or each other are refused."""
+"""Experiment files: figures that contradict a formula, a bound or each other are refused."""
 
 import copy
 import gzip
@@ -32,7 +32,7 @@ Change = Callable[[dict[str, Any]], object]
 
 
 def record(point: Point) -> dict[str, Any]:
-    """Execute a point and return its run as it is written."""
+    """Execute an experiment point and return its run in the form that a file has."""
     execution = execute(point)
     return record_run(price_run(point, execution), execution.profile)
 
@@ -43,7 +43,7 @@ def _is_special(point: Point) -> bool:
 
 @pytest.fixture(scope="module")
 def written() -> dict[str, Any]:
-    """The content of a file with an experiment whose first run is synchronous, without faults."""
+    """The content of an experiment file. Its first run is synchronous and has no faults."""
     moment = datetime.now(UTC).isoformat()
     points = sorted(GRID.points(), key=_is_special)
     experiment = {
@@ -56,19 +56,21 @@ def written() -> dict[str, Any]:
 
 
 def write(folder: Path, content: object) -> Path:
-    """Write a file of experiments."""
+    """Write an experiment file."""
     file = folder / "file.json"
     file.write_text(json.dumps(content))
     return file
 
 
 def cost(run: dict[str, Any], kind: str) -> dict[str, Any]:
-    """Return a cost of a run."""
+    """Return the cost of a run that has this kind, such as "simulated"."""
     found: dict[str, Any] = next(each for each in run["costs"] if each["kind"] == kind)
     return found
 
 
-def test_a_file_is_read_as_it_was_written(written: dict[str, Any], tmp_path: Path) -> None:
+def test_a_written_file_is_read_back_unchanged_also_compressed_or_indented(
+    written: dict[str, Any], tmp_path: Path
+) -> None:
     file = write(tmp_path, written)
     packed = tmp_path / "file.json.gz"
     packed.write_bytes(gzip.compress(file.read_bytes()))
@@ -85,7 +87,7 @@ def test_a_file_is_read_as_it_was_written(written: dict[str, Any], tmp_path: Pat
 
 
 def _beat_the_bound(run: dict[str, Any]) -> None:
-    """Make a run that is right in itself but faster than any schedule can be."""
+    """Change a run so that it is consistent but faster than any schedule can be."""
     run["profile"] = run["profile"][:1]
     units = Fraction(run["message_bytes"]) / 4  # 2 trees of 2 segments
     sent = run["profile"][0][2] * units
@@ -122,7 +124,7 @@ CONTRADICTIONS: dict[str, tuple[Change, str]] = {
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
-def test_a_contradiction_is_refused_in_one_sentence(
+def test_a_run_with_contradictory_figures_is_refused_in_one_sentence(
     written: dict[str, Any], tmp_path: Path, name: str
 ) -> None:
     change, words = CONTRADICTIONS[name]
@@ -171,7 +173,7 @@ def test_an_invalid_run_is_refused_in_one_sentence(
         ('"starcast": "0.1.0"', '"starcast": "0.1.0",', "incomplete or damaged"),
     ],
 )
-def test_a_text_with_another_structure_is_refused(
+def test_a_file_with_an_invalid_structure_is_refused(
     written: dict[str, Any], tmp_path: Path, old: str, new: str, words: str
 ) -> None:
     file = write(tmp_path, written)
@@ -204,8 +206,8 @@ def _points(collective: str, algorithm: str, spec: str) -> list[Point]:
         *(("broadcast", "S4,2"), ("allgather", "S4,2"), ("broadcast", "Q2")),
     ],
 )
-def test_what_was_executed_is_accepted(collective: str, spec: str) -> None:
-    """Every algorithm in both models, with and without faults."""
+def test_runs_that_starcast_executed_are_accepted(collective: str, spec: str) -> None:
+    """Every algorithm is executed in both execution models, with and without faults."""
     accepted = 0
     for algorithm in REGISTRIES[collective]:
         for point in _points(collective, algorithm, spec):

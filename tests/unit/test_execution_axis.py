@@ -1,4 +1,4 @@
-"""The execution model as an axis: points, grids and prices of asynchronous executions."""
+"""The execution model as an experiment axis: points, grids and costs of asynchronous runs."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -31,14 +31,14 @@ numbers = st.fractions(min_value=0, max_value=1000, max_denominator=12)
 
 
 def in_model(execution: str, point: Point = POINT) -> Point:
-    """Return the point in an execution model."""
+    """Return the experiment point with the given execution model."""
     return replace(point, execution=execution)
 
 
 @pytest.mark.parametrize("entry", algorithms_on(S4), ids=str)
 @max_examples(8)
 @given(m=numbers, t_s=numbers, t_c=numbers, data=st.data())
-def test_an_asynchronous_run_takes_the_time_of_the_library(
+def test_the_time_of_an_asynchronous_run_equals_that_of_the_function_timing(
     entry: Algorithm, m: Fraction, t_s: Fraction, t_c: Fraction, data: st.DataObject
 ) -> None:
     ports = data.draw(st.sampled_from(entry.ports))
@@ -52,7 +52,7 @@ def test_an_asynchronous_run_takes_the_time_of_the_library(
     (cost,) = (cost for cost in run.costs if cost.kind == "simulated")
     built = schedule("S4", entry.collective, entry.name, ports, **point.arguments)
     unit = m / max(1, built.message_units)
-    # A unit of 0 bytes has no time of its own: a packet then lasts T_s.
+    # A unit of 0 bytes needs no transmission time, so each packet takes T_s.
     expected = timing(built, unit or 1, t_s, t_c if unit else 0, "asynchronous").time
     assert cost.time == expected
     assert cost.start_ups is not None
@@ -61,7 +61,7 @@ def test_an_asynchronous_run_takes_the_time_of_the_library(
     assert cost.source == "simulated, asynchronous"
 
 
-def test_asynchronous_figures_equal_those_of_unrelated_simulators() -> None:
+def test_times_in_both_execution_models_equal_those_of_unrelated_simulators() -> None:
     times = []
     for execution in EXECUTION_MODELS:
         point = in_model(execution)
@@ -71,13 +71,13 @@ def test_asynchronous_figures_equal_those_of_unrelated_simulators() -> None:
     assert times == [2444, 2124]
 
 
-def test_asynchronous_points_of_several_machines_do_not_share_an_execution() -> None:
+def test_only_synchronous_points_that_differ_in_message_size_share_an_execution() -> None:
     sizes = (Fraction(64), Fraction(128))
     grid = Grid(("S4",), ("multiple",), sizes, execution=EXECUTION_MODELS)
     assert [len(group) for group in group_by_structure(grid.points())] == [1, 1, 2]
 
 
-def test_the_axis_is_stored_and_is_part_of_the_command() -> None:
+def test_the_execution_models_of_a_grid_are_stored_and_part_of_its_command() -> None:
     grid = Grid(("S4",), ("multiple",), (Fraction(64),), execution=EXECUTION_MODELS)
     assert grid.execution == ("asynchronous", "synchronous")
     assert Grid.from_json(grid.as_json()) == grid
@@ -92,7 +92,7 @@ def test_the_axis_is_stored_and_is_part_of_the_command() -> None:
     ]
 
 
-def test_a_grid_stored_without_the_axis_is_synchronous() -> None:
+def test_a_grid_stored_without_execution_models_is_synchronous() -> None:
     stored = Grid(("S4",), ("multiple",), (Fraction(64),)).as_json()
     del stored["execution"]
     assert [point.execution for point in Grid.from_json(stored).points()] == ["synchronous"]
@@ -106,7 +106,7 @@ def test_an_unknown_execution_model_is_refused() -> None:
         Problem(S4, "broadcast", "all", Fraction(1), MACHINE, execution="steps")
 
 
-def test_faults_leave_the_same_units_missing_in_both_models() -> None:
+def test_faults_leave_as_many_units_missing_in_both_execution_models() -> None:
     point = make_point(
         "S4", "broadcast", "multiple", segments=2, message_bytes=64, faults=("2134",)
     )
@@ -117,7 +117,7 @@ def test_faults_leave_the_same_units_missing_in_both_models() -> None:
     assert runs[0].missing == runs[1].missing > 0
 
 
-def test_cost_tables_simulate_in_the_model_that_they_are_given() -> None:
+def test_cost_tables_simulate_in_the_requested_execution_model() -> None:
     problem = Problem(S4, "broadcast", "one", Fraction(768), MACHINE, 4, execution="asynchronous")
     (row,) = (row for row in build_table(problem) if row.name == "multiple")
     cost = execute_row(problem, row, 10**6)
@@ -128,7 +128,7 @@ def test_cost_tables_simulate_in_the_model_that_they_are_given() -> None:
     assert cost.time == timing(built, unit, execution="asynchronous").time < row.cost.time
 
 
-def test_execution_models_can_be_crossed() -> None:
+def test_runs_of_different_execution_models_can_be_compared_with_across() -> None:
     sizes = (16, 256)
     runs = [run for name in EXECUTION_MODELS for run in along(6, 5, sizes, execution=name)]
     with pytest.raises(InputError, match="nothing to compare"):
@@ -141,8 +141,8 @@ def test_execution_models_can_be_crossed() -> None:
     assert all(row["note"] is None for row in comparison.rows(everything=True))
 
 
-def test_the_crossovers_of_the_page_are_those_of_the_executions() -> None:
-    """The row of S4 is recomputed: with one byte less, the n-1 trees are not faster."""
+def test_the_crossovers_for_s4_on_the_page_equal_recomputed_values() -> None:
+    """At the crossover size, `multiple` is faster; with one byte less, it is not."""
     lines = execution_models.PAGE.read_text().splitlines()
     ports: Ports
     for ports in ("all", "one"):
@@ -157,10 +157,10 @@ def test_the_crossovers_of_the_page_are_those_of_the_executions() -> None:
             assert faster == [False, True]
 
 
-def test_the_tables_of_the_page_are_those_of_the_executions(
+def test_the_tables_for_s4_and_s5_on_the_page_equal_recomputed_values(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Only S4 and S5 are recomputed: the columns of larger graphs take minutes."""
+    """Recomputing the columns of larger graphs takes minutes."""
     monkeypatch.setattr(execution_models, "SIZES", (4, 5))
     page = execution_models.PAGE.read_text(encoding="utf-8").splitlines()
     rows = [*execution_models.overstatement(), *execution_models.segments()]

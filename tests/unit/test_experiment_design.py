@@ -1,4 +1,4 @@
-"""Designs: the union of grids, TOML files and their errors, and the shipped experiments."""
+"""Experiment designs (unions of grids), their TOML files and errors, and example experiments."""
 
 import tomllib
 from collections.abc import Callable
@@ -64,7 +64,9 @@ def test_a_design_reads_back_equal_from_its_stored_form_and_from_its_file(design
 
 @max_examples(20)
 @given(designs)
-def test_the_points_are_the_union_of_the_grids_each_once(design: Design) -> None:
+def test_the_points_of_a_design_are_the_union_of_its_grids_without_duplicates(
+    design: Design,
+) -> None:
     points = design.points()
     assert len(points) == len(set(points))
     assert set(points) == set().union(*(grid.points() for grid in design.grids))
@@ -72,7 +74,7 @@ def test_the_points_are_the_union_of_the_grids_each_once(design: Design) -> None
 
 
 def test_a_design_stored_by_revision_0001_is_read() -> None:
-    """It has a single collective as text, and no axes of copies, faults and seeds."""
+    """Such a design names a single collective and has no axes for copies, faults and seeds."""
     old = {
         "collective": "broadcast", "topology": ["S4"], "algorithm": ["multiple",
         "recursive-substar"], "ports": ["all"],
@@ -83,14 +85,14 @@ def test_a_design_stored_by_revision_0001_is_read() -> None:
     ]  # fmt: skip
 
 
-def test_a_file_is_one_grid_or_several_and_may_have_a_title(file: Callable[[str], str]) -> None:
+def test_a_file_has_one_or_several_grids_and_may_have_a_title(file: Callable[[str], str]) -> None:
     one = read_design(file(f'title = "One"\ndescription = """\nTwo\nlines"""\n{TABLE}'))
     assert (one.title, one.description, len(one.grids)) == ("One", "Two\nlines", 1)
     two = read_design(file(f"[[grid]]\n{TABLE}[[grid]]\n{TABLE.replace('S4', 'S3')}"))
     assert [point.topology for point in two.points()] == ["S4", "S3"]
 
 
-def test_options_replace_the_axis_in_every_grid(file: Callable[[str], str]) -> None:
+def test_an_option_replaces_its_axis_in_every_grid(file: Callable[[str], str]) -> None:
     named = file(f"[[grid]]\n{TABLE}[[grid]]\n{TABLE.replace('S4', 'S3')}")
     assert [
         (point.topology, str(point.message_bytes))
@@ -136,7 +138,7 @@ def test_options_replace_the_axis_in_every_grid(file: Callable[[str], str]) -> N
         (f"message_bytes = {'9' * 5_000}", "own.toml is not TOML: "),
     ],
 )
-def test_the_error_of_a_file_names_file_grid_and_key(
+def test_the_error_for_an_invalid_file_names_file_grid_and_key(
     file: Callable[[str], str], text: str, sentence: str
 ) -> None:
     with refused(sentence):
@@ -162,7 +164,7 @@ def test_a_missing_or_binary_file_is_refused(tmp_path: Path) -> None:
     assert "did you mean 'tseng-sheu-1997-table-1'?" in refusal.value.hint
 
 
-def test_one_grid_has_a_command_and_several_grids_have_a_file() -> None:
+def test_a_design_of_one_grid_is_run_by_options_and_of_several_grids_by_a_file() -> None:
     (command,) = commands(Design.from_json(GIVEN).as_json(), "mine")
     assert command.startswith("starcast experiment run mine --collective broadcast --topology S4")
     show, run = commands(
@@ -172,13 +174,13 @@ def test_one_grid_has_a_command_and_several_grids_have_a_file() -> None:
     assert run == "starcast experiment run mine --grid mine.toml"
 
 
-# Shipped experiments
+# Experiments that come with starcast
 
 
 DESIGNS = {name: read_design(name) for name in examples()}
 
 
-def test_every_paper_has_its_tables() -> None:
+def test_there_is_an_experiment_for_every_table_of_the_papers() -> None:
     tables = {
         "tseng-sheu-1997": ("-table-1", "-table-2"),
         "sheu-liaw-chen-1993": ("",),
@@ -199,7 +201,7 @@ def test_every_paper_has_its_tables() -> None:
     }
 
 
-def test_a_shipped_experiment_has_a_title_and_says_how_long_it_takes() -> None:
+def test_every_example_experiment_has_a_title_and_says_how_long_it_takes() -> None:
     for design in DESIGNS.values():
         assert design.title
         assert "minute" in design.description
@@ -207,21 +209,21 @@ def test_a_shipped_experiment_has_a_title_and_says_how_long_it_takes() -> None:
 
 
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=list(DESIGNS))
-def test_a_shipped_experiment_is_small_enough(design: Design) -> None:
-    """A million rows take about a second on one core, and the largest schedule fits into 1 GB."""
+def test_every_example_experiment_needs_little_time_and_memory(design: Design) -> None:
+    """The largest schedule fits into 1 GB. A million rows take about a second on one core."""
     sizes = [required_memory(group[0]) for group in design.groups]
     assert max(sizes) < 1_000_000_000
     assert sum(sizes) < 100_000_000 * BYTES_PER_ROW
     assert len(design.points()) < 2_000
 
 
-def test_a_table_has_n_from_4_to_8() -> None:
+def test_every_experiment_for_a_table_includes_n_from_4_to_8() -> None:
     for name in [name for name in DESIGNS if "table" in name or "sheu-liaw" in name]:
         sizes = {topology(point.topology).n for point in DESIGNS[name].points()}
         assert sizes >= set(range(4, 9))
 
 
-def test_the_examples_together_run_every_algorithm() -> None:
+def test_the_example_experiments_together_run_every_algorithm() -> None:
     run = {
         (point.collective, point.algorithm)
         for design in DESIGNS.values()

@@ -1,4 +1,4 @@
-"""The faults of a point: named or drawn, canonical, never at the root, equal for all algorithms."""
+"""Faults of an experiment point: named or drawn at random, and written in canonical form."""
 
 from itertools import combinations
 
@@ -27,7 +27,7 @@ def neighbours(spec: str, label: str) -> set[str]:
 
 
 @given(st.sampled_from(SPECS), st.integers(1, 5), seeds)
-def test_the_requested_number_of_nodes_is_drawn_and_never_the_root(
+def test_the_requested_number_of_nodes_is_drawn_but_never_the_root(
     spec: str, amount: int, seed: int
 ) -> None:
     network = topology(spec)
@@ -79,7 +79,7 @@ def test_more_faults_than_nodes_or_links_are_refused() -> None:
             resolve_faults(topology("S3"), words, 0)
 
 
-def test_named_faults_are_written_in_one_way() -> None:
+def test_named_faults_are_sorted_and_written_in_canonical_form() -> None:
     network = topology("S4")
     assert resolve_faults(network, "4231-1234 2134-1234@1 3214 2134 3214", 7) == (
         "2134",
@@ -112,15 +112,15 @@ def test_the_written_form_of_faults_is_accepted_by_the_simulator(
         assert late == (word if step == 1 else f"{word}@{step}")
 
 
-def test_the_root_may_be_named() -> None:
-    """The simulator reports the consequences."""
+def test_the_root_may_be_named_as_a_fault() -> None:
+    """The simulator then reports an incomplete run and gives a reason."""
     (root,) = resolve_faults(topology("S4"), "1234", 0)
     outcome = simulate(schedule("S4", "broadcast", "greedy"), [Fault.parse(root)])
     assert not outcome.complete
     assert outcome.remarks
 
 
-def test_faults_outside_of_the_topology_are_refused() -> None:
+def test_named_faults_that_are_not_in_the_topology_are_refused() -> None:
     for word, sentence in [
         ("12345", "12345"),
         ("1234-4321", "'1234-4321' is not a link of S4"),
@@ -144,7 +144,7 @@ def test_faulty_links_of_s4_must_join_neighbours() -> None:
                 canonical_faults(network, [word])
 
 
-def test_blanks_do_not_matter() -> None:
+def test_extra_spaces_and_tabs_between_faults_are_accepted() -> None:
     for words, plain in [
         (" none ", "none"),
         ("2  nodes", "2 nodes"),
@@ -170,6 +170,6 @@ def test_malformed_faults_are_refused() -> None:
             read_faults(words, "faults")
 
 
-def test_only_drawn_faults_depend_on_a_seed() -> None:
+def test_only_a_number_of_nodes_or_links_means_randomly_drawn_faults() -> None:
     texts = ("1 node", "3 links", "none", "2134", "1234-2134@2")
     assert [drawn_faults(text) for text in texts] == [(1, "node"), (3, "link"), *[None] * 3]

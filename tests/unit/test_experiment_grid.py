@@ -1,4 +1,4 @@
-"""Points and grids: order, invalid values, stored form, and the command that reproduces them."""
+"""Experiment points and grids: order, invalid values, stored form, and commands for them."""
 
 import dataclasses
 import shlex
@@ -44,7 +44,7 @@ grids = st.builds(
 
 
 few = max_examples(25)
-#: Grids over all arguments; each algorithm is defined on each topology.
+#: Grids over all arguments. All of the algorithms are defined on all of the topologies.
 wide = st.builds(
     Grid,
     topology=st.lists(st.sampled_from(["S3", "S4"]), min_size=1).map(tuple),
@@ -72,7 +72,7 @@ def test_a_grid_reads_back_equal_from_its_stored_form(grid: Grid) -> None:
 
 
 @given(grids)
-def test_points_are_all_combinations_grouped_by_schedule(
+def test_points_are_all_combinations_of_the_axes_grouped_by_schedule(
     grid: Grid,
 ) -> None:
     points = grid.points()
@@ -89,8 +89,11 @@ def test_points_are_all_combinations_grouped_by_schedule(
     assert changes + 1 == len(set(structures))
 
 
-def expected(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[object, ...]]:
-    """Share, copies, tree and faults of an allgather's points, from the grid's words."""
+def expected_points(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[object, ...]]:
+    """Return the expected points of an allgather, from the values of the grid.
+
+    A point is given by its number of segments or messages, copies, base and faults.
+    """
     network, rule, machine = (
         topology(spec),
         find("allgather", name),
@@ -116,7 +119,7 @@ def expected(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[object,
 
 @few
 @given(wide)
-def test_axes_that_an_algorithm_does_not_have_are_ignored(
+def test_an_axis_applies_only_to_the_algorithms_that_have_it(
     grid: Grid,
 ) -> None:
     points = grid.points()
@@ -131,7 +134,7 @@ def test_axes_that_an_algorithm_does_not_have_are_ignored(
                 ]
                 assert {
                     (point.segments, point.copies, point.base, point.faults) for point in some
-                } == expected(grid, spec, name, m)
+                } == expected_points(grid, spec, name, m)
     assert {point.seed for point in points if point.faults} <= set(grid.seed)
     assert {point.seed for point in points if not point.faults} <= {0}
 
@@ -147,7 +150,7 @@ def test_points_that_share_a_schedule_are_adjacent(grid: Grid) -> None:
     )
 
 
-def test_a_seed_is_kept_only_if_faults_are_drawn() -> None:
+def test_points_differ_by_seed_only_if_faults_are_drawn_at_random() -> None:
     grid = Grid.from_json({
         "topology": "S4", "algorithm": "edge-disjoint", "message_bytes": 1, "seed": [1, 2, 3],
         "faults": ["none", "2134", "1 node"],
@@ -160,8 +163,8 @@ def test_a_seed_is_kept_only_if_faults_are_drawn() -> None:
     assert sorted(point.seed for point in grid.points()) == [0, 0, 1, 2, 3]
 
 
-def test_every_algorithm_meets_the_same_faults() -> None:
-    """Faults do not depend on the schedule, so that algorithms with one seed can be compared."""
+def test_all_algorithms_get_the_same_faults_for_the_same_seed() -> None:
+    """Faults do not depend on the schedule, so algorithms with the same seed can be compared."""
     grid = Grid.from_json({
         "topology": "S5", "algorithm": ["edge-disjoint", "multiple", "greedy"], "message_bytes": 1,
         "seed": [4, 5], "faults": "2 nodes",
@@ -174,7 +177,9 @@ def test_every_algorithm_meets_the_same_faults() -> None:
     assert lots[4] != lots[5]
 
 
-def test_segments_are_used_for_algorithms_with_messages_if_none_are_given() -> None:
+def test_values_of_segments_also_apply_to_algorithms_with_messages_if_no_messages_are_given() -> (
+    None
+):
     both = {"topology": "S4", "algorithm": ["multiple", "recursive-substar"], "message_bytes": 1}
     shares = [
         (point.algorithm, point.segments)
@@ -188,8 +193,8 @@ def test_segments_are_used_for_algorithms_with_messages_if_none_are_given() -> N
     assert shares == [("multiple", 2), ("recursive-substar", 2)]
 
 
-def test_the_best_number_of_pieces_is_optimal() -> None:
-    """It is compared with up to twice as many pieces and 30 more, on the machine of the point."""
+def test_the_value_best_is_an_optimal_number_of_segments_or_messages() -> None:
+    """Smaller and larger numbers are no better on the machine of the point."""
     for algorithm in ["greedy", "multiple", "recursive-substar", "edge-disjoint"]:
         grid = Grid.from_json(
             {
@@ -218,7 +223,7 @@ def test_the_best_number_of_pieces_is_optimal() -> None:
             assert times[point.segments - 1] == min(times)
 
 
-def test_the_degree_is_n_minus_1() -> None:
+def test_the_value_degree_means_n_minus_1_messages() -> None:
     grid = {
         "collective": "scatter",
         "algorithm": "perfectly-balanced",
@@ -233,7 +238,7 @@ def test_the_degree_is_n_minus_1() -> None:
     ]
 
 
-def test_without_ports_each_algorithm_takes_its_own_first_model() -> None:
+def test_without_ports_each_algorithm_uses_its_default_port_model() -> None:
     grid = {
         "topology": "S4",
         "collective": "allgather",
@@ -246,7 +251,7 @@ def test_without_ports_each_algorithm_takes_its_own_first_model() -> None:
     ]
 
 
-def test_an_omitted_tree_and_the_default_tree_give_the_same_point() -> None:
+def test_an_omitted_base_and_the_default_base_give_the_same_point() -> None:
     point = {
         "topology": "S4",
         "collective": "allgather",
@@ -270,7 +275,7 @@ def test_topologies_are_sorted_by_size() -> None:
     )
 
 
-def test_an_impossible_point_is_refused_with_a_hint() -> None:
+def test_an_invalid_point_is_refused_with_a_hint() -> None:
     cases: list[Any] = [
         ({"topology": "S13"}, "out of range"),
         ({"topology": "T4"}, "unknown topology"),
@@ -299,7 +304,7 @@ def test_a_grid_without_values_on_an_axis_is_refused() -> None:
             Grid.from_json({**GRID.as_json(), axis: []})
 
 
-def test_a_file_without_a_grid_is_refused() -> None:
+def test_an_incomplete_or_invalid_stored_grid_is_refused() -> None:
     cases: list[Any] = [
         ({"topology": "S5", "algorithm": "greedy"}, "no message_bytes"),
         (
@@ -369,7 +374,7 @@ GIVEN = {"topology": "S5", "algorithm": "edge-disjoint", "message_bytes": 1}
         ({"ports": "one"}, "no port model 'one'"),
     ],
 )
-def test_an_impossible_grid_is_refused_in_one_sentence_with_a_hint(
+def test_an_invalid_grid_is_refused_in_one_sentence_with_a_hint(
     change: dict[str, object], words: str
 ) -> None:
     with refused(words):
@@ -382,14 +387,14 @@ def test_the_error_of_a_misspelt_axis_suggests_the_nearest_one() -> None:
     assert refusal.value.hint.startswith("did you mean 'topology'?")
 
 
-def test_a_grid_of_too_many_points_is_refused_before_they_are_made() -> None:
-    """A hundred million points would take minutes and all memory."""
+def test_a_grid_of_too_many_points_is_refused_before_they_are_built() -> None:
+    """A hundred million points would take minutes and fill the memory."""
     axis = list(range(1, 10_001))
     with refused("100,000,000 points", exit_code=7):
         Grid.from_json({**GIVEN, "messages": axis, "message_bytes": axis})
 
 
-def test_a_point_takes_only_what_its_algorithm_takes() -> None:
+def test_a_point_refuses_arguments_that_its_algorithm_does_not_have() -> None:
     cases: list[Any] = [
         ({"copies": 2}, "broadcast by multiple takes no copies"),
         ({"base": "greedy"}, "broadcast by multiple takes no base"),
@@ -401,7 +406,7 @@ def test_a_point_takes_only_what_its_algorithm_takes() -> None:
             dataclasses.replace(POINT, **change)
 
 
-def test_an_algorithm_without_a_share_has_one_piece() -> None:
+def test_an_algorithm_without_segments_and_messages_has_one_message() -> None:
     point = make_point("S4", "alltoall", "necklace")
     assert (point.arguments, point.messages) == ({}, 1)
     with refused("takes no segments or messages"):
@@ -419,8 +424,8 @@ def test_faults_in_any_order_give_the_same_point() -> None:
 
 @few
 @given(wide)
-def test_the_command_of_a_point_gives_the_same_point(grid: Grid) -> None:
-    """Its options, read as axes, give the same point; the faults are named, so the seed is 0."""
+def test_the_command_of_a_point_reproduces_the_point(grid: Grid) -> None:
+    """The options are read as axes. The command names the faults, so its point has seed 0."""
     for point in grid.points()[:3]:
         words = shlex.split(point.command())
         flags = dict(zip(words[6::2], words[7::2], strict=True))
@@ -435,7 +440,7 @@ def test_a_single_value_needs_no_list() -> None:
     assert Grid.from_json({"topology": "S5", "algorithm": "multiple", "message_bytes": 1}) == GRID
 
 
-def test_numbers_are_exact() -> None:
+def test_numbers_are_read_exactly() -> None:
     cases: list[Any] = [
         ("1024", 1024),
         ("2.5", Fraction(5, 2)),
@@ -446,8 +451,8 @@ def test_numbers_are_exact() -> None:
         assert read_number(words, "message_bytes") == value
 
 
-def test_huge_exponents_are_refused_before_they_are_expanded() -> None:
-    """An exponent of eight digits would take all memory; the message is short too."""
+def test_huge_and_malformed_numbers_are_refused() -> None:
+    """Expanding an exponent of eight digits would fill the memory. The message is short, too."""
     for words in [
         "1e5000",
         "1e20000000",
@@ -465,8 +470,8 @@ def test_huge_exponents_are_refused_before_they_are_expanded() -> None:
         assert "10^30" in refused.value.hint
 
 
-def test_the_largest_and_the_finest_numbers_read_back() -> None:
-    """The command that repeats a point can hold its values."""
+def test_the_largest_and_smallest_numbers_read_back_unchanged() -> None:
+    """The command that reproduces a point can contain such values."""
     for value in [Fraction(10**30), Fraction(1, 10**30), Fraction(10**30 - 1, 10**30)]:
         assert (
             make_point("S5", "broadcast", "multiple", "all", 1, value, value, value).message_bytes
@@ -475,20 +480,20 @@ def test_the_largest_and_the_finest_numbers_read_back() -> None:
         )
 
 
-def test_pieces_have_the_name_that_the_algorithm_gives_them() -> None:
+def test_pieces_are_passed_as_segments_or_messages_as_the_algorithm_requires() -> None:
     stream = make_point("S5", "broadcast", "recursive-substar", segments=4)
     assert (POINT.arguments, POINT.messages) == ({"segments": 4}, 1)
     assert (stream.arguments, stream.messages) == ({"messages": 4}, 4)
 
 
-def test_the_command_of_a_point_names_all_of_it() -> None:
+def test_the_command_of_a_point_names_all_its_values() -> None:
     assert POINT.command() == (
         "starcast run once S5 broadcast multiple --ports all -m 1024 --segments 4 --t-s 100 --t-c 1"
     )
 
 
 @given(grids)
-def test_the_command_of_a_grid_has_a_flag_for_each_value(grid: Grid) -> None:
+def test_the_command_of_a_grid_has_an_option_for_each_value(grid: Grid) -> None:
     words = shlex.split(grid_command(grid.as_json(), "name"))
     assert words[:4] == ["starcast", "experiment", "run", "name"]
     pairs = list(zip(words[4::2], words[5::2], strict=True))
@@ -503,23 +508,23 @@ def test_the_command_of_a_grid_has_a_flag_for_each_value(grid: Grid) -> None:
         ]
 
 
-def test_valid_names_of_experiments_are_accepted() -> None:
+def test_valid_experiment_names_are_accepted() -> None:
     for name in ["multiple-S5", "a", "2026.run_1"]:
         assert check_name(name) == name
 
 
-def test_invalid_names_of_experiments_are_refused() -> None:
+def test_invalid_experiment_names_are_refused() -> None:
     for name in ["17", "", "-a", "a b", "a/b", "ü", "a\n"]:
         with pytest.raises(InputError, match="is not a valid name for an experiment"):
             check_name(name)
 
 
-def test_outside_a_checkout_there_is_no_revision(tmp_path: Path) -> None:
+def test_outside_a_git_checkout_there_is_no_revision(tmp_path: Path) -> None:
     assert provenance._revision(tmp_path) == {"revision": None, "dirty": None}
 
 
-def test_a_checkout_is_dirty_where_its_code_is_not_that_of_its_revision(tmp_path: Path) -> None:
-    """A changed, a new and a deleted file count; files outside the code affect no figure."""
+def test_a_checkout_is_dirty_if_its_code_differs_from_its_revision(tmp_path: Path) -> None:
+    """Changed, new and deleted code files count. Other files do not, as they affect no figure."""
 
     def git(*words: str) -> None:
         options = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")

@@ -1,4 +1,4 @@
-"""The forest array: metrics against slow recomputation, `verify()` on corrupted arrays."""
+"""The forest array: metrics compared with slow recomputation, `verify()` on corrupted arrays."""
 
 from math import factorial
 from pathlib import Path
@@ -25,14 +25,14 @@ def table(both: Pair, values: dict[star_graph.Node, int], missing: int = -1) -> 
     return [values.get(node, missing) for node in star_graph.nodes(both.n)]
 
 
-# Measures
+# Metrics
 
 
 @pytest.mark.parametrize(("n", "construction"), CASES)
-def test_the_array_and_its_metrics_follow_the_definition_for_every_cyclic_root(
+def test_the_array_and_its_metrics_equal_those_of_the_oracle_for_every_cyclic_root(
     n: int, construction: str
 ) -> None:
-    """Parents, levels, profiles, leaves and loads are those of the trees node by node."""
+    """The oracle computes parents, levels, profiles, leaves and loads node by node."""
     for root in roots(n):
         both = pair(n, construction, root)
         trees = both.forest
@@ -40,13 +40,13 @@ def test_the_array_and_its_metrics_follow_the_definition_for_every_cyclic_root(
         assert trees.parent_port.dtype == np.uint8
         assert np.array_equal(trees.parent_port, expected)
         assert trees.trees == len(both.trees)
-        assert_places_agree(both)
+        assert_parents_and_levels_agree(both)
         assert_profiles_agree(both)
         assert_loads_agree(both)
 
 
-def assert_places_agree(both: Pair) -> None:
-    """Check that every node has the parent and level of the definition, in every tree."""
+def assert_parents_and_levels_agree(both: Pair) -> None:
+    """Check that every node has the parent and level from the oracle, in every tree."""
     ranks = star_graph.ranks(both.n)
     parents = [table(both, {x: ranks[tree[x]] for x in tree}) for tree in both.trees]
     levels = [table(both, rooted_trees.depths(tree, both.root)) for tree in both.trees]
@@ -60,7 +60,7 @@ def assert_places_agree(both: Pair) -> None:
 
 
 def assert_profiles_agree(both: Pair) -> None:
-    """Check heights, nodes by level, leaves, and the numbers of descendants."""
+    """Check heights, nodes per level, leaves, and subtree sizes."""
     profiles = [rooted_trees.profile(tree, both.root) for tree in both.trees]
     heights = [len(item) - 1 for item in profiles]
     assert list(both.forest.heights) == heights
@@ -74,7 +74,7 @@ def assert_profiles_agree(both: Pair) -> None:
 
 
 def assert_loads_agree(both: Pair) -> None:
-    """Check the trees on every directed link (pitfall 1: opposite directions do not overlap)."""
+    """Check the number of trees on every link; the two directions are counted separately."""
     counted = rooted_trees.load(both.trees)
     load = both.forest.load()
     assert load.shape == (factorial(both.n), both.n - 1)
@@ -89,7 +89,7 @@ def assert_loads_agree(both: Pair) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
-def test_s7_follows_the_definition_for_every_cyclic_root(construction: str) -> None:
+def test_forests_of_s7_equal_those_of_the_oracle_for_every_cyclic_root(construction: str) -> None:
     for root in star_graph.cyclic_roots(7):
         both = pair(7, construction, root)
         assert np.array_equal(
@@ -107,7 +107,7 @@ def test_s7_follows_the_definition_for_every_cyclic_root(construction: str) -> N
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 @given(st.integers(3, 6).flatmap(lambda n: st.permutations(range(1, n + 1))))
-def test_a_forest_at_any_root_is_the_translated_forest(
+def test_a_forest_at_any_root_is_a_translation_of_that_at_the_identity(
     construction: str, symbols: list[int]
 ) -> None:
     root = tuple(symbols)
@@ -124,8 +124,8 @@ def test_a_forest_at_any_root_is_the_translated_forest(
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 @pytest.mark.parametrize("n", [8, 9])
-def test_larger_forests_verify_at_far_roots(n: int, construction: str) -> None:
-    """They are too large for the oracle: they are verified, and compared with the translation."""
+def test_forests_of_s8_and_s9_at_a_distant_root_are_valid(n: int, construction: str) -> None:
+    """The oracle is too slow for them, so they are compared with a translated forest."""
     root = factorial(n) - 2
     translated = forest(f"S{n}", construction, root=root)
     translated.verify()
@@ -153,7 +153,7 @@ def test_an_unknown_root_is_refused() -> None:
             forest("S5", "greedy", root=root)
 
 
-def test_an_unknown_construction_is_refused_and_the_known_ones_named() -> None:
+def test_the_error_for_an_unknown_construction_suggests_a_known_one() -> None:
     for construction in ["", "gready", "Greedy", "greedy "]:
         with pytest.raises(StarcastError) as refusal:
             forest("S5", construction)
@@ -162,7 +162,7 @@ def test_an_unknown_construction_is_refused_and_the_known_ones_named() -> None:
         assert "greedy" in refusal.value.hint
 
 
-def test_the_catalogue_names_the_constructions() -> None:
+def test_the_catalogue_contains_all_constructions_of_the_oracle() -> None:
     assert set(CONSTRUCTIONS) <= set(constructions())
 
 
@@ -179,7 +179,7 @@ def test_the_array_cannot_be_written_to() -> None:
             own.parent_port[0, 1] = 2
 
 
-def test_later_changes_to_the_array_do_not_affect_the_forest() -> None:
+def test_later_changes_of_the_array_do_not_affect_the_forest() -> None:
     array = forest("S4", "greedy").parent_port.copy()
     own = Forest(topology("S4"), array, 0)
     if array.flags.writeable:
@@ -187,7 +187,7 @@ def test_later_changes_to_the_array_do_not_affect_the_forest() -> None:
     own.verify()
 
 
-def test_a_user_s_array_has_the_same_measures() -> None:
+def test_a_forest_created_from_an_array_has_the_same_metrics() -> None:
     for construction in CONSTRUCTIONS:
         trees = forest("S5", construction, root="23451")
         own = Forest(topology("S5"), trees.parent_port.copy(), trees.root)
@@ -201,12 +201,15 @@ def test_a_user_s_array_has_the_same_measures() -> None:
 
 
 def s5(construction: str) -> NDArray[np.uint8]:
-    """Return a writable array of a forest of S5."""
+    """Return a writable array of a forest on S5."""
     return forest("S5", construction).parent_port.copy()
 
 
-def judged(array: object, root: int = 0, spec: str = "S5") -> None:
-    """Verify an array in both ways; creating the forest may refuse it already."""
+def verify_in_both_ways(array: object, root: int = 0, spec: str = "S5") -> None:
+    """Verify an array with both methods; both must raise the same error or none.
+
+    Creating the forest may already raise the error.
+    """
     refusals = []
     for judge in (Forest.verify, verify_by_distances):
         try:
@@ -220,7 +223,7 @@ def judged(array: object, root: int = 0, spec: str = "S5") -> None:
 
 
 def verify_by_distances(trees: Forest) -> None:
-    """Verify a forest as if it were large, where not all nodes are followed."""
+    """Verify with the method for large forests, which does not follow every node to the root."""
     with pytest.MonkeyPatch.context() as patch:
         for limit in ("_FEW_NODES", "_ENTRIES"):
             patch.setattr(model, limit, 0)
@@ -229,10 +232,10 @@ def verify_by_distances(trees: Forest) -> None:
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 @given(st.data())
-def test_a_changed_entry_is_detected_unless_it_is_another_spanning_tree(
+def test_a_changed_entry_is_detected_unless_it_gives_another_spanning_tree(
     construction: str, data: st.DataObject
 ) -> None:
-    """A node may have got another valid parent: the oracle decides whether a tree is left."""
+    """The new parent may be valid: the oracle decides whether there is still a spanning tree."""
     array = s5(construction)
     tree = data.draw(st.integers(0, len(array) - 1))
     rank = data.draw(st.integers(0, 119))
@@ -242,14 +245,14 @@ def test_a_changed_entry_is_detected_unless_it_is_another_spanning_tree(
     if new in {2, 3, 4, 5} and rooted_trees.is_spanning(
         tree_of(array[tree], 5), star_graph.identity(5)
     ):
-        judged(array)
+        verify_in_both_ways(array)
         return
     with refused(f"tree {tree}", exit_code=6):
-        judged(array)
+        verify_in_both_ways(array)
 
 
-def hangs_together(tree: rooted_trees.Tree, root: star_graph.Node) -> bool:
-    """Return whether every node with a parent leads to the root."""
+def is_connected(tree: rooted_trees.Tree, root: star_graph.Node) -> bool:
+    """Return whether the parents of every node lead to the root, which has no parent."""
     try:
         rooted_trees.depths(tree, root)
     except (KeyError, RuntimeError):
@@ -259,7 +262,7 @@ def hangs_together(tree: rooted_trees.Tree, root: star_graph.Node) -> bool:
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 @given(st.data())
-def test_the_node_that_verify_names_does_not_reach_the_root(
+def test_verify_names_a_node_whose_parents_do_not_lead_to_the_root(
     construction: str, data: st.DataObject
 ) -> None:
     array = s5(construction)
@@ -267,15 +270,15 @@ def test_the_node_that_verify_names_does_not_reach_the_root(
     rank = data.draw(st.integers(1, 119))
     array[tree, rank] = data.draw(st.integers(2, 5).filter(lambda port: port != array[tree, rank]))
     mutated, root = tree_of(array[tree], 5), star_graph.identity(5)
-    if hangs_together(mutated, root):
+    if is_connected(mutated, root):
         return
-    lost = {star_graph.label(x) for x in mutated if not leads_home(mutated, x, root)}
+    lost = {star_graph.label(x) for x in mutated if not leads_to_root(mutated, x, root)}
     with pytest.raises(StarcastError) as refusal:
-        judged(array)
+        verify_in_both_ways(array)
     assert any(label in refusal.value.message for label in lost)
 
 
-def leads_home(tree: rooted_trees.Tree, node: star_graph.Node, root: star_graph.Node) -> bool:
+def leads_to_root(tree: rooted_trees.Tree, node: star_graph.Node, root: star_graph.Node) -> bool:
     """Return whether the parents of a node lead to the root."""
     for _ in range(len(tree) + 1):
         if node == root:
@@ -284,19 +287,19 @@ def leads_home(tree: rooted_trees.Tree, node: star_graph.Node, root: star_graph.
     return False
 
 
-def test_a_cycle_of_two_is_detected() -> None:
+def test_a_cycle_of_two_nodes_is_detected() -> None:
     """Two neighbours are the parents of each other; nothing else is changed."""
     array = s5("multiple")
     t = topology("S5")
     rank = t.rank("43215")
     array[2, rank] = array[2, t.neighbours(3)[rank]] = 3
     with pytest.raises(StarcastError, match="tree 2") as refusal:
-        judged(array)
+        verify_in_both_ways(array)
     assert refusal.value.hint
 
 
 def test_a_longer_cycle_is_detected() -> None:
-    """The ports 2, 3, 2, 3, 2, 3 lead around a hexagon, whose nodes do not reach the root."""
+    """The ports 2, 3, 2, 3, 2, 3 lead around a cycle of six nodes."""
     array = s5("greedy")
     t = topology("S5")
     node, around = t.rank("54321"), []
@@ -306,7 +309,7 @@ def test_a_longer_cycle_is_detected() -> None:
         node = int(t.neighbours(port)[node])
     assert t.label(node) == around[0]
     with pytest.raises(StarcastError, match="tree 0") as refusal:
-        judged(array)
+        verify_in_both_ways(array)
     assert any(label in refusal.value.message for label in around)
 
 
@@ -314,7 +317,7 @@ def test_a_root_with_a_parent_is_detected() -> None:
     array = s5("greedy")
     array[0, 0] = 2
     with pytest.raises(StarcastError, match=r"tree 0.*root") as refusal:
-        judged(array)
+        verify_in_both_ways(array)
     assert "12345" in refusal.value.message
     assert refusal.value.hint
 
@@ -324,20 +327,20 @@ def test_an_unknown_port_is_detected() -> None:
         array = s5("multiple")
         array[3, 17] = port
         with pytest.raises(StarcastError, match="tree 3") as refusal:
-            judged(array)
+            verify_in_both_ways(array)
         assert topology("S5").label(17) in refusal.value.message
         assert str(port) in refusal.value.message
         assert refusal.value.hint
 
 
-def test_a_node_below_one_outside_the_tree_is_detected() -> None:
+def test_a_node_whose_parent_is_outside_the_tree_is_detected() -> None:
     array = s5("greedy")
     inner = int(
         np.flatnonzero(np.bincount(forest("S5", "greedy").parents()[0, 1:], minlength=120) > 0)[-1]
     )
     array[0, inner] = 0
     with pytest.raises(StarcastError, match="tree 0") as refusal:
-        judged(array)
+        verify_in_both_ways(array)
     assert refusal.value.hint
 
 
@@ -345,22 +348,22 @@ def test_the_first_offending_tree_is_named() -> None:
     array = s5("multiple")
     array[1, 5] = array[3, 5] = 9
     with pytest.raises(StarcastError, match="tree 1"):
-        judged(array)
+        verify_in_both_ways(array)
 
 
-def test_the_right_trees_with_another_root_are_detected() -> None:
+def test_valid_trees_declared_with_a_wrong_root_are_rejected() -> None:
     with pytest.raises(StarcastError, match="tree 0") as refusal:
-        judged(s5("greedy"), root=1)
+        verify_in_both_ways(s5("greedy"), root=1)
     assert refusal.value.hint
 
 
-def test_an_array_of_other_values_than_integers_is_refused() -> None:
+def test_an_array_whose_values_are_not_integers_is_refused() -> None:
     for dtype in [np.float64, np.bool_, np.complex128, np.str_, object]:
         with refused("ports"):
-            judged(s5("greedy").astype(dtype))
+            verify_in_both_ways(s5("greedy").astype(dtype))
 
 
-def test_integers_of_another_width_are_accepted() -> None:
+def test_arrays_of_other_integer_types_are_converted() -> None:
     for dtype in [np.int8, np.int64, np.uint16, np.uint8]:
         own = Forest(topology("S5"), s5("greedy").astype(dtype), 0)
         own.verify()
@@ -368,24 +371,24 @@ def test_integers_of_another_width_are_accepted() -> None:
         assert np.array_equal(own.parent_port, s5("greedy"))
 
 
-def test_integers_that_would_overflow_into_ports_are_refused() -> None:
+def test_integers_that_become_ports_only_by_overflow_are_refused() -> None:
     for port in [-1, -254, 256, 258, 2**40]:
         array = s5("greedy").astype(np.int64)
         array[0, 7] = port
         with refused():
-            judged(array)
+            verify_in_both_ways(array)
 
 
-def test_another_shape_is_refused() -> None:
+def test_an_array_with_a_wrong_shape_is_refused() -> None:
     for shape in [(120,), (1, 119), (1, 121), (1, 1, 120), (0, 120), (120, 1)]:
         with pytest.raises(StarcastError) as refusal:
-            judged(np.zeros(shape, dtype=np.uint8))
+            verify_in_both_ways(np.zeros(shape, dtype=np.uint8))
         assert refusal.value.hint
 
 
 def test_a_value_that_is_not_an_array_is_refused() -> None:
     with pytest.raises(StarcastError) as refusal:
-        judged([[0] * 120])
+        verify_in_both_ways([[0] * 120])
     assert refusal.value.hint
 
 
@@ -398,7 +401,7 @@ def test_an_array_with_an_unknown_root_is_refused() -> None:
 
 
 @pytest.mark.parametrize("n", [2, 3])
-def test_the_smallest_stars_verify(n: int) -> None:
+def test_forests_of_the_smallest_stars_are_valid(n: int) -> None:
     for construction in CONSTRUCTIONS:
         forest(f"S{n}", construction).verify()
 
@@ -407,7 +410,7 @@ def test_the_smallest_stars_verify(n: int) -> None:
 
 
 def half_of_s4() -> tuple[rooted_trees.Tree, Forest]:
-    """Return the two lowest levels of L(I), declared partial."""
+    """Return levels 0 to 2 of the greedy tree, as the oracle's tree and as a partial forest."""
     full, root = tseng_sheu.greedy(star_graph.identity(4)), star_graph.identity(4)
     half = {x: parent for x, parent in full.items() if rooted_trees.depths(full, root)[x] <= 2}
     return half, Forest(topology("S4"), ports_of(half, root)[None, :], 0, spanning=False)
@@ -436,12 +439,14 @@ def test_a_partial_tree_that_is_not_declared_partial_is_rejected() -> None:
 
 
 @given(st.integers(1, 23), st.integers(0, 4))
-def test_a_changed_entry_of_a_partial_tree_is_verified(rank: int, port: int) -> None:
+def test_a_changed_entry_of_a_partial_tree_is_detected_unless_the_tree_is_valid(
+    rank: int, port: int
+) -> None:
     _, own = half_of_s4()
     array = own.parent_port.copy()
     array[0, rank] = port
     changed = Forest(topology("S4"), array, 0, spanning=False)
-    if port != 1 and hangs_together(tree_of(array[0], 4), star_graph.identity(4)):
+    if port != 1 and is_connected(tree_of(array[0], 4), star_graph.identity(4)):
         changed.verify()
         assert changed.levels()[0].tolist() == [
             rooted_trees.depths(tree_of(array[0], 4), star_graph.identity(4)).get(x, -1)
@@ -456,7 +461,7 @@ def test_a_changed_entry_of_a_partial_tree_is_verified(rank: int, port: int) -> 
 
 
 @given(st.data())
-def test_wrong_hubs_do_not_change_the_verdict(data: st.DataObject) -> None:
+def test_wrong_hubs_do_not_change_the_result_of_the_verification(data: st.DataObject) -> None:
     array = s5("multiple")
     verify_hubs = data.draw(st.lists(st.integers(0, 119), min_size=4, max_size=4))
     verify_by_distances(Forest(topology("S5"), array, 0, verify_hubs=verify_hubs))
@@ -491,7 +496,7 @@ def test_a_read_only_view_of_an_array_that_remains_writable_is_copied() -> None:
     own.verify()
 
 
-def test_shortest_paths_and_edge_disjointness_against_levels_and_loads() -> None:
+def test_is_shortest_path_and_is_edge_disjoint_agree_with_levels_and_loads() -> None:
     for n in [2, 3, 4, 5]:
         for construction in CONSTRUCTIONS:
             f = forest(f"S{n}", construction)
@@ -502,21 +507,21 @@ def test_shortest_paths_and_edge_disjointness_against_levels_and_loads() -> None
             assert n == 2 or not forest(f"S{n}", "multiple").is_shortest_path
 
 
-def test_figures_are_read_only() -> None:
+def test_the_arrays_of_metrics_are_read_only() -> None:
     f = forest("S4", "multiple")
     for figures in (f.heights, f.sizes, f.leaves, f.levels(), f.parent_port):
         with pytest.raises(ValueError, match="read-only"):
             figures[0] = 0
 
 
-def not_a_forest() -> list[Forest]:
-    """Return an array with an invalid port, a root with a parent, or a missing node."""
+def invalid_forests() -> list[Forest]:
+    """Return forests with an invalid port, a root with a parent, or a missing node."""
     foreign, rooted, missing = (s5("greedy") for _ in range(3))
     foreign[0, 5], rooted[0, 0], missing[0, 119] = 9, 2, 0
     return [Forest(topology("S5"), array, 0) for array in (foreign, rooted, missing)]
 
 
-def asked(own: Forest, measure: str) -> Any:
+def value_of_metric(own: Forest, measure: str) -> Any:
     """Return the value of a metric, which is a property or a method."""
     value = getattr(own, measure)
     return value() if callable(value) else value
@@ -532,13 +537,13 @@ def test_every_metric_refuses_an_invalid_array() -> None:
         "load_histogram",
         "is_edge_disjoint",
     ]:
-        for own in not_a_forest():
+        for own in invalid_forests():
             with pytest.raises(StarcastError) as refusal:
-                asked(own, measure)
+                value_of_metric(own, measure)
             assert refusal.value.hint
 
 
-def test_an_impossible_forest_is_refused_on_creation() -> None:
+def test_invalid_arguments_of_the_class_forest_are_refused() -> None:
     cases: list[Any] = [
         ("S3", [[0, 1], [2]], {}),
         (5, np.zeros((1, 6), np.uint8), {}),
@@ -568,7 +573,7 @@ def test_the_arguments_of_a_forest_cannot_be_changed() -> None:
     assert f.id == "S4:dimension-change(base=greedy,i=1):1234"
 
 
-def test_a_numpy_integer_is_an_argument_that_can_be_saved(tmp_path: Path) -> None:
+def test_a_forest_with_a_numpy_integer_as_argument_can_be_saved(tmp_path: Path) -> None:
     for i in range(3):
         turns: Any = np.int64(i)
         f = forest("S4", "dimension-change", base="multiple", i=turns)
@@ -576,7 +581,7 @@ def test_a_numpy_integer_is_an_argument_that_can_be_saved(tmp_path: Path) -> Non
         assert Forest.open(tmp_path / "f.npz").id == f.id
 
 
-def test_a_construction_is_named_by_a_string() -> None:
+def test_a_construction_name_that_is_not_a_string_is_refused() -> None:
     cases: list[Any] = [["greedy"], None, 5]
     for construction in cases:
         with pytest.raises(StarcastError, match="unknown construction"):

@@ -1,4 +1,4 @@
-"""Files of forests: saved forests open unchanged, and all other files are refused."""
+"""Forest files: saved forests are opened unchanged, and all other files are refused."""
 
 import io
 import os
@@ -37,14 +37,14 @@ def same(first: Forest, other: Forest) -> bool:
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    """A file with the multiple trees of S5."""
+    """A file with the forest `multiple` of S5."""
     path = tmp_path / "forest.npz"
     forest("S5", "multiple", "54321").save(path)
     return path
 
 
 def refusal(path: Path) -> InputError:
-    """Return the error of opening a file."""
+    """Check that a file cannot be opened and return the error."""
     with pytest.raises(InputError) as caught:
         Forest.open(path)
     assert "\n" not in caught.value.message
@@ -78,7 +78,7 @@ def test_every_construction_can_be_saved_and_opened(
 
 
 @pytest.mark.parametrize("arguments", [{"base": "multiple"}, {"base": "shortest-path", "i": 2}])
-def test_arguments_keep_their_types(tmp_path: Path, arguments: dict[str, str | int]) -> None:
+def test_saved_arguments_keep_their_types(tmp_path: Path, arguments: dict[str, str | int]) -> None:
     name = "dimension-change" if "i" in arguments else "label-change"
     assert {first.name for first in CONSTRUCTIONS[name].arguments} == set(arguments)
     trees = forest("S4", name, "4132", **arguments)
@@ -87,7 +87,7 @@ def test_arguments_keep_their_types(tmp_path: Path, arguments: dict[str, str | i
 
 
 def test_an_array_is_saved_even_if_it_is_not_a_forest(tmp_path: Path) -> None:
-    """Opening does not verify."""
+    """Neither saving nor opening verifies the forest."""
     array = np.full((1, 24), 2, dtype=np.uint8)
     array[0, 0] = 0
     Forest(topology("S4"), array).save(tmp_path / "f.npz")
@@ -103,13 +103,13 @@ def test_a_path_may_be_a_string_and_is_used_unchanged(tmp_path: Path) -> None:
     assert Forest.open(str(tmp_path / "trees")).id == "S3:greedy:123"
 
 
-def test_an_old_file_is_replaced(saved: Path) -> None:
+def test_saving_replaces_an_existing_file(saved: Path) -> None:
     forest("S3", "greedy").save(saved)
     assert Forest.open(saved).id == "S3:greedy:123"
 
 
-def test_a_file_with_the_first_names_of_its_parts_is_read(tmp_path: Path) -> None:
-    """Earlier files have ``toward`` for the hubs and ``tree`` for the base."""
+def test_a_file_with_earlier_names_of_its_parts_is_read(tmp_path: Path) -> None:
+    """Earlier files call the hubs ``toward`` and the argument base ``tree``."""
     trees = forest("S4", "label-change", "4132", base="multiple")
     trees.save(tmp_path / "f.npz")
     hubs = np.array(trees.verify_hubs)
@@ -118,7 +118,7 @@ def test_a_file_with_the_first_names_of_its_parts_is_read(tmp_path: Path) -> Non
     assert same(Forest.open(tmp_path / "f.npz"), trees)
 
 
-def test_nothing_is_pickled(saved: Path) -> None:
+def test_a_forest_file_contains_no_pickled_objects(saved: Path) -> None:
     with zipfile.ZipFile(saved) as archive:
         for name in archive.namelist():
             np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
@@ -144,7 +144,7 @@ def test_an_interrupted_write_leaves_only_the_old_file(
 
 
 @pytest.mark.parametrize("place", ["no-such-folder/f.npz", "", "a-file/f.npz"])
-def test_an_unwritable_path_is_bad_input(tmp_path: Path, place: str) -> None:
+def test_an_unwritable_path_is_an_input_error(tmp_path: Path, place: str) -> None:
     (tmp_path / "a-file").write_text("here")
     with pytest.raises(InputError) as caught:
         forest("S3", "greedy").save(tmp_path / place)
@@ -152,10 +152,10 @@ def test_an_unwritable_path_is_bad_input(tmp_path: Path, place: str) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a-file"]
 
 
-# Other files
+# Files that are not valid forests
 
 
-def test_a_missing_file_is_not_found(tmp_path: Path) -> None:
+def test_the_error_for_a_missing_file_says_that_it_does_not_exist(tmp_path: Path) -> None:
     assert "No such file" in refusal(tmp_path / "nowhere.npz").message
 
 
@@ -180,7 +180,7 @@ def test_an_archive_of_another_program_is_refused(tmp_path: Path) -> None:
     assert "is not a starcast forest" in refusal(path).message
 
 
-def test_an_array_of_objects_is_never_unpickled(tmp_path: Path, saved: Path) -> None:
+def test_objects_in_a_file_are_never_unpickled(tmp_path: Path, saved: Path) -> None:
     class Trap:
         def __reduce__(self) -> tuple[Any, ...]:
             return os.mkdir, (str(tmp_path / "sprung"),)
@@ -193,7 +193,9 @@ def test_an_array_of_objects_is_never_unpickled(tmp_path: Path, saved: Path) -> 
 
 
 @pytest.mark.parametrize("version", [0, 2, 77])
-def test_another_version_is_named(saved: Path, version: int) -> None:
+def test_the_error_for_another_format_version_names_both_versions(
+    saved: Path, version: int
+) -> None:
     error = refusal(rewritten(saved, version=np.array(version)))
     assert f"version {version}" in error.message
     assert "reads version 1" in error.message
@@ -232,12 +234,14 @@ def test_another_version_is_named(saved: Path, version: int) -> None:
         :40
     ],
 )
-def test_an_impossible_part_is_damage(saved: Path, parts: dict[str, Any]) -> None:
+def test_a_file_with_an_invalid_part_is_reported_as_damaged(
+    saved: Path, parts: dict[str, Any]
+) -> None:
     assert "is a damaged forest file" in refusal(rewritten(saved, **parts)).message
 
 
 @pytest.mark.parametrize("shape", [(4, 24), (120,), (0, 120)])
-def test_an_array_of_another_shape_is_refused(saved: Path, shape: tuple[int, ...]) -> None:
+def test_an_array_with_a_wrong_shape_is_refused(saved: Path, shape: tuple[int, ...]) -> None:
     rewritten(
         saved, parent_port=np.zeros(shape, dtype=np.uint8), verify_hubs=np.array([], dtype=np.int64)
     )
@@ -245,8 +249,8 @@ def test_an_array_of_another_shape_is_refused(saved: Path, shape: tuple[int, ...
         Forest.open(saved)
 
 
-def limited(path: Path, megabytes: int = 64) -> subprocess.CompletedProcess[str]:
-    """Open a file in a process that may allocate that much more memory than it needs to start."""
+def open_with_limited_memory(path: Path, megabytes: int = 64) -> subprocess.CompletedProcess[str]:
+    """Open a file in a process that may allocate only this much memory after its start."""
     script = f"""
 import resource, sys
 from starcast import Forest, StarcastError
@@ -266,7 +270,7 @@ except StarcastError as error:
 
 
 def with_member(path: Path, name: str, header: bytes, data: Iterable[bytes]) -> Path:
-    """Replace a member of a file by an array of this header and data."""
+    """Replace a member of a file by an array with this header and data."""
     with zipfile.ZipFile(path) as archive:
         others = {info: archive.read(info) for info in archive.namelist() if info != f"{name}.npy"}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -280,51 +284,55 @@ def with_member(path: Path, name: str, header: bytes, data: Iterable[bytes]) -> 
 
 
 def header_of(dtype: str, shape: tuple[int, ...]) -> bytes:
-    """Return the header of an array."""
+    """Return the header of an array in NumPy's format."""
     file = io.BytesIO()
     fields = {"descr": dtype, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, fields)
     return file.getvalue()
 
 
-def test_a_file_that_claims_many_trees_is_refused_unread(saved: Path) -> None:
-    """A compressed file may claim a thousand times its size."""
+def test_a_small_file_that_expands_to_many_trees_is_refused_without_reading_them(
+    saved: Path,
+) -> None:
+    """A compressed file may expand to a thousand times its size."""
     zeros = (bytes(2**20) for _ in range(120))
     with_member(saved, "parent_port", header_of("|u1", (2**20, 120)), zeros)
     assert saved.stat().st_size < 2**20
-    done = limited(saved)
+    done = open_with_limited_memory(saved)
     assert done.stderr == ""
     assert "is a damaged forest file" in done.stdout
 
 
-def test_more_bytes_than_an_array_has_are_damage(saved: Path) -> None:
+def test_a_file_with_more_bytes_than_its_array_needs_is_reported_as_damaged(saved: Path) -> None:
     zeros = (bytes(2**20) for _ in range(128))
     with_member(saved, "parent_port", header_of("|u1", (4, 120)), zeros)
-    done = limited(saved)
+    done = open_with_limited_memory(saved)
     assert done.stderr == ""
     assert "is a damaged forest file" in done.stdout
 
 
 @pytest.mark.parametrize("part", ["format", "topology", "construction", "arguments"])
-def test_a_long_text_is_refused_unread(saved: Path, part: str) -> None:
+def test_a_very_long_text_is_refused_without_reading_it(saved: Path, part: str) -> None:
     letters = (b"x\0\0\0" * 2**18 for _ in range(128))
     with_member(saved, part, header_of(f"<U{128 * 2**18}", ()), letters)
-    done = limited(saved)
+    done = open_with_limited_memory(saved)
     assert done.stderr == ""
     assert "forest" in done.stdout
 
 
 @pytest.mark.parametrize("part", ["root", "version", "spanning", "verify_hubs"])
-def test_a_large_number_part_is_refused_unread(saved: Path, part: str) -> None:
+def test_a_large_array_in_place_of_a_number_is_refused_without_reading_it(
+    saved: Path, part: str
+) -> None:
     zeros = (bytes(2**20) for _ in range(128))
     with_member(saved, part, header_of("<i8", (128 * 2**17,)), zeros)
-    done = limited(saved)
+    done = open_with_limited_memory(saved)
     assert done.stderr == ""
     assert "is a damaged forest file" in done.stdout
 
 
 @pytest.mark.parametrize("end", [b"'shape': (", b"'shape': (4, 120", b"9" * 5_000, b"\x00", b"("])
-def test_a_damaged_header_is_damage(saved: Path, end: bytes) -> None:
+def test_a_file_with_a_damaged_array_header_is_reported_as_damaged(saved: Path, end: bytes) -> None:
     header = bytearray(header_of("|u1", (4, 120)))
     start = header.index(b"'shape'")
     header[start:] = end[: len(header) - start].ljust(len(header) - start - 1) + b"\n"
@@ -333,7 +341,7 @@ def test_a_damaged_header_is_damage(saved: Path, end: bytes) -> None:
 
 
 def test_an_encrypted_file_is_refused(saved: Path) -> None:
-    """Only the flag is set; nothing is encrypted."""
+    """The test only sets the encryption flags; nothing is encrypted."""
     content = bytearray(saved.read_bytes())
     for signature, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
         place = content.find(signature)
@@ -348,7 +356,7 @@ def test_an_encrypted_file_is_refused(saved: Path) -> None:
 def test_a_changed_or_truncated_file_never_opens_as_another_forest(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    """It is refused, or it is the same forest if the changed bit has no meaning."""
+    """It is refused, or it opens as the same forest if the changed bit has no meaning."""
     path = tmp_path_factory.mktemp("damage") / "forest.npz"
     meant = forest("S4", "multiple", "4321")
     meant.save(path)
@@ -366,6 +374,6 @@ def test_a_changed_or_truncated_file_never_opens_as_another_forest(
     assert same(loaded, meant)
 
 
-def test_all_constructions_are_tested() -> None:
+def test_all_constructions_without_arguments_are_tested() -> None:
     tested = {name for _, name in PLAIN}
     assert {name for name in constructions() if not CONSTRUCTIONS[name].arguments} == tested

@@ -1,4 +1,4 @@
-"""Files of other tools: read by their libraries, or by strict parsers, and what is refused."""
+"""File formats of other tools: exported files are read by libraries or strict parsers."""
 
 import json
 import re
@@ -46,7 +46,7 @@ each_topology = pytest.mark.parametrize("spec", ["S2", "S4", "S5", "S4,2", "S5,3
 
 
 def written(artifact: Any, to: str, **options: Any) -> str:
-    """Return the text of a file."""
+    """Return the text of an exported file."""
     return b"".join(render(artifact, to, **options)).decode()
 
 
@@ -56,14 +56,14 @@ def links(spec: str) -> set[tuple[int, int]]:
 
 
 def edges(graph: nx.Graph) -> set[tuple[int, int]]:
-    """Return the edges of a graph that was read, as pairs of ranks."""
+    """Return the edges of a graph as pairs of ranks."""
     return {(min(ends), max(ends)) for ends in (tuple(map(int, pair)) for pair in graph.edges())}
 
 
 def read_dot(text: str) -> Any:
     """Return the graph that pydot reads."""
     with warnings.catch_warnings():
-        # pydot 4 uses old names of pyparsing.
+        # pydot 4 uses deprecated names of pyparsing.
         warnings.simplefilter("ignore", DeprecationWarning)
         graphs = pydot.graph_from_dot_data(text)
     assert graphs is not None
@@ -97,8 +97,8 @@ def test_pydot_reads_the_same_topology(spec: str) -> None:
 
 
 @each_topology
-def test_graph6_is_that_of_networkx(spec: str) -> None:
-    """Topologies of up to 62 nodes have the short form of the size, S5 has the long form."""
+def test_graph6_output_equals_that_of_networkx(spec: str) -> None:
+    """Topologies of up to 62 nodes use the short form of the node count, S5 uses the long form."""
     data = written(topology(spec), "graph6").encode()
     graph = nx.Graph()
     graph.add_nodes_from(range(topology(spec).nodes))
@@ -108,8 +108,8 @@ def test_graph6_is_that_of_networkx(spec: str) -> None:
 
 
 @each_topology
-def test_metis_lines_are_the_neighbours_of_each_node(spec: str) -> None:
-    """The rules of METIS's manual: counts first, every link in both lines, numbers from 1."""
+def test_metis_lines_list_the_neighbours_of_each_node(spec: str) -> None:
+    """The METIS manual requires counts first, each link in both nodes' lines, numbers from 1."""
     lines = [line for line in written(topology(spec), "metis").splitlines() if line[0] != "%"]
     nodes, count = map(int, lines[0].split())
     rows = [[int(word) - 1 for word in line.split()] for line in lines[1:]]
@@ -120,7 +120,7 @@ def test_metis_lines_are_the_neighbours_of_each_node(spec: str) -> None:
 
 @each_topology
 def test_anynet_connects_each_router_with_its_terminal_and_its_neighbours(spec: str) -> None:
-    """BookSim splits at single blanks; each pair is a type and a number."""
+    """BookSim splits lines at single spaces into pairs of a type and a number."""
     read = set()
     for rank, line in enumerate(written(topology(spec), "anynet").splitlines()):
         words = line.split(" ")
@@ -143,7 +143,7 @@ each_forest = pytest.mark.parametrize(("spec", "construction"), FORESTS)
 
 
 def tree_edges(trees: Any, tree: int) -> set[tuple[str, str]]:
-    """Return the labels of the ends of a tree's edges, parent first."""
+    """Return the edges of a tree as pairs of labels, the parent first."""
     graph = to_networkx(trees, tree)
     label = graph.nodes(data="label")
     return {(label[parent], label[child]) for parent, child in graph.edges}
@@ -175,7 +175,7 @@ def test_newick_reads_every_tree() -> None:
             assert written(trees, "newick", tree=tree).splitlines() == [line]
 
 
-def test_json_trees_are_those_of_networkx() -> None:
+def test_networkx_reads_every_tree_from_json() -> None:
     for spec, construction in FORESTS:
         trees = forest(spec, construction, root=1)
         read = json.loads(written(trees, "json"))
@@ -186,7 +186,7 @@ def test_json_trees_are_those_of_networkx() -> None:
             assert {(label[u], label[v]) for u, v in graph.edges} == tree_edges(trees, tree)
 
 
-def test_a_tree_as_high_as_a_hamiltonian_path_is_written() -> None:
+def test_a_tree_of_height_719_is_written() -> None:
     path = forest("S6", "hamiltonian-cycle")
     assert written(path, "newick").count("(") == path.height == 719
     assert written(path, "json").count("children") == 719
@@ -196,7 +196,7 @@ def test_a_tree_as_high_as_a_hamiltonian_path_is_written() -> None:
 
 
 @each_schedule
-def test_csv_and_parquet_hold_the_rows(
+def test_csv_and_parquet_files_contain_the_rows_of_the_schedule(
     tmp_path: Path, spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any
 ) -> None:
     built = schedule(spec, collective, algorithm, ports, **arguments)
@@ -230,17 +230,17 @@ def test_a_goal_file_is_read_as_the_same_schedule(
 
 
 @each_schedule
-def test_requirements_alone_order_a_goal_file(
+def test_a_goal_file_without_steps_is_ordered_by_its_requirements(
     tmp_path: Path, spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any
 ) -> None:
-    """Without steps, a packet moves after what it requires: never later than in its step."""
+    """A packet is sent once its requirements are met, never later than in its original step."""
     built = schedule(spec, collective, algorithm, ports, **arguments)
     file = tmp_path / "mine.goal"
     text = written(built, "goal")
     file.write_text(re.sub(r"(?m)^//.*\n", "", text))
     read = schedule_from_goal(file, spec, collective, ports, built.root)
     assert read.steps <= built.steps
-    # Tags are numbers of packets here, so only the links and their order can be compared.
+    # The tags here number the packets, so only the links can be compared.
     sizes = [int(size) for size in re.findall(r"send (\d+)b", text)]
     assert len(read) == len(sizes)
     assert sum(sizes) == 64 * len(built.expand())
@@ -258,10 +258,10 @@ def test_requirements_alone_order_a_goal_file(
     ],
 )
 @pytest.mark.whole
-def test_the_clock_of_atlahs_is_the_asynchronous_one(
+def test_atlahs_computes_the_time_of_the_asynchronous_model(
     spec: str, collective: Any, algorithm: str, arguments: Any, time: int
 ) -> None:
-    """The figures are those of ATLAHS itself, for -L 0 -o 0 -g T_s+T_c -G T_c."""
+    """The times were computed by ATLAHS itself, with -L 0 -o 0 -g T_s+T_c -G T_c."""
     built = schedule(spec, collective, algorithm, **arguments).expand()
     assert timing(built, execution="asynchronous").time == time
     text = written(built, "goal", dialect="atlahs")
@@ -271,7 +271,7 @@ def test_the_clock_of_atlahs_is_the_asynchronous_one(
 @pytest.mark.parametrize(
     ("collective", "algorithm"), [("broadcast", "greedy"), ("alltoall", "one-port")]
 )
-def test_one_port_schedules_of_single_units_have_this_clock_too(
+def test_atlahs_computes_the_asynchronous_time_of_one_port_schedules_of_single_units(
     collective: Any, algorithm: str
 ) -> None:
     built = schedule("S4", collective, algorithm, "one").expand()
@@ -279,14 +279,14 @@ def test_one_port_schedules_of_single_units_have_this_clock_too(
     assert atlahs.finishing_time(written(built, "goal", dialect="atlahs"), 101, 1) == time
 
 
-def test_the_clock_of_atlahs_depends_on_cpus() -> None:
-    """With one CPU and shared interfaces, packets wait for unrelated ones: a replay can fail."""
+def test_atlahs_computes_a_longer_time_if_all_operations_share_one_cpu() -> None:
+    """With a shared CPU and interfaces, packets wait for unrelated packets; a replay can fail."""
     built = schedule("S4", "alltoall", "exact")
     assert atlahs.finishing_time(written(built, "goal", unit_bytes=1), 164, 0) > 10_000
 
 
 @each_schedule
-def test_a_goal_file_for_atlahs_differs_in_cpus_and_interfaces_only(
+def test_a_goal_file_for_atlahs_differs_from_others_only_in_cpus_and_interfaces(
     spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any
 ) -> None:
     built = schedule(spec, collective, algorithm, ports, **arguments)
@@ -323,7 +323,7 @@ recv 1b from 1 tag 0
 """
 
 
-def test_the_binomial_tree_of_another_program_is_a_broadcast(tmp_path: Path) -> None:
+def test_a_goal_file_that_was_not_written_by_starcast_is_read(tmp_path: Path) -> None:
     file = tmp_path / "tree.goal"
     file.write_text(BINOMIAL)
     read = schedule_from_goal(file, "Q2", "broadcast")
@@ -359,7 +359,7 @@ def test_the_binomial_tree_of_another_program_is_a_broadcast(tmp_path: Path) -> 
         ("rank 2 {\n", "send 1b to 1\nrank 2 {\n", "outside a rank"),
     ],
 )
-def test_a_damaged_goal_file_is_refused_with_its_line(
+def test_the_error_for_a_damaged_goal_file_names_the_line(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     assert old in BINOMIAL
@@ -386,9 +386,9 @@ def test_sends_between_nodes_that_are_not_linked_are_refused(tmp_path: Path) -> 
 
 
 def execute_msccl(text: str, built: Schedule) -> None:
-    """Execute an MSCCL XML file and compare all outputs with what the collective promises.
+    """Execute an MSCCL XML file and compare all outputs with those the collective requires.
 
-    Thread blocks run in any order; a step waits for its dependency, a receive for its send.
+    Thread blocks run in any order. A step waits for its dependency, a receive for its send.
     """
     root = ET.fromstring(text)  # noqa: S314
     nodes, units = built.topology.nodes, built.message_units
@@ -446,11 +446,13 @@ def execute_msccl(text: str, built: Schedule) -> None:
     assert not any(wires.values())
     for rank in range(nodes):
         outputs = {place[2]: value for place, value in memory.items() if place[:2] == (rank, "o")}
-        assert outputs == promised(built, rank, nodes, units)
+        assert outputs == expected_outputs(built, rank, nodes, units)
 
 
-def promised(built: Schedule, rank: int, nodes: int, units: int) -> dict[int, tuple[int, int]]:
-    """Return the (rank, index of the input) that each chunk of the output has at the end."""
+def expected_outputs(
+    built: Schedule, rank: int, nodes: int, units: int
+) -> dict[int, tuple[int, int]]:
+    """Return the (rank, input index) of the chunk that each output chunk must contain."""
     root = built.root
     everything = [(source, index) for source in range(nodes) for index in range(units)]
     match built.collective:
@@ -468,14 +470,14 @@ def promised(built: Schedule, rank: int, nodes: int, units: int) -> dict[int, tu
 
 
 @each_schedule
-def test_an_msccl_file_delivers_every_chunk(
+def test_an_executed_msccl_file_delivers_every_chunk(
     spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any
 ) -> None:
     built = schedule(spec, collective, algorithm, ports, **arguments)
     execute_msccl(written(built, "msccl-xml"), built)
 
 
-def test_links_with_more_units_than_steps_use_further_channels() -> None:
+def test_links_with_more_units_than_a_thread_block_has_steps_use_several_channels() -> None:
     built = schedule("S3", "broadcast", "multiple", segments=300)
     text = written(built, "msccl-xml")
     assert 'nchannels="3"' in text
@@ -483,8 +485,8 @@ def test_links_with_more_units_than_steps_use_further_channels() -> None:
     execute_msccl(text, built)
 
 
-def test_a_spoiled_msccl_file_is_noticed() -> None:
-    """This shows that the test's own execution can fail."""
+def test_a_corrupted_msccl_file_is_detected() -> None:
+    """This shows that `execute_msccl` can fail."""
     built = schedule("S4", "alltoall", "exact")
     text = written(built, "msccl-xml")
     for old, new in ((r'dstoff="3"', 'dstoff="2"'), (r'depid="\d+"', 'depid="-1"')):
@@ -500,7 +502,7 @@ def test_a_spoiled_msccl_file_is_noticed() -> None:
         ("S7", "greedy", 1, "5,040 nodes; MSCCL XML has at most 1,024 GPUs"),
     ],
 )
-def test_limits_of_msccl_are_named(
+def test_the_error_for_a_schedule_that_exceeds_msccl_names_the_limit(
     tmp_path: Path, spec: str, algorithm: str, segments: int, message: str
 ) -> None:
     built = schedule(spec, "broadcast", algorithm, segments=segments)
@@ -510,7 +512,7 @@ def test_limits_of_msccl_are_named(
     assert not list(tmp_path.iterdir())
 
 
-def test_the_parser_of_msccl_knows_no_xml_declaration_and_short_names_only() -> None:
+def test_an_msccl_file_has_no_xml_declaration_no_tabs_or_apostrophes_and_a_short_name() -> None:
     text = written(schedule("S4", "scatter", "edge-disjoint", copies=2), "msccl-xml")
     assert text.startswith("<algo name=")
     assert "\t" not in text
@@ -547,7 +549,7 @@ def test_a_chrome_trace_has_every_packet_in_its_step(
 
 
 @each_schedule
-def test_an_asynchronous_trace_has_the_times_of_its_packets(
+def test_an_asynchronous_chrome_trace_has_the_times_of_the_packets(
     spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any
 ) -> None:
     built = schedule(spec, collective, algorithm, ports, **arguments).expand()
@@ -598,7 +600,7 @@ def test_bad_options_are_refused_and_nothing_is_written(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_schedule_that_lacks_a_unit_is_not_exported(tmp_path: Path) -> None:
+def test_a_schedule_that_does_not_deliver_all_units_is_not_exported(tmp_path: Path) -> None:
     columns = {"step": [1], "sender": [0], "port": [2], "unit": [0], "units": 1}
     path = starcast.schedule_from_columns(columns, "S3", "broadcast")
     lacks = {**columns, "step": [], "sender": [], "port": [], "unit": []}
@@ -630,7 +632,7 @@ EXTRAS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(
 
 
 @pytest.mark.parametrize(("to", "package"), [("graphml", "networkx"), ("parquet", "polars")])
-def test_a_missing_library_is_one_sentence_with_its_extra(
+def test_the_error_for_a_missing_library_names_the_extra_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: Any, package: str
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
@@ -642,7 +644,7 @@ def test_a_missing_library_is_one_sentence_with_its_extra(
     assert not list(tmp_path.iterdir())
 
 
-def test_every_format_is_described() -> None:
+def test_every_format_is_described_in_the_documentation() -> None:
     page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
     for formats in FORMATS.values():
         for name, item in formats.items():

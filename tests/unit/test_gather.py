@@ -27,7 +27,7 @@ def schedule(
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 2))
-def test_the_rows_are_those_of_the_reversed_scatter_of_the_oracle(
+def test_a_gather_has_the_rows_of_the_oracle_s_reversed_scatter(
     n: int, algorithm: str, messages: int
 ) -> None:
     for root in roots(n):
@@ -37,8 +37,8 @@ def test_the_rows_are_those_of_the_reversed_scatter_of_the_oracle(
         )
 
 
-def test_messages_of_the_nearest_nodes_arrive_first() -> None:
-    """In the last step only the root receives."""
+def test_messages_from_the_nearest_nodes_arrive_first() -> None:
+    """This holds for each port of the root. In the last step, only the root receives."""
     for algorithm in SCATTERS:
         s = schedule("gather", 5, algorithm, 4)
         flights = page.flights(plain_rows(s))
@@ -51,7 +51,7 @@ def test_messages_of_the_nearest_nodes_arrive_first() -> None:
         assert (s.receiver[s.step == s.steps] == 0).all()
 
 
-def test_a_schedule_reversed_twice_is_itself() -> None:
+def test_reversing_a_scatter_twice_gives_the_same_scatter() -> None:
     for algorithm in SCATTERS:
         scatter = schedule("scatter", 4, algorithm, 3, (4, 2, 3, 1))
         gather = reverse_schedule(scatter)
@@ -60,8 +60,8 @@ def test_a_schedule_reversed_twice_is_itself() -> None:
         assert reverse_schedule(gather).id == scatter.id
 
 
-def test_reversed_links_of_an_nk_star_have_other_ports() -> None:
-    """In S_{5,2} a port may lead back over another port than itself."""
+def test_reversing_a_scatter_on_an_nk_star_uses_the_reverse_ports() -> None:
+    """In S_{5,2} the two ends of a link may have different ports."""
     topology = as_topology("S5,2")
     scatter = build_scatter(forest(topology, "nk-greedy"), "all", 2, algorithm="nk-greedy")
     gather = reverse_schedule(scatter)
@@ -78,7 +78,7 @@ def test_other_collectives_cannot_be_reversed(collective: str, algorithm: str) -
 
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
-def test_a_gather_has_its_name_ports_and_units(algorithm: str) -> None:
+def test_a_gather_has_the_expected_id_units_and_forest(algorithm: str) -> None:
     s, root = schedule("gather", 5, algorithm, 8, (5, 4, 3, 2, 1)), (5, 4, 3, 2, 1)
     scatter = schedule("scatter", 5, algorithm, 8, root)
     assert (s.collective, s.packets, s.symmetric, s.root) == ("gather", False, False, 119)
@@ -90,8 +90,8 @@ def test_a_gather_has_its_name_ports_and_units(algorithm: str) -> None:
     assert np.array_equal(s.forest.parents()[s.tree, s.sender], s.receiver)
 
 
-def test_every_scatter_has_a_gather() -> None:
-    """It has the same arguments, port models and errors."""
+def test_every_scatter_algorithm_also_exists_as_a_gather() -> None:
+    """The gather has the same arguments, port models and errors."""
     gathers = {row.name: row for row in algorithms("gather")}
     for name in SCATTERS:
         scatter = find("scatter", name)

@@ -1,4 +1,4 @@
-"""docs/glossary.md lists the public terms of every surface, with their spelling."""
+"""docs/glossary.md lists the public terms of the CLI, Python, SQL, Cypher and the queries."""
 
 import inspect
 import re
@@ -13,7 +13,7 @@ from starcast.cli.app import all_commands
 
 PAGE = Path(__file__).parents[2] / "docs" / "glossary.md"
 COLUMNS = ("term", "meaning", "CLI", "Python", "SQL", "Cypher", "queries")
-#: Names that every reader knows, and names that are explained where they are used.
+#: Public names that the glossary omits: every reader knows them, or their context explains them.
 ORDINARY = {
     "CLI": """
         --all --as --browser --by --cascade --check-claims --compare --cypher --discard-foreign
@@ -53,7 +53,7 @@ BANNED = {"payload", "link_use", "way", "thing", "ledger", "p", "M", "m", "T_s",
 
 
 def terms(surface: str) -> set[str]:
-    """Return the names that the glossary lists for a surface."""
+    """Return the names that the glossary lists for a surface, such as the CLI or SQL."""
     column = COLUMNS.index(surface)
     rows = [
         line.split("|")[1:-1]
@@ -113,7 +113,7 @@ def graph_names() -> set[str]:
 
 
 def query_names() -> set[str]:
-    """Return the parameters and columns of all shipped queries."""
+    """Return the parameters and columns of all queries that come with starcast."""
     from starcast.queries import load_queries
 
     headers = [query.header for query in load_queries().values()]
@@ -133,10 +133,10 @@ SURFACES: dict[str, Callable[[], set[str]]] = {
 @pytest.mark.whole
 @pytest.mark.parametrize("surface", SURFACES)
 def test_the_glossary_lists_exactly_the_public_names(surface: str) -> None:
-    """Every public name is a listed term or an ordinary word, and none is banned.
+    """Every public name is a listed term or an ordinary word, and no name is banned.
 
-    Commands of the CLI are listed by their first word, next to the options. An identifier is
-    called id: only nodes of the graph have a key, a number, where ids of artifacts are text.
+    For the CLI, the glossary lists options and the first words of commands. Identifiers are called
+    id and are text. The only exceptions are nodes of the graph, which have a number called key.
     """
     names = SURFACES[surface]()
     known = terms(surface) | set(ORDINARY[surface].split())

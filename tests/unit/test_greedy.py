@@ -1,4 +1,7 @@
-"""L(r) (Tseng & Sheu, Def. 1), compared with the rule."""
+"""The greedy tree L(r) (Tseng & Sheu, Def. 1), compared with its definition.
+
+Section A1 is in docs/definitions/tseng-sheu.md.
+"""
 
 import numpy as np
 import pytest
@@ -11,8 +14,8 @@ from support.meeting import pair, roots
 SIZES = range(2, 8)
 
 
-def test_the_documented_examples() -> None:
-    """A1: dif(1234, 1243) = 3. A first symbol r_k is sent over k, and r_1 over dif."""
+def test_examples_from_the_definition() -> None:
+    """A1: a node whose first symbol is r_k, k >= 2, has parent port k; for r_1 the port is dif."""
     assert tseng_sheu.dif((1, 2, 4, 3), (1, 2, 3, 4)) == 3
     assert tseng_sheu.alpha((1, 2, 4, 3), (1, 2, 3, 4)) == 3
     assert tseng_sheu.alpha((4, 2, 3, 1), (1, 2, 3, 4)) == 4
@@ -22,8 +25,8 @@ def test_the_documented_examples() -> None:
     assert greedy[ranks[4, 2, 3, 1]] == 4
 
 
-def test_every_node_follows_the_rule() -> None:
-    """The port is r's position of the first symbol, or the first displaced position."""
+def test_the_parent_port_of_every_node_follows_the_definition() -> None:
+    """The port is the position in r of the node's first symbol, or the first displaced position."""
     for n in SIZES:
         for root in roots(n):
             row = forest(f"S{n}", "greedy", root=star_graph.label(root)).parent_port[0]
@@ -38,8 +41,8 @@ def test_every_node_follows_the_rule() -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_every_link_leads_nearer_to_the_root_and_the_height_is_the_diameter(n: int) -> None:
-    """Lemma 3."""
+def test_levels_are_distances_and_the_height_is_the_diameter(n: int) -> None:
+    """Lemma 3: every link of the tree leads nearer to the root."""
     for root in roots(n):
         both = pair(n, "greedy", root)
         assert np.array_equal(
@@ -49,14 +52,14 @@ def test_every_link_leads_nearer_to_the_root_and_the_height_is_the_diameter(n: i
         assert both.forest.congestion == 1
 
 
-def test_as_many_leaves_as_derangements_but_not_the_derangements() -> None:
+def test_leaves_are_as_many_as_derangements_but_are_other_nodes() -> None:
     for n in SIZES:
         for root in star_graph.cyclic_roots(n):
             built = forest(f"S{n}", "greedy", root=star_graph.label(root))
             assert list(built.leaves) == [star_graph.derangements(n)]
         inner = set(built.parents()[0].tolist())
         leaves = {node for rank, node in enumerate(star_graph.nodes(n)) if rank not in inner}
-        assert leaves == {node for node in star_graph.nodes(n) if is_leaf_by_the_page(node, root)}
+        assert leaves == {node for node in star_graph.nodes(n) if is_leaf_by_definition(node, root)}
         moved = {
             node
             for node in star_graph.nodes(n)
@@ -66,8 +69,8 @@ def test_as_many_leaves_as_derangements_but_not_the_derangements() -> None:
         assert (leaves == moved) == (n == 2)
 
 
-def is_leaf_by_the_page(v: star_graph.Node, r: star_graph.Node) -> bool:
-    """A1: v != r, v_k != r_k for all k >= 2, and not (v_2 = r_1 and v_1 != r_2)."""
+def is_leaf_by_definition(v: star_graph.Node, r: star_graph.Node) -> bool:
+    """Apply A1: v != r, v_k != r_k for all k >= 2, and not (v_2 = r_1 and v_1 != r_2)."""
     return (
         v != r
         and all(a != b for a, b in zip(v[1:], r[1:], strict=True))
@@ -75,7 +78,7 @@ def is_leaf_by_the_page(v: star_graph.Node, r: star_graph.Node) -> bool:
     )
 
 
-def test_relabelling_a_greedy_tree_is_the_greedy_tree_of_the_relabelled_root() -> None:
+def test_relabelling_a_greedy_tree_gives_the_greedy_tree_of_the_relabelled_root() -> None:
     """A1: q o L(r) = L(q o r)."""
     for n in range(2, 6):
         for q in roots(n):

@@ -1,4 +1,8 @@
-"""Hamiltonian paths and cycles of S_n, and the trees of Fragopoulou & Akl 1993, 3.1 and 4."""
+"""Hamiltonian paths and cycles of S_n, and the trees of Fragopoulou & Akl 1993, 3.1 and 4.
+
+Sections A1 to A4 and the pitfalls are in docs/definitions/fragopoulou-akl.md. The type of a link is
+its dimension; a word is the list of types along a path.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -22,26 +26,26 @@ SIZES = range(2, 8)
 
 
 def as_array(word: list[int]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """Return a list of types as an array."""
+    """Return a list of link types as an array."""
     return np.array(word, dtype=np.uint8)
 
 
-# The words of A1
+# A1: Hamiltonian paths and cycles
 
 
-def test_the_path_follows_ehrlich() -> None:
+def test_the_hamiltonian_path_follows_ehrlich_s_algorithm() -> None:
     """The oracle runs Algorithm E counter by counter."""
     for m in range(1, 9):
         assert path_word(m).tolist() == page.ehrlich(m)
 
 
-def test_the_path_visits_every_node_once() -> None:
+def test_the_hamiltonian_path_visits_every_node_once() -> None:
     for m in range(1, 10):
         assert np.array_equal(np.sort(walk(m, path_word(m))), np.arange(factorial(m)))
 
 
-def test_the_path_is_not_a_cycle_in_general() -> None:
-    """Pitfall 4: it ends next to its start for n = 3, 4, 6 only."""
+def test_the_hamiltonian_path_does_not_always_end_next_to_its_start() -> None:
+    """Pitfall 4: of n = 3 to 8, it ends next to its start only for 3, 4 and 6."""
     for n, closes in [(3, True), (4, True), (5, False), (6, True), (7, False), (8, False)]:
         end = star_graph.nodes(n)[walk(n, path_word(n))[-1]]
         assert (
@@ -50,12 +54,12 @@ def test_the_path_is_not_a_cycle_in_general() -> None:
 
 
 @pytest.mark.parametrize("n", range(2, 9))
-def test_the_cycle_follows_the_definition(n: int) -> None:
+def test_the_hamiltonian_cycle_follows_the_definition(n: int) -> None:
     assert cycle_word(n).tolist() == page.cycle_types(n)
 
 
-def test_the_cycle_visits_every_node_once_and_closes() -> None:
-    """Checked: n = 4..8."""
+def test_the_hamiltonian_cycle_visits_every_node_once_and_returns() -> None:
+    """The cycle is computed for n = 2 to 9."""
     for n in range(2, 10):
         visited = walk(n, cycle_word(n))
         assert visited[0] == visited[-1] == 0
@@ -63,7 +67,7 @@ def test_the_cycle_visits_every_node_once_and_closes() -> None:
 
 
 def all_paths(way: list[star_graph.Node]) -> Iterator[list[star_graph.Node]]:
-    """The Hamiltonian paths that begin in this way, types ascending."""
+    """Yield the Hamiltonian paths that begin with these nodes, in lexicographic order of types."""
     if len(way) == factorial(len(way[0])):
         yield way
     for i in range(2, len(way[0]) + 1):
@@ -72,8 +76,8 @@ def all_paths(way: list[star_graph.Node]) -> Iterator[list[star_graph.Node]]:
             yield from all_paths([*way, neighbour])
 
 
-def test_the_paths_of_the_base_come_first_in_the_order_of_words() -> None:
-    """For each last node, the Hamiltonian path of S_4 from 1234 whose word comes first."""
+def test_the_oracle_finds_the_first_path_of_s4_in_lexicographic_order() -> None:
+    """For each last node, `depth_first` finds the path from 1234 with the smallest word."""
     start = star_graph.identity(4)
     first: dict[star_graph.Node, list[star_graph.Node]] = {}
     for way in all_paths([start]):
@@ -88,7 +92,7 @@ def test_the_paths_of_the_base_come_first_in_the_order_of_words() -> None:
         lambda n: st.tuples(st.just(n), st.lists(st.integers(2, n), max_size=60))
     )
 )
-def test_a_walk_crosses_one_link_after_the_other(sample: tuple[int, list[int]]) -> None:
+def test_walk_visits_the_same_nodes_as_the_oracle(sample: tuple[int, list[int]]) -> None:
     n, word = sample
     visited = star_graph.visited(star_graph.identity(n), word)
     assert [star_graph.nodes(n)[rank] for rank in walk(n, as_array(word)).tolist()] == visited
@@ -121,8 +125,8 @@ def test_subtree_j_is_a_hamiltonian_path_of_the_nodes_with_1_in_position_j(n: in
         assert [tree[x] for x in path] == [star_graph.identity(n), *path[:-1]]
 
 
-def test_subtree_j_is_the_rotation_of_the_one_before() -> None:
-    """Theorem 4: R moves positions and symbols; t_j(i) = (i+j-4) mod (n-1) + 2 (pitfall 2)."""
+def test_subtree_j_is_subtree_2_rotated_j_minus_2_times() -> None:
+    """Theorem 4: R rotates positions and symbols; t_j(i) = (i+j-4) mod (n-1) + 2 (pitfall 2)."""
     for n in SIZES:
         tree = tree_of(built(n, "rotated-hamiltonian").parent_port[0], n)
         second = {x: parent for x, parent in tree.items() if x[1] == 1}
@@ -138,8 +142,8 @@ def test_subtree_j_is_the_rotation_of_the_one_before() -> None:
                 )
 
 
-def test_rule_1_holds_for_every_root() -> None:
-    """A node x with the root's first symbol is a child of g_i(x), x_i the root's last symbol."""
+def test_parents_of_nodes_with_the_root_s_first_symbol_follow_rule_1() -> None:
+    """Such a node x is a child of its neighbour g_i(x), where x_i is the root's last symbol."""
     for n in SIZES:
         for root in roots(n)[: 2 if n == 7 else None]:
             tree = tree_of(built(n, "rotated-hamiltonian", root).parent_port[0], n)
@@ -148,8 +152,8 @@ def test_rule_1_holds_for_every_root() -> None:
                     assert tree[x] == star_graph.swap(x, x.index(root[-1]) + 1)
 
 
-def test_leaves_are_spread_over_the_types() -> None:
-    """(n-2)! of each type i < n, (n-2)!-1 of type n: the root itself is excluded."""
+def test_links_of_phase_2_are_spread_evenly_over_the_dimensions() -> None:
+    """There are (n-2)! links of each type i < n, and one fewer of type n, because of the root."""
     for n in range(3, 9):
         counted = Counter(
             built(n, "rotated-hamiltonian").parent_port[0, 1 : factorial(n - 1)].tolist()
@@ -158,7 +162,7 @@ def test_leaves_are_spread_over_the_types() -> None:
         assert counted == {i: count for i, count in expected.items() if count}
 
 
-def test_the_ports_of_phase_2_for_any_symbol() -> None:
+def test_phase_2_ports_are_the_positions_of_the_chosen_symbol() -> None:
     for n in range(2, 8):
         first = star_graph.nodes(n)[: factorial(n - 1)]
         for symbol in range(2, n + 1):
@@ -166,13 +170,13 @@ def test_the_ports_of_phase_2_for_any_symbol() -> None:
 
 
 def test_s2_has_no_phase_2() -> None:
-    """Pitfall 18: one link in one step."""
+    """Pitfall 18: phase 1 uses the only link in one step."""
     assert built(2, "rotated-hamiltonian").parent_port.tolist() == [[0, 2]]
     assert phase_1_word(2).tolist() == [2]
 
 
-def test_the_word_of_phase_1_follows_ehrlich() -> None:
-    """It is 2 and Ehrlich's types of S_{n-1}, each one more, so that 1 stays in position 2."""
+def test_phase_1_follows_ehrlich_s_algorithm() -> None:
+    """Its word is 2, then Ehrlich's types of S_{n-1} plus one, so symbol 1 stays in position 2."""
     for n in range(2, 9):
         word = phase_1_word(n)
         assert word.tolist() == page.w(n)
@@ -188,8 +192,11 @@ def schedule(n: int) -> list[Row]:
     return [*page.phase_1(n), *page.phase_2(n, factorial(n - 1))]
 
 
-def test_the_schedule_sends_down_the_tree_and_takes_the_fewest_steps() -> None:
-    """It takes n (n-2)! = ceil((n!-1)/(n-1)) steps, n-1 nodes each but in the last."""
+def test_the_schedule_sends_down_the_tree_in_the_minimum_number_of_steps() -> None:
+    """It takes n (n-2)! = ceil((n!-1)/(n-1)) steps.
+
+    Every step except the last informs n-1 nodes; the last informs n-2.
+    """
     for n in range(3, 8):
         sends = schedule(n)
         informed = {star_graph.identity(n): 0}
@@ -205,8 +212,8 @@ def test_the_schedule_sends_down_the_tree_and_takes_the_fewest_steps() -> None:
         assert [counts[step] for step in sorted(counts)] == [n - 1] * (len(counts) - 1) + [n - 2]
 
 
-def test_several_messages_share_one_phase_2() -> None:
-    """ceil(M(n!-1)/(n-1)) steps: copy c uses symbol 2 + (c mod (n-1)) instead of n."""
+def test_several_messages_with_a_common_phase_2_take_the_minimum_number_of_steps() -> None:
+    """M messages take ceil(M(n!-1)/(n-1)) steps: message c uses symbol 2 + (c mod (n-1))."""
     for n in range(3, 8):
         loads = [
             np.bincount(phase_2_ports(n, symbol)[1:], minlength=n + 1) for symbol in range(2, n + 1)
@@ -223,7 +230,7 @@ def test_several_messages_share_one_phase_2() -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_the_path_of_the_cycle_follows_the_definition(n: int) -> None:
+def test_the_tree_along_the_hamiltonian_cycle_follows_the_definition(n: int) -> None:
     for root in roots(n)[: 2 if n == 7 else None]:
         trees = built(n, "hamiltonian-cycle", root)
         assert np.array_equal(
@@ -232,8 +239,8 @@ def test_the_path_of_the_cycle_follows_the_definition(n: int) -> None:
         )
 
 
-def test_the_tree_is_one_path_whose_end_is_next_to_the_root() -> None:
-    """n!-1 steps: every level has one node, and the closing link leads back to the root."""
+def test_the_tree_along_the_hamiltonian_cycle_is_a_path_that_ends_next_to_the_root() -> None:
+    """Its height is n!-1, and the last link of the cycle leads back to the root."""
     for n in range(2, 9):
         for root in roots(n)[: 2 if n > 6 else None]:
             trees = built(n, "hamiltonian-cycle", root)
@@ -246,8 +253,8 @@ def test_the_tree_is_one_path_whose_end_is_next_to_the_root() -> None:
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_all_sources_cross_one_type_per_step(n: int) -> None:
-    """Translation keeps types: in step t all nodes send across the t-th type of the word."""
+def test_all_sources_use_the_same_dimension_in_each_step(n: int) -> None:
+    """Translation keeps types, so in step t all nodes send over the t-th type of the word."""
     word = cycle_word(n)
     for root in star_graph.nodes(n):
         trees = built(n, "hamiltonian-cycle", root)
@@ -257,8 +264,8 @@ def test_all_sources_cross_one_type_per_step(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", [4, 5])
-def test_the_cycle_from_another_root_is_another_cycle(n: int) -> None:
-    """Section 4 has one cycle for all sources; the forest at q is a translated, other cycle."""
+def test_the_forest_at_another_root_may_follow_another_cycle(n: int) -> None:
+    """Section 4 uses one cycle for all sources; the forest at q follows a translated cycle."""
     start = star_graph.identity(n)
     cycle = star_graph.visited(start, page.cycle_types(n))[:-1]
     links = set(zip(cycle, [*cycle[1:], start], strict=True))
@@ -274,7 +281,7 @@ def test_the_cycle_from_another_root_is_another_cycle(n: int) -> None:
     assert len(agreeing) < factorial(n)
 
 
-def test_they_are_defined_on_star_graphs_only() -> None:
+def test_constructions_for_star_graphs_are_refused_on_other_topologies() -> None:
     for spec in ["S5,3", "Q3"]:
         for construction in ["rotated-hamiltonian", "hamiltonian-cycle", "necklace"]:
             with refused(construction, spec):

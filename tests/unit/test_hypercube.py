@@ -31,14 +31,15 @@ def test_a_size_out_of_range_is_refused() -> None:
             topology(spec)
 
 
-def test_the_error_states_the_range_which_ends_below_the_largest_star() -> None:
+def test_the_error_for_a_size_out_of_range_states_the_range() -> None:
+    """The largest hypercube has fewer nodes than the largest star graph, S12."""
     with pytest.raises(StarcastError) as refusal:
         topology("Q29")
     assert "1 to 28" in refusal.value.hint
     assert 2**28 < factorial(12) < 2**29
 
 
-def test_labels_are_the_bit_strings_in_order() -> None:
+def test_labels_are_the_bit_strings_in_ascending_order() -> None:
     for d in SIZES:
         t = topology(f"Q{d}")
         assert t.labels().tolist() == hypercube.nodes(d)
@@ -73,7 +74,7 @@ def test_an_unknown_rank_is_refused(rank: int) -> None:
         t.neighbours(1, [0, rank])
 
 
-def test_ports_flip_bits_counted_from_the_left() -> None:
+def test_port_i_flips_bit_i_counted_from_the_left() -> None:
     for d in SIZES:
         t = topology(f"Q{d}")
         for port in t.ports:
@@ -104,7 +105,7 @@ def test_distances_count_the_differing_bits(d: int) -> None:
         assert t.distances(root).dtype == np.uint8
 
 
-def test_the_profile_is_binomial_and_the_mean_its_closed_form() -> None:
+def test_the_distance_profile_is_binomial_and_the_mean_distance_has_a_closed_form() -> None:
     for d in SIZES:
         t = topology(f"Q{d}")
         assert (
@@ -116,7 +117,7 @@ def test_the_profile_is_binomial_and_the_mean_its_closed_form() -> None:
 
 
 @given(st.integers(1, 12), st.data())
-def test_translation_is_xor_and_keeps_every_port(d: int, data: st.DataObject) -> None:
+def test_translation_is_exclusive_or_and_keeps_every_port(d: int, data: st.DataObject) -> None:
     t = topology(f"Q{d}")
     root = data.draw(st.integers(0, t.nodes - 1))
     image = t.translation(root)
@@ -140,7 +141,7 @@ def test_large_hypercubes_allocate_nothing_before_an_array_is_requested() -> Non
     assert peak < 1_000_000
 
 
-def test_a_large_hypercube_agrees_with_single_nodes() -> None:
+def test_whole_arrays_of_q20_agree_with_values_of_single_nodes() -> None:
     t = topology("Q20")
     some = np.random.default_rng(20).integers(0, t.nodes, 1000)
     for port in t.ports:

@@ -1,4 +1,4 @@
-"""Labels from 0 and from 1: one place reads them, one prints them, and ids do not change."""
+"""Node labels with symbols from 0 or from 1: both are read and printed, and ids do not change."""
 
 from itertools import permutations as all_permutations
 
@@ -15,7 +15,7 @@ SPECS = ("S2", "S4", "S5,2", "S5,1", "S12", "S30,2", "Q3")
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_labels_from_0_name_the_same_nodes_with_symbols_less_by_one(spec: str) -> None:
+def test_labels_from_0_name_the_same_nodes_with_all_symbols_reduced_by_one(spec: str) -> None:
     t = topology(spec)
     ranks = [0, 1, t.nodes // 2, t.nodes - 1]
     ones = [t.label(rank) for rank in ranks]
@@ -40,7 +40,7 @@ def test_labels_from_0_are_all_permutations_of_the_symbols_in_order() -> None:
     assert labels == ["".join(each) for each in all_permutations("0123")]
 
 
-def test_a_label_with_the_other_first_symbol_is_refused_with_the_option() -> None:
+def test_the_error_for_a_label_with_the_other_first_symbol_suggests_the_option_labels() -> None:
     for first, label in [(1, "01234"), (0, "12345"), (0, "54321")]:
         with (
             labels_from(first),
@@ -50,7 +50,7 @@ def test_a_label_with_the_other_first_symbol_is_refused_with_the_option() -> Non
         assert f"--labels {1 - first}" in (refusal.value.hint or "")
 
 
-def test_other_wrong_labels_do_not_suggest_the_option() -> None:
+def test_the_error_for_other_invalid_labels_does_not_suggest_the_option_labels() -> None:
     for first, label in [(1, "11345"), (0, "0x234"), (1, "0x234"), (0, "0")]:
         with labels_from(first), pytest.raises(InputError) as refusal:
             topology("S5").rank(label)
@@ -58,7 +58,7 @@ def test_other_wrong_labels_do_not_suggest_the_option() -> None:
 
 
 @pytest.mark.parametrize("first", [2, -1])
-def test_labels_begin_with_0_or_1(first: int) -> None:
+def test_labels_that_begin_with_neither_0_nor_1_are_refused(first: int) -> None:
     with pytest.raises(InputError, match=f"cannot begin with {first}"), labels_from(first):
         pass
 
@@ -69,7 +69,7 @@ def test_the_first_symbol_is_1_again_after_an_error() -> None:
     assert str(permutations.labels(permutations.unrank(3, [0]))[0]) == "123"
 
 
-def test_ids_keep_labels_from_1_and_messages_follow() -> None:
+def test_ids_have_labels_from_1_even_if_reports_have_labels_from_0() -> None:
     with labels_from(0):
         assert forest("S4", "multiple", "3210").id == "S4:multiple:4321"
         built = schedule("S4", "broadcast", "greedy", "all", "3210")

@@ -1,4 +1,4 @@
-"""Tables in LaTeX, read by a strict reader of the tests, and compiled if LaTeX is installed."""
+"""LaTeX tables, read by a strict reader and, if LaTeX is installed, compiled."""
 
 import string
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ def test_cells_are_bold_only_if_requested_and_not_empty() -> None:
     assert table.rows == [["1", "2"], ["3", ""]]
 
 
-def test_heads_and_topologies_are_mathematics_and_long_numbers_have_thin_spaces() -> None:
+def test_column_names_and_topologies_use_math_mode_and_long_numbers_thin_spaces() -> None:
     columns = ["topology", "message_bytes", "t_s", "time_S5_greedy", "change_percent", "note"]
     rows: list[list[Any]] = [["S6,3", 65536, 100.0, 1099343.5, -0.0487, "S5 65536"]]
     lines = booktabs(columns, rows, caption="t_s 100 on S5 | Q10, n^2").splitlines()
@@ -70,7 +70,7 @@ def test_heads_and_topologies_are_mathematics_and_long_numbers_have_thin_spaces(
 
 
 @pytest.mark.parametrize("text", [SPECIAL, SYMBOLS, "", "-", "---", "\\", "\\\\", "{", "}{"])
-def test_every_character_appears_as_it_is(text: str) -> None:
+def test_special_characters_are_printed_unchanged(text: str) -> None:
     assert read_text(escape_latex(text)) == text
     table = read_table(booktabs([text, "b"], [[text, text]], caption=text))
     stripped = text.strip(" ")
@@ -78,19 +78,19 @@ def test_every_character_appears_as_it_is(text: str) -> None:
 
 
 @given(st.text(alphabet=string.printable.replace('"', "") + SYMBOLS + "漢"))
-def test_any_text_is_escaped(text: str) -> None:
+def test_any_text_is_printed_unchanged_except_for_white_space(text: str) -> None:
     expected = " ".join(text.split()) if text.strip() else ""
     assert " ".join(read_text(escape_latex(text)).split()) == expected
 
 
-def test_characters_without_a_command_are_kept_and_invisible_ones_are_blanks() -> None:
+def test_characters_without_a_latex_command_are_kept_and_control_characters_become_spaces() -> None:
     assert escape_latex("漢\x00\x1b[31m\u2028x\r\n") == "漢 {[}31m x "
     assert escape_latex('say "x"') == "say ''x''"
 
 
 @pytest.mark.parametrize("start", ["[2pt]", "*"])
-def test_a_row_cannot_begin_with_an_argument_of_the_line_before(start: str) -> None:
-    """After the end of a line TeX reads a bracket or a star as its argument."""
+def test_the_start_of_a_row_is_not_read_as_an_argument_of_the_previous_line(start: str) -> None:
+    """TeX reads a bracket or a star after the end of a line as an argument of that line."""
     lines = booktabs(["a"], [[1], [f"{start} x"]]).splitlines()
     assert lines[-3].startswith("{")
 
@@ -113,7 +113,7 @@ def test_invalid_tables_are_refused(
     assert refusal.value.hint
 
 
-def test_an_alignment_may_be_given() -> None:
+def test_the_alignment_of_columns_can_be_chosen() -> None:
     assert read_table(booktabs(["a", "b"], [[1, 2]], alignment="cl")).alignment == "cl"
     assert read_table(booktabs(["a", "b"], [])).alignment == "ll"
 
@@ -132,7 +132,7 @@ def test_an_alignment_may_be_given() -> None:
         "[a] & b \\\\",
     ],
 )
-def test_the_reader_rejects_what_tex_would_not_print(spoiled: str) -> None:
+def test_the_strict_reader_rejects_text_that_tex_would_not_print_correctly(spoiled: str) -> None:
     latex = booktabs(["x", "y"], [["row", 1]]).replace("row & 1 \\\\", spoiled)
     assert spoiled in latex
     with pytest.raises(ValueError, match=r".+"):

@@ -1,4 +1,4 @@
-"""The layout of trees of any shape."""
+"""The layout of drawings of trees of any shape."""
 
 from itertools import pairwise
 
@@ -13,7 +13,7 @@ Children = dict[int, list[int]]
 
 @st.composite
 def trees(draw: st.DrawFn) -> Children:
-    """Draw a tree with root 0: each further node is a child of an earlier one."""
+    """Generate a tree with root 0, in which each further node is a child of an earlier node."""
     children: Children = {}
     for node in range(1, draw(st.integers(1, 60))):
         children.setdefault(draw(st.integers(0, node - 1)), []).append(node)
@@ -29,7 +29,7 @@ def levels(children: Children) -> list[list[int]]:
 
 
 @given(trees())
-def test_neighbours_on_a_level_keep_their_order_and_their_distance(children: Children) -> None:
+def test_nodes_on_a_level_keep_their_order_and_a_minimum_distance(children: Children) -> None:
     place = tidy_layout(0, children)
     for row in levels(children):
         for left, right in pairwise(row):
@@ -44,7 +44,7 @@ def test_a_parent_is_centred_above_its_children(children: Children) -> None:
 
 
 @given(trees())
-def test_the_leftmost_node_is_at_0_and_no_node_is_missing(children: Children) -> None:
+def test_the_leftmost_node_is_at_0_and_every_node_has_a_position(children: Children) -> None:
     place = tidy_layout(0, children)
     assert set(place) == {0, *(child for below in children.values() for child in below)}
     assert min(place.values()) == pytest.approx(0)
@@ -52,7 +52,7 @@ def test_the_leftmost_node_is_at_0_and_no_node_is_missing(children: Children) ->
 
 @given(trees())
 def test_the_mirror_image_of_a_tree_is_the_mirror_image_of_its_drawing(children: Children) -> None:
-    """Small subtrees are centred between large ones."""
+    """This requires that small subtrees are centred between large ones."""
     place = tidy_layout(0, children)
     mirrored = tidy_layout(0, {parent: below[::-1] for parent, below in children.items()})
     width = max(place.values())
@@ -60,8 +60,8 @@ def test_the_mirror_image_of_a_tree_is_the_mirror_image_of_its_drawing(children:
 
 
 @given(trees())
-def test_equal_subtrees_look_the_same(children: Children) -> None:
-    """Three copies of a tree side by side have the same shape."""
+def test_equal_subtrees_are_drawn_with_the_same_shape(children: Children) -> None:
+    """Three copies of a tree are drawn next to each other."""
     size = 1 + sum(map(len, children.values()))
     copies = {
         parent + shift: [child + shift for child in below]
@@ -81,16 +81,16 @@ def test_a_complete_binary_tree_is_as_wide_as_its_leaves() -> None:
 
 
 @pytest.mark.slow
-def test_a_path_is_a_line_however_long() -> None:
+def test_a_path_of_any_length_is_drawn_as_a_straight_line() -> None:
     place = tidy_layout(0, {node: [node + 1] for node in range(3_000)})
     assert set(place.values()) == {0}
 
 
-def test_a_deep_subtree_makes_room_only_where_it_is_wide() -> None:
-    """The middle one of three children is a leaf; the outer ones spread two levels further down."""
+def test_children_are_closer_than_their_wide_subtrees_if_these_do_not_overlap() -> None:
+    """The middle child is a leaf; the subtrees of the outer two are wide only two levels below."""
     place = tidy_layout(0, {0: [1, 2, 3], 1: [4], 4: [5, 6, 7], 3: [8], 8: [9, 10, 11]})
     assert [place[node] for node in (1, 2, 3)] == [1, 2.5, 4]
 
 
-def test_a_single_node_has_a_layout() -> None:
+def test_a_tree_of_one_node_has_a_layout() -> None:
     assert tidy_layout(7, {}) == {7: 0}

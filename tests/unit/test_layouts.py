@@ -1,4 +1,4 @@
-"""The layouts of topologies: positions of nodes, and the effect of symmetries on them."""
+"""Layouts of topologies: the positions of nodes, and the effect of symmetries on them."""
 
 import numpy as np
 import pytest
@@ -19,8 +19,8 @@ def places(spec: str, name: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("spec", "name"), ALL)
-def test_every_node_has_a_finite_place_of_its_own(spec: str, name: str) -> None:
-    """Only the quotient shows several nodes as one."""
+def test_every_node_has_a_finite_position_of_its_own(spec: str, name: str) -> None:
+    """Only the layout `quotient` shows several nodes in one position."""
     positions = layout(spec, name)
     assert positions.shape == (topology(spec).nodes, 2)
     assert positions.dtype == np.float32
@@ -32,7 +32,7 @@ def test_every_node_has_a_finite_place_of_its_own(spec: str, name: str) -> None:
         assert apart.min() > 0.5
 
 
-def test_the_5040_nodes_of_s7_are_apart_in_a_picture_that_is_not_a_line() -> None:
+def test_the_nodes_of_s7_have_different_positions_and_the_picture_is_not_too_long() -> None:
     for name in ["substars", "levels", "necklaces"]:
         positions = layout("S7", name)
         assert len(np.unique(positions.round(2), axis=0)) == 5_040
@@ -40,7 +40,7 @@ def test_the_5040_nodes_of_s7_are_apart_in_a_picture_that_is_not_a_line() -> Non
         assert 0.4 < width / height < 2.5
 
 
-def test_rows_of_levels_are_the_distances_from_the_identity() -> None:
+def test_the_layout_levels_sorts_nodes_by_their_distance_from_the_identity() -> None:
     for spec in ("S4", "S5", "S6", "Q4", "S5,3"):
         y = layout(spec, "levels")[:, 1]
         distances = topology(spec).distances()
@@ -48,7 +48,7 @@ def test_rows_of_levels_are_the_distances_from_the_identity() -> None:
             assert y[distances == distance].min() > y[distances == distance - 1].max()
 
 
-def test_adding_1_to_all_symbols_turns_the_substars() -> None:
+def test_adding_1_to_all_symbols_turns_the_layout_substars() -> None:
     for spec in ["S3", "S4", "S5", "S6"]:
         network = topology(spec)
         added = [
@@ -63,19 +63,19 @@ def test_adding_1_to_all_symbols_turns_the_substars() -> None:
         )
 
 
-def test_the_rotation_of_the_star_graph_turns_the_necklaces() -> None:
+def test_the_rotation_of_the_star_graph_turns_the_layout_necklaces() -> None:
     for spec in ["S4", "S5", "S6"]:
         network = topology(spec)
         points = places(spec, "necklaces")
         turn = rotation(network.n)
         angle = np.exp(2j * np.pi / (network.n - 1))
-        # Nodes on short necklaces are fewer than the places of a rotation by 1/(n-1).
+        # A rotation by 1/(n-1) needs n-1 positions; short necklaces have fewer nodes.
         turned = np.isclose(points[turn], points * angle, atol=1e-2)
         assert turned.mean() > 0.9
         assert np.abs(points[turn]) == pytest.approx(np.abs(points), abs=1e-2)
 
 
-def test_all_links_of_s4_are_equally_long_on_the_torus_and_bound_12_hexagons() -> None:
+def test_links_of_s4_on_the_torus_are_equally_long_and_bound_12_regular_hexagons() -> None:
     points = places("S4", "torus")
     first, second = PERIODS @ [1, 1j]
     shifts = [i * first + j * second for i in (-1, 0, 1) for j in (-1, 0, 1)]
@@ -97,7 +97,7 @@ def test_all_links_of_s4_are_equally_long_on_the_torus_and_bound_12_hexagons() -
     assert area == pytest.approx(12 * 1.5 * 3**0.5, rel=1e-6)  # 12 regular hexagons with sides of 1
 
 
-def test_bits_of_a_hypercube_are_parallel_translations() -> None:
+def test_all_links_of_a_hypercube_with_the_same_port_are_parallel_and_equally_long() -> None:
     points = places("Q5", "projection")
     for port in topology("Q5").ports:
         moves = points[topology("Q5").neighbours(port)] - points
@@ -105,7 +105,7 @@ def test_bits_of_a_hypercube_are_parallel_translations() -> None:
         assert len({complex(*np.round([move.real, move.imag], 2)) for move in moves}) == 2
 
 
-def test_s8_is_shown_as_the_quotient_by_its_56_substars_of_720_nodes() -> None:
+def test_the_default_layout_of_s8_shows_each_of_56_substars_as_one_point() -> None:
     assert layouts("S8")[0] == "quotient"
     assert layouts("S7")[0] == "substars"
     positions = layout("S8")
@@ -116,7 +116,7 @@ def test_s8_is_shown_as_the_quotient_by_its_56_substars_of_720_nodes() -> None:
     assert len(set(zip(groups.tolist(), ends, strict=True))) == 56
 
 
-def test_impossible_layouts_are_refused_with_a_hint() -> None:
+def test_unknown_layouts_and_too_large_topologies_are_refused() -> None:
     with pytest.raises(InputError, match="S5 has no layout 'torus'") as refusal:
         layout("S5", "torus")
     assert "substars" in refusal.value.hint
@@ -125,7 +125,7 @@ def test_impossible_layouts_are_refused_with_a_hint() -> None:
 
 
 @pytest.mark.usefixtures("registries")
-def test_the_family_of_a_plug_in_is_placed_by_levels() -> None:
+def test_topologies_of_a_plug_in_have_the_layout_levels() -> None:
     from support.fix_plugins import load_examples
 
     load_examples()

@@ -1,4 +1,4 @@
-"""Small files that claim to be large are refused in one sentence, with bounded memory and time."""
+"""Small files that expand to large ones are refused with bounded memory and time."""
 
 import gzip
 import io
@@ -20,11 +20,12 @@ from starcast.support.limited import LimitedStream, read_bytes, read_text
 from starcast.support.limited_json import JsonCursor, parse_json
 from support import bombs
 
-#: The limits of a reader, with the interpreter and its libraries.
+#: Limits for a process that reads a file, including the interpreter and its libraries.
 MAX_MEMORY = 600 * bombs.MB
 MAX_SECONDS = 30
 
-#: Reads a file, and prints the error and the largest memory in kB. The limits protect the machine.
+#: A program that reads a file and prints the error and its peak memory in kB. Its own limits
+#: protect the machine.
 READER = """
 import resource, sys
 from pathlib import Path
@@ -56,7 +57,7 @@ DESIGN = "from starcast.experiments.design import read_design; read_design(str(f
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a reader in a child process."""
+    """The result of reading a file in a child process."""
 
     code: int
     message: str
@@ -64,12 +65,12 @@ class Outcome:
 
 
 def read_in_child(statement: str, file: Path) -> Outcome:
-    """Read a file in a process of its own."""
+    """Read a file in a child process."""
     done = subprocess.run(
         [sys.executable, "-c", READER.format(statement=statement, seconds=MAX_SECONDS), str(file)],
         capture_output=True,
         text=True,
-        timeout=10 * MAX_SECONDS,  # the limit is one of processor time
+        timeout=10 * MAX_SECONDS,  # MAX_SECONDS limits the processor time
         env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
         check=False,
     )
@@ -151,7 +152,7 @@ def _empty_values(folder: Path) -> Path:
 
 
 def _large_topology(folder: Path) -> Path:
-    """A record of a closed walk on S10, of which each step is a valid port."""
+    """Write a record whose witness is a closed walk on S10; each step is a valid port."""
     record = load_record(path_of(shipped_folder(), "hamiltonian-decomposition", "S4"))
     members = {"ports.npy": (bombs.npy_header((1, 3_628_800), "|u1") + b"\2\3" * 1_814_400, 0)}
     fields = {**record.fields(), "topology": "S10"}
@@ -179,7 +180,7 @@ def _forest_header(folder: Path) -> Path:
 
 
 def _forest_text(folder: Path) -> Path:
-    """A forest whose part has values without a size, of which numpy would count 10^18."""
+    """Write a forest with an array of 10^18 values that have no size."""
     file = folder / "forest.npz"
     members = {"format.npy": (bombs.npy_header((10**18,), "|V0"), 0)}
     file.write_bytes(bombs.zip_of(members))
@@ -194,7 +195,7 @@ def _grids(folder: Path) -> Path:
     return file
 
 
-#: The file, what reads it, the exit code and words of the message.
+#: For each file: the function that writes it, code that reads it, exit code, words of the message.
 BOMBS: dict[str, tuple[Callable[[Path], Path], str, int, str]] = {
     "a run of 900,000 objects": (_deep, EXPERIMENTS, 2, "topology: Field required"),
     "runs that are lists": (_many_runs, EXPERIMENTS, 7, "holds more than 500,000 runs"),
@@ -215,14 +216,16 @@ BOMBS: dict[str, tuple[Callable[[Path], Path], str, int, str]] = {
 }
 
 
-#: Bombs whose refusal takes several seconds.
+#: Files whose refusal takes several seconds.
 SLOW = {"a hundred grids"}
 
 
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in BOMBS]
 )
-def test_a_bomb_is_refused_within_limits(name: str, tmp_path: Path) -> None:
+def test_a_decompression_bomb_is_refused_with_bounded_memory_and_time(
+    name: str, tmp_path: Path
+) -> None:
     write, statement, code, words = BOMBS[name]
     file = write(tmp_path)
     outcome = read_in_child(statement, file)
@@ -230,7 +233,7 @@ def test_a_bomb_is_refused_within_limits(name: str, tmp_path: Path) -> None:
     assert (outcome.code, words in outcome.message) == (code, True), outcome.message
 
 
-# Text of JSON
+# JSON
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -241,7 +244,7 @@ VALUES = st.recursive(
 
 
 @given(value=VALUES, is_ascii=st.booleans(), indent=st.sampled_from((None, 0, 3)))
-def test_a_value_is_read_as_json_reads_it(
+def test_a_value_is_read_as_by_the_json_module(
     value: object, is_ascii: bool, indent: int | None
 ) -> None:
     text = json.dumps(value, ensure_ascii=is_ascii, indent=indent).encode()
@@ -255,7 +258,7 @@ def test_a_value_is_read_as_json_reads_it(
     values=st.dictionaries(st.text("aé", max_size=3), st.lists(VALUES, max_size=3), max_size=4),
     indent=st.sampled_from((None, 2)),
 )
-def test_members_and_items_are_read_one_by_one(
+def test_members_and_items_can_be_read_one_by_one(
     values: dict[str, list[object]], indent: int | None
 ) -> None:
     cursor = JsonCursor(json.dumps(values, indent=indent, ensure_ascii=False).encode())
@@ -265,7 +268,7 @@ def test_members_and_items_are_read_one_by_one(
 
 
 @pytest.mark.parametrize("size", [2**14 - 1, 2**14, 2**14 + 1, 2**18, 2**20])
-def test_values_may_end_at_a_window(size: int) -> None:
+def test_values_may_end_at_the_border_of_a_window_of_the_reader(size: int) -> None:
     text = json.dumps(["x" * (size - 4), 12, 345])
     cursor = JsonCursor(text.encode())
     assert [cursor.value() for _ in cursor.items()] == json.loads(text)
@@ -297,7 +300,7 @@ def _read_all(cursor: JsonCursor) -> None:
     cursor.end()
 
 
-def test_escaped_backslashes_are_no_escapes() -> None:
+def test_an_escaped_backslash_does_not_start_another_escape() -> None:
     value = ["\\u0000", "\\ud800", "\U0001f600"]
     assert parse_json(json.dumps(value).encode(), "it") == value
 
@@ -305,7 +308,7 @@ def test_escaped_backslashes_are_no_escapes() -> None:
 # Streams
 
 
-def test_a_stream_ends_at_its_limit(tmp_path: Path) -> None:
+def test_a_stream_that_exceeds_its_limit_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "text"
     file.write_bytes(b"12345")
     assert read_bytes(file, 5) == read_text(file, 5).encode() == b"12345"
@@ -319,12 +322,12 @@ def test_a_stream_ends_at_its_limit(tmp_path: Path) -> None:
     assert LimitedStream(io.BytesIO(b"1234"), 4, "it").read(9) == b"1234"
 
 
-def test_a_device_without_end_is_refused() -> None:
+def test_an_endless_device_is_refused() -> None:
     with pytest.raises(LimitError, match="/dev/zero holds more than 1 MB"):
         read_bytes("/dev/zero", bombs.MB)
 
 
-def test_damaged_compression_is_refused(tmp_path: Path) -> None:
+def test_a_damaged_gzip_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "text.gz"
     packed = gzip.compress(b"12345" * 100)
     for content in (packed[:-3], packed[:15], packed + b"more", packed[:-8] + bytes(8)):

@@ -1,4 +1,4 @@
-"""starcast's own log: JSON lines, rotation, several processes, no secrets."""
+"""The log file of starcast: JSON lines, rotation, several processes, no secrets."""
 
 import json
 import logging
@@ -18,7 +18,7 @@ from starcast.support.processes import local_processes
 
 @pytest.fixture
 def file(tmp_path: Path) -> Iterator[Path]:
-    """The file of a started log in a folder that does not exist yet."""
+    """The file of a started log, whose folder did not exist before."""
     file = tmp_path / "state" / "starcast.log"
     assert log.start(log.Target(file, "debug")) is None
     yield file
@@ -26,7 +26,7 @@ def file(tmp_path: Path) -> Iterator[Path]:
 
 
 def entries(file: Path) -> list[dict[str, Any]]:
-    """Return the records of a log."""
+    """Return the entries of a log."""
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
@@ -46,12 +46,12 @@ def test_an_event_is_a_json_object_on_one_line(file: Path) -> None:
     }
 
 
-def test_the_file_is_readable_by_its_owner_only(file: Path) -> None:
+def test_only_its_owner_can_read_the_log(file: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
     assert file.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_an_unexpected_error_has_a_traceback(file: Path) -> None:
+def test_the_entry_for_an_unexpected_error_has_a_traceback(file: Path) -> None:
     try:
         _ = 1 // 0
     except ZeroDivisionError as error:
@@ -74,12 +74,12 @@ def test_passwords_are_not_logged(file: Path, text: str) -> None:
     assert "***" in file.read_text()
 
 
-def test_long_texts_are_shortened(file: Path) -> None:
+def test_long_texts_are_shortened_in_the_log(file: Path) -> None:
     log.event("long", text="x" * 100_000)
     assert len(file.read_text()) < 5_000
 
 
-def test_the_level_limits_what_is_written(tmp_path: Path) -> None:
+def test_only_events_of_the_chosen_level_or_above_are_written(tmp_path: Path) -> None:
     file = tmp_path / "starcast.log"
     log.start(log.Target(file, "warning"))
     log.event("not written")
@@ -89,13 +89,13 @@ def test_the_level_limits_what_is_written(tmp_path: Path) -> None:
     assert [entry["event"] for entry in entries(file)] == ["written"]
 
 
-def test_a_file_that_cannot_be_written_is_an_error_to_report_once(tmp_path: Path) -> None:
+def test_starting_a_log_that_cannot_be_written_returns_the_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert log.start(log.Target(tmp_path / "file" / "starcast.log", "info")) is not None
     log.event("nowhere")
 
 
-def test_a_log_that_disappears_does_not_disturb(file: Path) -> None:
+def test_deleting_the_log_file_causes_no_error(file: Path) -> None:
     log.event("first")
     file.unlink()
     file.parent.rmdir()
@@ -103,7 +103,7 @@ def test_a_log_that_disappears_does_not_disturb(file: Path) -> None:
     assert not file.exists()
 
 
-def test_a_large_file_is_rotated_at_the_start(
+def test_a_large_log_is_rotated_at_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log, "ROTATED_BYTES", 100)
@@ -129,8 +129,8 @@ for number in range(40):
 """
 
 
-def test_parallel_processes_lose_and_mix_no_lines(tmp_path: Path) -> None:
-    """Four processes write and rotate the same file; with the older files kept, all are there."""
+def test_processes_that_write_at_the_same_time_neither_lose_nor_mix_lines(tmp_path: Path) -> None:
+    """Four processes write and rotate the same file. Current and rotated files have all entries."""
     file = tmp_path / "starcast.log"
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, str(file), str(writer)])
@@ -145,7 +145,7 @@ def test_parallel_processes_lose_and_mix_no_lines(tmp_path: Path) -> None:
 
 
 def square(number: int) -> int:
-    """Work for a worker process."""
+    """Compute a square, as work for a worker process."""
     return number * number
 
 

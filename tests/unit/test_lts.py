@@ -1,4 +1,4 @@
-"""The server of the Neo4j LTS release: its configuration, its Java, and its errors."""
+"""The test server of the Neo4j LTS release: its configuration, its Java, and its errors."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def java(folder: Path, version: str) -> Path:
     return path
 
 
-def test_the_lock_file_is_of_the_oldest_supported_release() -> None:
+def test_the_lock_file_pins_the_oldest_supported_release() -> None:
     jars = JarSet.from_lock(Path("/cache"), LOCK, VERSION)
     assert {jar.version for jar in jars.jars if jar.group == "org.neo4j"} == {VERSION}
     assert new_enough(VERSION)
@@ -41,7 +41,7 @@ def test_the_lock_file_is_of_the_oldest_supported_release() -> None:
     assert jars.folder != JarSet.from_lock(Path("/cache"), PINNED).folder
 
 
-def test_its_configuration_omits_the_settings_that_it_does_not_know() -> None:
+def test_the_configuration_omits_settings_that_the_lts_release_does_not_know() -> None:
     omitted = set(Neo4j.configuration.splitlines()) - set(Lts.configuration.splitlines())
     assert {line.partition("=")[0] for line in omitted} == {
         "server.fleet_discovery.enabled",
@@ -74,7 +74,7 @@ def test_a_suitable_java_is_found(
         ("x", "has an unknown version"),
     ],
 )
-def test_without_a_suitable_java_the_error_lists_those_found(
+def test_without_a_suitable_java_the_error_lists_the_unsuitable_versions(
     machine: Path, version: str | None, words: str
 ) -> None:
     if version is not None:
@@ -87,7 +87,7 @@ def test_without_a_suitable_java_the_error_lists_those_found(
     assert "JAVA_HOME" in refused.value.hint
 
 
-def test_without_java_the_run_fails_and_tests_nothing(
+def test_without_java_the_test_run_on_the_lts_release_fails_with_an_error(
     machine: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert machine.is_dir()

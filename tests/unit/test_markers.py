@@ -8,18 +8,20 @@ import pytest
 from support.markers import GROUPS, MODULES, TESTS, group
 
 
-def test_every_test_module_has_a_group() -> None:
+def test_every_test_module_belongs_to_a_group() -> None:
     modules = list(TESTS.rglob("test_*.py"))
     assert len(modules) > 100
     assert {group(module) for module in modules} == GROUPS
 
 
-def test_a_module_of_an_unknown_folder_is_an_error() -> None:
+def test_a_test_module_in_an_unknown_folder_is_an_error() -> None:
     with pytest.raises(pytest.UsageError, match="belongs to no group"):
         group(TESTS / "elsewhere" / "test_x.py")
 
 
-def test_every_group_is_declared_and_has_a_job(pytestconfig: pytest.Config) -> None:
+def test_every_group_is_declared_as_a_marker_and_run_by_the_makefile(
+    pytestconfig: pytest.Config,
+) -> None:
     declared = {marker.split(":")[0] for marker in pytestconfig.getini("markers")}
     assert declared >= GROUPS
     makefile = (TESTS.parent / "Makefile").read_text(encoding="utf-8")
@@ -28,7 +30,7 @@ def test_every_group_is_declared_and_has_a_job(pytestconfig: pytest.Config) -> N
     assert set(jobs[1].split()) == GROUPS
 
 
-def test_every_prefix_is_that_of_a_module() -> None:
+def test_every_module_prefix_matches_a_test_module() -> None:
     for prefix in MODULES:
         assert list(TESTS.glob(f"{prefix}*.py")), prefix
 

@@ -1,4 +1,4 @@
-"""Metrics of forests, compared with the methods of `Forest` and with known values."""
+"""`forest_metrics`, compared with the methods of `Forest` and with known values."""
 
 from itertools import permutations
 from math import factorial
@@ -17,14 +17,14 @@ SPECS = [*STARS, *NK_STARS, "Q1", "Q2", "Q3", "Q5"]
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_metrics_are_those_of_the_forest_as_plain_values(spec: str) -> None:
-    """Branches are the subtrees of the root's children, sizes the numbers of descendants."""
+def test_metrics_equal_the_results_of_the_methods_of_the_forest(spec: str) -> None:
+    """Branches are the sizes of the subtrees of the root's children."""
     for construction in plain_constructions(spec):
         assert_metrics(forest(spec, construction, topology(spec).nodes // 3))
 
 
 def assert_metrics(trees: Forest) -> None:
-    """Compare the metrics of a forest with its methods, and sizes with a count."""
+    """Compare the metrics of a forest with its methods, and subtree sizes with counted nodes."""
     metrics = forest_metrics(trees)
     assert metrics["trees"] == trees.trees
     assert metrics["sizes"] == trees.sizes.tolist()
@@ -51,7 +51,7 @@ def assert_metrics(trees: Forest) -> None:
 
 
 def descendants(trees: Forest) -> list[list[int]]:
-    """Count in each tree how often a node is a node or an ancestor of one."""
+    """Count for each node of each tree the nodes of its subtree, by following all parents."""
     result = np.zeros(trees.parent_port.shape, dtype=int)
     for tree, parents in enumerate(trees.parents().tolist()):
         for node in np.flatnonzero(trees.members()[tree]).tolist():
@@ -63,7 +63,7 @@ def descendants(trees: Forest) -> list[list[int]]:
     return counted
 
 
-def test_known_values() -> None:
+def test_metrics_have_the_known_values() -> None:
     for spec, construction, metric, value in [
         ("S5", "greedy", "heights", [6]),
         ("S5", "greedy", "leaves", [44]),
@@ -81,7 +81,7 @@ def test_known_values() -> None:
         assert forest_metrics(forest(spec, construction))[metric] == value
 
 
-def test_the_leaves_of_the_greedy_tree_are_as_many_as_derangements() -> None:
+def test_a_greedy_tree_has_as_many_leaves_as_there_are_derangements() -> None:
     for n in range(2, 7):
         derangements = sum(
             all(symbol != place for place, symbol in enumerate(row))
@@ -90,7 +90,7 @@ def test_the_leaves_of_the_greedy_tree_are_as_many_as_derangements() -> None:
         assert forest_metrics(forest(f"S{n}", "greedy"))["leaves"] == [derangements]
 
 
-def test_branches_of_the_balanced_tree_differ_by_at_most_one() -> None:
+def test_branch_sizes_of_the_balanced_tree_differ_by_at_most_one() -> None:
     for n in range(3, 7):
         (branches,) = forest_metrics(forest(f"S{n}", "balanced"))["branches"]
         assert max(branches) == -(-(factorial(n) - 1) // (n - 1))

@@ -1,4 +1,4 @@
-"""Reading MSCCL XML: round trips, files of other tools, and errors with their place in the file."""
+"""Reading MSCCL XML: round trips, files of other tools, and errors that name their location."""
 
 import re
 from collections import Counter
@@ -24,7 +24,7 @@ from starcast.formats import msccl_elements, render
 from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.topologies import topology
 
-#: Of each topology, all algorithms in their port models.
+#: For each topology, all algorithms in all their port models.
 CATALOGUE = [
     pytest.param(spec, algorithm.collective, algorithm.name, ports, id=f"{spec} {algorithm.name}")
     for spec in ("S3", "Q3", "S4,2", "S4")
@@ -34,7 +34,7 @@ CATALOGUE = [
 
 
 def written(built: Schedule, *, plain: bool = False) -> str:
-    """Return the text of a file, without the attributes of starcast if it is plain."""
+    """Return the exported text; if `plain`, without the attributes that only starcast knows."""
     text = b"".join(render(built, "msccl-xml")).decode()
     return re.sub(r' step="\d+" tree="\d+"', "", text) if plain else text
 
@@ -46,7 +46,7 @@ def read(text: str, folder: Path, spec: str, collective: Any, **options: Any) ->
 
 
 @pytest.mark.parametrize(("spec", "collective", "algorithm", "ports"), CATALOGUE)
-def test_a_written_file_is_read_as_the_same_schedule(
+def test_an_exported_file_is_read_as_the_same_schedule(
     tmp_path: Path, spec: str, collective: Any, algorithm: str, ports: Any
 ) -> None:
     built = schedule(spec, collective, algorithm, ports)
@@ -57,10 +57,10 @@ def test_a_written_file_is_read_as_the_same_schedule(
 
 
 @pytest.mark.parametrize(("spec", "collective", "algorithm", "ports"), CATALOGUE)
-def test_dependencies_alone_order_the_sends(
+def test_a_file_without_starcast_attributes_is_ordered_by_its_dependencies(
     tmp_path: Path, spec: str, collective: Any, algorithm: str, ports: Any
 ) -> None:
-    """Without attributes, the same units cross the same links, each send as early as it can."""
+    """The same units cross the same links, and each is sent as early as possible."""
     built = schedule(spec, collective, algorithm, ports).expand()
     back = read(written(built, plain=True), tmp_path, spec, collective)
     sent = [
@@ -75,7 +75,7 @@ def test_dependencies_alone_order_the_sends(
 
 @pytest.mark.parametrize("root", [1, 5])
 def test_roots_segments_and_channels_are_read(tmp_path: Path, root: int) -> None:
-    """300 units on a link take several channels, whose order is a dependency."""
+    """300 units on a link need several channels, which dependencies keep in order."""
     built = schedule("S3", "broadcast", "multiple", root=root, segments=300)
     back = read(written(built), tmp_path, "S3", "broadcast", root=root)
     assert all(np.array_equal(getattr(back, name), getattr(built, name)) for name in COLUMNS)
@@ -84,7 +84,7 @@ def test_roots_segments_and_channels_are_read(tmp_path: Path, root: int) -> None
 def step(
     number: int, kind: str, source: str, target: str, needs: str = "-1 -1 0", n: int = 1
 ) -> str:
-    """Return a step as other tools write it."""
+    """Return the XML of a step, as other tools write it."""
     block, needed, has_dependent = needs.split()
     return (
         f'<step s="{number}" type="{kind}" srcbuf="{source[0]}" srcoff="{source[1:]}" '
@@ -94,14 +94,14 @@ def step(
 
 
 def block(number: int, send: int, receive: int, *steps: str, channel: int = 0) -> str:
-    """Return a thread block."""
+    """Return the XML of a thread block."""
     return (
         f'<tb id="{number}" send="{send}" recv="{receive}" chan="{channel}">{"".join(steps)}</tb>'
     )
 
 
 def algo(collective: str, gpus: list[str], sizes: tuple[int, int, int], more: str = "") -> str:
-    """Return the text of a file."""
+    """Return the text of a complete file."""
     inputs, outputs, scratch = sizes
     chunks = f'i_chunks="{inputs}" o_chunks="{outputs}" s_chunks="{scratch}"'
     content = "\n".join(f'<gpu id="{rank}" {chunks}>{gpu}</gpu>' for rank, gpu in enumerate(gpus))
@@ -112,9 +112,9 @@ def algo(collective: str, gpus: list[str], sizes: tuple[int, int, int], more: st
 
 
 def ring() -> str:
-    """Return an allgather in place on a ring of four, in the manner of msccl-tools.
+    """Return an in-place allgather on a ring of four nodes, as msccl-tools would write it.
 
-    A thread block receives chunks and sends them on, in one step.
+    Each thread block receives a chunk and forwards it in the same step.
     """
     gpus = []
     for rank in range(4):
@@ -130,7 +130,7 @@ def ring() -> str:
 
 
 def direct(chunks: int = 1) -> str:
-    """Return an alltoall on the complete graph of three, in the manner of RCCL: two channels."""
+    """Return an alltoall of three nodes over two channels, as RCCL would write it."""
     gpus = []
     for rank in range(3):
         own = f"{rank * 2 * chunks}"
@@ -147,7 +147,7 @@ def direct(chunks: int = 1) -> str:
     return algo("alltoall", gpus, sizes, 'inplace="0" outofplace="1" minBytes="0" maxcount="1"')
 
 
-def test_a_ring_in_place_is_read(tmp_path: Path) -> None:
+def test_an_in_place_allgather_on_a_ring_is_read(tmp_path: Path) -> None:
     """S4,1 is the complete graph of four nodes."""
     back = read(ring(), tmp_path, "S4,1", "allgather")
     rows = zip(back.step, back.sender, back.receiver, back.unit, strict=True)
@@ -160,14 +160,14 @@ def test_a_ring_in_place_is_read(tmp_path: Path) -> None:
     assert simulate(back).complete
 
 
-def test_chunks_of_a_step_and_of_channels_are_a_packet(tmp_path: Path) -> None:
+def test_chunks_sent_in_one_step_and_over_several_channels_form_one_packet(tmp_path: Path) -> None:
     back = read(direct(3), tmp_path, "S3,1", "alltoall")
     result = simulate(back)
     assert (result.steps, result.largest_packet, result.complete) == (1, 6, True)
     assert timing(back, 64, 100, 1).time == 100 + 6 * 64
 
 
-def test_a_collective_without_a_name_in_msccl_is_custom(tmp_path: Path) -> None:
+def test_a_gather_may_have_the_collective_name_custom(tmp_path: Path) -> None:
     text = written(schedule("S3", "gather", "one-port"), plain=True)
     text = text.replace('coll="gather"', 'coll="custom"')
     assert simulate(read(text, tmp_path, "S3", "gather")).complete
@@ -208,7 +208,7 @@ RING = 'type="rcs" srcbuf="o" srcoff="3" dstbuf="o" dstoff="3"'
          "rank 0, thread block 0, step 0 waits for thread block 0, step 1, which has hasdep 0"),
     ],
 )  # fmt: skip
-def test_a_damaged_file_is_refused_with_its_line(
+def test_the_error_for_a_damaged_file_names_the_line(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     damaged = re.sub(old, new, ring(), count=1)
@@ -237,7 +237,7 @@ def test_a_damaged_file_is_refused_with_its_line(
          "rank 0, thread block 0, step 1 sends in step 1 of the schedule"),
     ],
 )  # fmt: skip
-def test_a_file_that_does_something_else_is_rejected_with_its_place(
+def test_the_error_for_a_wrong_algorithm_names_rank_thread_block_or_step(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     changed = re.sub(old, new, ring(), count=1)
@@ -252,10 +252,10 @@ def test_a_file_that_does_something_else_is_rejected_with_its_place(
 @pytest.mark.parametrize(
     ("collective", "algorithm"), [("alltoall", "exact"), ("allreduce", "multiple")]
 )
-def test_every_missing_dependency_is_found(
+def test_every_missing_dependency_is_detected(
     tmp_path: Path, collective: Any, algorithm: str, plain: bool
 ) -> None:
-    """Whatever the order in which thread blocks happen to run."""
+    """It is detected in whatever order the thread blocks are executed."""
     text = written(schedule("S3", collective, algorithm), plain=plain)
     waits = list(re.finditer(r'depid="\d+" deps="\d+"', text))
     assert len(waits) > 5
@@ -265,8 +265,8 @@ def test_every_missing_dependency_is_found(
             read(missing, tmp_path, "S3", collective)
 
 
-def test_a_chunk_that_is_overwritten_while_it_is_used_is_found(tmp_path: Path) -> None:
-    """Rank 0 sends through a scratch chunk of rank 1: the same unit twice, or another unit."""
+def test_overwriting_a_chunk_that_is_still_to_be_sent_is_detected(tmp_path: Path) -> None:
+    """Rank 0 writes twice to a chunk that rank 1 sends; writing the same unit again is harmless."""
 
     def through(needs: str) -> str:
         gpus = [
@@ -293,7 +293,7 @@ def test_sends_between_nodes_that_are_not_linked_are_refused(tmp_path: Path) -> 
         read(ring(), tmp_path, "Q2", "allgather")
 
 
-def test_a_violation_of_the_model_names_rank_thread_block_and_step(tmp_path: Path) -> None:
+def test_a_violation_of_the_port_model_names_rank_thread_block_and_step(tmp_path: Path) -> None:
     text = direct()
     with pytest.raises(RejectedError, match=r"rank 0, thread block \d, step 0: step 1: .*one-port"):
         read(text, tmp_path, "S3,1", "alltoall", ports="one")
@@ -303,21 +303,21 @@ def test_a_violation_of_the_model_names_rank_thread_block_and_step(tmp_path: Pat
         read(first, tmp_path, "S3", "broadcast")
 
 
-def test_two_thread_blocks_cannot_share_a_connection(tmp_path: Path) -> None:
+def test_two_thread_blocks_with_the_same_peer_and_channel_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="thread blocks 1 and 3 of rank 0 for the same peer"):
         read(direct().replace('chan="1"', 'chan="0"'), tmp_path, "S3,1", "alltoall")
 
 
-def test_a_collective_that_cannot_be_in_place_is_refused(tmp_path: Path) -> None:
+def test_an_in_place_scatter_is_refused(tmp_path: Path) -> None:
     text = written(schedule("S3", "scatter", "one-port")).replace('inplace="0"', 'inplace="1"')
     with pytest.raises(InputError, match="has a scatter in place"):
         read(text, tmp_path, "S3", "scatter")
 
 
 def summing_ring(collective: str) -> str:
-    """Return an allreduce or a reduce-scatter in place on a ring of four, as msccl-tools.
+    """Return an in-place reduction on a ring of four nodes, as msccl-tools would write it.
 
-    Sums that another rank completes are sent on without being kept (rrs).
+    Ranks forward partial sums without keeping them (rrs).
     """
     gpus = []
     for rank in range(4):
@@ -342,8 +342,8 @@ def test_reductions_of_msccl_tools_are_read(tmp_path: Path, collective: Any, ste
     assert len(read(rccl, tmp_path, "S4,1", collective)) == len(back)
 
 
-def test_sums_of_chunks_of_a_rank_are_read(tmp_path: Path) -> None:
-    """All ranks send their vectors to all others, which add them from scratch chunks (re)."""
+def test_local_reductions_within_a_rank_are_read(tmp_path: Path) -> None:
+    """All ranks send their vectors to all others, which receive them in scratch and add them."""
     gpus = []
     for rank in range(3):
         others = [(rank + 1) % 3, (rank + 2) % 3]
@@ -373,7 +373,7 @@ def test_sums_of_chunks_of_a_rank_are_read(tmp_path: Path) -> None:
         ('type="rrcs"', 'type="rrs"', "leaves unit 1 without the contribution of rank 3 in o[1]"),
     ],
 )  # fmt: skip
-def test_a_contribution_that_is_lost_or_counted_twice_is_found(
+def test_a_contribution_that_is_lost_or_counted_twice_is_detected(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     changed = summing_ring("allreduce").replace(old, new, 1)
@@ -383,7 +383,9 @@ def test_a_contribution_that_is_lost_or_counted_twice_is_found(
 
 
 @pytest.mark.parametrize("collective", ["reduce", "reduce-scatter", "allreduce"])
-def test_every_receive_that_does_not_add_is_found(tmp_path: Path, collective: Any) -> None:
+def test_every_receive_step_that_should_add_but_does_not_is_detected(
+    tmp_path: Path, collective: Any
+) -> None:
     algorithm = "ring" if collective == "reduce-scatter" else "greedy"
     text = written(schedule("S3", collective, algorithm))
     adds = list(re.finditer('"rrc"', text))
@@ -401,7 +403,7 @@ def exchange() -> Schedule:
     return schedule_from_columns(columns, "Q2", "allreduce")
 
 
-def test_a_sum_that_is_sent_is_not_overwritten(tmp_path: Path) -> None:
+def test_a_sum_is_sent_before_the_next_addition_changes_it(tmp_path: Path) -> None:
     back = read(written(exchange()), tmp_path, "Q2", "allreduce")
     assert all(np.array_equal(getattr(back, name), getattr(exchange(), name)) for name in COLUMNS)
     outputs = add_numbers(written(exchange()), Random(1))  # noqa: S311
@@ -409,9 +411,9 @@ def test_a_sum_that_is_sent_is_not_overwritten(tmp_path: Path) -> None:
 
 
 def add_numbers(text: str, draw: Random) -> dict[tuple[int, str, int], int]:
-    """Return all chunks after executing a written file with numbers, thread blocks in any order.
+    """Execute an exported file with numbers, thread blocks in random order; return all chunks.
 
-    Chunk i of the input of rank r holds (i + 1) * 100**r.
+    Input chunk i of rank r has the value (i + 1) * 100**r.
     """
     memory: dict[tuple[int, str, int], int] = {}
     waiting: dict[tuple[int, int], tuple[Any, list[Any]]] = {}
@@ -453,10 +455,10 @@ def add_numbers(text: str, draw: Random) -> dict[tuple[int, str, int], int]:
      ("S3", "reduce-scatter", "dimension-change", 0), ("Q3", "reduce-scatter", "ring", 0),
      ("S3", "allreduce", "multiple", 1), ("Q3", "allreduce", "binomial", 0)],
 )  # fmt: skip
-def test_the_outputs_of_a_written_reduction_are_the_sums(
+def test_executing_an_exported_reduction_gives_the_correct_sums(
     spec: str, collective: Any, algorithm: str, root: int
 ) -> None:
-    """By an execution of its own: what the file does is not left to the reader."""
+    """The test executes the file itself and does not rely on starcast's reader."""
     options: dict[str, Any] = (
         {} if collective == "reduce-scatter" or spec == "Q3" else {"root": root}
     )
@@ -484,14 +486,14 @@ def test_a_huge_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_long_tag_or_comment_is_refused_before_it_ends(
     tmp_path: Path, begin: str, part: str
 ) -> None:
-    """A parser that is given parts scans a comment of 100 MB a thousand times."""
+    """The XML parser gets the file in parts and would scan a long comment again for each part."""
     text = ring().replace("<gpu", f"{begin}{part * 1_200_000}", 1)
     with pytest.raises(InputError, match="line 3 has a tag or comment of more than 1 MB"):
         read(text, tmp_path, "S4,1", "allgather")
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00", b"\xff\xfe<\x00", b"a,b\n1,2\n"])
-def test_other_content_is_one_sentence(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_xml_or_is_missing_is_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "mine.xml"
     file.write_bytes(content)
     with pytest.raises(StarcastError, match="line 1 is not XML"):
@@ -501,8 +503,10 @@ def test_other_content_is_one_sentence(tmp_path: Path, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_random_damage_is_one_sentence_or_changes_nothing(tmp_path: Path, seed: int) -> None:
-    """Of values, or of bytes: what is accepted still delivers everything."""
+def test_a_randomly_damaged_file_is_refused_or_still_delivers_everything(
+    tmp_path: Path, seed: int
+) -> None:
+    """An attribute value is replaced or some bytes are deleted; errors name the file."""
     draw = Random(seed)  # noqa: S311
     values = ["-1", "0", "1", "2", "7", "70", "256", "40000", "9" * 30, "i", "s", "rcs", "cpy"]
     for _ in range(10):

@@ -1,4 +1,8 @@
-"""The n-1 trees L-hat(rho^i(r)) (Tseng & Sheu, Def. 2): heights, paths, loads."""
+"""The n-1 trees L-hat(rho^i(r)) (Tseng & Sheu, Def. 2): heights, paths, loads.
+
+rho^i(r) is the root r shifted by i positions. The definitions and pitfalls are in
+docs/definitions/tseng-sheu.md.
+"""
 
 from math import gcd
 
@@ -23,8 +27,8 @@ def path_from_root(built: Forest, tree: int, goal: star_graph.Node) -> list[int]
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_the_forest_has_one_tree_for_every_shift_in_order(n: int) -> None:
-    """Row i-1 is L(rho^i(r)) with r as its root: the same undirected links."""
+def test_the_forest_has_one_tree_for_each_shift_of_the_root_in_order(n: int) -> None:
+    """Row i-1 has the same undirected links as the greedy tree L(rho^i(r)), but root r."""
     for root in star_graph.cyclic_roots(n):
         both = pair(n, "multiple", root)
         assert both.forest.trees == n - 1
@@ -40,8 +44,8 @@ def test_the_forest_has_one_tree_for_every_shift_in_order(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_profiles_of_every_tree(n: int) -> None:
-    """The level profile of tree i; a left shift would exchange i and n-i."""
+def test_level_profiles_equal_those_of_the_oracle(n: int) -> None:
+    """Shifting in the wrong direction would exchange the profiles of trees i and n-i."""
     for root in star_graph.cyclic_roots(n):
         both = pair(n, "multiple", root)
         result = np.asarray(both.forest.level_profile()).tolist()
@@ -51,19 +55,19 @@ def test_profiles_of_every_tree(n: int) -> None:
 
 
 def test_heights_equal_those_of_lemma_5() -> None:
-    """D_n + n + gcd(n,i) - 2; the lemma does not hold for n = 2 and 3 (see test_forest)."""
+    """Tree i has height D_n + n + gcd(n,i) - 2. The lemma does not hold for n = 2 and 3."""
     for n in range(4, 8):
         heights = [star_graph.diameter(n) + n + gcd(n, i) - 2 for i in range(1, n)]
         assert list(forest(f"S{n}", "multiple").heights) == heights
 
 
-def test_the_heights_of_the_smallest_two() -> None:
-    """Pitfall 5: 1 for n = 2; 5 and 4, in this order, for n = 3."""
+def test_the_heights_on_s2_and_s3_are_1_and_5_4() -> None:
+    """Pitfall 5: Lemma 5 does not hold here."""
     assert list(forest("S2", "multiple").heights) == [1]
     assert list(forest("S3", "multiple").heights) == [5, 4]
 
 
-def test_the_greatest_height_follows_the_definition() -> None:
+def test_the_maximum_height_follows_the_definition() -> None:
     for n in SIZES:
         height = forest(f"S{n}", "multiple").height
         assert height == tseng_sheu.height_of_multiple(n)
@@ -72,7 +76,7 @@ def test_the_greatest_height_follows_the_definition() -> None:
 
 
 def test_congestion_is_at_most_two_for_every_root() -> None:
-    """Lemma 6."""
+    """Lemma 6: no directed link is in more than two trees."""
     for n in SIZES:
         for root in roots(n):
             built = forest(f"S{n}", "multiple", root=star_graph.label(root))
@@ -80,7 +84,7 @@ def test_congestion_is_at_most_two_for_every_root() -> None:
             assert set(built.load_histogram()) <= {0, 1, 2}
 
 
-def test_the_load_histogram_is_the_known_one() -> None:
+def test_the_load_histogram_has_the_known_values() -> None:
     """The values were counted once by the oracle."""
     for n, histogram in [
         (2, {0: 1, 1: 1}),
@@ -95,7 +99,7 @@ def test_the_load_histogram_is_the_known_one() -> None:
         assert dict(forest(f"S{n}", "multiple").load_histogram()) == histogram
 
 
-def test_the_paths_of_s6_cross_the_dimensions_on_the_page() -> None:
+def test_the_paths_on_s6_have_the_dimensions_given_in_the_definitions() -> None:
     expected = {
         1: [2, 3, 4, 5, 6],
         2: [3, 5, 2, 4, 6, 2],
@@ -111,8 +115,8 @@ def test_the_paths_of_s6_cross_the_dimensions_on_the_page() -> None:
         )
 
 
-def test_every_path_follows_its_cycles() -> None:
-    """tail(C_1), C_2, 2, C_3, 3, ..; n + gcd(n,i) - 2 links; p_i itself, not reversed."""
+def test_paths_to_the_shifts_of_the_root_follow_the_cycles_of_the_shift() -> None:
+    """The path p_i from r crosses tail(C_1), C_2, 2, C_3, 3, ..: n + gcd(n,i) - 2 links."""
     for n in SIZES:
         for root in roots(n):
             built = forest(f"S{n}", "multiple", root=star_graph.label(root))
@@ -123,8 +127,8 @@ def test_every_path_follows_its_cycles() -> None:
                 assert len(dimensions) == n + gcd(n, i) - 2
 
 
-def test_paths_meet_only_in_the_root() -> None:
-    """Every other node of p_i has r_1 in position i+1, so no node is on two of them."""
+def test_paths_to_the_shifts_of_the_root_share_only_the_root() -> None:
+    """Every other node of path p_i has symbol r_1 in position i+1."""
     for n in SIZES:
         for root in star_graph.cyclic_roots(n):
             built = forest(f"S{n}", "multiple", root=star_graph.label(root))
@@ -138,14 +142,14 @@ def test_paths_meet_only_in_the_root() -> None:
             assert len(set(on_paths)) == len(on_paths)
 
 
-def test_the_root_has_one_child_in_every_tree_and_two_in_the_last() -> None:
+def test_the_root_has_two_children_in_the_last_tree_and_one_in_all_others() -> None:
     for n in range(3, 8):
         for root in star_graph.cyclic_roots(n):
             built = forest(f"S{n}", "multiple", root=star_graph.label(root))
             assert (built.parents() == built.root).sum(axis=1).tolist() == [1] * (n - 2) + [2]
 
 
-def test_only_the_root_link_of_dimension_2_carries_two_trees() -> None:
+def test_only_one_link_of_the_root_is_in_two_trees() -> None:
     for n in range(3, 8):
         for root in roots(n):
             built = forest(f"S{n}", "multiple", root=star_graph.label(root))

@@ -1,4 +1,4 @@
-"""The mutations of `make mutants` change one executed place each, and are drawn by a seed."""
+"""Each mutation of `make mutants` changes one piece of executed code; a seed selects mutations."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tools.mutants.selection import imports
 
 
 def mutants(source: str) -> dict[str, list[str]]:
-    """Return the mutants of a source, by the kind of change."""
+    """Return the mutants of a source text, by the kind of mutation."""
     found: dict[str, list[str]] = {}
     for mutation in Finder(source.encode()).find():
         assert mutation.is_valid(source.encode())
@@ -41,7 +41,9 @@ def mutants(source: str) -> dict[str, list[str]]:
         ("é = 'é'; x = 1", "number", ["é = 'é'; x = 2"]),
     ],
 )
-def test_every_kind_of_change(source: str, operator: str, expected: list[str]) -> None:
+def test_every_kind_of_mutation_changes_the_code_as_expected(
+    source: str, operator: str, expected: list[str]
+) -> None:
     assert mutants(source)[operator] == expected
 
 
@@ -67,13 +69,13 @@ def test_code_that_is_not_executed_or_has_no_effect_is_not_mutated(source: str) 
     assert mutants(source) == {}
 
 
-def test_the_lines_of_a_statement_exclude_those_of_inner_statements() -> None:
+def test_the_lines_of_a_mutation_exclude_those_of_inner_statements() -> None:
     source = b"if (\n    a < 1\n):\n    x = (\n        b + c\n    )\n"
     lines = {mutation.operator: mutation.lines for mutation in Finder(source).find()}
     assert lines == {"comparison": (1, 3), "number": (1, 3), "arithmetic": (4, 6)}
 
 
-def test_the_journal_quotes_the_changed_lines() -> None:
+def test_a_mutation_quotes_the_lines_before_and_after_the_change() -> None:
     source = b"a = 1\nf(\n    a,\n)\n"
     number, call = Finder(source).find()
     assert (number.line, number.quote(source)) == (1, ("a = 1", "a = 2"))
@@ -92,18 +94,18 @@ def test_a_seed_draws_the_same_valid_mutations_from_all_areas_in_turn(tmp_path: 
     assert [area(mutation.file) for mutation in drawn] == [*AREAS] * 8
 
 
-def test_every_area_has_modules() -> None:
+def test_every_module_belongs_to_an_area_and_every_area_has_modules() -> None:
     files = [path.relative_to(ROOT).as_posix() for path in (ROOT / SOURCE).rglob("*.py")]
     assert {area(file) for file in files} == {*AREAS}
 
 
-def test_imported_names_are_dotted(tmp_path: Path) -> None:
+def test_imports_returns_dotted_names(tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text("import a.b as c\ndef f():\n    from d.e import g\n", encoding="utf-8")
     assert imports(path) == {"a.b", "d.e", "d.e.g"}
 
 
-def test_survivors_do_not_count_in_the_share() -> None:
+def test_mutations_that_no_test_finds_do_not_count_in_the_share() -> None:
     results = ["test", "test", "test", "sweep", "survived", "equivalent"]
     lines, share = summarize({"area": "doors", "result": result} for result in results)
     assert share == pytest.approx(0.75)

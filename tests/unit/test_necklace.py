@@ -1,4 +1,8 @@
-"""MBST (Fragopoulou & Akl 1993, section 3.2): node by node, Theorem 8."""
+"""The tree MBST (Fragopoulou & Akl 1993, section 3.2): node by node, and Theorem 8.
+
+Definitions and pitfalls are in docs/definitions/fragopoulou-akl.md. The construction numbers all
+nodes; m is the number of a node.
+"""
 
 from collections import Counter
 from functools import cache
@@ -28,17 +32,17 @@ def built(n: int, root: star_graph.Node | None = None) -> Forest:
 
 @cache
 def numbers(n: int) -> NDArray[np.int32]:
-    """Return the numbers m of the array implementation."""
+    """Return the number m of each node from the array implementation."""
     return numbering(topology(f"S{n}"))
 
 
 def steps(n: int) -> NDArray[np.int32]:
-    """Return the step in which each node is reached."""
+    """Return the step in which each node receives the message."""
     return np.asarray(-(-numbers(n) // (n - 1)), dtype=np.int32)
 
 
 def parents(n: int) -> NDArray[np.int32]:
-    """Return the parents in the array implementation; that of the root is the root."""
+    """Return the parents from the array implementation, and the root for the root itself."""
     result = built(n).parents()[0]
     return np.where(result < 0, np.int32(0), result)
 
@@ -47,13 +51,13 @@ def parents(n: int) -> NDArray[np.int32]:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_the_numbers_follow_the_definition(n: int) -> None:
+def test_node_numbers_follow_the_definition(n: int) -> None:
     assert {x: int(m) for x, m in zip(star_graph.nodes(n), numbers(n), strict=True)} == page.mbst(
         n
     ).numbers
 
 
-def test_the_tree_follows_the_definition_for_every_root() -> None:
+def test_the_tree_follows_the_definition_at_every_root() -> None:
     for n in SIZES:
         for root in roots(n)[: 2 if n == 7 else None]:
             trees = built(n, root)
@@ -65,8 +69,8 @@ def test_the_tree_follows_the_definition_for_every_root() -> None:
 
 
 @pytest.mark.parametrize("n", range(2, 10))
-def test_every_number_occurs_once_and_the_root_has_0(n: int) -> None:
-    """Pitfall 5: the root has m = 0 and no v."""
+def test_every_node_has_a_different_number_and_the_root_has_0(n: int) -> None:
+    """Pitfall 5: the root has m = 0 and no link to a parent."""
     assert np.array_equal(np.sort(numbers(n)), np.arange(factorial(n)))
     assert numbers(n)[0] == 0
     assert numbered_dimensions(n, np.arange(n + 1)).tolist() == [0, *range(2, n + 1), 2]
@@ -76,8 +80,12 @@ def test_every_number_occurs_once_and_the_root_has_0(n: int) -> None:
 # The necklaces and their order
 
 
-def test_numbers_follow_distances_and_kinds_of_necklaces() -> None:
-    """D_1, D_2, ..; in each N_k1, necklaces not starting with 1, those that do; by rotation."""
+def test_nodes_are_numbered_by_distance_then_by_kind_of_necklace() -> None:
+    """At each distance k, the first necklace N_k1 is that of the generator G_k.
+
+    Then come the necklaces whose nodes do not start with 1, and then those whose nodes do. The
+    nodes of a necklace are numbered in the order of rotation.
+    """
     for n in SIZES:
         order = page.mbst(n).order
         defined = {
@@ -100,8 +108,8 @@ def test_numbers_follow_distances_and_kinds_of_necklaces() -> None:
         assert all(necklace(result[0]) == result for result in order)
 
 
-def test_the_generators() -> None:
-    """G_k is at distance k, in a necklace of n-1 nodes; undefined for n odd, k = D (pitfall 6)."""
+def test_generators_follow_the_definition() -> None:
+    """G_k is at distance k, on a necklace of n-1 nodes; undefined for odd n, k = D (pitfall 6)."""
     for n in range(2, 10):
         result = generators(topology(f"S{n}"))
         assert list(result) == list(range(1, star_graph.diameter(n) + (n + 1) % 2))
@@ -113,8 +121,8 @@ def test_the_generators() -> None:
             assert distance(star_graph.swap(x, dimension)) == k - 1
 
 
-def test_the_generators_of_s6_in_cycle_notation() -> None:
-    """One cycle for k = 1..5; pairs for k = 6, 7, with the last pair's smallest symbol."""
+def test_generators_of_s6_equal_those_written_in_cycle_notation() -> None:
+    """For k = 1..5 they are one cycle. For k = 6 and 7 they also have one or two pairs."""
     written: dict[int, tuple[list[tuple[int, ...]], int]] = {
         1: ([(2, 1)], 2),
         2: ([(3, 2, 1)], 3),
@@ -131,8 +139,8 @@ def test_the_generators_of_s6_in_cycle_notation() -> None:
     }
 
 
-def test_the_parents_of_n_k1_are_in_the_previous_one() -> None:
-    """The type of G_k leads to G_(k-1), so v leads N_k1 into N_(k-1)1, rotation by rotation."""
+def test_the_necklace_of_a_generator_has_its_parents_on_that_of_the_previous_generator() -> None:
+    """The link from G_k leads to G_(k-1); the same holds after any rotation of both."""
     for n in SIZES:
         result = generators(topology(f"S{n}"))
         ranks, above = star_graph.ranks(n), parents(n)
@@ -148,8 +156,8 @@ def test_the_parents_of_n_k1_are_in_the_previous_one() -> None:
 
 
 @pytest.mark.parametrize("n", range(2, 10))
-def test_each_step_reaches_n_minus_1_nodes_over_all_types(n: int) -> None:
-    """Theorem 8.1: ceil((n!-1)/(n-1)) steps, n-1 nodes in each and n-2 in the last."""
+def test_each_step_reaches_n_minus_1_nodes_over_different_dimensions(n: int) -> None:
+    """Theorem 8.1: there are ceil((n!-1)/(n-1)) steps, the last of which reaches n-2 nodes."""
     ports = built(n).parent_port[0, 1:]
     cells = Counter(zip(steps(n)[1:].tolist(), ports.tolist(), strict=True))
     assert set(cells.values()) == {1}
@@ -159,20 +167,20 @@ def test_each_step_reaches_n_minus_1_nodes_over_all_types(n: int) -> None:
     assert counts[-1] == (1 if n == 2 else n - 2)
 
 
-def test_all_paths_are_shortest() -> None:
-    """Theorem 8.2."""
+def test_all_tree_paths_are_shortest_paths() -> None:
+    """Theorem 8.2: every parent is nearer to the root."""
     for n in range(2, 10):
         distances = topology(f"S{n}").distances().astype(int)
         assert (distances[parents(n)][1:] == distances[1:] - 1).all()
 
 
 def test_parents_are_reached_in_an_earlier_step() -> None:
-    """This is what the algorithm needs of Theorem 8.3."""
+    """The algorithm needs only this consequence of Theorem 8.3."""
     for n in range(2, 10):
         assert (steps(n)[parents(n)][1:] < steps(n)[1:]).all()
 
 
-def test_theorem_8_3_does_not_hold_to_the_letter() -> None:
+def test_theorem_8_3_is_false_as_stated() -> None:
     """Pitfall 5: m(x) - m(x') >= n-1 fails for some nodes; the trees are correct anyway."""
     for n in range(3, 9):
         near = np.flatnonzero(numbers(n)[1:] - numbers(n)[parents(n)][1:] < n - 1) + 1
@@ -183,8 +191,8 @@ def test_theorem_8_3_does_not_hold_to_the_letter() -> None:
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_no_two_sources_share_a_link_in_a_step(n: int) -> None:
-    """Translated to every source, no directed link is used twice in a step."""
+def test_no_two_sources_use_the_same_link_in_the_same_step(n: int) -> None:
+    """All sources use translations of the same tree."""
     used: Counter[tuple[int, int, int]] = Counter()
     for root in star_graph.nodes(n):
         trees = built(n, root)

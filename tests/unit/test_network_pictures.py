@@ -1,4 +1,4 @@
-"""Pictures of a topology in its layouts: trees, load, and steps of a schedule."""
+"""Pictures of a topology in its layouts: trees, link loads, and the steps of a schedule."""
 
 import re
 from xml.etree import ElementTree as ET
@@ -15,7 +15,7 @@ from support.read_svg import SVG, boxes, parse, strokes
 
 
 def circles(document: ET.Element) -> list[complex]:
-    """Return the positions of all nodes that are dots, panel by panel."""
+    """Return the positions of all nodes that are drawn as dots, panel by panel."""
     dots = [dot for dot in document.iter(f"{SVG}circle") if dot.find(f"{SVG}title") is not None]
     return [complex(float(dot.get("cx", 0)), float(dot.get("cy", 0))) for dot in dots]
 
@@ -25,7 +25,7 @@ def titles(document: ET.Element) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["substars", "levels", "necklaces", "torus"])
-def test_a_node_has_the_same_place_in_all_steps(name: str) -> None:
+def test_a_node_has_the_same_position_in_the_pictures_of_all_steps(name: str) -> None:
     built = schedule("S4", "broadcast", "multiple")
     places = np.array(circles(parse(draw_steps(built, layout=name)))).reshape(built.steps, 24)
     relative = places - places.mean(axis=1, keepdims=True)
@@ -44,7 +44,7 @@ def test_a_node_has_the_same_place_in_all_steps(name: str) -> None:
         ("alltoall", "exact"),
     ],
 )
-def test_every_busy_link_of_a_step_is_an_arrow(collective: str, algorithm: str) -> None:
+def test_every_busy_link_of_a_step_is_drawn_as_an_arrow(collective: str, algorithm: str) -> None:
     built = schedule("S4", collective, algorithm)
     for step in range(1, built.steps + 1):
         document = parse(draw_steps(built, [step]))
@@ -95,7 +95,7 @@ def test_an_animation_has_a_group_for_every_step_and_respects_reduced_motion() -
     assert delays == sorted(set(delays))
 
 
-def test_load_is_the_width_of_directed_links() -> None:
+def test_links_with_higher_load_are_drawn_wider() -> None:
     built = forest("S4", "multiple")
     document = parse(draw_load(built, "torus"))
     widths: dict[int, set[float]] = {}
@@ -107,7 +107,7 @@ def test_load_is_the_width_of_directed_links() -> None:
     assert len(titles(document)) == sum(links for load, links in histogram.items() if load)
 
 
-def test_trees_on_the_torus_keep_all_edges_and_leave_the_picture_at_its_border() -> None:
+def test_trees_on_the_torus_have_all_edges_some_of_which_cross_the_border() -> None:
     built = forest("S4", "multiple")
     document = parse(draw_trees(built, range(3), "torus"))
     assert len(titles(document)) == 3 * 23
@@ -116,7 +116,7 @@ def test_trees_on_the_torus_keep_all_edges_and_leave_the_picture_at_its_border()
         draw_trees(built, [3])
 
 
-def test_pictures_follow_the_dark_mode_and_fit_narrow_pages() -> None:
+def test_pictures_support_dark_mode_and_fit_narrow_pages() -> None:
     text = draw_steps(schedule("S3", "broadcast", "greedy"))
     assert "prefers-color-scheme: dark" in text
     assert "max-width: 100%" in text
@@ -126,7 +126,7 @@ def test_pictures_follow_the_dark_mode_and_fit_narrow_pages() -> None:
         assert f'[fill="{light}"]' in text
 
 
-def test_pictures_are_converted_to_pdf_and_png_at_twice_the_size() -> None:
+def test_pictures_are_converted_to_pdf_and_to_png_of_twice_the_size() -> None:
     picture = draw_steps(schedule("S3", "broadcast", "greedy"), [1])
     width, height = (float(parse(picture).get(name, 0)) for name in ("width", "height"))
     assert convert(picture, "pdf").startswith(b"%PDF")
@@ -136,7 +136,7 @@ def test_pictures_are_converted_to_pdf_and_png_at_twice_the_size() -> None:
     assert convert(picture, "svg").decode() == picture
 
 
-def test_steps_that_do_not_exist_and_pictures_that_are_too_large_are_refused() -> None:
+def test_unknown_steps_unknown_trees_and_too_large_pictures_are_refused() -> None:
     with pytest.raises(InputError, match="has no step 0"):
         draw_steps(schedule("S4", "broadcast", "greedy"), [0])
     with pytest.raises(LimitError, match="too many for a picture"):

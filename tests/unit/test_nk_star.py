@@ -1,4 +1,8 @@
-"""(n,k)-stars as arrays, compared with definitions/nk-star.md node by node."""
+"""(n,k)-stars as arrays, compared node by node with docs/definitions/nk-star.md.
+
+A link exchanges two symbols of a label (ports 2..k), or it is residual (ports k+1..n): it replaces
+the first symbol by one that the label lacks.
+"""
 
 import tracemalloc
 from itertools import combinations
@@ -19,7 +23,7 @@ every_size = pytest.mark.parametrize(("n", "k"), SIZES)
 
 
 def some_roots(n: int, k: int) -> list[star_graph.Node]:
-    """Return the identity, the shifts R_i(Id), the last node and one from the middle."""
+    """Return the identity, its shifts R_i(Id), the last node and a node from the middle."""
     every = nk_star.nodes(n, k)
     shifts = [nk_star.root_of(i, n, k) for i in range(1, n)]
     return list(dict.fromkeys([every[0], *shifts, every[-1], every[len(every) // 3]]))
@@ -27,7 +31,7 @@ def some_roots(n: int, k: int) -> list[star_graph.Node]:
 
 @st.composite
 def size_and_ranks(draw: st.DrawFn, largest: int = 35) -> tuple[int, int, int, int]:
-    """Draw an (n,k)-star and two of its nodes."""
+    """Generate n and k of an (n,k)-star and the ranks of two of its nodes."""
     n = draw(st.integers(2, largest))
     k = draw(st.integers(1, max(k for k in range(1, n) if perm(n, k) <= perm(12, 12))))
     node, other = (draw(st.integers(0, perm(n, k) - 1)) for _ in range(2))
@@ -79,13 +83,13 @@ def test_the_error_for_a_size_states_the_range() -> None:
         assert words in refusal.value.hint
 
 
-def test_the_largest_has_no_more_nodes_than_the_largest_star() -> None:
-    """12!, so that ranks stay int32; S12,11 is S12."""
+def test_no_nk_star_may_have_more_nodes_than_the_largest_star() -> None:
+    """The limit is 12!, so that ranks fit into int32. S12,11 is S12 itself."""
     assert topology("S12,11").nodes == topology("S12").nodes
     assert topology("S13,9").nodes < topology("S12").nodes < perm(13, 10)
 
 
-def test_nothing_is_allocated_for_a_spec() -> None:
+def test_large_nk_stars_allocate_nothing_before_an_array_is_requested() -> None:
     tracemalloc.start()
     try:
         t = topology("S13,9")
@@ -104,7 +108,7 @@ def test_nothing_is_allocated_for_a_spec() -> None:
 
 
 @every_size
-def test_labels_are_in_rank_order(n: int, k: int) -> None:
+def test_ranks_number_the_labels_in_ascending_order(n: int, k: int) -> None:
     t = topology(f"S{n},{k}")
     labels = [star_graph.label(v) for v in nk_star.nodes(n, k)]
     assert t.labels().tolist() == labels == sorted(labels)
@@ -113,7 +117,7 @@ def test_labels_are_in_rank_order(n: int, k: int) -> None:
 
 
 @given(size_and_ranks())
-def test_rank_and_label_undo_each_other(drawn: tuple[int, int, int, int]) -> None:
+def test_rank_and_label_are_inverse_functions(drawn: tuple[int, int, int, int]) -> None:
     n, k, node, other = drawn
     t = topology(f"S{n},{k}")
     assert [t.rank(label) for label in t.labels([node, other]).tolist()] == [node, other]
@@ -139,9 +143,9 @@ def test_an_unknown_rank_is_refused(rank: int) -> None:
 
 @every_size
 def test_neighbours_follow_the_definition_port_by_port(n: int, k: int) -> None:
-    """The ports lead to all neighbours, and each is a permutation.
+    """The ports lead to all neighbours, and each port permutes the nodes.
 
-    One send and one receipt per node: one-port rounds have no collisions.
+    So if all nodes send over the same port, each node receives once.
     """
     t, nodes, ranks = topology(f"S{n},{k}"), nk_star.nodes(n, k), nk_star.ranks(n, k)
     for port in t.ports:
@@ -157,8 +161,8 @@ def test_neighbours_follow_the_definition_port_by_port(n: int, k: int) -> None:
         assert {nodes[rank] for rank in row} == set(nk_star.neighbours(v, n))
 
 
-def test_crossing_a_port_and_its_reverse_returns() -> None:
-    """Exchanges undo themselves; residual port k+s is undone by k+(n-k+1-s)."""
+def test_a_port_and_its_reverse_port_lead_back_to_the_same_node() -> None:
+    """An exchange port is its own reverse; the reverse of residual port k+s is k+(n-k+1-s)."""
     for n, k in SIZES:
         t = topology(f"S{n},{k}")
         assert [t.reverse_port(port) for port in range(2, k + 1)] == list(range(2, k + 1))
@@ -172,7 +176,7 @@ def test_crossing_a_port_and_its_reverse_returns() -> None:
 
 
 @pytest.mark.parametrize("spec", ["S9,5", "S9,8", "S10,4", "S20,3", "S35,3", "S35,1"])
-def test_all_neighbours_and_some_neighbours_agree_on_large_topologies(spec: str) -> None:
+def test_neighbours_of_all_nodes_and_of_some_nodes_agree_on_large_topologies(spec: str) -> None:
     t = topology(spec)
     some = np.random.default_rng(5).integers(0, t.nodes, 500)
     for port in t.ports:
@@ -187,7 +191,7 @@ def test_an_unknown_port_is_refused() -> None:
                 ask(port)
 
 
-def test_k_equal_to_one_is_the_complete_graph() -> None:
+def test_the_nk_star_with_k_equal_to_1_is_the_complete_graph() -> None:
     for n in range(2, 8):
         t = topology(f"S{n},1")
         assert (t.nodes, t.links, t.diameter) == (n, n * (n - 1) // 2, 1)
@@ -198,8 +202,8 @@ def test_k_equal_to_one_is_the_complete_graph() -> None:
 
 
 @pytest.mark.parametrize("n", range(2, 8))
-def test_k_one_less_than_n_is_the_star_graph(n: int) -> None:
-    """With the missing symbol appended: the same ranks, neighbours, ports and distances."""
+def test_the_nk_star_with_k_equal_to_n_minus_1_is_the_star_graph(n: int) -> None:
+    """If the missing symbol is appended to labels, all else is equal: ranks, ports, distances."""
     star, same = topology(f"S{n}"), topology(f"S{n},{n - 1}")
     assert [star.label(rank)[:-1] for rank in range(star.nodes)] == same.labels().tolist()
     assert star.ports == same.ports
@@ -213,8 +217,8 @@ def test_k_one_less_than_n_is_the_star_graph(n: int) -> None:
 # Pitfalls
 
 
-def test_residual_links_lie_in_triangles_and_exchanges_do_not() -> None:
-    """Pitfall 10: so no automorphism maps one to the other."""
+def test_residual_links_are_in_triangles_but_exchange_links_are_not() -> None:
+    """Pitfall 10: so no automorphism maps a residual link to an exchange link."""
     for n, k in [(n, k) for n, k in SIZES if 2 <= k <= n - 2]:
         t = topology(f"S{n},{k}")
         neighbours = [{int(t.neighbours(port, [0])[0]) for port in t.ports}]
@@ -228,8 +232,8 @@ def test_residual_links_lie_in_triangles_and_exchanges_do_not() -> None:
 
 
 @every_size
-def test_distances_are_those_of_breadth_first_search(n: int, k: int) -> None:
-    """And those of formulas (1) and (2) of the page."""
+def test_distances_equal_those_of_breadth_first_search(n: int, k: int) -> None:
+    """They also equal those of formulas (1) and (2) in the definitions."""
     t = topology(f"S{n},{k}")
     for root in some_roots(n, k):
         result = nk_star.distances(root, n)
@@ -241,10 +245,10 @@ def test_distances_are_those_of_breadth_first_search(n: int, k: int) -> None:
 
 
 @given(size_and_ranks(), st.data())
-def test_the_distance_to_the_identity_and_to_any_root_follows_the_definition(
+def test_distances_to_random_roots_of_large_nk_stars_follow_the_definition(
     drawn: tuple[int, int, int, int], data: st.DataObject
 ) -> None:
-    """On stars too large for breadth-first search, where a full array is still small."""
+    """These are too large for breadth-first search, but arrays of all nodes are still small."""
     n, k, node, _ = drawn
     k = min(k, 4) if n > 9 else min(k, 6)
     k = 2 if n > 20 else k
@@ -255,7 +259,7 @@ def test_the_distance_to_the_identity_and_to_any_root_follows_the_definition(
     assert int(t.distances(root)[v]) == expected
 
 
-def test_the_profile_and_the_mean_count_the_distances() -> None:
+def test_the_distance_profile_and_the_mean_distance_agree_with_the_distances() -> None:
     for n, k in SIZES:
         t = topology(f"S{n},{k}")
         result = np.bincount(t.distances(t.nodes - 1))
@@ -267,9 +271,7 @@ def test_the_profile_and_the_mean_count_the_distances() -> None:
 
 
 @every_size
-def test_translation_relabels_by_the_extension_with_missing_symbols_ascending(
-    n: int, k: int
-) -> None:
+def test_translation_relabels_symbols_by_the_extended_root(n: int, k: int) -> None:
     t, ranks = topology(f"S{n},{k}"), nk_star.ranks(n, k)
     for root in some_roots(n, k):
         q = nk_star.extension(root, n)
@@ -278,8 +280,10 @@ def test_translation_relabels_by_the_extension_with_missing_symbols_ascending(
 
 
 @every_size
-def test_translation_is_an_automorphism_and_carries_ports(n: int, k: int) -> None:
-    """Exchanges keep their port; residual links change it, and `carried_ports` says into which."""
+def test_translation_is_an_automorphism_and_carried_ports_gives_the_new_ports(
+    n: int, k: int
+) -> None:
+    """Exchange links keep their port; residual links may change it."""
     t = topology(f"S{n},{k}")
     for root in some_roots(n, k):
         rank = t.rank(star_graph.label(root))
@@ -293,8 +297,8 @@ def test_translation_is_an_automorphism_and_carries_ports(n: int, k: int) -> Non
     assert not t.carried_ports(t.nodes - 1, np.zeros(t.nodes, dtype=np.uint8)).any()
 
 
-def test_residual_ports_do_change_under_translation() -> None:
-    """With n-k+1 = 2 symbols in the clique there is one residual port, which stays."""
+def test_translation_changes_some_residual_ports() -> None:
+    """Only if n-k+1 = 2 is there a single residual port, which does not change."""
     for n, k in [(4, 2), (5, 3), (6, 2), (6, 4)]:
         t = topology(f"S{n},{k}")
         residual = np.full(t.nodes, n, dtype=np.uint8)

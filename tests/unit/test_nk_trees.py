@@ -1,4 +1,4 @@
-"""SP and MT on (n,k)-stars, compared with definitions/nk-star.md."""
+"""The tree SP and the forest MT on (n,k)-stars, compared with docs/definitions/nk-star.md."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def some_roots(n: int, k: int) -> list[star_graph.Node]:
 
 
 def ports_of(tree: rooted_trees.Tree, n: int, k: int) -> NDArray[np.uint8]:
-    """Return a tree as the row of each node's port towards its parent."""
+    """Return a tree as an array with the port of each node towards its parent."""
     ports = [nk_star.port_between(v, tree[v], n) if v in tree else 0 for v in nk_star.nodes(n, k)]
     return np.array(ports, dtype=np.uint8)
 
@@ -39,8 +39,8 @@ def ports_of(tree: rooted_trees.Tree, n: int, k: int) -> NDArray[np.uint8]:
 
 
 @every_size
-def test_sp_follows_the_rule_of_the_definition_node_by_node(n: int, k: int) -> None:
-    """A shortest-path tree of the diameter's height; every root's is the relabelled identity's."""
+def test_sp_follows_the_definition_and_is_a_shortest_path_tree(n: int, k: int) -> None:
+    """Its height is the diameter. SP at any root is a translation of SP at the identity."""
     t = topology(f"S{n},{k}")
     at_identity = forest(t, "nk-greedy").parent_port
     for root in some_roots(n, k):
@@ -57,8 +57,8 @@ def test_sp_follows_the_rule_of_the_definition_node_by_node(n: int, k: int) -> N
         assert np.array_equal(translated.parent_port, translate_ports(t, at_identity, rank))
 
 
-def test_sp_and_mt_of_k_one_less_than_n_are_the_trees_of_the_star() -> None:
-    """Append the missing symbol: Tseng and Sheu's L and L-hat, entry by entry."""
+def test_sp_and_mt_for_k_equal_to_n_minus_1_are_the_trees_of_the_star_graph() -> None:
+    """These are Tseng and Sheu's trees L and L-hat."""
     for n in range(2, 8):
         for root in (0, topology(f"S{n}").nodes - 1):
             greedy, multiple = (
@@ -72,14 +72,14 @@ def test_sp_and_mt_of_k_one_less_than_n_are_the_trees_of_the_star() -> None:
             )
 
 
-def test_sp_of_the_complete_graph_is_the_star_of_its_root() -> None:
+def test_sp_on_a_complete_graph_connects_every_node_with_the_root() -> None:
     for n in range(2, 8):
         for root in range(n):
             assert (forest(f"S{n},1", "nk-greedy", root=root).parents()[0] == root).sum() == n - 1
 
 
-def test_all_leaves_of_sp_of_s4_2_are_on_one_level() -> None:
-    """The paper's balance factor of 0."""
+def test_all_leaves_of_sp_on_s4_2_are_on_one_level() -> None:
+    """So the balance factor is 0, as in the paper."""
     built = forest("S4,2", "nk-greedy")
     inner = set(built.parents()[0].tolist())
     assert {int(built.levels()[0, v]) for v in range(12) if v not in inner} == {3}
@@ -89,7 +89,7 @@ def test_all_leaves_of_sp_of_s4_2_are_on_one_level() -> None:
 
 
 @every_size
-def test_mt_has_the_trees_of_the_definition_in_order(n: int, k: int) -> None:
+def test_mt_consists_of_the_trees_of_the_definition_in_order(n: int, k: int) -> None:
     for root in some_roots(n, k)[:: 1 if n < 7 else 3]:
         built = forest(f"S{n},{k}", "nk-multiple", root=star_graph.label(root))
         expected = np.stack([ports_of(tree, n, k) for tree in nk_star.multiple(root, n)])
@@ -98,13 +98,13 @@ def test_mt_has_the_trees_of_the_definition_in_order(n: int, k: int) -> None:
         built.verify()
 
 
-#: The congestion of MT where it is not 2, or 1 for k = 1.
+#: Congestion of MT, where it is neither 1 for k = 1 nor 2 for larger k.
 CONGESTION = {(2, 1): 1, (5, 3): 3, (6, 3): 3, (7, 3): 3, (7, 4): 3, (7, 5): 3}
 
 
 @every_size
-def test_heights_profiles_and_congestion_of_mt(n: int, k: int) -> None:
-    """At most D + l_i, which is not reached at n = 2k-1, i = n-1 (pitfall 11)."""
+def test_levels_heights_and_congestion_of_mt_equal_those_of_the_oracle(n: int, k: int) -> None:
+    """The height of tree i is at most D + l_i; it is less if n = 2k-1, i = n-1 (pitfall 11)."""
     built = forest(f"S{n},{k}", "nk-multiple")
     trees = nk_star.multiple_at_identity(n, k)
     levels = [rooted_trees.depths(tree, home(n, k)) for tree in trees]
@@ -118,7 +118,7 @@ def test_heights_profiles_and_congestion_of_mt(n: int, k: int) -> None:
     ]
     assert (built.heights <= bounds).all()
     assert short == ([n - 1] if n == 2 * k - 1 else [] if (n, k) != (2, 1) else [1])
-    # Each direction counts for itself: both together reach 5 at (7,4) (pitfall 7).
+    # The two directions of a link are counted separately; their sum reaches 5 at (7,4) (pitfall 7).
     expected = CONGESTION.get((n, k), 1 if k == 1 else 2)
     assert built.congestion == max(rooted_trees.load(trees).values()) == expected
     if (n, k) == (7, 4):
@@ -128,16 +128,18 @@ def test_heights_profiles_and_congestion_of_mt(n: int, k: int) -> None:
 @pytest.mark.parametrize(
     ("n", "k"), [(n, k) for n in range(2, 10) for k in range(1, n) if n < 8 or k <= 5]
 )
-def test_the_paths_have_the_lengths_of_the_page(n: int, k: int) -> None:
-    """l_i = k-1 + min(i, n-i, k, n-k) + max(0, gcd(i,n) - (n-k)), read off the array."""
+def test_paths_of_mt_from_the_root_to_its_shifts_have_the_lengths_of_the_definition(
+    n: int, k: int
+) -> None:
+    """Path i has l_i = k-1 + min(i, n-i, k, n-k) + max(0, gcd(i,n) - (n-k)) links."""
     built = forest(f"S{n},{k}", "nk-multiple")
     ends = [built.topology.rank(star_graph.label(nk_star.root_of(i, n, k))) for i in range(1, n)]
     levels = [int(row[end]) for row, end in zip(built.levels(), ends, strict=True)]
     assert levels == [nk_star.path_length(n, k, i) for i in range(1, n)]
 
 
-def test_only_the_path_is_turned_around() -> None:
-    """Every other node keeps the parent that it has in SP(R_i(Id))."""
+def test_trees_of_mt_differ_from_sp_only_on_the_path_to_the_new_root() -> None:
+    """Every node that is not on this path has the same parent as in SP(R_i(Id))."""
     for n, k in SIZES:
         built = forest(f"S{n},{k}", "nk-multiple")
         for i, row in enumerate(built.parent_port, start=1):
@@ -147,7 +149,7 @@ def test_only_the_path_is_turned_around() -> None:
             assert np.count_nonzero(row != straight) <= nk_star.path_length(n, k, i) + 1
 
 
-def test_the_load_histogram_of_mt_is_the_known_one() -> None:
+def test_the_load_histogram_of_mt_has_the_known_values() -> None:
     """The values were counted once by the oracle."""
     for n, k, histogram in [
         (3, 2, {0: 3, 1: 8, 2: 1}),
@@ -160,7 +162,9 @@ def test_the_load_histogram_of_mt_is_the_known_one() -> None:
 
 
 @given(st.sampled_from([(4, 2), (5, 2), (5, 3), (6, 3), (6, 5), (5, 1)]), st.data())
-def test_mt_at_any_root_is_the_translated_mt(size: tuple[int, int], data: st.DataObject) -> None:
+def test_mt_at_any_root_is_a_translation_of_mt_at_the_identity(
+    size: tuple[int, int], data: st.DataObject
+) -> None:
     n, k = size
     t = topology(f"S{n},{k}")
     root = data.draw(st.integers(0, t.nodes - 1))
@@ -175,24 +179,24 @@ def test_mt_at_any_root_is_the_translated_mt(size: tuple[int, int], data: st.Dat
     )
 
 
-# Sizes and places
+# Topologies and large sizes
 
 
-def test_the_constructions_are_defined_on_nk_stars_only() -> None:
+def test_sp_and_mt_are_refused_on_other_topologies() -> None:
     for spec in ["S4", "Q3"]:
         for construction in ["nk-greedy", "nk-multiple"]:
             with refused(construction, spec):
                 forest(spec, construction)
 
 
-def test_other_constructions_are_not_defined_on_nk_stars() -> None:
+def test_constructions_for_other_topologies_are_refused_on_nk_stars() -> None:
     for construction in ["greedy", "multiple", "recursive-substar", "binomial"]:
         with refused(construction, "S5,3"):
             forest("S5,3", construction)
 
 
 @pytest.mark.parametrize("spec", ["S9,5", "S20,3", "S35,2"])
-def test_large_forests_are_verified(spec: str) -> None:
+def test_sp_and_mt_on_large_nk_stars_are_valid(spec: str) -> None:
     t = topology(spec)
     for construction in ("nk-greedy", "nk-multiple"):
         built: Forest = forest(t, construction, root=t.nodes // 2)

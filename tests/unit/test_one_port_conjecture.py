@@ -1,4 +1,4 @@
-"""The page of the conjecture: its bounds, its construction, and the rounds of its Lean file."""
+"""The page on the one-port conjecture: its bounds, its construction, and its Lean file."""
 
 import ast
 import re
@@ -18,28 +18,32 @@ LEAN = Path(__file__).parents[2] / "docs" / "one-port-broadcast.lean"
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
 @pytest.mark.parametrize("root", [0, 1])
-def test_symbol_doubling_takes_the_rounds_of_the_theorem(n: int, root: int) -> None:
+def test_symbol_doubling_takes_as_many_rounds_as_the_theorem_states(n: int, root: int) -> None:
     result = simulate(schedule(f"S{n}", "broadcast", "symbol-doubling", root=root))
     assert (result.violation, result.complete) == (None, True)
     assert result.steps == sum(1 + ceil(log2(i - 1)) for i in range(2, n + 1))
 
 
 def exchange(node: tuple[int, ...], port: int) -> tuple[int, ...]:
-    """Return the neighbour: the symbols at position 1 and at a position exchanged."""
+    """Return the neighbour across a port: positions 1 and `port` of the node are exchanged."""
     symbols = list(node)
     symbols[0], symbols[port - 1] = symbols[port - 1], symbols[0]
     return tuple(symbols)
 
 
 def growth_rounds(n: int) -> Iterator[list[tuple[tuple[int, ...], int]]]:
-    """Yield the rounds of the page's second theorem: senders with their ports; s is symbol n."""
+    """Yield the rounds of the second theorem on the page, with symbol n as its s.
+
+    A round is a list of senders and the ports over which they send.
+    """
     nodes = list(permutations(range(1, n + 1)))
     yield [(node, n) for node in nodes if node[-1] == n]
     informed = 0
     while informed < n - 2:
         sends = []
         for node in nodes:
-            # The classes of a last symbol q, in order; the last of a round is informed from P_1.
+            # Nodes with the same last symbol are in classes by first symbol. P_1, the nodes that
+            # begin with n, informs the first new class of a round.
             classes = [symbol for symbol in range(1, n) if symbol != node[-1]]
             if node[-1] == n:
                 continue
@@ -54,7 +58,7 @@ def growth_rounds(n: int) -> Iterator[list[tuple[tuple[int, ...], int]]]:
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6, 7, pytest.param(8, marks=pytest.mark.slow)])
-def test_a_substar_informs_all_nodes_in_the_rounds_of_the_second_theorem(n: int) -> None:
+def test_a_substar_informs_all_nodes_in_as_many_rounds_as_the_second_theorem_states(n: int) -> None:
     informed = {node for node in permutations(range(1, n + 1)) if node[-1] == n}
     rounds = list(growth_rounds(n))
     assert len(rounds) == 1 + ceil(log2(n - 1))
@@ -69,7 +73,7 @@ def test_a_substar_informs_all_nodes_in_the_rounds_of_the_second_theorem(n: int)
     assert len(informed) == factorial(n)
 
 
-def test_the_counting_bound_is_the_logarithm_but_on_s5() -> None:
+def test_the_lower_bound_is_the_logarithm_of_the_number_of_nodes_except_on_s5() -> None:
     table = Lab(Settings.load).bound_broadcasts()
     assert list(table["n"]) == list(range(3, 121))
     for n, lower, logarithm, upper, _ in map(dict.values, table):
@@ -80,7 +84,7 @@ def test_the_counting_bound_is_the_logarithm_but_on_s5() -> None:
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_the_rounds_of_the_lean_file_inform_all_nodes(n: int) -> None:
+def test_the_rounds_in_the_lean_file_inform_all_nodes(n: int) -> None:
     source = re.search(rf"def rounds{n} : List Round :=\n(.*?)\n\n", LEAN.read_text(), re.DOTALL)
     assert source
     rounds = ast.literal_eval(source[1].strip())

@@ -1,4 +1,4 @@
-"""A command is made from the signature and the docstring of an operation."""
+"""The function `command` makes a CLI command from an operation's signature and docstring."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -94,8 +94,8 @@ def run(app: typer.Typer, *words: str) -> Any:
     return CliRunner().invoke(app, words)
 
 
-def test_arguments_and_options_reach_the_operation(app: typer.Typer) -> None:
-    """Those that are not given keep their defaults, and fixed ones are not asked for."""
+def test_arguments_and_options_are_passed_to_the_operation(app: typer.Typer) -> None:
+    """Omitted options have their defaults. Parameters with fixed values have no option."""
     given = run(app, "describe", "S5", "a", "b", "--root", "12345", "--all", "--no-store",
                 "--file", "x", "--file", "y", "--method", "bolt", "-f", "json")  # fmt: skip
     assert '"place": "S5"' in given.stdout
@@ -110,8 +110,8 @@ def test_arguments_and_options_reach_the_operation(app: typer.Typer) -> None:
     assert run(app, "describe", "S5", "--least", "0").exit_code == 2
 
 
-def test_the_help_is_the_docstring(app: typer.Typer) -> None:
-    """Without what concerns Python only, and with options for parameters."""
+def test_the_help_of_a_command_is_made_from_the_docstring(app: typer.Typer) -> None:
+    """Parts that concern only Python are omitted, and parameters are replaced by options."""
     text = " ".join(run(app, "describe", "--help").stdout.split())
     assert "Describe a place. Exit code 6 if --least is 6. See 'starcast graph verify'." in text
     assert "starcast describe S5" in text
@@ -128,19 +128,19 @@ def test_the_help_is_the_docstring(app: typer.Typer) -> None:
     assert "ranks" not in text
 
 
-def test_a_failure_ends_the_command_after_its_result(app: typer.Typer) -> None:
+def test_a_failing_command_prints_its_result_first(app: typer.Typer) -> None:
     done = run(app, "describe", "S5", "--least", "6", "-f", "json")
     assert isinstance(done.exception, RejectedError)
     assert '"least": 6' in done.stdout
 
 
-def test_a_note_replaces_an_empty_table(app: typer.Typer) -> None:
+def test_a_note_is_printed_instead_of_an_empty_table(app: typer.Typer) -> None:
     done = run(app, "listed")
     assert (done.stdout, done.stderr) == ("", "there is nothing\n")
     assert run(app, "listed", "-f", "json").stdout == "[]\n"
 
 
-def test_a_mapping_is_texts_and_json_and_a_format_sets_a_switch(
+def test_a_mapping_argument_accepts_text_and_json_and_a_format_can_set_a_parameter(
     app: typer.Typer,
 ) -> None:
     words = ("listed", "a=1=2", "b:=[1]", "home=x")

@@ -1,4 +1,4 @@
-"""The checks of a query file, and their errors with the file."""
+"""The checks of a query file; their errors name the file."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ FILE = Path("/packs/mine/question.cypher")
 
 
 def query(body: str, parameters: str = "none", columns: str = "a: something") -> Query:
-    """Return a query; with one column and no parameter its body begins on line 8."""
+    """Return a query whose body begins on line 8 if it has one column and no parameters."""
     listed = (
         f" {parameters}"
         if parameters == "none"
@@ -68,11 +68,11 @@ def refusal(body: str, parameters: str = "none", columns: str = "a: something") 
         "CREATE/**/(m)",
     ],
 )
-def test_writing_clauses_are_refused_anywhere(clause: str) -> None:
+def test_clauses_that_write_are_refused(clause: str) -> None:
     assert refusal(f"MATCH (n:Node)\n{clause}\nRETURN n.rank AS a").startswith("9: ")
 
 
-def test_words_that_only_look_like_writing_are_not_refused() -> None:
+def test_words_that_only_look_like_writing_clauses_are_accepted() -> None:
     for body in [
         "MATCH (n:Node) WHERE n.created = 1 RETURN n.settings AS a",
         "MATCH (n:Node) WHERE n.`delete` = 'CREATE (m)' RETURN n.`remove` AS a",
@@ -93,8 +93,8 @@ def test_words_that_only_look_like_writing_are_not_refused() -> None:
     query("RETURN $set AS a", parameters="set (int): x")
 
 
-def test_every_other_use_of_such_a_word_is_refused() -> None:
-    """Also as a name, which can be written in backticks: the graph has no such names."""
+def test_names_that_equal_a_writing_keyword_are_refused_without_backticks() -> None:
+    """The graph has no such names; in a query they can be written in backticks."""
     for body in [
         "MATCH (n:Node) RETURN n.set AS a",
         "MATCH (n:Create) RETURN n.rank AS a",
@@ -104,8 +104,8 @@ def test_every_other_use_of_such_a_word_is_refused() -> None:
         assert "read-only" in refusal(body)
 
 
-def test_no_literal_hides_a_clause() -> None:
-    """Wherever a comment, a string, a name or a parameter ends, the next word counts."""
+def test_a_writing_clause_after_a_literal_or_comment_is_detected() -> None:
+    """The word after the end of a comment, string, name or parameter is checked."""
     for before in [
         "WITH 'a'", 'WITH "a"', "WITH n AS `a`", "WITH '\\\\'", "WITH '\\''", "WITH 'a' + '/*'",
         "WITH $p ", "/* '\" ` */", "/* // */", "// a '\n", "// a\r", "WITH '//'", "WITH '`'",
@@ -116,22 +116,22 @@ def test_no_literal_hides_a_clause() -> None:
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="'\\")))
-def test_nothing_inside_a_string_is_refused(text: str) -> None:
+def test_any_text_inside_a_string_is_accepted(text: str) -> None:
     check_reads_only(f"RETURN '{text} CREATE (n)'", FILE)
 
 
 @given(st.text(alphabet=st.sampled_from("'\"`/*\\$\n a;")))
-def test_a_clause_is_found_after_every_text_that_is_complete(text: str) -> None:
-    """A text that ends inside a literal is not closed, and is refused as well."""
+def test_a_writing_clause_is_refused_after_any_text(text: str) -> None:
+    """If the text ends inside a literal, the query is refused because the literal is not closed."""
     with pytest.raises(InputError):
         check_reads_only(f"RETURN {text}\nCREATE (n)", FILE)
 
 
-def test_a_number_that_ends_in_a_dot_does_not_hide_a_clause() -> None:
+def test_a_writing_clause_after_a_number_that_ends_in_a_dot_is_detected() -> None:
     assert "CREATE writes" in refusal("MATCH (n:Node) WITH n, 1. CREATE (m) RETURN n.rank AS a")
 
 
-def test_unicode_escapes_cannot_hide_a_clause() -> None:
+def test_unicode_escapes_that_could_hide_a_clause_are_refused() -> None:
     assert "escapes" in refusal("MATCH (n:Node) \\u0043REATE (m) RETURN n.rank AS a")
     assert "escapes" in refusal(
         "MATCH (n:Node {label: '\\u0027}) CREATE (m) //'}) RETURN n.rank AS a"
@@ -176,7 +176,7 @@ def test_a_parameter_that_is_not_used_is_refused() -> None:
     assert message == " the parameter 'y' is declared but not used"
 
 
-def test_a_computed_value_needs_its_parameters() -> None:
+def test_a_query_must_declare_the_parameters_that_a_computed_value_needs() -> None:
     message = refusal(
         "UNWIND $disjoint_paths AS path RETURN path AS a, $topology AS b, $source AS c",
         parameters="topology (topology): x\nsource (node): y",
@@ -184,12 +184,12 @@ def test_a_computed_value_needs_its_parameters() -> None:
     assert message == " $disjoint_paths needs the parameter 'target', which is not declared"
 
 
-def test_parameters_are_found_outside_of_strings_and_comments() -> None:
+def test_parameters_are_found_only_outside_strings_and_comments() -> None:
     cypher = "RETURN $forest + $`my tree` + '$no' + $forest // $neither"
     assert find_parameters(cypher) == ["forest", "my tree"]
 
 
-def test_the_error_of_a_header_has_the_file_and_the_field() -> None:
+def test_the_error_for_an_invalid_header_names_the_file_and_the_field() -> None:
     assert refusal("RETURN 1 AS a", columns="a b") == (
         " columns: 'a b' is not a column declaration"
     )
@@ -205,7 +205,7 @@ def test_the_error_of_a_header_has_the_file_and_the_field() -> None:
         (("b", "a"), "RETURN has the columns in another order than the header"),
     ],
 )
-def test_other_columns_than_the_declared_ones_are_refused(
+def test_a_query_that_returns_other_columns_than_declared_is_refused(
     returned: tuple[str, ...], message: str
 ) -> None:
     declared = query("RETURN 1 AS a, 2 AS b", columns="a: a\nb: b")

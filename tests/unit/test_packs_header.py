@@ -80,7 +80,7 @@ def test_the_revision_and_the_reference_are_optional() -> None:
     assert (header.revision, header.reference) == (1, "")
 
 
-def test_a_field_cannot_be_empty_and_some_cannot_be_missing() -> None:
+def test_no_field_can_be_empty_and_title_and_question_are_required() -> None:
     for field in ["title", "question", "revision", "reference"]:
         lines = VALID.splitlines()
         at = next(place for place, line in enumerate(lines) if line.startswith(f"// {field}:"))
@@ -173,12 +173,12 @@ def test_a_field_cannot_be_empty_and_some_cannot_be_missing() -> None:
         ),
     ],
 )
-def test_an_invalid_header_is_refused_with_its_field(old: str, new: str, message: str) -> None:
+def test_the_error_for_an_invalid_header_names_the_field(old: str, new: str, message: str) -> None:
     assert old in VALID
     assert refusal(VALID.replace(old, new, 1)) == message
 
 
-def test_a_value_beyond_the_limits_of_the_parser_is_refused() -> None:
+def test_very_long_numbers_and_deeply_nested_defaults_are_refused() -> None:
     for old, new, message in [
         ("int >= 1", f"int >= {'9' * 5_000}", "parameters: unknown type"),
         ("default 2", f"default {'9' * 5_000}", "parameters: the default"),
@@ -194,7 +194,7 @@ def test_fields_have_a_fixed_order() -> None:
     assert refusal("\n".join(lines)) == "the field 'title' comes after 'question'"
 
 
-def test_columns_cannot_be_none() -> None:
+def test_a_header_without_columns_is_refused() -> None:
     start, end = VALID.index("// columns:"), VALID.index("// cost:")
     assert "at least one column" in refusal(f"{VALID[:start]}// columns: none\n{VALID[end:]}")
 

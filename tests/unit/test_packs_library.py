@@ -1,4 +1,4 @@
-"""Packs as folders: their files, the names of queries, and conflicts of names."""
+"""Query packs as folders: their files, query names, and name conflicts."""
 
 import re
 import shutil
@@ -37,21 +37,23 @@ def write(directory: Path, name: str, text: str = VALID) -> Path:
     return path
 
 
-def test_six_packs_are_shipped() -> None:
+def test_six_query_packs_come_with_starcast() -> None:
     packs = {query.pack for query in load_queries().values()}
     assert packs == {"faults", "overlap", "paths", "schedules", "topology", "trees"}
 
 
 @pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
-def test_a_shipped_query_begins_with_its_header_and_ends_with_its_statement(query: Query) -> None:
-    """So the complete file can be pasted into Neo4j Browser."""
+def test_a_query_of_starcast_begins_with_its_header_and_ends_with_its_statement(
+    query: Query,
+) -> None:
+    """So the text of the file can be pasted into Neo4j Browser."""
     assert query.text.startswith("// title: ")
     assert query.cypher == query.text.rstrip()
     assert query.header.question.rstrip(")").endswith(("?", "."))
 
 
-def test_a_shipped_query_says_what_it_visits_and_names_revision_and_reference() -> None:
-    """Seconds are measured and listed separately."""
+def test_every_query_of_starcast_states_its_cost_revision_and_reference() -> None:
+    """The cost names no seconds, which are measured and listed separately."""
     for query in load_queries().values():
         assert len(query.header.cost.split()) >= 3
         assert "\n// revision: " in query.text
@@ -59,7 +61,7 @@ def test_a_shipped_query_says_what_it_visits_and_names_revision_and_reference() 
         assert not re.search(r"\d\s*(s|ms|seconds)\b", query.header.cost)
 
 
-def test_own_packs_are_added_to_the_shipped_ones(tmp_path: Path) -> None:
+def test_packs_of_the_user_are_added_to_those_of_starcast(tmp_path: Path) -> None:
     write(tmp_path, "mine/nodes")
     write(tmp_path, "yours/nodes")
     (tmp_path / "README.md").write_text("no pack")
@@ -69,7 +71,7 @@ def test_own_packs_are_added_to_the_shipped_ones(tmp_path: Path) -> None:
     assert set(load_queries()) < set(known)
 
 
-def test_a_query_is_found_by_its_short_name_if_it_is_unique(tmp_path: Path) -> None:
+def test_a_query_is_found_by_its_short_name_if_no_other_query_has_it(tmp_path: Path) -> None:
     write(tmp_path, "mine/nodes")
     assert find("nodes", tmp_path).name == "mine/nodes"
     assert find("shared-links").name == "overlap/shared-links"
@@ -80,7 +82,7 @@ def test_a_query_is_found_by_its_short_name_if_it_is_unique(tmp_path: Path) -> N
     assert caught.value.hint == "write one of mine/nodes, yours/nodes"
 
 
-def test_the_error_of_an_unknown_query_suggests_a_similar_one() -> None:
+def test_the_error_for_an_unknown_query_suggests_a_similar_name() -> None:
     with pytest.raises(NotFoundError, match="unknown query 'shared-link'") as caught:
         find("shared-link")
     assert caught.value.hint.startswith("did you mean 'shared-links'?")
@@ -89,7 +91,7 @@ def test_the_error_of_an_unknown_query_suggests_a_similar_one() -> None:
     assert "'overlap/shared-links'" in caught.value.hint
 
 
-def test_a_file_can_have_any_name_and_folder(tmp_path: Path) -> None:
+def test_a_query_given_by_its_path_can_have_any_name_and_folder(tmp_path: Path) -> None:
     path = write(tmp_path, "Some Folder/My Question")
     assert find(str(path)).columns[0].name == "nodes"
 
@@ -99,7 +101,7 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
         find(str(tmp_path / "nothing.cypher"))
 
 
-def test_a_pack_cannot_have_the_name_of_a_shipped_one(tmp_path: Path) -> None:
+def test_a_user_s_pack_with_the_name_of_a_pack_of_starcast_is_refused(tmp_path: Path) -> None:
     own = write(tmp_path, "overlap/shared-links")
     with pytest.raises(InputError, match="two packs are named 'overlap'") as caught:
         load_queries(tmp_path)
@@ -107,7 +109,7 @@ def test_a_pack_cannot_have_the_name_of_a_shipped_one(tmp_path: Path) -> None:
     assert str(data_folder("queries") / "overlap") in caught.value.message
 
 
-def test_a_pack_cannot_have_the_name_of_a_shipped_one_even_with_other_queries(
+def test_a_user_s_pack_with_the_name_of_a_pack_of_starcast_but_other_queries_is_refused(
     tmp_path: Path,
 ) -> None:
     own = write(tmp_path, "overlap/something-else")
@@ -116,7 +118,7 @@ def test_a_pack_cannot_have_the_name_of_a_shipped_one_even_with_other_queries(
     assert str(own.parent) in caught.value.message
 
 
-def test_the_error_of_a_writing_query_has_file_and_line(tmp_path: Path) -> None:
+def test_the_error_for_a_query_that_writes_names_file_and_line(tmp_path: Path) -> None:
     path = write(
         tmp_path, "mine/nodes", VALID.replace("MATCH (n:Node)", "MATCH (n:Node)\nDETACH DELETE n")
     )
@@ -130,15 +132,13 @@ def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
         load_queries(tmp_path / "nowhere")
 
 
-def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+def test_a_file_in_place_of_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read: Not a directory"):
         load_queries(write(tmp_path, "mine/nodes"))
 
 
-def test_a_folder_that_may_not_be_read_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Root may read everything, so the refusal is the system's error, raised by hand."""
+def test_an_unreadable_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root can read all folders, so the test raises the operating system's error itself."""
 
     def denied(_: Path) -> list[Path]:
         raise PermissionError(13, "Permission denied")
@@ -149,10 +149,10 @@ def test_a_folder_that_may_not_be_read_is_refused(
     assert "packs" in caught.value.hint
 
 
-def test_a_pack_that_may_not_be_entered_leaves_the_others(
+def test_an_unreadable_pack_does_not_prevent_the_use_of_other_packs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its queries are refused by their names, whichever they are."""
+    """Any query name in the unreadable pack gives an error."""
     write(tmp_path, "mine/nodes")
     write(tmp_path, "closed/nodes")
     real = Path.iterdir
@@ -172,7 +172,7 @@ def test_a_pack_that_may_not_be_entered_leaves_the_others(
         known.find("open/nodes")
 
 
-def test_a_query_outside_of_a_pack_is_refused(tmp_path: Path) -> None:
+def test_a_query_that_is_not_in_a_pack_is_refused(tmp_path: Path) -> None:
     write(tmp_path, "nodes")
     write(tmp_path, "mine/nodes")
     with pytest.raises(InputError, match=r"nodes\.cypher is not in a pack"):
@@ -180,13 +180,15 @@ def test_a_query_outside_of_a_pack_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["My Pack/nodes", "mine/Nodes", "mine/number_of_nodes", "mine/-x"])
-def test_names_are_small_letters_and_digits_joined_by_hyphens(tmp_path: Path, name: str) -> None:
+def test_names_with_other_characters_than_lower_case_letters_digits_and_hyphens_are_refused(
+    tmp_path: Path, name: str
+) -> None:
     write(tmp_path, name)
     with pytest.raises(InputError, match="is not a valid name of a pack or query"):
         load_folder(tmp_path)
 
 
-def test_the_folder_of_a_pack_is_loaded_like_a_folder_of_packs(tmp_path: Path) -> None:
+def test_the_folder_of_a_single_pack_can_be_loaded(tmp_path: Path) -> None:
     write(tmp_path, "mine/nodes")
     write(tmp_path, "mine/more-nodes")
     assert list(load_folder(tmp_path / "mine")) == ["mine/more-nodes", "mine/nodes"]
@@ -195,7 +197,7 @@ def test_the_folder_of_a_pack_is_loaded_like_a_folder_of_packs(tmp_path: Path) -
         load_folder(tmp_path / "mine")
 
 
-def test_packs_are_loaded_from_several_folders(tmp_path: Path) -> None:
+def test_packs_can_be_loaded_from_several_folders(tmp_path: Path) -> None:
     first = write(tmp_path / "a", "mine/nodes")
     write(tmp_path / "b", "other/nodes")
     known = load_queries(tmp_path / "a", tmp_path / "b", tmp_path / "a")
@@ -210,7 +212,7 @@ def test_packs_are_loaded_from_several_folders(tmp_path: Path) -> None:
     assert not {"mine/nodes", "mine/something-else"} & set(library.queries)
 
 
-def test_queries_are_searched_by_pack_or_by_word() -> None:
+def test_queries_can_be_searched_by_pack_or_by_word() -> None:
     library = load_library()
     assert {query.pack for query in library.search("overlap")} == {"overlap"}
     assert library.search(None) == list(library.queries.values())
@@ -247,7 +249,7 @@ def test_hidden_folders_are_ignored(tmp_path: Path) -> None:
     assert load_folder(tmp_path) == {}
 
 
-def test_the_catalogue_has_every_query_with_all_that_its_header_says() -> None:
+def test_the_query_catalogue_shows_the_complete_header_of_every_query() -> None:
     page = query_packs.page()
     for query in load_queries().values():
         section = page.split(f"### {query.name}\n")[1].split("\n### ")[0]
@@ -260,7 +262,7 @@ def test_the_catalogue_has_every_query_with_all_that_its_header_says() -> None:
             assert item.meaning in section
 
 
-def test_the_form_that_the_catalogue_shows_is_one_that_loads(tmp_path: Path) -> None:
+def test_the_example_query_file_in_the_catalogue_is_valid(tmp_path: Path) -> None:
     form = query_packs.page().split("```cypher\n")[1].split("```")[0]
     body = (
         "MATCH (a)-[e:TREE_EDGE {forest: $forest}]->() "
@@ -314,5 +316,7 @@ def test_the_form_that_the_catalogue_shows_is_one_that_loads(tmp_path: Path) -> 
         ("schedule", "S5:broadcast", "starcast schedule list"),
     ],
 )
-def test_the_command_that_stores_an_artifact(kind: str, name: str, command: str) -> None:
+def test_ingest_command_suggests_the_command_that_stores_an_artifact(
+    kind: str, name: str, command: str
+) -> None:
     assert ingest_command(kind, name) == command
