@@ -45,14 +45,14 @@ def test_unrank_lists_all_permutations_in_lexicographic_order() -> None:
         assert [symbols(perm) for perm in perms] == list(star_graph.nodes(n))
 
 
-def test_rank_undoes_unrank_everywhere() -> None:
+def test_rank_is_the_inverse_of_unrank_for_every_permutation() -> None:
     for n in SIZES:
         everything = np.arange(factorial(n))
         assert np.array_equal(permutations.rank(permutations.unrank(n, everything)), everything)
 
 
 @given(node())
-def test_rank_counts_the_permutations_before(x: star_graph.Node) -> None:
+def test_the_rank_is_the_number_of_preceding_permutations(x: star_graph.Node) -> None:
     assert permutations.rank(row(x)[None, :]).tolist() == [star_graph.rank_by_counting(x)]
 
 
@@ -66,7 +66,7 @@ def test_unrank_finds_the_permutation_of_any_rank(size_and_rank: tuple[int, int]
     assert star_graph.rank_by_counting(perm) == rank
 
 
-def test_the_first_and_the_last_rank_are_the_two_sorted_orders() -> None:
+def test_the_first_and_last_permutations_are_the_sorted_and_the_reversed_one() -> None:
     for n in [2, 7, 12]:
         first, last = permutations.unrank(n, [0, factorial(n) - 1])
         assert symbols(first) == star_graph.identity(n)
@@ -150,7 +150,7 @@ def test_compose_is_associative_and_accepts_several_rows(
 
 
 @given(node())
-def test_the_inverse_undoes_from_both_sides(x: star_graph.Node) -> None:
+def test_the_inverse_is_a_left_and_a_right_inverse(x: star_graph.Node) -> None:
     undone = permutations.inverse(row(x))
     assert symbols(undone) == star_graph.inverse(x)
     for both in (permutations.compose(row(x), undone), permutations.compose(undone, row(x))):
@@ -163,26 +163,26 @@ def test_shift_moves_positions_to_the_right(x: star_graph.Node, j: int) -> None:
 
 
 def test_the_documented_example_of_a_shift() -> None:
-    """A1: rho(1234) = 4123, which a shift to the left (2341) is not."""
+    """tseng-sheu.md, A1: rho(1234) = 4123. A shift to the left would give 2341."""
     assert symbols(permutations.shift(row((1, 2, 3, 4)), 1)) == (4, 1, 2, 3)
     assert star_graph.shift((1, 2, 3, 4), 1) == (4, 1, 2, 3)
 
 
 def cycles_by_following(x: star_graph.Node) -> set[frozenset[tuple[int, int]]]:
-    """Every cycle as the set of its arcs s -> x_s, counted from 0."""
+    """Return every cycle as the set of its arcs s -> x_s, with symbols numbered from 0."""
     cycles = [rotation.cycle_of(x, symbol) for symbol in x]
     return {frozenset((symbol - 1, x[symbol - 1] - 1) for symbol in cycle) for cycle in cycles}
 
 
 @given(node())
-def test_cycles_follow_the_images_and_use_every_point_once(x: star_graph.Node) -> None:
+def test_cycles_follow_the_permutation_and_contain_every_symbol_once(x: star_graph.Node) -> None:
     result = list(permutations.cycles(row(x) - 1))
     assert sorted(point for cycle in result for point in cycle) == list(range(len(x)))
     arcs = {frozenset(zip(cycle, cycle[1:] + cycle[:1], strict=True)) for cycle in result}
     assert arcs == cycles_by_following(x)
 
 
-def test_the_cycles_of_the_conventions() -> None:
+def test_the_example_of_cycle_notation_in_the_conventions_is_reproduced() -> None:
     """341526 is (1 3)(2 4 5): symbol s is followed by the symbol in position s."""
     result = list(permutations.cycles([2, 3, 0, 4, 1, 5]))
     assert {tuple(point + 1 for point in cycle) for cycle in result} == {(1, 3), (2, 4, 5), (6,)}
