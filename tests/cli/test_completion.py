@@ -139,7 +139,7 @@ SCHEDULE = "S4:broadcast:multiple:all:segments=2:1234"
 @pytest.mark.slow
 @pytest.mark.usefixtures("stored")
 def test_bash_completes_stored_ids(bash: Terminal) -> None:
-    """Ids contain colons and equal signs, at which bash divides words."""
+    """Ids contain colons and equal signs, at which bash splits words."""
     lines = {
         "starcast forest show S4:mul": f"show {ID} ",
         "starcast forest drop 'S4:mul": f"drop '{ID}' ",

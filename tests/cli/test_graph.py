@@ -56,7 +56,7 @@ def test_verify_accepts_a_correct_graph(starcast: Starcast, what: Plan) -> None:
 def test_verify_lists_differences_and_rebuild_fixes_them(
     starcast: Starcast, stores: Stores, what: Plan
 ) -> None:
-    """The table says what differs, and the rebuild repairs it."""
+    """The table lists the differences, and the rebuild repairs them."""
     stores.graph.write(
         "MATCH (a:Node {label: '1234'})-[r:LINK]->(b:Node {label: '2134'}) SET r.port = 4"
     )

@@ -189,7 +189,7 @@ def test_an_offline_import_into_an_external_server_is_refused(
 def test_a_dry_run_reports_the_load_method_for_the_embedded_stack(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """It is import if that is faster or requested, otherwise Bolt. No server is needed."""
+    """Offline import is used if it is faster or requested, otherwise Bolt; no server is needed."""
     for name in ("NEO4J_URI", "POSTGRES_URI"):
         monkeypatch.delenv(f"STARCAST_{name}")
     monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "nothing"))
@@ -230,7 +230,9 @@ def test_a_wrong_password_is_reported(starcast: Starcast, stores: Stores, tmp_pa
     assert untouched(stores)
 
 
-def test_a_graph_with_data_of_others_is_refused(starcast: Starcast, stores: Stores) -> None:
+def test_a_graph_with_nodes_not_created_by_starcast_is_refused(
+    starcast: Starcast, stores: Stores
+) -> None:
     """Exit code 4 and an error that names its labels; the graph remains unchanged."""
     stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
     assert ":Person" in refused(starcast("ingest", "S3"), 4)[0]
@@ -278,7 +280,7 @@ def test_ctrl_c_ends_an_ingest(
 def silent(
     starcast: Starcast, graph_address: GraphAddress, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    """A Neo4j behind a proxy that forwards nothing once the nodes are written."""
+    """Put Neo4j behind a proxy that forwards nothing once the nodes are written."""
     del starcast
     host, _, port = graph_address.uri.partition("://")[2].partition(":")
     proxy = SilentProxy((host, int(port)))

@@ -50,7 +50,7 @@ def two(filled_database: FilledDatabase, starcast: Starcast) -> URL:
 
 
 def error_of(result: Result) -> str:
-    """Return the sentence of an error, after checking that nothing else was printed."""
+    """Return the error message, after checking that a hint follows and stdout is empty."""
     lines = [line for line in result.err.splitlines() if line]
     assert result.out == ""
     assert lines[-2].startswith("error: ")

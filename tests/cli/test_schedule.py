@@ -43,7 +43,7 @@ def properties(result: Result) -> dict[str, Any]:
 
 
 def test_algorithms_are_listed_with_their_arguments(starcast: Starcast) -> None:
-    """Listings may have all algorithms, those on a topology, or those of a collective."""
+    """All algorithms can be listed, those on a topology, or those of a collective."""
     assert len(rows(starcast("schedule", "algorithms", "--format", "json"))) == len(algorithms())
     on_q4 = rows(starcast("schedule", "algorithms", "Q4", "--format", "json"))
     assert [row["algorithm"] for row in on_q4] == [

@@ -32,7 +32,7 @@ class Reader(HTMLParser):
         self.feed(page.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Collect the attributes of a tag that name something."""
+        """Collect the anchors, links and loaded files in the attributes of a tag."""
         values = {name: value or "" for name, value in attrs}
         self.anchors |= {values[name] for name in ("id", "name") if name in values}
         if tag == "a" and "href" in values:

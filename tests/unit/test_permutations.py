@@ -16,7 +16,7 @@ SIZES = range(2, 8)
 
 @st.composite
 def node(draw: st.DrawFn, smallest: int = 2, largest: int = 12) -> star_graph.Node:
-    """Draw a permutation of 1..n, for an n in a range."""
+    """Draw a permutation of 1..n, with n in the given range."""
     n = draw(st.integers(smallest, largest))
     return tuple(draw(st.permutations(range(1, n + 1))))
 
@@ -29,12 +29,12 @@ def two_nodes(draw: st.DrawFn) -> tuple[star_graph.Node, star_graph.Node]:
 
 
 def row(symbols: star_graph.Node) -> permutations.Perms:
-    """The array form of a node."""
+    """Return the array form of a node."""
     return np.array(symbols, dtype=np.uint8)
 
 
 def symbols(array: permutations.Perms) -> star_graph.Node:
-    """The tuple form of a row."""
+    """Return the tuple form of a row."""
     return tuple(array.tolist())
 
 
@@ -113,14 +113,14 @@ def test_an_invalid_label_is_refused_with_a_hint() -> None:
         assert refusal.value.hint
 
 
-def test_letters_of_a_label_may_be_capitals() -> None:
+def test_letters_in_a_label_may_be_upper_case() -> None:
     assert permutations.parse("A123456789", 10).tolist() == [10, *range(1, 10)]
     assert permutations.parse("Ab", 11, 2).tolist() == [10, 11]
     with pytest.raises(StarcastError, match="repeats the symbol 'a'"):
         permutations.parse("Aa", 11, 2)
 
 
-def test_the_error_names_what_is_wrong_with_a_label() -> None:
+def test_the_error_for_an_invalid_label_names_the_wrong_symbol_or_length() -> None:
     for text, culprit in [("12344", "'4'"), ("12346", "'6'"), ("1234A", "'A'"), ("123", " 3 ")]:
         with pytest.raises(StarcastError) as refusal:
             permutations.parse(text, 5)
@@ -158,7 +158,7 @@ def test_the_inverse_is_a_left_and_a_right_inverse(x: star_graph.Node) -> None:
 
 
 @given(node(), st.integers(0, 12))
-def test_shift_moves_positions_to_the_right(x: star_graph.Node, j: int) -> None:
+def test_shift_moves_symbols_to_the_right(x: star_graph.Node, j: int) -> None:
     assert symbols(permutations.shift(row(x), j)) == star_graph.shift(x, j)
 
 

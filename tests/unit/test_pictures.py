@@ -254,7 +254,7 @@ def test_shortest_paths_are_drawn_without_crossings_where_possible() -> None:
             ) >= -1e-6
 
 
-def test_nothing_to_draw_is_refused() -> None:
+def test_a_picture_without_nodes_is_refused() -> None:
     with pytest.raises(InputError, match="has no node") as refused:
         draw_subgraph(Subgraph(topology("S4"), "Empty", "", (), {}, 0))
     assert refused.value.hint

@@ -235,7 +235,7 @@ def test_an_invalid_forest_of_a_plug_in_is_built_and_then_fails_verification(
 
 
 @pytest.mark.parametrize("name", ["no/such/file.py", "no_such_module_of_anybody"])
-def test_missing_plug_ins_are_refused(name: str) -> None:
+def test_plug_ins_that_cannot_be_found_are_refused(name: str) -> None:
     with refused(name):
         plugins.load([name])
 
@@ -321,7 +321,7 @@ def test_ctrl_c_interrupts_a_plug_in(load: Callable[[str], None], kind: str) -> 
         "family('star', pattern=r'T(\\d+)', source='x')\ndef f(n): ...",
     ],
 )
-def test_a_taken_name_is_refused_with_the_file_that_declares_it(
+def test_the_error_for_a_name_in_use_names_the_file_that_declares_it(
     load: Callable[[str], None], declaration: str
 ) -> None:
     with refused("mine.py:2", "exists already"):

@@ -1,4 +1,4 @@
-"""Parallel worker processes: a killed worker only costs time, and all end with a killed parent."""
+"""Parallel worker processes: a killed worker only costs time, and no worker outlives its parent."""
 
 import multiprocessing
 import os
@@ -154,7 +154,7 @@ def blocks(process: psutil.Process, number: signal.Signals) -> bool:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_a_run_whose_worker_does_not_answer(
+def test_a_signal_ends_a_run_whose_worker_does_not_respond(
     tmp_path_factory: pytest.TempPathFactory, number: signal.Signals
 ) -> None:
     """All workers, including the first, block signals that a terminal sends to every process."""

@@ -37,7 +37,7 @@ from starcast.topologies import topology
 
 SHIPPED = list(load_all(shipped_folder()))
 by_id = pytest.mark.parametrize("record", SHIPPED, ids=[record.id for record in SHIPPED])
-#: Known values, found independently of this code (design.md section 15).
+#: Known optimal values, found independently of this code.
 SETTLED = {
     "one-port-broadcast": {"S3": 3, "S4": 5, "S5": 8, "S6": 10, "S7": 13, "S8": 16, "S9": 19},
     "hamiltonian-decomposition": {"S5": 2, "S6": 2, "S7": 3, "S8": 3},

@@ -130,7 +130,7 @@ def test_a_contribution_that_is_lost_or_counted_twice_is_detected(
     assert words in run.violation
 
 
-def test_exchanged_sums_that_overlap_are_detected() -> None:
+def test_an_exchange_of_overlapping_sums_is_detected() -> None:
     """Recursive doubling of whole sums is valid. It is invalid if one of its steps is repeated."""
     cube = as_topology("Q3")
     ranks = np.arange(8)
@@ -158,7 +158,7 @@ def test_exchanged_sums_that_overlap_are_detected() -> None:
 
 @pytest.mark.parametrize("copies", [1, 2, 3])
 def test_copies_are_summed_separately_and_survive_a_dead_link(copies: int) -> None:
-    """A link is in two trees, once in each direction, so that one of three copies is complete."""
+    """Each link is in two trees, once per direction, so one of three copies stays complete."""
     reduce = schedule("S4", "reduce", "edge-disjoint", copies=copies)
     assert assert_same_verdict(reduce).complete
     links = zip(reduce.sender.tolist(), reduce.receiver.tolist(), strict=True)

@@ -384,7 +384,7 @@ def test_classes_of_a_quotient_graph_have_equal_size_and_keep_the_links(
 
 
 @pytest.mark.parametrize(("spec", "classes"), [("S4", 2), ("S4,2", 3), ("Q4", 2)])
-def test_defects_are_excess_components_and_trees_between_classes(spec: str, classes: int) -> None:
+def test_defects_count_excess_components_and_trees_between_classes(spec: str, classes: int) -> None:
     graph, chance = topology(spec), np.random.default_rng(3)
     everything = as_graph(spec)
     for _ in range(20):

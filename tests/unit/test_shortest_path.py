@@ -1,4 +1,4 @@
-"""SPT and SPG (Fragopoulou & Akl 1996, Def. 6 and 7), node by node, and Lemmas 4 and 5."""
+"""SPT and SPG, shortest-path tree and graph of Fragopoulou & Akl 1996 (Def. 6, 7, Lemmas 4, 5)."""
 
 from math import factorial
 

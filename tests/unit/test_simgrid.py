@@ -111,7 +111,7 @@ def test_if_simgrid_fails_the_last_line_of_its_error_output_is_reported(tmp_path
 
 def test_an_error_names_its_schedule_and_the_other_results_are_kept(tmp_path: Path) -> None:
     """SimGrid is replaced by a program that fails to execute the second schedule."""
-    times = {"version": "3.32.0", "time": 41.0, "ends": [41.0]}  # in ticks of 4
+    times = {"version": "3.32.0", "time": 41.0, "ends": [41.0]}  # 41 ticks of length 4
     printed = json.dumps([times, {"error": "broken platform"}, times])
     python = tmp_path / "python"
     python.write_text(f"#!/bin/sh\ncat > {tmp_path}/input\ncat <<'END'\n{printed}\nEND\n")

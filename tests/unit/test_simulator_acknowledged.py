@@ -122,7 +122,7 @@ def test_a_missing_acknowledgement_stops_only_the_rest_of_that_tree() -> None:
 
 
 def test_a_relay_that_dies_between_two_hops_acknowledges_nothing() -> None:
-    """All hops beyond the relay are executed. Its parent continues only if it is up until then."""
+    """All hops beyond the relay are executed; its parent continues only if the relay stays up."""
     schedule = driven()
     receivers = schedule.receiver[
         schedule.tree == 0
@@ -159,7 +159,7 @@ def stall_of_the_first(schedule: Schedule, fault: Fault) -> int:
 def test_one_dead_node_of_s4_keeps_messages_from_healthy_nodes_despite_three_copies(
     messages: int,
 ) -> None:
-    """For every dead node, fixed steps deliver all units, and acknowledgements do not."""
+    """For every dead node, fixed steps deliver all units, but acknowledged execution does not."""
     schedule = driven(messages)
     for rank in range(24):
         assert simulate(schedule, [rank]).complete
@@ -179,7 +179,7 @@ def test_one_dead_link_of_s4_keeps_no_messages_from_any_node() -> None:
 
 @pytest.mark.slow
 def test_two_dead_nodes_are_not_tolerated_although_the_paper_says_so() -> None:
-    """For all pairs in S4, three copies are enough with fixed steps, not with acknowledgements."""
+    """For all pairs in S4, three copies are enough with fixed steps, but not if acknowledged."""
     schedule = driven()
     for pair in combinations(range(24), 2):
         assert simulate(schedule, pair).complete

@@ -87,7 +87,7 @@ def test_a_new_site_replaces_the_earlier_one_if_folders_cannot_be_swapped(
     assert [path.name for path in site.parent.iterdir()] == ["site"]
 
 
-def test_on_a_full_disk_the_earlier_site_stays(site: Path) -> None:
+def test_on_a_full_disk_the_earlier_site_is_kept(site: Path) -> None:
     """A limit on the file size has the same effect as a full disk."""
     before = contents(site)
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

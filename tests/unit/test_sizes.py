@@ -1,4 +1,4 @@
-"""Figures known before anything is built: distance profiles, mean distances, memory."""
+"""Values known before anything is built: distance profiles, mean distances, memory."""
 
 from fractions import Fraction
 from math import factorial

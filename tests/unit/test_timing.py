@@ -169,7 +169,7 @@ def test_executing_several_steps_together_does_not_change_the_times(data: st.Dat
 
 
 def _rows(spec: str, units: int, *rows: tuple[int, str, int, int], **parameters: Any) -> Schedule:
-    """Return a broadcast of rows (step, sender, port, unit)."""
+    """Return a broadcast with these rows (step, sender, port, unit)."""
     network = as_topology(spec)
     step, sender, port, unit = map(np.array, zip(*rows, strict=True))
     ranks = np.array([network.rank(label) for label in sender], dtype=np.int32)

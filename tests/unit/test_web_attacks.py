@@ -93,7 +93,7 @@ def read_all(connection: socket.socket) -> bytes:
 
 
 def is_open(connection: socket.socket) -> bool:
-    """Return whether the server has not closed a connection."""
+    """Return whether a connection is still open."""
     connection.setblocking(False)
     try:
         return bool(connection.recv(1))
@@ -129,7 +129,7 @@ def test_an_incomplete_request_is_ended_at_the_time_limit(
 def test_a_request_that_arrives_byte_by_byte_is_ended_at_the_time_limit(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The timer of uvicorn is restarted by each byte."""
+    """Each byte would restart the timer of uvicorn itself."""
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.3)
     with connect(address, b"GET / HTTP/1.1\r\nX: ") as connection:
         connection.settimeout(0.05)
@@ -158,7 +158,7 @@ def test_a_connection_is_kept_for_the_next_request(
             assert connection.recv(1_000_000).startswith(b"HTTP/1.1 200")
 
 
-def test_a_page_answers_while_500_connections_hang(address: str) -> None:
+def test_a_page_is_served_while_500_connections_hang(address: str) -> None:
     half = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     with ExitStack() as stack:
         hanging = [

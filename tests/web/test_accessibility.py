@@ -69,7 +69,7 @@ def window(browser: Browser) -> Iterator[Page]:
 def show(page: Page, address: str, mode: Mode = LIGHT) -> None:
     """Open a page in a display mode."""
     enter_mode(page, mode)
-    page.goto("about:blank")  # another fragment of the same page would not load it again
+    page.goto("about:blank")  # a new fragment alone would not reload the page
     page.goto(address)
     if "explore" in address:
         page.wait_for_selector("body[data-ready]")

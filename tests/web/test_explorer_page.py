@@ -41,7 +41,7 @@ PAGES: dict[str, tuple[list[str], list[str]]] = {
     "Q4": (["binomial"], []),
     "S5,3": (["nk-greedy"], ["allgather:nk-greedy"]),
 }
-#: Window sizes, to which pictures scale. Large pictures take time for every pixel.
+#: Window sizes, to which pictures scale. Large pictures take longer in a large window.
 DESKTOP = {"width": 1200, "height": 760}
 SMALL = {"width": 700, "height": 420}
 Open = Callable[..., Page]
@@ -124,7 +124,7 @@ def open_page(tabs: Tabs, write_page: Callable[[str], Path]) -> Iterator[Open]:
         used += 1
         page.set_viewport_size(viewport)
         page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
-        page.goto("about:blank")  # another state of the same page would not load it again
+        page.goto("about:blank")  # a new state alone would not reload the page
         page.goto(f"file://{write_page(spec)}#{state}")
         page.wait_for_selector("body[data-ready]")
         return page
@@ -167,7 +167,7 @@ def test_the_page_loads_no_other_resource_and_permits_only_its_own_script(
     text = write_page("S5").read_text(encoding="utf-8")
     assert "default-src 'none'" in text
     loaded = re.findall(r'(?:src|href)="(?!#)([^"]+)"', text)
-    assert loaded == ["data:,", "../"]  # an empty icon, and the name that links to the service
+    assert loaded == ["data:,", "../"]  # an empty icon, and the link to the service
     assert not re.search(r"^import |^export ", text, re.MULTILINE)
 
 
@@ -570,7 +570,9 @@ def test_the_picture_can_be_saved_as_svg_and_png(open_page: Open) -> None:
         ("S7", "schedule=broadcast:multiple&step=3", "dark"),
     ],
 )
-def test_axe_finds_no_violations(open_page: Open, spec: str, state: str, scheme: str) -> None:
+def test_the_accessibility_checker_axe_finds_no_violations(
+    open_page: Open, spec: str, state: str, scheme: str
+) -> None:
     page = open_page(spec, state, color_scheme=scheme)
     found = Axe().run(page).response["violations"]
     assert [(each["id"], [node["target"] for node in each["nodes"]][:3]) for each in found] == []
@@ -725,7 +727,9 @@ def test_all_sources_of_a_symmetric_schedule_can_be_shown_if_ports_are_kept(
     assert nk.locator("#source").is_disabled()
 
 
-def test_the_data_of_the_page_cannot_end_its_script(write_page: Callable[[str], Path]) -> None:
+def test_the_embedded_data_cannot_close_its_script_element(
+    write_page: Callable[[str], Path],
+) -> None:
     text = write_page("S4").read_text(encoding="utf-8")
     (data,) = re.findall(r'<script id="starcast-data"[^>]*>(.*?)</script>', text, re.DOTALL)
     assert "<" not in data
