@@ -13,7 +13,7 @@ from starcast.support import errors
 
 
 def starcast(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run the command as a user does."""
+    """Run the command in a process of its own, as a user would."""
     return subprocess.run(
         [sys.executable, "-m", "starcast.cli.app", *words],
         capture_output=True,
@@ -34,7 +34,7 @@ def test_every_command_and_option_has_a_help_text(
         assert re.search(r"\s{2,}\S|\n\s+\S", option), f"{' '.join(path)} {option} has no help"
 
 
-#: Pages whose creation takes more than two seconds.
+#: Pages that take more than two seconds to generate.
 SLOW_PAGES = {"commands.md", "records.md"}
 
 
@@ -87,10 +87,10 @@ def test_startup_imports_no_heavy_package() -> None:
         ),
     ],
 )
-def test_a_short_command_does_not_import_what_it_does_not_use(
+def test_a_short_command_does_not_import_packages_that_it_does_not_use(
     words: str, unused: str, tmp_path: Path
 ) -> None:
-    """Also until it finds that no server is running."""
+    """Some of these commands end when they find that no server is running."""
     script = (
         "import sys\nfrom starcast.cli.app import main\n"
         f"sys.argv = ['starcast', '--home', {str(tmp_path)!r}, *{words.split()!r}]\n"
@@ -104,7 +104,7 @@ def test_a_short_command_does_not_import_what_it_does_not_use(
     assert not modules & set(unused.split())
 
 
-def test_the_driver_of_neo4j_is_imported_late_and_without_pandas() -> None:
+def test_the_neo4j_driver_is_imported_late_and_does_not_import_pandas() -> None:
     pytest.importorskip("pandas")
     script = (
         "import sys, starcast.stores.graph.address; print('neo4j' in sys.modules); "
@@ -117,19 +117,19 @@ def test_the_driver_of_neo4j_is_imported_late_and_without_pandas() -> None:
     assert result.stdout.split() == ["False", "False", "pandas"]
 
 
-def test_version_is_the_version_of_the_package() -> None:
+def test_the_version_option_prints_the_package_version() -> None:
     from importlib.metadata import version
 
     assert starcast("--version").stdout == f"starcast {version('starcast')}\n"
 
 
-def test_a_noun_alone_prints_its_commands() -> None:
+def test_a_command_group_without_a_command_prints_its_commands() -> None:
     result = starcast("topology")
     assert result.returncode == 2
     assert "\n  draw " in result.stdout + result.stderr
 
 
-def test_an_unknown_command_is_bad_input() -> None:
+def test_an_unknown_command_is_refused() -> None:
     result = starcast("confog")
     assert result.returncode == 2
     assert "config" in result.stderr
@@ -194,7 +194,7 @@ def test_a_closed_pipe_is_not_reported(words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("setting", ["neo4j_uri", "postgres_uri"])
 @pytest.mark.parametrize("way", ["flag", "environment", "file"])
-def test_the_demo_refuses_servers_of_the_user(
+def test_the_demo_refuses_to_use_servers_named_in_the_settings(
     setting: str,
     way: str,
     tmp_path: Path,

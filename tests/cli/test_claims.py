@@ -30,7 +30,7 @@ LOOK = ("claims", "check", "TS.L5", "TS.h", "--sizes", "S4,S3")
 
 @pytest.fixture
 def alone(starcast: Starcast, tmp_path: Path) -> Starcast:
-    """The command without a server."""
+    """Return the command line without a running server."""
 
     def call(*words: str) -> Result:
         return starcast("--home", str(tmp_path / "nowhere"), *words)
@@ -40,19 +40,19 @@ def alone(starcast: Starcast, tmp_path: Path) -> Starcast:
 
 @pytest.fixture
 def stored(clean_database: URL, starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> Starcast:
-    """The command with a migrated, empty database."""
+    """Return the command line with an empty database that has the current schema."""
     name_store(monkeypatch, clean_database)
     return starcast
 
 
 def rows(result: Result) -> dict[str, dict[str, Any]]:
-    """The rows of a listing in JSON, by id."""
+    """Return the rows of a JSON listing by id."""
     assert result.code == 0, result.err
     return {row["id"]: row for row in json.loads(result.out)}
 
 
 def refused(result: Result, code: int) -> tuple[str, str]:
-    """The sentence and the hint of a refusal."""
+    """Return the error message and the hint of a refused command."""
     assert (result.code, result.out) == (code, "")
     error, hint = result.err.strip().splitlines()[-2:]
     return error.removeprefix("error: "), hint.removeprefix("hint: ")
@@ -61,7 +61,7 @@ def refused(result: Result, code: int) -> tuple[str, str]:
 # Without a server.
 
 
-def test_list_has_every_statement_in_the_order_of_the_papers(alone: Starcast) -> None:
+def test_list_has_every_claim_in_the_order_of_the_papers(alone: Starcast) -> None:
     listed = rows(alone("claims", "list", "-f", "json"))
     assert list(listed) == list(claims())
     five = listed["TS.L5"]
@@ -75,7 +75,7 @@ def test_list_has_every_statement_in_the_order_of_the_papers(alone: Starcast) ->
     ]
 
 
-def test_show_says_what_a_statement_means_and_where_it_is_looked_at(alone: Starcast) -> None:
+def test_show_prints_a_claim_and_the_sizes_on_which_it_is_verified(alone: Starcast) -> None:
     result = alone("claims", "show", "TS.L5", "-f", "csv")
     facts = dict(list(csv.reader(io.StringIO(result.out)))[1:])
     assert facts["statement"] == claims()["TS.L5"].statement
@@ -100,12 +100,12 @@ def test_check_works_without_a_server_and_says_once_that_nothing_is_stored(alone
     assert (quiet.out, quiet.err.strip().splitlines()) == (result.out, notes)
 
 
-def test_check_tells_few_statements_in_full(alone: Starcast) -> None:
+def test_check_prints_the_details_if_there_are_few_claims(alone: Starcast) -> None:
     result = alone("claims", "check", "TS.h", "--sizes", "S3", "--no-store")
     assert f"TS.h: {check('TS.h', sizes=['S3']).detail}\n" in result.err
 
 
-def test_statements_that_say_nothing_about_the_sizes_are_counted(alone: Starcast) -> None:
+def test_claims_that_are_not_about_the_given_sizes_are_counted(alone: Starcast) -> None:
     result = alone(
         "claims", "check", "TS.h", "EDT.Tab3.broadcast-time", "--sizes", "S3", "--no-store"
     )
@@ -114,7 +114,9 @@ def test_statements_that_say_nothing_about_the_sizes_are_counted(alone: Starcast
 
 
 @pytest.mark.parametrize("words", [("list",), ("report",), ("changed",), ("runs",)])
-def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) -> None:
+def test_commands_that_read_stored_verdicts_need_a_server(
+    alone: Starcast, words: tuple[str, ...]
+) -> None:
     flags = ("--verdict", "fails") if words == ("list",) else ()
     assert refused(alone("claims", *words, *flags), 4)[1].endswith(" up'")
 
@@ -156,7 +158,7 @@ def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) 
         (("report", "--out", "page.pdf"), 2, "the file would hold MD", ".md"),
     ],
 )
-def test_bad_input_is_a_sentence_and_a_hint(
+def test_invalid_input_gives_a_one_sentence_error_and_a_hint(
     alone: Starcast, words: tuple[str, ...], code: int, error: str, hint: str
 ) -> None:
     sentence, advice = refused(alone("claims", *words), code)
@@ -164,7 +166,7 @@ def test_bad_input_is_a_sentence_and_a_hint(
     assert hint in advice
 
 
-def test_cypher_is_computed_where_no_verdict_is_stored(alone: Starcast) -> None:
+def test_show_computes_the_cypher_query_if_no_verdict_is_stored(alone: Starcast) -> None:
     assert alone("claims", "show", "TS.L5", "--cypher").out == to_cypher(check("TS.L5")) + "\n"
     holds = next(
         verdict
@@ -176,7 +178,7 @@ def test_cypher_is_computed_where_no_verdict_is_stored(alone: Starcast) -> None:
     )
 
 
-def test_help_imports_nothing_heavy() -> None:
+def test_the_help_of_check_imports_no_heavy_package() -> None:
     script = (
         "import sys; from starcast.cli.app import app; from typer.testing import CliRunner; "
         "words = ['claims', 'check', '--help']; "
@@ -193,9 +195,7 @@ def test_help_imports_nothing_heavy() -> None:
 # With PostgreSQL.
 
 
-def test_what_is_checked_is_stored_listed_shown_and_reported(
-    stored: Starcast, tmp_path: Path
-) -> None:
+def test_verdicts_are_stored_listed_shown_and_reported(stored: Starcast, tmp_path: Path) -> None:
     first = stored(*LOOK, "-f", "json")
     assert "stored as verification run 1\n" in first.err
     assert list(rows(stored("claims", "list", "--verdict", "fails", "-f", "json"))) == ["TS.L5"]
@@ -215,10 +215,10 @@ def test_what_is_checked_is_stored_listed_shown_and_reported(
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_verdicts_are_shown_when_they_cannot_be_stored(
+def test_verdicts_that_cannot_be_stored_are_still_printed(
     stored: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A lost connection costs the rows, not the computation."""
+    """If the connection is lost, nothing is stored, but the computed verdicts are printed."""
 
     def lost(*_: object) -> None:
         raise UnavailableError("the connection was lost", hint="start the server")
@@ -231,7 +231,7 @@ def test_verdicts_are_shown_when_they_cannot_be_stored(
     assert result.err.endswith("error: the connection was lost\nhint: start the server\n")
 
 
-def test_what_differs_between_the_newest_ledgers(stored: Starcast) -> None:
+def test_changed_lists_the_verdicts_that_differ_between_verification_runs(stored: Starcast) -> None:
     assert "no verification run" in refused(stored("claims", "changed"), 3)[0]
     assert stored(*LOOK).code == 0
     assert "before run 1" in refused(stored("claims", "changed"), 3)[0]
@@ -255,7 +255,7 @@ def test_what_differs_between_the_newest_ledgers(stored: Starcast) -> None:
     assert "no differences" in stored("claims", "changed", "1", "1").err
 
 
-def test_a_database_without_a_schema_is_said_and_asks_for_an_upgrade(
+def test_without_a_database_schema_the_error_names_the_upgrade_command(
     starcast: Starcast, fresh_database: URL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name_store(monkeypatch, fresh_database)
@@ -264,11 +264,11 @@ def test_a_database_without_a_schema_is_said_and_asks_for_an_upgrade(
     assert (listed.code, "starcast db upgrade" in listed.err) == (0, True)
 
 
-# With Neo4j: every kind of place, in what the ingest above the query brings.
+# With Neo4j: each kind of counterexample, on the data of the ingest command above its query.
 
 
 def failed(place: dict[str, int | str], of: str = "") -> Verdict:
-    """A verdict with that counterexample on S4, S4,2 or Q3."""
+    """Return a verdict with a counterexample at this place of S4, S4,2 or Q3."""
     return Verdict(
         "TS.L5",
         "fails",
@@ -284,7 +284,7 @@ SCHEDULE = "S4:broadcast:multiple:all:segments=2:1234"
 
 
 def sends(**columns: int) -> int:
-    """Return the number of units that the schedule sends with these values."""
+    """Return the number of rows of the schedule that have these values."""
     planned = schedule("S4", "broadcast", "multiple", ports="all", segments=2)
     return sum(
         all(getattr(planned, name)[row] == value for name, value in columns.items())
@@ -318,13 +318,13 @@ PLACES: dict[str, tuple[dict[str, int | str], str, int]] = {
 
 @pytest.fixture(scope="module")
 def graph(store_url: URL, graph_address: GraphAddress, graph_driver: Driver) -> Iterator[Graph]:
-    """A graph that the ingests of all places have filled."""
+    """Yield a graph filled by the ingest commands of all places."""
     commands = dict.fromkeys(ingest_of(failed(place, of)) for place, of, _ in PLACES.values())
     yield from filled(store_url, graph_address, graph_driver, commands)
 
 
 def ingest_of(verdict: Verdict) -> str:
-    """The ingest that the comment above a query names."""
+    """Return the ingest command in the comment above a query."""
     return next(
         line[3:]
         for line in to_cypher(verdict).splitlines()
@@ -335,7 +335,7 @@ def ingest_of(verdict: Verdict) -> str:
 def filled(
     store_url: URL, address: GraphAddress, driver: Driver, commands: dict[str, None]
 ) -> Iterator[Graph]:
-    """The graph after these commands, empty at the end."""
+    """Yield the graph after these ingest commands, and empty it at the end."""
     from starcast.stores.database import migrations, sessions
     from support.fix_servers import empty, new_database
 
@@ -356,7 +356,9 @@ def filled(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", PLACES)
-def test_the_query_of_a_counterexample_shows_its_place(graph: Graph, kind: str) -> None:
+def test_the_query_for_a_counterexample_finds_its_place_in_the_graph(
+    graph: Graph, kind: str
+) -> None:
     place, of, expected = PLACES[kind]
     query = to_cypher(failed(place, of))
     found = graph.read(query)

@@ -33,13 +33,13 @@ GRID = (
     "4096",
 )
 ALGORITHMS = ("multiple", "recursive-substar")
-#: Multiple cuts the message into three times as many pieces as segments.
+#: Compared by segments, since `multiple` cuts the message into three times as many pieces.
 SIDES, SWEEP = ("ours", "theirs", "--by", "segments"), ("sweep", "--by", "segments")
 
 
 @pytest.fixture
 def stored(filled_database: FilledDatabase, starcast: Starcast) -> URL:
-    """Two experiments, ``ours`` and ``theirs``, and ``sweep`` with the algorithms of both."""
+    """Store two experiments, ``ours`` and ``theirs``, and ``sweep`` with the algorithms of both."""
 
     def fill() -> None:
         for name, algorithms in (
@@ -54,7 +54,7 @@ def stored(filled_database: FilledDatabase, starcast: Starcast) -> URL:
 
 
 @pytest.mark.usefixtures("stored")
-def test_json_and_csv_name_the_best_and_carry_no_marks(starcast: Starcast) -> None:
+def test_json_and_csv_name_the_best_and_contain_no_markup(starcast: Starcast) -> None:
     rows = json.loads(starcast("compare", *SIDES, "-f", "json").out)
     assert len(rows) == 6
     for row in rows:
@@ -71,7 +71,7 @@ def test_json_and_csv_name_the_best_and_carry_no_marks(starcast: Starcast) -> No
 
 
 @pytest.mark.usefixtures("stored")
-def test_markdown_sets_the_least_time_of_each_row_in_bold(starcast: Starcast) -> None:
+def test_markdown_shows_the_shortest_time_of_each_row_in_bold(starcast: Starcast) -> None:
     head, _, *lines = starcast("compare", *SIDES, "-f", "markdown").out.splitlines()
     names = [cell.strip() for cell in head.strip("|").split("|")]
     for line in lines:
@@ -92,7 +92,7 @@ def test_markdown_sets_the_least_time_of_each_row_in_bold(starcast: Starcast) ->
 
 
 @pytest.mark.usefixtures("stored")
-def test_a_terminal_shows_the_best_in_bold(
+def test_a_terminal_shows_the_best_time_in_bold(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = starcast("compare", *SIDES).out
@@ -107,7 +107,9 @@ def test_a_terminal_shows_the_best_in_bold(
 
 
 @pytest.mark.usefixtures("stored")
-def test_a_side_whose_name_ends_with_its_letter_is_in_the_legend_too(starcast: Starcast) -> None:
+def test_an_experiment_whose_name_ends_with_its_letter_is_in_the_legend_too(
+    starcast: Starcast,
+) -> None:
     assert (
         starcast(
             "experiment", "run", "runB", "--algorithm", ALGORITHMS[1], *GRID, "--jobs", "1"
@@ -118,7 +120,7 @@ def test_a_side_whose_name_ends_with_its_letter_is_in_the_legend_too(starcast: S
 
 
 @pytest.mark.usefixtures("stored")
-def test_sort_orders_the_rows_by_any_column_either_way(starcast: Starcast) -> None:
+def test_sort_orders_the_rows_by_any_column_in_either_direction(starcast: Starcast) -> None:
     for column, name in (
         ("gap_theirs", "gap_theirs"),
         ("change", "change"),
@@ -134,7 +136,7 @@ def test_sort_orders_the_rows_by_any_column_either_way(starcast: Starcast) -> No
 
 
 @pytest.mark.usefixtures("stored")
-def test_a_stacked_table_is_ordered_by_the_least_time_of_each_block(starcast: Starcast) -> None:
+def test_a_stacked_table_is_sorted_by_the_shortest_time_of_each_block(starcast: Starcast) -> None:
     rows = json.loads(starcast("compare", *SWEEP, "--sort", "-time", "-f", "json").out)
     least = [
         min(row[f"time_sweep_{name.replace('-', '_')}"] for name in ALGORITHMS) for row in rows
@@ -144,7 +146,7 @@ def test_a_stacked_table_is_ordered_by_the_least_time_of_each_block(starcast: St
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_best_segments_are_a_column_per_side_in_json_and_csv(
+def test_best_segments_have_a_column_per_experiment_in_json_and_csv(
     starcast: Starcast,
 ) -> None:
     grid = ("--topology", "S4", "--segments", "1", "--segments", "best", "-m", "1024")
@@ -169,7 +171,7 @@ def test_the_best_segments_are_a_column_per_side_in_json_and_csv(
 
 
 @pytest.mark.usefixtures("stored")
-def test_a_run_repeated_by_its_own_command_is_the_same_whatever_drew_its_faults(
+def test_a_run_with_random_faults_is_reproduced_by_its_printed_command(
     starcast: Starcast,
 ) -> None:
     point = ("run", "once", "S4", "broadcast", "edge-disjoint", "-m", "64", "--copies", "2")
@@ -190,7 +192,7 @@ def test_a_run_repeated_by_its_own_command_is_the_same_whatever_drew_its_faults(
 
 
 @pytest.mark.usefixtures("stored")
-def test_a_column_that_is_none_is_refused_with_those_that_are(starcast: Starcast) -> None:
+def test_the_error_for_an_unknown_sort_column_names_the_valid_columns(starcast: Starcast) -> None:
     result = starcast("compare", *SIDES, "--sort", "speed")
     assert (result.code, result.out) == (2, "")
     assert "error: 'speed' is not a column of this comparison" in result.err
@@ -199,7 +201,7 @@ def test_a_column_that_is_none_is_refused_with_those_that_are(starcast: Starcast
 
 @pytest.mark.usefixtures("stored")
 def test_crossovers_follow_the_table_and_are_listed_on_demand(starcast: Starcast) -> None:
-    """The side with fewer start-ups and larger packets is better for short messages."""
+    """The algorithm with fewer start-ups and larger packets is better for short messages."""
     rows = json.loads(starcast("compare", *SWEEP, "--crossovers", "-f", "json").out)
     assert rows
     for row in rows:
@@ -235,14 +237,14 @@ def test_crossovers_follow_the_table_and_are_listed_on_demand(starcast: Starcast
 
 
 def _data(page: str) -> list[dict[str, Any]]:
-    """Return the panels that a page holds."""
+    """Return the data of the panels in an HTML page."""
     text = page.partition('<script id="panels" type="application/json">')[2]
     panels: list[dict[str, Any]] = json.loads(text.partition("</script>")[0])
     return panels
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_page_holds_rows_curves_crossovers_and_commands(
+def test_the_html_page_contains_rows_curves_crossovers_and_commands(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     file = tmp_path / "page.html"
@@ -270,7 +272,7 @@ def test_the_page_holds_rows_curves_crossovers_and_commands(
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_page_goes_to_stdout_unless_a_file_is_named(starcast: Starcast) -> None:
+def test_the_html_page_is_written_to_stdout_unless_a_file_is_named(starcast: Starcast) -> None:
     result = starcast("compare", *SIDES, "-f", "html")
     assert result.code == 0
     assert result.out.startswith("<!DOCTYPE html>")
@@ -279,7 +281,7 @@ def test_the_page_goes_to_stdout_unless_a_file_is_named(starcast: Starcast) -> N
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_steps_shown_are_those_that_are_stored(starcast: Starcast) -> None:
+def test_the_html_page_shows_the_stored_steps(starcast: Starcast) -> None:
     text = starcast("compare", *SIDES, "-f", "html").out
     (panel,) = _data(text)
     profiles = [{name: each[name] for name in ("run", "links_used")} for each in panel["profiles"]]
@@ -296,7 +298,7 @@ def test_the_steps_shown_are_those_that_are_stored(starcast: Starcast) -> None:
 
 
 @pytest.mark.usefixtures("stored")
-def test_out_is_for_html_and_whole_or_not_at_all(starcast: Starcast, tmp_path: Path) -> None:
+def test_out_requires_html_and_leaves_no_partial_file(starcast: Starcast, tmp_path: Path) -> None:
     refused = starcast("compare", *SIDES, "--out", str(tmp_path / "page.html"))
     assert refused.code == 2
     assert "--out writes html, and the format is table" in refused.err
@@ -310,7 +312,7 @@ def test_out_is_for_html_and_whole_or_not_at_all(starcast: Starcast, tmp_path: P
 
 
 @pytest.mark.usefixtures("stored")
-def test_faults_are_part_of_the_question_and_who_does_not_deliver_is_flagged(
+def test_runs_with_different_faults_or_missing_units_are_not_comparable(
     starcast: Starcast,
 ) -> None:
     point = ("run", "once", "S4", "broadcast", "edge-disjoint", "-m", "64")
@@ -344,7 +346,7 @@ def networks(stored: URL, starcast: Starcast) -> URL:
 
 
 @pytest.mark.usefixtures("networks")
-def test_topologies_are_crossed_on_demand_with_their_sizes_and_narrowed_by_conditions(
+def test_across_compares_topologies_with_their_sizes_and_where_selects_them(
     starcast: Starcast,
 ) -> None:
     apart = starcast("compare", "sizes")
@@ -402,7 +404,7 @@ def test_topologies_are_crossed_on_demand_with_their_sizes_and_narrowed_by_condi
         (("--where", "topology=S4"), 2, "nothing to compare"),
     ],
 )
-def test_bad_axes_and_conditions_are_refused_in_one_sentence(
+def test_invalid_axes_and_conditions_are_refused_in_one_sentence(
     starcast: Starcast, words: tuple[str, ...], code: int, error: str
 ) -> None:
     result = starcast("compare", "sizes", *words)
@@ -448,7 +450,7 @@ def test_the_help_of_compare_imports_neither_matplotlib_nor_jinja(starcast: Star
 
 
 @pytest.mark.usefixtures("stored")
-def test_latex_has_the_rows_of_markdown_with_a_caption(starcast: Starcast) -> None:
+def test_latex_has_the_same_rows_as_markdown_and_a_caption(starcast: Starcast) -> None:
     result = starcast("compare", *SIDES, "-f", "latex")
     assert result.code == 0, result.err
     table = read_table(result.out)
@@ -487,7 +489,7 @@ def test_plots_are_written_next_to_the_listing(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("stored")
-def test_latex_compiles_the_example_of_the_page_for_papers(
+def test_the_example_on_the_page_for_papers_compiles_in_latex(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     """The figure has the width of a column, and the tables and figures stay within the page."""
@@ -527,7 +529,7 @@ def test_plots_that_cannot_be_written_are_refused(
 
 
 @pytest.mark.usefixtures("stored")
-def test_an_experiment_of_a_shipped_grid_is_the_table_of_its_paper(
+def test_an_experiment_on_the_grid_of_a_paper_table_reproduces_the_table(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = "tseng-sheu-1997-table-1"

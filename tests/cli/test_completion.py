@@ -25,7 +25,7 @@ TREES = "multiple,dimension-change(base=greedy,i=1)"
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment of shells with the completion, installed by the program itself."""
+    """Return the environment of shells in which the program has installed its completion."""
     folder = tmp_path_factory.mktemp("shells")
     program = folder / "starcast"
     program.write_text(
@@ -52,14 +52,14 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture
 def shell_home(installed: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The home folder of these shells, with their environment."""
+    """Set the environment of these shells, and return their home folder."""
     for name, value in installed.items():
         monkeypatch.setenv(name, value)
     return Path(installed["HOME"])
 
 
 class Terminal:
-    """A shell in a terminal, to press keys in."""
+    """A shell in a terminal that receives keys."""
 
     def __init__(self, *command: str) -> None:
         self.pid, self._terminal = pty.fork()
@@ -91,23 +91,23 @@ class Terminal:
 
 @pytest.fixture
 def bash(shell_home: Path) -> Iterator[Terminal]:
-    """An interactive bash that has read what the installation wrote."""
+    """An interactive bash that has read the installed completion."""
     terminal = Terminal("bash", "--noprofile", "--rcfile", str(shell_home / ".bashrc"), "-i")
     yield terminal
     terminal.close()
 
 
 def assert_completed(terminal: Terminal, lines: dict[str, str]) -> None:
-    """Type each line and Tab; the shell must complete it with the expected end."""
+    """Type each line and Tab, and check that the shell completes it as expected."""
     for typed, completed in lines.items():
-        terminal.send("\x15\n")  # removes what is typed
+        terminal.send("\x15\n")  # removes the typed line
         terminal.read_until("READY> ")
         terminal.send(f"{typed}\t")
         terminal.read_until(re.escape(completed))
 
 
 @pytest.mark.slow
-def test_bash_completes_names_of_the_catalogues(bash: Terminal) -> None:
+def test_bash_completes_catalogue_names(bash: Terminal) -> None:
     lines = {
         "starcast forest constr": "starcast forest constructions ",
         "starcast forest build S5 mult": "starcast forest build S5 multiple ",
@@ -126,7 +126,7 @@ def test_bash_completes_names_of_the_catalogues(bash: Terminal) -> None:
 def stored(
     clean_database: URL, stores: Stores, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S4 with two forests and a schedule, in the stores that the environment names."""
+    """Store S4, two forests and a schedule in the databases that the environment names."""
     del graph
     ingest(stores, plan("S4", TREES, "broadcast:multiple", segments=2))
     name_store(monkeypatch, clean_database)
@@ -139,7 +139,7 @@ SCHEDULE = "S4:broadcast:multiple:all:segments=2:1234"
 @pytest.mark.slow
 @pytest.mark.usefixtures("stored")
 def test_bash_completes_stored_ids(bash: Terminal) -> None:
-    """Ids contain colons and equal signs, at which bash divides words."""
+    """Ids contain colons and equal signs, at which bash splits words."""
     lines = {
         "starcast forest show S4:mul": f"show {ID} ",
         "starcast forest drop 'S4:mul": f"drop '{ID}' ",
@@ -153,7 +153,7 @@ def test_bash_completes_stored_ids(bash: Terminal) -> None:
 
 
 def candidates(shell: str, words: str) -> list[str]:
-    """Return what zsh or fish gets for a line, from the program itself."""
+    """Return the completions of a line that the program passes to zsh or fish."""
     variables = {"_STARCAST_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": words}
     variables["_TYPER_COMPLETE_FISH_ACTION"] = "get-args"
     result = subprocess.run(
@@ -165,7 +165,7 @@ def candidates(shell: str, words: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("stored", "shell_home")
-def test_fish_and_zsh_get_stored_ids() -> None:
+def test_the_program_passes_stored_ids_to_fish_and_zsh() -> None:
     assert candidates("fish", "starcast forest show S4:mul") == [ID]
     (line,) = candidates("zsh", "starcast forest show S4:mul")
     assert line == f"_arguments '*: :((\"{ID.replace(':', chr(92) * 2 + ':')}\"))'"
@@ -213,7 +213,7 @@ def test_zsh_completes_stored_ids(shell_home: Path) -> None:
 @pytest.mark.parametrize(
     "address",
     [
-        "postgresql://nobody@127.0.0.1:1/nothing",  # refuses
+        "postgresql://nobody@127.0.0.1:1/nothing",  # refuses connections
         "postgresql://nobody@192.0.2.1:5432/nothing",  # never answers
         "not a URI",
     ],

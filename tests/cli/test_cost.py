@@ -58,21 +58,23 @@ def test_a_table_prints_every_row_with_costs_gap_and_simulation(
         assert shown["note"] == (row.note or None)
 
 
-def test_without_a_port_model_the_rows_of_both_are_sorted_by_time(starcast: Starcast) -> None:
+def test_without_a_port_model_the_rows_of_both_models_are_sorted_by_time(
+    starcast: Starcast,
+) -> None:
     printed = rows_of(starcast, "S5", "--collective", "allgather", "--no-simulate")
     assert {row["ports"] for row in printed} == {"all", "one"}
     times = [row["time"] for row in printed]
     assert times == sorted(times)
 
 
-def test_without_a_collective_all_are_printed(starcast: Starcast) -> None:
+def test_without_a_collective_all_collectives_are_printed(starcast: Starcast) -> None:
     printed = rows_of(starcast, "S4", "--no-simulate")
     assert list(dict.fromkeys(row["collective"] for row in printed)) == list(COLLECTIVES)
     result = starcast("cost", "table", "S4", "--no-simulate")
     assert all(f"{what} on S4, m = 65536" in result.out for what in COLLECTIVES)
 
 
-def test_options_for_segments_messages_and_copies(starcast: Starcast) -> None:
+def test_options_set_the_segments_messages_and_copies(starcast: Starcast) -> None:
     options = "--segments 3 --messages 5 --copies 2 --no-simulate"
     words = ("S4", "--collective", "broadcast", *options.split())
     pieces = {row["name"]: row["pieces"] for row in rows_of(starcast, *words, "--ports", "all")}
@@ -86,7 +88,7 @@ def test_options_for_segments_messages_and_copies(starcast: Starcast) -> None:
     assert bounds["lower bound"] == bounds["greedy"]
 
 
-def test_the_hypercube_to_compare_with_is_an_option(starcast: Starcast) -> None:
+def test_an_option_sets_the_hypercube_for_comparison(starcast: Starcast) -> None:
     for words, k in (((), 5), (("--hypercube", "6"), 6)):
         given = "S4 --collective alltoall --ports all --messages 1 --no-simulate"
         rows = rows_of(starcast, *given.split(), *words)
@@ -137,7 +139,7 @@ def test_a_row_without_a_closed_form_has_a_note(starcast: Starcast) -> None:
     ("collective", "theorems"),
     [("broadcast", ["2 and 3", "8 and 9"]), ("allgather", ["4 and 5", "10"])],
 )
-def test_notes_explain_errors_in_the_printed_forms_of_nk_stars(
+def test_notes_explain_errors_in_the_printed_formulas_for_nk_stars(
     starcast: Starcast, ports: str, collective: str, theorems: list[str]
 ) -> None:
     """The simulated gap differs from the gap of the closed form."""
@@ -164,7 +166,7 @@ def test_csv_and_markdown_have_the_same_rows(starcast: Starcast) -> None:
     assert [line.split(" | ")[3] for line in lines[2:]] == names
 
 
-#: A line below a table: the letter that its rows have, and their source.
+#: The start of a line below a table, which gives a reference letter and the source for its rows.
 BELOW = re.compile(r"[a-z]+\) ")
 
 
@@ -187,7 +189,7 @@ def test_a_table_fits_on_a_terminal_and_refers_to_the_sources_below(
     lines = [line.rstrip() for line in result.out.splitlines()]
     assert (
         max(len(line) for line in lines if not BELOW.match(line)) <= 120
-    )  # what is below is prose
+    )  # lines below a table are prose
     listed = rows_of(starcast, *words, "--collective", "broadcast")
     titles = [place for place, line in enumerate(lines) if line.startswith("broadcast on")]
     assert [lines[place].rpartition(", ")[2] for place in titles] == list(
@@ -265,7 +267,7 @@ def test_bad_input_is_refused(words: tuple[str, ...], starcast: Starcast) -> Non
     assert result.out == ""
 
 
-def test_the_optimum_over_real_numbers_and_over_integers(starcast: Starcast) -> None:
+def test_the_optimum_over_real_numbers_and_over_integers_is_printed(starcast: Starcast) -> None:
     words = "S6 broadcast edge-disjoint -m 4096 --copies 2"
     result = starcast("cost", "optimum", *words.split(), "-f", "json")
     (row,) = json.loads(result.out)
@@ -291,7 +293,7 @@ def test_the_optimum_over_real_numbers_and_over_integers(starcast: Starcast) -> 
         ("Q4", "broadcast", "greedy"),
     ],
 )
-def test_an_optimum_that_does_not_exist_is_bad_input(
+def test_an_optimum_that_does_not_exist_is_refused(
     words: tuple[str, ...], starcast: Starcast
 ) -> None:
     result = starcast("cost", "optimum", *words)

@@ -44,7 +44,7 @@ def refused(result: Result, code: int) -> str:
         ),
     ],
 )
-def test_a_picture_has_the_format_that_its_name_says(
+def test_a_picture_has_the_format_of_its_file_suffix(
     starcast: Starcast, words: tuple[str, ...], subject: str, suffix: str
 ) -> None:
     name = f"picture{suffix}"
@@ -52,7 +52,7 @@ def test_a_picture_has_the_format_that_its_name_says(
     assert Path(name).read_bytes().startswith(_BEGINS[suffix])
 
 
-def test_steps_are_drawn_alone_side_by_side_and_as_an_animation(starcast: Starcast) -> None:
+def test_steps_are_drawn_singly_side_by_side_and_as_an_animation(starcast: Starcast) -> None:
     words = ("schedule", "draw", "S3", "broadcast", "multiple", "--ports", "one")
     every = ET.fromstring(starcast(*words).out)  # noqa: S314 - our own document
     captions = [text.text for text in every.iter() if str(text.text).startswith("step ")]
@@ -101,7 +101,7 @@ def test_explore_writes_a_page_with_the_named_forests_and_schedules(starcast: St
     assert held["state"] == "schedule=broadcast:multiple(segments=2)&step=2"
 
 
-def test_labels_of_a_page_can_begin_with_0(starcast: Starcast) -> None:
+def test_labels_on_an_explorer_page_can_begin_with_0(starcast: Starcast) -> None:
     assert starcast("explore", "S3", "--labels", "0", "--out", "page.html").code == 0
     assert '"012","021"' in Path("page.html").read_text(encoding="utf-8")
 
@@ -120,7 +120,7 @@ def test_labels_of_a_page_can_begin_with_0(starcast: Starcast) -> None:
         ),
     ],
 )
-def test_an_impossible_page_is_refused_and_not_written(
+def test_an_impossible_explorer_page_is_refused_and_not_written(
     starcast: Starcast, words: tuple[str, ...], code: int, part: str
 ) -> None:
     assert part in refused(starcast("explore", *words, "--out", "page.html"), code)

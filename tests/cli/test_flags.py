@@ -1,4 +1,4 @@
-"""`--quiet` and `--verbose`, the log of commands, and `--format json` of commands that change."""
+"""`--quiet` and `--verbose`, the command log, and unusual input."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from support.fix_cli import Starcast
 
 @pytest.fixture
 def log_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The log of the commands of a test."""
+    """Return the log file of the commands that a test runs."""
     file = tmp_path / "log" / "starcast.log"
     monkeypatch.setenv("STARCAST_LOG_FILE", str(file))
     monkeypatch.chdir(tmp_path)
@@ -32,8 +32,8 @@ SIMULATE = ("schedule", "simulate", "S4", "allgather", "edge-disjoint", "--copie
             "--fault", "2134", "--acknowledged", "-f", "json")  # fmt: skip
 
 
-def test_quiet_prints_only_results_before_and_after_a_command(starcast: Starcast) -> None:
-    """Warnings and errors remain."""
+def test_quiet_prints_only_results_whether_before_or_after_the_command(starcast: Starcast) -> None:
+    """Warnings and errors are still printed."""
     loud = starcast(*SIMULATE)
     assert "acknowledgement" in loud.err
     for words in (("-q", *SIMULATE), (*SIMULATE, "--quiet"), ("--quiet", *SIMULATE, "-q")):
@@ -43,7 +43,7 @@ def test_quiet_prints_only_results_before_and_after_a_command(starcast: Starcast
 
 
 @pytest.mark.parametrize("option", ["--home", "--plugin"])
-def test_an_option_of_starcast_after_a_command_is_sent_to_its_place(
+def test_the_error_for_a_global_option_after_a_command_says_where_it_belongs(
     starcast: Starcast, option: str
 ) -> None:
     result = starcast("experiment", "show", option, "x", "mine")
@@ -53,7 +53,7 @@ def test_an_option_of_starcast_after_a_command_is_sent_to_its_place(
     assert "No such option: --hom " in starcast("experiment", "show", "--hom", "x", "mine").err
 
 
-def test_verbose_prints_what_is_logged(starcast: Starcast, log_file: Path) -> None:
+def test_verbose_prints_the_log_entries(starcast: Starcast, log_file: Path) -> None:
     for words in (("-v", "config"), ("config", "--verbose"), ("config", "-vv")):
         result = starcast(*words)
         assert result.code == 0
@@ -120,7 +120,7 @@ def test_help_and_completion_are_not_logged(starcast: Starcast, log_file: Path) 
 
 
 @pytest.mark.parametrize("level", ["off", "error"])
-def test_the_level_is_a_setting(
+def test_the_log_level_is_a_setting(
     starcast: Starcast, log_file: Path, monkeypatch: pytest.MonkeyPatch, level: str
 ) -> None:
     monkeypatch.setenv("STARCAST_LOG_LEVEL", level)
@@ -130,7 +130,7 @@ def test_the_level_is_a_setting(
     assert len(entries(log_file)) == (level == "error")
 
 
-def test_a_log_that_cannot_be_written_is_a_warning(
+def test_a_log_that_cannot_be_written_causes_a_warning(
     starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
@@ -142,7 +142,7 @@ def test_a_log_that_cannot_be_written_is_a_warning(
     )
 
 
-def test_invalid_settings_do_not_disturb_commands_that_need_none(
+def test_invalid_settings_do_not_affect_commands_that_need_none(
     starcast: Starcast, log_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STARCAST_LOG_LEVEL", "loud")
@@ -154,7 +154,7 @@ def test_invalid_settings_do_not_disturb_commands_that_need_none(
     assert not log_file.exists()
 
 
-def test_parallel_commands_write_complete_lines(log_file: Path) -> None:
+def test_parallel_commands_write_complete_log_lines(log_file: Path) -> None:
     command = [sys.executable, "-m", "starcast.cli.app", "topology", "show", "S4"]
     running = [
         subprocess.Popen(command, stdout=subprocess.DEVNULL, env=os.environ) for _ in range(3)
@@ -167,7 +167,7 @@ def test_parallel_commands_write_complete_lines(log_file: Path) -> None:
 
 
 @pytest.mark.parametrize("word", ["S" * 5_000, "\x1b[31mS5", "S5\nS6"])
-def test_input_is_repeated_escaped_and_shortened(starcast: Starcast, word: str) -> None:
+def test_messages_repeat_the_input_escaped_and_shortened(starcast: Starcast, word: str) -> None:
     for words in (
         ("topology", "show", word),
         ("forest", "show", word, "greedy"),
@@ -187,7 +187,7 @@ def test_input_is_repeated_escaped_and_shortened(starcast: Starcast, word: str) 
         assert len(result.err) < 3_500, words
 
 
-def test_labels_may_have_capitals(starcast: Starcast, tmp_path: Path) -> None:
+def test_labels_may_have_capital_letters(starcast: Starcast, tmp_path: Path) -> None:
     shown = starcast("forest", "show", "S10", "greedy", "--root", "23456789A1", "-f", "json")
     assert json.loads(shown.out)["id"] == "S10:greedy:23456789a1"
     path = tmp_path / "forest.npz"
@@ -206,7 +206,7 @@ def test_labels_may_have_capitals(starcast: Starcast, tmp_path: Path) -> None:
         ("query", "run", "shortest-path", "topology=S4", "-f", "svg", "--out", "paths.gif"),
     ],
 )
-def test_a_file_gets_what_its_name_says_or_is_refused(
+def test_an_output_file_with_the_suffix_of_another_format_is_refused(
     starcast: Starcast, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

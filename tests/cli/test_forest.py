@@ -48,13 +48,13 @@ def properties(result: Result) -> dict[str, Any]:
 
 @pytest.fixture
 def misnamed() -> str:
-    """A file of greedy trees that is named after another construction."""
+    """Write greedy trees to a file that names another construction, and return its path."""
     greedy = forest("S4", "greedy")
     Forest(greedy.topology, greedy.parent_port, construction="recursive-substar").save("f.npz")
     return "f.npz"
 
 
-# Building and proving
+# Building and verifying
 
 
 def test_build_writes_the_forest_and_prints_its_summary(starcast: Starcast) -> None:
@@ -84,14 +84,14 @@ def test_build_writes_the_forest_and_prints_its_summary(starcast: Starcast) -> N
         ("dimension-change(i=2)", "--base", "greedy"),
     ],
 )
-def test_arguments_are_options_or_in_parentheses(
+def test_construction_arguments_are_options_or_in_parentheses(
     starcast: Starcast, words: tuple[str, ...]
 ) -> None:
     assert starcast("forest", "build", "S5", *words, "--out", "f.npz").code == 0
     assert Forest.open("f.npz").id == "S5:dimension-change(base=greedy,i=2):12345"
 
 
-def test_a_file_and_its_construction_verify_alike(starcast: Starcast) -> None:
+def test_a_file_and_its_construction_give_the_same_verification_result(starcast: Starcast) -> None:
     starcast("forest", "build", "S5", "perfectly-balanced", "--out", "f.npz")
     for words in (("f.npz",), ("S5", "perfectly-balanced")):
         result = starcast("forest", "verify", *words, "-f", "json")
@@ -163,7 +163,7 @@ def test_every_construction_can_be_shown(starcast: Starcast, spec: str) -> None:
         assert shown["trees"] >= 1
 
 
-def test_a_file_and_its_construction_show_alike(starcast: Starcast) -> None:
+def test_a_file_and_its_construction_are_shown_in_the_same_way(starcast: Starcast) -> None:
     words = ("S4", "label-change", "--base", "multiple", "--root", "4132")
     starcast("forest", "build", *words, "--out", "f.npz")
     built = starcast("forest", "show", *words)
@@ -207,7 +207,7 @@ def test_a_forest_in_a_file_can_be_drawn(starcast: Starcast) -> None:
     )
 
 
-def test_large_drawings_need_force(starcast: Starcast) -> None:
+def test_large_drawings_need_the_option_force(starcast: Starcast) -> None:
     assert starcast("forest", "draw", "S5", "greedy", "--out", "five.svg").code == 0
     error, hint = refused(starcast("forest", "draw", "S6", "greedy", "--out", "six.svg"), 7)
     assert "720 nodes" in error
@@ -233,7 +233,7 @@ def test_constructions_are_listed_with_papers_and_arguments(starcast: Starcast) 
 
 
 @pytest.mark.parametrize("spec", ["S2", "S5", "S5,3", "Q4"])
-def test_constructions_of_a_topology(starcast: Starcast, spec: str) -> None:
+def test_constructions_can_be_listed_for_a_topology(starcast: Starcast, spec: str) -> None:
     rows = json.loads(starcast("forest", "constructions", spec, "-f", "json").out)
     assert [row["construction"] for row in rows] == list(constructions(spec))
 
@@ -255,7 +255,7 @@ def test_topology_show_needs_no_server(starcast: Starcast, spec: str) -> None:
     assert shown["mean_distance"] == pytest.approx(total / (computed.nodes - 1))
 
 
-def test_topology_show_of_s6(starcast: Starcast) -> None:
+def test_topology_show_prints_the_properties_of_s6(starcast: Starcast) -> None:
     lines = starcast("topology", "show", "S6", "-f", "csv").out.splitlines()
     assert lines[1:] == [
         "spec,S6",
@@ -356,10 +356,10 @@ def test_forest_commands_import_no_database_driver() -> None:
     assert done.stderr.strip() == ""
 
 
-# Files whose trees are not those of their construction
+# Files whose trees differ from those of the named construction
 
 
-def test_a_file_named_after_another_construction_is_rejected(
+def test_a_file_that_names_another_construction_is_rejected(
     starcast: Starcast, misnamed: str
 ) -> None:
     error, hint = refused(starcast("forest", "verify", misnamed), 6)
@@ -367,7 +367,9 @@ def test_a_file_named_after_another_construction_is_rejected(
     assert "build it again" in hint
 
 
-def test_show_and_draw_mention_the_other_trees(starcast: Starcast, misnamed: str) -> None:
+def test_show_and_draw_warn_of_trees_that_differ_from_the_construction(
+    starcast: Starcast, misnamed: str
+) -> None:
     for words in (("show", misnamed), ("draw", misnamed, "--out", "f.svg")):
         result = starcast("forest", *words)
         assert result.code == 0
@@ -384,7 +386,7 @@ def test_show_and_draw_mention_the_other_trees(starcast: Starcast, misnamed: str
         ("nk-greedy", {}, "not defined"),
     ],
 )
-def test_every_kind_of_difference_is_a_sentence(
+def test_the_error_says_how_a_file_differs_from_its_construction(
     starcast: Starcast, name: str, arguments: dict[str, str | int], difference: str
 ) -> None:
     greedy = forest("S4", "greedy")
@@ -393,14 +395,14 @@ def test_every_kind_of_difference_is_a_sentence(
     assert difference in error
 
 
-def test_a_file_with_a_name_of_its_own_is_compared_with_nothing(starcast: Starcast) -> None:
+def test_a_file_that_names_no_known_construction_is_not_compared(starcast: Starcast) -> None:
     greedy = forest("S4", "greedy")
     for name in ("mine", "array"):
         Forest(greedy.topology, greedy.parent_port, construction=name).save("f.npz")
         assert starcast("forest", "verify", "f.npz").code == 0
 
 
-def test_python_also_takes_forests(tmp_path: Path) -> None:
+def test_the_python_api_also_takes_forest_objects(tmp_path: Path) -> None:
     """Each operation takes a `Forest`; the command line has only names and files."""
     lab = Lab(Settings.load)
     s3 = topology("S3")
@@ -440,7 +442,7 @@ def test_roots_and_pictures_have_labels_from_0(starcast: Starcast, tmp_path: Pat
     assert "--labels 0" in hint
 
 
-def test_messages_have_labels_from_0(starcast: Starcast) -> None:
+def test_messages_can_have_labels_from_0(starcast: Starcast) -> None:
     array = forest("S3", "greedy").parent_port.copy()
     array[0, 5] = 9
     Forest(topology("S3"), array, construction="mine").save("f.npz")
@@ -466,7 +468,7 @@ def test_every_listing_can_be_printed_as_latex(starcast: Starcast) -> None:
 
 
 @pytest.mark.slow
-def test_blocks_print_heights_congestion_and_loads(starcast: Starcast) -> None:
+def test_verification_by_blocks_prints_heights_congestion_and_loads(starcast: Starcast) -> None:
     result = starcast("forest", "verify", "S7", "multiple", "--blocks", "--format", "json")
     assert result.code == 0, result.err
     (row,) = json.loads(result.out)
@@ -479,7 +481,7 @@ def test_blocks_print_heights_congestion_and_loads(starcast: Starcast) -> None:
     }
 
 
-def test_shards_of_blocks_are_merged(starcast: Starcast) -> None:
+def test_shards_of_a_verification_by_blocks_are_merged(starcast: Starcast) -> None:
     words = ("forest", "verify", "S7", "dimension-change", "--base", "greedy", "--i", "2")
     root = ("--root", "7654321", "--blocks")
     for part in ("1", "2"):

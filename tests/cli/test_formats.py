@@ -1,4 +1,4 @@
-"""`starcast ... export`: files, conversions, exit codes, and what is refused."""
+"""`starcast ... export`: files, conversions, exit codes and invalid input."""
 
 import csv
 import io
@@ -23,8 +23,8 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 MULTIPLE = ("S4", "broadcast", "multiple", "--segments", "2")
 
 
-def test_csv_is_what_rows_prints(starcast: Starcast) -> None:
-    """On stdout and in a file; for the rows of one source and of all sources."""
+def test_exported_csv_equals_the_output_of_schedule_rows(starcast: Starcast) -> None:
+    """This holds on stdout and in a file, for the rows of one source and of all sources."""
     for more in ((), ("--expand",), ("--labels", "0")):
         words = ("S3", "alltoall", "exact", *more)
         printed = starcast("schedule", "rows", *words, "-f", "csv").out
@@ -37,7 +37,7 @@ def test_csv_is_what_rows_prints(starcast: Starcast) -> None:
     assert len(pl.read_parquet("rows.parquet")) == len(schedule(*MULTIPLE[:3], segments=2))
 
 
-def test_a_file_of_rows_is_converted(starcast: Starcast) -> None:
+def test_a_schedule_file_is_converted(starcast: Starcast) -> None:
     starcast("schedule", "export", *MULTIPLE, "--to", "goal", "--out", "mine.goal")
     command = ("schedule", "export", "S4", "broadcast", "mine.goal")
     assert starcast(*command, "--to", "csv", "--out", "mine.csv").code == 0
@@ -86,7 +86,7 @@ def test_topologies_and_forests_are_exported(starcast: Starcast) -> None:
          "at most 1,024 GPUs"),
     ],
 )  # fmt: skip
-def test_bad_input_is_one_sentence_and_nothing_is_written(
+def test_invalid_input_gives_one_sentence_and_writes_nothing(
     starcast: Starcast, words: tuple[str, ...], code: int, message: str
 ) -> None:
     before = set(Path.cwd().iterdir())

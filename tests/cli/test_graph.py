@@ -35,7 +35,7 @@ def starcast(
 
 @pytest.fixture
 def what(stores: Stores) -> Plan:
-    """S4 with the multiple trees, stored."""
+    """Store S4 and its multiple trees, and return the plan."""
     wanted = plan("S4", "multiple")
     ingest(stores, wanted)
     return wanted
@@ -43,7 +43,7 @@ def what(stores: Stores) -> Plan:
 
 @pytest.mark.slow
 def test_verify_accepts_a_correct_graph(starcast: Starcast, what: Plan) -> None:
-    """One line is printed to stderr; other formats print an empty list."""
+    """One line is printed to stderr; in JSON, an empty list is printed."""
     del what
     done = starcast("graph", "verify")
     assert (done.code, done.out) == (0, "")
@@ -56,7 +56,7 @@ def test_verify_accepts_a_correct_graph(starcast: Starcast, what: Plan) -> None:
 def test_verify_lists_differences_and_rebuild_fixes_them(
     starcast: Starcast, stores: Stores, what: Plan
 ) -> None:
-    """The table says what differs, and the rebuild repairs it."""
+    """The table lists the differences, and the rebuild repairs them."""
     stores.graph.write(
         "MATCH (a:Node {label: '1234'})-[r:LINK]->(b:Node {label: '2134'}) SET r.port = 4"
     )
@@ -83,7 +83,7 @@ def test_verify_lists_differences_and_rebuild_fixes_them(
 
 
 @pytest.mark.slow
-def test_a_random_seed_is_reported(starcast: Starcast, what: Plan) -> None:
+def test_the_seed_of_a_random_sample_is_reported(starcast: Starcast, what: Plan) -> None:
     """The same nodes can be compared again with this seed."""
     del what
     line = starcast("graph", "verify", "--sample", "2").err.splitlines()[0]

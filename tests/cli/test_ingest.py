@@ -81,8 +81,8 @@ def test_everything_on_s5_is_ingested_once(starcast: Starcast, stores: Stores) -
     assert second == Result(0, "", f"nothing to create: {things} of {things} are already stored\n")
 
 
-def test_options_are_applied(starcast: Starcast, stores: Stores) -> None:
-    """Root, port models, segments and messages."""
+def test_the_options_of_ingest_are_applied(starcast: Starcast, stores: Stores) -> None:
+    """They set the root, the port models, the segments and the messages."""
     words = (
         "--schedules",
         "multiple,recursive-substar",
@@ -101,7 +101,7 @@ def test_options_are_applied(starcast: Starcast, stores: Stores) -> None:
 def test_a_dry_run_needs_no_server(
     starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each artifact is printed with its estimate, and the total."""
+    """It prints the estimate of each artifact and the total."""
     monkeypatch.setenv("STARCAST_NEO4J_URI", "bolt://127.0.0.1:1")
     monkeypatch.setenv("STARCAST_POSTGRES_URI", "postgresql://nobody@127.0.0.1:1/nothing")
     result = starcast("ingest", "S8", "--trees", "multiple", "--dry-run", "--format", "csv")
@@ -120,10 +120,10 @@ def test_a_dry_run_needs_no_server(
     assert untouched(stores)
 
 
-def test_a_dry_run_also_estimates_what_is_too_large(
+def test_a_dry_run_also_estimates_an_ingest_that_is_too_large(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exit code 0: a remark says that it is too large, and nothing is built."""
+    """Exit code 0: a remark says that the ingest is too large, and nothing is built."""
     from starcast.trees import Forest
 
     def nothing(_: Forest) -> None:
@@ -168,8 +168,8 @@ def test_bad_input_is_refused(
     assert untouched(stores)
 
 
-def test_too_large_an_ingest_exceeds_a_limit(starcast: Starcast, stores: Stores) -> None:
-    """Exit code 7 with rows, bytes and time."""
+def test_an_ingest_that_is_too_large_is_refused(starcast: Starcast, stores: Stores) -> None:
+    """Exit code 7 and an error with the numbers of nodes and relationships, bytes and time."""
     error, hint = refused(starcast("ingest", "S11"), 7)
     assert "39,916,800 nodes and 199,584,000 relationships" in error
     assert "GB" in error
@@ -178,7 +178,7 @@ def test_too_large_an_ingest_exceeds_a_limit(starcast: Starcast, stores: Stores)
     assert {name: count for name, count in stored_counts(stores).items() if count} == {}
 
 
-def test_an_import_into_a_server_of_the_user_is_bad_input(
+def test_an_offline_import_into_an_external_server_is_refused(
     starcast: Starcast, stores: Stores
 ) -> None:
     """Exit code 2: the server would have to be stopped; the hint names the alternative."""
@@ -189,7 +189,7 @@ def test_an_import_into_a_server_of_the_user_is_bad_input(
 def test_a_dry_run_reports_the_load_method_for_the_embedded_stack(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Import if it is faster or requested, Bolt if requested; no server is needed."""
+    """Offline import is used if it is faster or requested, otherwise Bolt; no server is needed."""
     for name in ("NEO4J_URI", "POSTGRES_URI"):
         monkeypatch.delenv(f"STARCAST_{name}")
     monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "nothing"))
@@ -230,7 +230,9 @@ def test_a_wrong_password_is_reported(starcast: Starcast, stores: Stores, tmp_pa
     assert untouched(stores)
 
 
-def test_a_foreign_graph_is_refused(starcast: Starcast, stores: Stores) -> None:
+def test_a_graph_with_nodes_not_created_by_starcast_is_refused(
+    starcast: Starcast, stores: Stores
+) -> None:
     """Exit code 4 and an error that names its labels; the graph remains unchanged."""
     stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
     assert ":Person" in refused(starcast("ingest", "S3"), 4)[0]
@@ -258,7 +260,7 @@ def test_a_concurrent_ingest_is_refused(starcast: Starcast, stores: Stores) -> N
 def test_ctrl_c_ends_an_ingest(
     starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exit code 130, one word, no traceback; complete artifacts remain."""
+    """Exit code 130, one word and no traceback; complete artifacts remain stored."""
 
     def interrupted(_: Forest) -> None:
         raise KeyboardInterrupt
@@ -278,7 +280,7 @@ def test_ctrl_c_ends_an_ingest(
 def silent(
     starcast: Starcast, graph_address: GraphAddress, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    """A Neo4j behind a proxy that forwards nothing once the nodes are written."""
+    """Put Neo4j behind a proxy that forwards nothing once the nodes are written."""
     del starcast
     host, _, port = graph_address.uri.partition("://")[2].partition(":")
     proxy = SilentProxy((host, int(port)))
@@ -295,7 +297,7 @@ def silent(
 
 
 @pytest.mark.slow
-def test_an_ingest_ends_when_neo4j_becomes_silent(starcast: Starcast, silent: None) -> None:
+def test_an_ingest_ends_if_neo4j_stops_responding(starcast: Starcast, silent: None) -> None:
     """It ends within a minute, with one sentence."""
     del silent
     began = time.monotonic()
@@ -306,7 +308,9 @@ def test_an_ingest_ends_when_neo4j_becomes_silent(starcast: Starcast, silent: No
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_an_ingest_whose_neo4j_is_silent(starcast: Starcast, silent: None) -> None:
+def test_ctrl_c_ends_an_ingest_if_neo4j_has_stopped_responding(
+    starcast: Starcast, silent: None
+) -> None:
     """It ends at once, without waiting for Neo4j."""
     del silent
     with ctrl_c(5) as striking:
@@ -317,8 +321,8 @@ def test_ctrl_c_ends_an_ingest_whose_neo4j_is_silent(starcast: Starcast, silent:
     assert time.monotonic() - began < 12
 
 
-def test_list_commands(starcast: Starcast, stores: Stores) -> None:
-    """Every noun lists its artifacts; forests and schedules also by topology."""
+def test_the_list_commands_print_the_stored_artifacts(starcast: Starcast, stores: Stores) -> None:
+    """Every command group lists its artifacts; forests and schedules also by topology."""
     del stores
     assert json.loads(starcast("topology", "list", "-f", "json").out) == []
     starcast("ingest", "S4", "--schedules", "greedy")
@@ -342,8 +346,10 @@ def test_a_listing_on_an_invalid_topology_is_refused(starcast: Starcast, noun: s
     assert json.loads(starcast(noun, "list", "S9", "-f", "json").out) == []
 
 
-def test_show_commands(starcast: Starcast, stores: Stores) -> None:
-    """Show prints the figures; --verify finds a manual edit of the graph."""
+def test_the_show_commands_print_properties_and_can_verify_the_graph(
+    starcast: Starcast, stores: Stores
+) -> None:
+    """With --verify they find a manual edit of the graph."""
     starcast("ingest", "S4", "--trees", "multiple")
     shown = json.loads(starcast("forest", "show", "S4:multiple:1234", "-f", "json").out)
     assert (shown["trees"], shown["height"], shown["congestion"]) == (3, 8, 2)
@@ -354,8 +360,10 @@ def test_show_commands(starcast: Starcast, stores: Stores) -> None:
     assert starcast("topology", "show", "S4", "--verify").code == 0
 
 
-def test_forests_with_arguments(starcast: Starcast, stores: Stores) -> None:
-    """Every command accepts the listed id."""
+def test_ids_of_forests_with_arguments_are_accepted_by_every_command(
+    starcast: Starcast, stores: Stores
+) -> None:
+    """The ids are those that the listing prints."""
     words = "greedy,dimension-change(base=multiple,i=1)"
     assert starcast("ingest", "S4", "--trees", words, "--root", "4321").code == 0
     assert_stored(stores, plan("S4", words, root="4321"))
@@ -406,7 +414,9 @@ def test_an_unknown_id_is_not_found(
     assert near in hint
 
 
-def test_drop_commands(starcast: Starcast, stores: Stores) -> None:
+def test_the_drop_commands_refuse_artifacts_with_dependents(
+    starcast: Starcast, stores: Stores
+) -> None:
     """Dependents are named in the error; --cascade drops them."""
     starcast("ingest", "S4", "--schedules", "greedy")
     error, hint = refused(starcast("topology", "drop", "S4"), 6)

@@ -44,7 +44,7 @@ def test_ids_are_not_interpreted_as_markup(
 
 
 def test_optional_columns_are_removed_until_a_table_fits() -> None:
-    """In a file, a table is limited to the page; mandatory columns always remain."""
+    """In a file, a table is limited to the page width; mandatory columns always remain."""
     row = {"a": "x" * 60, "b": "x" * 30, "c": "x" * 30, "d": "x" * 30}
     assert narrowed([row], ["a", "b"], ["b", "a"]) == ["a", "b"]
     assert narrowed([row], list("abcd"), ["c", "b", "d"]) == ["a", "d"]
@@ -87,7 +87,7 @@ Terminal = Callable[[int], None]
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """Return a function that makes stdout a terminal of a width."""
+    """Return a function that makes stdout a terminal of the given width."""
 
     def set_width(width: int) -> None:
         monkeypatch.setattr("sys.stdout.isatty", lambda: True)
@@ -98,7 +98,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 120])
-def test_no_word_is_divided_whatever_the_width(
+def test_no_word_is_divided_at_any_terminal_width(
     terminal: Terminal, capsys: pytest.CaptureFixture[str], width: int
 ) -> None:
     """A copied id is complete: neither a table nor a list of records inserts line breaks."""
@@ -114,7 +114,7 @@ def test_no_word_is_divided_whatever_the_width(
         assert max(map(len, plain.splitlines())) <= width
 
 
-def test_rows_that_fit_into_no_table_are_records(
+def test_rows_that_do_not_fit_into_a_table_are_printed_as_records(
     terminal: Terminal, capsys: pytest.CaptureFixture[str]
 ) -> None:
     terminal(40)
@@ -124,7 +124,7 @@ def test_rows_that_fit_into_no_table_are_records(
     )
 
 
-def test_a_file_has_tables_of_any_width(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_in_a_file_may_have_any_width(capsys: pytest.CaptureFixture[str]) -> None:
     long = "x" * 1_500
     emit([{"a": long, "b": "two words"}], ["a", "b"])
     assert f"{long}   two words" in capsys.readouterr().out
@@ -139,7 +139,9 @@ def test_control_characters_of_stored_texts_are_escaped(
     assert "\x1b" not in printed
 
 
-def test_properties_are_an_object_with_typed_values(capsys: pytest.CaptureFixture[str]) -> None:
+def test_properties_are_printed_as_a_json_object_with_typed_values(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     values = {"nodes": 120, "gap": 1.5, "id": "S5", "loads": {0: 3}, "flag": True, "none": None}
     emit_properties(values, Format.JSON)
     assert json.loads(capsys.readouterr().out) == {**values, "loads": {"0": 3}}
@@ -160,8 +162,8 @@ def test_a_matching_suffix_or_none_is_accepted(name: str) -> None:
 # Progress without a terminal.
 
 
-def test_work_that_takes_long_writes_a_line_every_few_seconds() -> None:
-    """Also if it advances rarely, or says a sentence and no amounts."""
+def test_long_work_prints_a_progress_line_every_few_seconds() -> None:
+    """This also holds if it advances rarely, or reports a sentence without amounts."""
     lines: Queue[str] = Queue()
 
     def read_until(pattern: str) -> None:
@@ -180,7 +182,7 @@ def test_work_that_takes_long_writes_a_line_every_few_seconds() -> None:
         read_until(r"download: 2 of 8 MB, about \d+ s left")
 
 
-def test_short_work_writes_nothing_and_the_reporter_ends_with_its_command() -> None:
+def test_short_work_prints_no_progress_and_its_reporter_is_freed() -> None:
     lines: list[str] = []
     progress = ProgressLines(lines.append, interval=0.5)
     with progress.task("writing", 10, "rows") as task:
@@ -193,8 +195,8 @@ def test_short_work_writes_nothing_and_the_reporter_ends_with_its_command() -> N
     assert lines == []
 
 
-def test_nothing_is_written_after_the_end_of_a_command() -> None:
-    """The error that ended it keeps the reporter alive."""
+def test_no_progress_is_printed_after_the_end_of_a_command() -> None:
+    """The error that ended the command keeps the reporter alive."""
     lines: list[str] = []
     progress = ProgressLines(lines.append, interval=0.5)
     with progress.task("writing", 10, "rows"):
@@ -204,7 +206,7 @@ def test_nothing_is_written_after_the_end_of_a_command() -> None:
 
 
 @pytest.mark.parametrize("axis", ["message_bytes", "segments", "t_s", "seed"])
-def test_a_narrow_table_of_runs_keeps_the_parameter_that_tells_them_apart(
+def test_a_narrow_table_of_runs_keeps_the_parameter_in_which_they_differ(
     terminal: Terminal, capsys: pytest.CaptureFixture[str], axis: str
 ) -> None:
     terminal(60)

@@ -116,14 +116,14 @@ def test_list_and_show_print_cost_and_measured_seconds(
 
 
 @pytest.mark.usefixtures("packs")
-def test_own_packs_are_listed_shown_and_checked_like_shipped_packs(starcast: Starcast) -> None:
+def test_packs_of_the_user_are_listed_shown_and_checked(starcast: Starcast) -> None:
     assert "mine/nodes" in starcast("query", "list", "-f", "csv").out
     assert starcast("query", "show", "mine/nodes").out == OWN
     assert "mine/nodes" in starcast("query", "check", "mine").out
 
 
 @pytest.mark.parametrize("name", load_queries())
-def test_show_prints_the_file(starcast: Starcast, name: str) -> None:
+def test_show_prints_the_file_of_a_query(starcast: Starcast, name: str) -> None:
     assert starcast("query", "show", name).out == load_queries()[name].path.read_text(
         encoding="utf-8"
     )
@@ -145,7 +145,9 @@ def test_one_query_can_be_checked(starcast: Starcast, target: str) -> None:
     ] == ["overlap/shared-links"]
 
 
-def test_check_of_a_pack_a_file_or_a_folder_of_packs(starcast: Starcast, tmp_path: Path) -> None:
+def test_check_accepts_a_pack_a_file_or_a_folder_of_packs(
+    starcast: Starcast, tmp_path: Path
+) -> None:
     path = write(tmp_path / "folder" / "other" / "nodes.cypher")
     for target, names in {
         "topology": {q for q in load_queries() if q.startswith("topology/")},
@@ -156,7 +158,7 @@ def test_check_of_a_pack_a_file_or_a_folder_of_packs(starcast: Starcast, tmp_pat
     assert "other/nodes" in starcast("query", "check", path.parents[1]).out
 
 
-def test_a_query_needs_a_server(starcast: Starcast) -> None:
+def test_running_a_query_needs_a_server(starcast: Starcast) -> None:
     result = starcast(*SHORTEST_PATH)
     assert result.code == 4
     assert result.out == ""
@@ -232,7 +234,9 @@ def test_bad_input_is_refused_without_a_server(
     assert hint.startswith("hint: ")
 
 
-def test_a_file_that_writes_is_refused_with_its_line(starcast: Starcast, tmp_path: Path) -> None:
+def test_the_error_for_a_query_that_writes_names_the_line(
+    starcast: Starcast, tmp_path: Path
+) -> None:
     path = write(tmp_path / "bad.cypher", OWN.replace("RETURN", "SET n.rank = 0\nRETURN"))
     for words in (("run", path, "topology=S4"), ("check", path), ("show", path)):
         result = starcast("query", *words)
@@ -241,7 +245,7 @@ def test_a_file_that_writes_is_refused_with_its_line(starcast: Starcast, tmp_pat
 
 
 def test_an_invalid_query_does_not_affect_the_others(starcast: Starcast, packs: Path) -> None:
-    """A listing names it; the query, its pack and a check of all packs fail."""
+    """A listing reports it. Using the query or checking its pack, or all packs, fails."""
     path = write(packs / "mine" / "evil.cypher", OWN.replace("RETURN", "DETACH DELETE n RETURN"))
     words = f"{path}:11: queries must be read-only: DETACH writes"
     listed = starcast("query", "list", "-f", "json")
@@ -262,7 +266,7 @@ def test_an_invalid_query_does_not_affect_the_others(starcast: Starcast, packs: 
         assert refused.err.startswith(f"error: {words}")
 
 
-def test_two_packs_with_one_name_are_refused_with_both_folders(
+def test_the_error_for_two_packs_with_the_same_name_names_both_folders(
     starcast: Starcast, packs: Path
 ) -> None:
     """Only this pack is refused, not the others."""
@@ -288,7 +292,7 @@ def test_two_packs_with_one_name_are_refused_with_both_folders(
     assert "two packs are named 'paths'" in listed.err
 
 
-def test_a_missing_folder_of_packs_is_reported_and_refused_only_by_a_check(
+def test_a_missing_pack_folder_is_reported_in_listings_and_fails_a_check(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("STARCAST_PACKS", str(tmp_path / "nowhere"))
@@ -313,7 +317,9 @@ def test_a_missing_folder_of_packs_is_reported_and_refused_only_by_a_check(
         ([], [], ""),
     ],
 )
-def test_hops_of_a_path(nodes: list[str], ports: list[int], path: str) -> None:
+def test_the_hops_of_a_path_are_formatted_with_their_ports(
+    nodes: list[str], ports: list[int], path: str
+) -> None:
     assert hops(nodes, ports) == path
 
 
@@ -420,10 +426,10 @@ def test_several_paths_are_printed_hop_by_hop(starcast: Starcast, home: Path) ->
     assert [row[table.columns.index("path")] for row in table.rows] == paths
 
 
-def test_columns_with_these_names_but_without_paths_are_printed_unchanged(
+def test_columns_path_and_ports_that_hold_no_paths_are_printed_unchanged(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
-    """Numbers, and lists of lengths that do not match."""
+    """They hold numbers, or lists whose lengths do not match."""
     text = OWN.replace("//   nodes: how many", f"//   {PATH}: how many\n//   ports: too")
     for ports, printed in {"3": "24 3", "[1, 2]": "24 1 2", "null": "24"}.items():
         path = write(
@@ -467,7 +473,7 @@ def test_a_picture_shows_the_hops_of_all_rows(starcast: Starcast, home: Path) ->
             assert f"{sender} -{port}-&gt; {receiver}" in drawn
 
 
-def test_layouts_of_a_picture(starcast: Starcast, home: Path) -> None:
+def test_a_picture_can_be_drawn_in_levels_or_as_a_ring(starcast: Starcast, home: Path) -> None:
     levels, ring = (
         starcast(*SHORTEST_PATH, "-f", "svg", "--layout", layout, home=home).out
         for layout in ("levels", "ring")
@@ -487,7 +493,7 @@ def test_a_result_without_rows_cannot_be_drawn(starcast: Starcast, home: Path) -
     assert "the result has no nodes" in result.err
 
 
-def test_a_name_in_two_packs_is_ambiguous(starcast: Starcast, packs: Path) -> None:
+def test_a_query_name_in_two_packs_is_ambiguous(starcast: Starcast, packs: Path) -> None:
     write(packs / "mine" / "tree-path.cypher")
     result = starcast("query", "run", "tree-path", "topology=S4")
     assert result.code == 2
@@ -503,7 +509,7 @@ def test_a_file_runs_like_a_query_of_a_pack(starcast: Starcast, home: Path, tmp_
 
 
 @pytest.mark.usefixtures("packs")
-def test_queries_of_own_packs_run_by_name(starcast: Starcast, home: Path) -> None:
+def test_queries_in_packs_of_the_user_run_by_name(starcast: Starcast, home: Path) -> None:
     result = starcast("query", "run", "nodes", 'topology:="S3"', "-f", "json", home=home)
     assert json.loads(result.out) == [{"nodes": 6}]
 
@@ -544,7 +550,9 @@ def test_check_plans_every_query(starcast: Starcast, home: Path) -> None:
     assert f"{len(load_queries())} queries are valid, and Neo4j " in result.err
 
 
-def test_check_reports_problems_of_the_plan(starcast: Starcast, home: Path, tmp_path: Path) -> None:
+def test_check_reports_problems_of_the_query_plan(
+    starcast: Starcast, home: Path, tmp_path: Path
+) -> None:
     path = write(
         tmp_path / "bad" / "product.cypher", OWN.replace("MATCH (n:Node", "MATCH (m:Nod), (n:Node")
     )

@@ -113,7 +113,7 @@ def test_queries_are_listed_by_pack_or_word(starcast: Starcast) -> None:
 # With a server.
 
 
-def test_values_are_texts_or_json(starcast: Starcast, home: Path) -> None:
+def test_parameter_values_are_text_or_json(starcast: Starcast, home: Path) -> None:
     assert ask(starcast, home, COUNT, "topology=S4", "most:=7") == [{"nodes": 7}]
     lists = "RETURN $list AS list, $flag AS flag, $none AS none, $text AS text"
     values = ("list:=[1, 2]", "flag:=true", "none:=null", "text=a=b")
@@ -122,7 +122,9 @@ def test_values_are_texts_or_json(starcast: Starcast, home: Path) -> None:
     ]
 
 
-def test_a_text_of_digits_is_pointed_out(starcast: Starcast, home: Path) -> None:
+def test_a_text_value_that_consists_of_digits_causes_a_remark(
+    starcast: Starcast, home: Path
+) -> None:
     result = starcast("query", "ask", COUNT, "topology=S4", "most=7", "-f", "json", home=home)
     assert json.loads(result.out) == [{"nodes": 0}]
     assert "$most is the text '7'; write most:=7 for a number" in result.err
@@ -147,7 +149,7 @@ def test_errors_name_the_file_and_the_line(starcast: Starcast, home: Path) -> No
     assert "Neo4j refuses the statement" in refused.err
 
 
-def test_rows_and_seconds_are_limited(starcast: Starcast, home: Path) -> None:
+def test_the_number_of_rows_and_the_time_are_limited(starcast: Starcast, home: Path) -> None:
     words = ("query", "ask", "MATCH (n:Node) RETURN n.key AS key", "--limit", "2", "-f", "csv")
     limited = starcast(*words, home=home)
     assert len(limited.out.splitlines()) == 3
@@ -190,17 +192,17 @@ CLAIMS = ("TS.L5", "TS.S62-equal", "EDT.twice", "FA.D13", "EDT.SNB.links")
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_the_cypher_of_a_counterexample_can_be_asked(
+def test_the_cypher_query_for_a_counterexample_can_be_run(
     starcast: Starcast, home: Path, claim: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What `claims show --cypher` prints goes through a pipe unchanged."""
+    """The output of `claims show --cypher` can be piped in unchanged."""
     shown = starcast("claims", "show", claim, "--cypher")
     assert shown.code == 0, shown.err
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(shown.out.encode())))
     assert ask(starcast, home, "-")
 
 
-def test_a_new_query_runs(starcast: Starcast, home: Path) -> None:
+def test_a_query_created_from_the_template_runs(starcast: Starcast, home: Path) -> None:
     path = starcast("query", "new", "mine/neighbours").out.strip()
     assert starcast("query", "new", "mine/others").code == 0
     assert starcast("query", "check", "mine", home=home).code == 0
@@ -217,7 +219,7 @@ def test_a_new_query_runs(starcast: Starcast, home: Path) -> None:
         ("MATCH (t:Topology) RETURN t.order AS nodes LIMIT 1", "order"),
     ],
 )
-def test_names_that_the_graph_does_not_have_are_reported(
+def test_names_in_a_statement_that_the_graph_does_not_have_are_reported(
     starcast: Starcast, home: Path, statement: str, name: str
 ) -> None:
     result = starcast("query", "ask", statement, home=home)

@@ -26,21 +26,21 @@ POINT = ("S4", "broadcast", "multiple", "-m", "1024")
 
 @pytest.fixture
 def bare_database(fresh_database: URL, monkeypatch: pytest.MonkeyPatch) -> URL:
-    """An empty database that the settings name."""
+    """Return an empty database that the settings name."""
     name_store(monkeypatch, fresh_database)
     return fresh_database
 
 
 @pytest.fixture
 def database(clean_database: URL, monkeypatch: pytest.MonkeyPatch) -> URL:
-    """A migrated database that the settings name."""
+    """Return a database with the current schema that the settings name."""
     name_store(monkeypatch, clean_database)
     return clean_database
 
 
 @pytest.fixture
 def two(filled_database: FilledDatabase, starcast: Starcast) -> URL:
-    """Two experiments, `ours` and `theirs`."""
+    """Store two experiments, `ours` and `theirs`."""
 
     def fill() -> None:
         for name, algorithm in (("ours", "multiple"), ("theirs", "recursive-substar")):
@@ -50,7 +50,7 @@ def two(filled_database: FilledDatabase, starcast: Starcast) -> URL:
 
 
 def error_of(result: Result) -> str:
-    """Return the sentence of an error, after checking that nothing else was printed."""
+    """Return the error message, after checking that a hint follows and stdout is empty."""
     lines = [line for line in result.err.splitlines() if line]
     assert result.out == ""
     assert lines[-2].startswith("error: ")
@@ -59,7 +59,7 @@ def error_of(result: Result) -> str:
 
 
 @pytest.mark.usefixtures("bare_database")
-def test_db_upgrade_makes_the_schema_once_and_check_accepts_it(starcast: Starcast) -> None:
+def test_db_upgrade_creates_the_schema_once_and_check_accepts_it(starcast: Starcast) -> None:
     shown = json.loads(starcast("db", "check", "-f", "json").out)
     assert shown == {"revision": None, "newest": sessions.head(), "differences": []}
     refused = starcast("db", "check")
@@ -120,14 +120,14 @@ def test_run_once_without_storing_needs_no_server(starcast: Starcast, tmp_path: 
 
 @pytest.mark.usefixtures("database")
 @pytest.mark.parametrize("number", [str(2**31), str(2**63), "99999999999999999999"])
-def test_an_impossible_number_of_a_run_is_not_found(starcast: Starcast, number: str) -> None:
+def test_a_run_number_that_is_too_large_is_not_found(starcast: Starcast, number: str) -> None:
     for words in (("run", "show", number), ("compare", number, number)):
         result = starcast(*words)
         assert (result.code, error_of(result)) == (3, f"no run {number} is stored")
 
 
 @pytest.mark.usefixtures("database")
-def test_run_show_prints_everything_and_its_command_gives_the_same_figures(
+def test_run_show_prints_all_data_and_a_command_that_reproduces_them(
     starcast: Starcast,
 ) -> None:
     printed = json.loads(
@@ -168,7 +168,9 @@ def test_an_experiment_runs_once_and_is_listed_shown_and_dropped(starcast: Starc
 
 
 @pytest.mark.usefixtures("database")
-def test_every_sentence_has_a_singular(starcast: Starcast, engine: Engine) -> None:
+def test_messages_about_one_run_or_unit_use_the_singular(
+    starcast: Starcast, engine: Engine
+) -> None:
     words = ("experiment", "run", "ours", "--algorithm", "multiple", "--topology", "S4", "-m", "1")
     assert (
         "experiment 'ours': 1 run executed and stored, 0 were stored before" in starcast(*words).err
@@ -224,7 +226,7 @@ def test_missing_runs_of_an_experiment_are_reported_by_every_command(
 
 @pytest.mark.usefixtures("database")
 def test_experiments_with_an_invalid_grid_are_listed(starcast: Starcast, engine: Engine) -> None:
-    """A grid of another version is listed as it was written, and others as usual."""
+    """A grid written by another version is listed as it is stored, and other grids as usual."""
     for name in ("old", "ours"):
         assert starcast("experiment", "run", name, "--algorithm", "multiple", *GRID).code == 0
     with engine.begin() as connection:
@@ -301,7 +303,7 @@ def test_a_grid_comes_from_a_file_and_options_replace_its_axes(
 
 
 @pytest.mark.usefixtures("database")
-def test_every_axis_has_a_flag(starcast: Starcast) -> None:
+def test_every_axis_of_a_grid_has_an_option(starcast: Starcast) -> None:
     """The printed command runs the same experiment, so nothing is left to do."""
     words = (
         "experiment", "run", "wide", "--topology", "S4", "--collective", "broadcast",
@@ -331,7 +333,7 @@ def test_every_axis_has_a_flag(starcast: Starcast) -> None:
 
 
 @pytest.mark.usefixtures("database")
-def test_bases_are_an_axis_and_a_column_only_if_there_are_any(starcast: Starcast) -> None:
+def test_the_base_is_an_axis_and_a_column_only_if_an_algorithm_has_one(starcast: Starcast) -> None:
     words = (
         "experiment",
         "run",
@@ -363,10 +365,10 @@ def test_bases_are_an_axis_and_a_column_only_if_there_are_any(starcast: Starcast
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("database")
-def test_an_example_runs_by_its_name_and_comes_back_as_a_file(
+def test_an_example_grid_runs_by_name_and_can_be_exported_to_a_file(
     starcast: Starcast, tmp_path: Path
 ) -> None:
-    """The output of ``experiment grid`` is the same experiment."""
+    """The output of ``experiment grid`` describes the same experiment."""
     listed = {
         row["example"]: row
         for row in json.loads(starcast("experiment", "examples", "-f", "json").out)
@@ -404,7 +406,9 @@ def test_an_experiment_of_several_grids_prints_how_to_run_it_again(
 
 
 @pytest.mark.usefixtures("database")
-def test_run_once_takes_every_collective_and_reports_losses_by_faults(starcast: Starcast) -> None:
+def test_run_once_takes_other_collectives_and_reports_units_lost_to_faults(
+    starcast: Starcast,
+) -> None:
     words = (
         "run",
         "once",
@@ -443,7 +447,7 @@ def test_run_once_takes_every_collective_and_reports_losses_by_faults(starcast: 
 def lines_of(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, room: int, *words: str
 ) -> list[str]:
-    """Return the output of a command on a terminal with so many columns, without colours."""
+    """Return the output of a command on a terminal of `room` columns, without colours."""
     with monkeypatch.context() as terminal:
         terminal.setenv("TERM", "xterm")
         terminal.setenv("COLUMNS", str(room))
@@ -463,7 +467,7 @@ def table_of(lines: list[str]) -> tuple[list[str], list[list[str]], str]:
 
 @pytest.fixture
 def wide(filled_database: FilledDatabase, starcast: Starcast) -> URL:
-    """An experiment with long names and figures, copies and faults."""
+    """Store an experiment with long names and figures, copies and faults."""
     words = (
         "--topology", "S4", "--topology", "S5", "--collective", "broadcast", "--collective",
         "scatter",
@@ -484,13 +488,13 @@ def wide(filled_database: FilledDatabase, starcast: Starcast) -> URL:
 def test_runs_are_listed_on_a_terminal_without_folding(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, room: int, words: tuple[str, ...]
 ) -> None:
-    """A hidden column is the same in all rows and told unless usual, or named below."""
+    """A hidden column is named below, or has one value, which is reported unless it is usual."""
     head, cells, below = table_of(lines_of(starcast, monkeypatch, room, *words))
     rows = json.loads(starcast(*words, "-f", "json").out)
     assert [cell[0] for cell in cells] == [str(row["run"]) for row in rows]
     assert {"run", "message_bytes", "time", "gap"} <= set(head)
     place = head.index("time")
-    # A run that misses something has no gap, and so no cell there.
+    # A run with missing units has no gap, so its cell is empty.
     priced = [
         (float(cell[place - len(head)]), row["time"])
         for cell, row in zip(cells, rows, strict=True)
@@ -513,7 +517,7 @@ def test_runs_are_listed_on_a_terminal_without_folding(
 
 
 @pytest.mark.usefixtures("wide")
-def test_all_columns_of_runs_are_there_on_demand_and_for_programs(
+def test_all_columns_of_runs_are_printed_with_all_and_in_csv(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for words in (("run", "list"), ("experiment", "show", "copies-under-faults")):
@@ -544,7 +548,7 @@ def test_reproduced_runs_and_experiments_fit_on_a_terminal_too(
 
 
 @pytest.mark.usefixtures("database")
-def test_no_runs_are_listed_on_any_terminal(
+def test_without_runs_the_tables_are_empty_at_any_terminal_width(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for room in (60, 100, 200):
@@ -552,7 +556,9 @@ def test_no_runs_are_listed_on_any_terminal(
             assert table_of(lines_of(starcast, monkeypatch, room, *words))[1] == []
 
 
-def test_reproduce_says_of_every_run_whether_it_agrees(starcast: Starcast, two: URL) -> None:
+def test_reproduce_reports_for_every_run_whether_its_figures_agree(
+    starcast: Starcast, two: URL
+) -> None:
     agreed = starcast("experiment", "reproduce", "ours", "-f", "json")
     assert (agreed.code, "all figures agree in 4 of 4 runs" in agreed.err) == (0, True)
     assert [(row["run"], row["agrees"], row["profile"]) for row in json.loads(agreed.out)] == [
@@ -660,7 +666,7 @@ def test_a_failed_run_is_rejected_and_kept_with_its_reason(
 
 
 @pytest.mark.usefixtures("database")
-def test_ctrl_c_ends_with_130_and_leaves_whole_runs(
+def test_ctrl_c_ends_with_exit_code_130_and_keeps_complete_runs(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = execution.execute
@@ -810,7 +816,7 @@ def test_bad_input_gets_one_sentence_and_its_exit_code(
     assert len(json.loads(starcast("run", "list", "-f", "json").out)) == 8
 
 
-def test_a_server_that_is_down_is_unavailable(starcast: Starcast) -> None:
+def test_a_server_that_is_not_running_is_reported(starcast: Starcast) -> None:
     result = starcast("--postgres-uri", "postgresql://me@127.0.0.1:1/none", "run", "list")
     assert result.code == 4
     assert error_of(result).startswith("PostgreSQL at 127.0.0.1:1 cannot be reached")

@@ -43,7 +43,7 @@ def properties(result: Result) -> dict[str, Any]:
 
 
 def test_algorithms_are_listed_with_their_arguments(starcast: Starcast) -> None:
-    """All algorithms, those on a topology, and those of a collective."""
+    """All algorithms can be listed, those on a topology, or those of a collective."""
     assert len(rows(starcast("schedule", "algorithms", "--format", "json"))) == len(algorithms())
     on_q4 = rows(starcast("schedule", "algorithms", "Q4", "--format", "json"))
     assert [row["algorithm"] for row in on_q4] == [
@@ -91,7 +91,7 @@ def test_simulate_prints_the_results_of_the_simulation(
     assert "missing" not in found
 
 
-def test_an_expanded_schedule_has_the_same_figures(starcast: Starcast) -> None:
+def test_an_expanded_schedule_gives_the_same_results(starcast: Starcast) -> None:
     """The rows of one source represent all sources."""
     one, every = (
         properties(
@@ -127,7 +127,7 @@ def test_a_fault_at_the_root_is_allowed_and_reported(starcast: Starcast) -> None
     assert "node 1234 is the root and dead from the start" in result.err
 
 
-def test_waiting_for_acknowledgements_loses_units_that_a_schedule_delivers(
+def test_acknowledged_execution_loses_units_that_fixed_steps_deliver(
     starcast: Starcast,
 ) -> None:
     """Section 4.4 of Fragopoulou & Akl 1996 as printed, with one dead node of S4."""
@@ -187,7 +187,9 @@ def test_bad_input_is_one_sentence(starcast: Starcast, words: tuple[str, ...], n
 
 
 @pytest.mark.parametrize("name", ["topology", "collective", "algorithm", "ports", "root"])
-def test_arguments_named_like_parameters_are_unknown(starcast: Starcast, name: str) -> None:
+def test_arguments_with_the_names_of_python_parameters_are_unknown(
+    starcast: Starcast, name: str
+) -> None:
     result = starcast("schedule", "simulate", "S4", "broadcast", f"greedy({name}=1)")
     assert (result.code, result.out) == (2, "")
     assert f"'{name}'" in result.err
@@ -197,7 +199,7 @@ def test_arguments_named_like_parameters_are_unknown(starcast: Starcast, name: s
 
 
 def test_a_file_with_rows_can_replace_an_algorithm(starcast: Starcast, tmp_path: Path) -> None:
-    """Of CSV, GOAL and MSCCL XML; `import` takes a file of any name."""
+    """The file may be CSV, GOAL or MSCCL XML; `import` takes a file of any name."""
     named, options = ("S4", "broadcast", "multiple"), ("--segments", "2")
     for file, form in (("a.xml", "msccl-xml"), ("mine.csv", "csv"), ("mine.goal", "goal")):
         export = ("schedule", "export", *named, *options, "--to", form, "--out", file)
@@ -207,7 +209,7 @@ def test_a_file_with_rows_can_replace_an_algorithm(starcast: Starcast, tmp_path:
             read = json.loads(starcast("schedule", command, *named[:2], file, "-f", "json").out)
             if command in ("simulate", "time"):
                 assert read.pop("id") == "S4:broadcast:rows:all::1234" != meant.pop("id")
-            if form == "goal" and command == "rows":  # it has no numbers of trees
+            if form == "goal" and command == "rows":  # GOAL has no tree numbers
                 read, meant = ([row | {"tree": 0} for row in rows] for rows in (read, meant))
             assert read == meant
     (tmp_path / "mine.csv").rename("mine.txt")
@@ -252,8 +254,10 @@ def test_rows_that_cannot_be_read_are_refused(
     assert message in " ".join(result.err.split())
 
 
-def test_python_gives_objects_where_a_shell_has_text(starcast: Starcast) -> None:
-    """Topologies, ranks, faults and paths; a rejection is a value."""
+def test_the_python_api_takes_and_returns_objects_where_a_shell_has_text(
+    starcast: Starcast,
+) -> None:
+    """They are topologies, ranks, faults and paths; a rejection is returned as a value."""
     faults = ("--root", "1342", "--fault", "#5", "--fault", "2134@2")
     words = ("schedule", "simulate", "S4", "broadcast", "greedy", *faults, "-f", "json")
     s4, lab = topology("S4"), Lab(Settings.load)
@@ -299,7 +303,7 @@ ENDS = ("sender", "receiver")
 
 
 @pytest.mark.parametrize("words", [("--labels", "2"), ("--labels", "x")])
-def test_labels_begin_with_0_or_1(starcast: Starcast, words: tuple[str, str]) -> None:
+def test_labels_must_begin_with_0_or_1(starcast: Starcast, words: tuple[str, str]) -> None:
     assert starcast("schedule", "rows", "S3", "broadcast", "greedy", *words).code == 2
 
 
@@ -319,7 +323,7 @@ TIMED = ("schedule", "time", "S4", "broadcast", "multiple", "--segments", "4")
         (("--t-s", "100/3", "--t-c", "1/3"), "synchronous", "2444/3"),
     ],
 )
-def test_times_are_printed(
+def test_the_time_of_a_schedule_is_printed(
     starcast: Starcast, options: tuple[str, ...], execution: str, time: int | str
 ) -> None:
     found = properties(starcast(*TIMED, *options, "--format", "json"))
@@ -338,7 +342,7 @@ def test_times_are_printed(
         (("--with", "gem5"), "'gem5' is not"),
     ],
 )
-def test_bad_options_of_times_print_nothing(
+def test_invalid_options_of_schedule_time_are_refused(
     starcast: Starcast, options: tuple[str, ...], message: str
 ) -> None:
     refused = starcast(*TIMED, *options)
@@ -357,7 +361,7 @@ def test_bad_options_of_times_print_nothing(
         (("--fault", "2134"), "2060"),
     ],
 )
-def test_the_clock_of_simgrid_is_printed(
+def test_the_time_by_simgrid_is_printed(
     starcast: Starcast,
     monkeypatch: pytest.MonkeyPatch,
     simgrid: Path | None,
@@ -371,10 +375,10 @@ def test_the_clock_of_simgrid_is_printed(
     assert found["simgrid_version"].startswith("3.")
 
 
-def test_clocks_that_differ_are_printed_and_rejected(
+def test_a_time_that_differs_from_that_of_simgrid_is_printed_and_rejected(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A wrong clock takes the place of SimGrid, which is not needed."""
+    """SimGrid is replaced by a function that returns a wrong time."""
     monkeypatch.setenv("STARCAST_SIMGRID", "/installed/here")
     installations: list[Path] = []
 
@@ -393,7 +397,7 @@ def test_clocks_that_differ_are_printed_and_rejected(
     assert "takes 2444 by starcast and 2445 by SimGrid 3.32.0" in refused.err
 
 
-def test_without_simgrid_its_package_is_named(
+def test_the_error_without_simgrid_names_the_package_to_install(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STARCAST_SIMGRID", "/nonexistent/python")

@@ -20,7 +20,7 @@ from support.fix_cli import Starcast
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home directory without records."""
+    """Return a home directory without records."""
     monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
 
@@ -30,7 +30,7 @@ def printed(result: Any) -> Any:
     return json.loads(result.out)
 
 
-def test_a_search_prints_and_keeps_its_record(starcast: Starcast, home: Path) -> None:
+def test_a_search_prints_and_saves_its_record(starcast: Starcast, home: Path) -> None:
     result = starcast("search", "congestion-trees", "Q3", "--congestion", "2", "-f", "json")
     (found,) = printed(result)
     assert (found["value"], found["optimal"]) == (3, True)
@@ -42,14 +42,16 @@ def test_a_search_prints_and_keeps_its_record(starcast: Starcast, home: Path) ->
     assert shown["witness"] == {"parent_port": [3, 8]}
 
 
-def test_a_shipped_record_is_the_start_of_a_search(starcast: Starcast, home: Path) -> None:
+def test_a_search_starts_from_the_record_that_comes_with_starcast(
+    starcast: Starcast, home: Path
+) -> None:
     (found,) = printed(starcast("search", "one-port-broadcast", "S6", "-f", "json"))
     assert (found["value"], found["optimal"]) == (10, True)
     assert not home.exists()
 
 
 @pytest.mark.slow
-def test_a_time_limit_without_an_answer_keeps_the_best_bounds(
+def test_a_search_that_reaches_its_time_limit_saves_the_best_bounds(
     starcast: Starcast, home: Path
 ) -> None:
     words = ("search", "bisection-width", "S6", "--timeout", "2", "--fresh", "-f", "json")
@@ -64,7 +66,7 @@ def test_a_time_limit_without_an_answer_keeps_the_best_bounds(
 
 
 @pytest.mark.slow
-def test_an_interrupted_search_keeps_what_it_found(home: Path) -> None:
+def test_an_interrupted_search_saves_the_bound_that_it_found(home: Path) -> None:
     words = ("-m", "starcast.cli.app", "search", "bisection-width", "S5", "--fresh")
     with subprocess.Popen([sys.executable, *words], stderr=subprocess.PIPE, text=True) as process:
         path = path_of(home / "records", "bisection-width", "S5")
@@ -126,7 +128,7 @@ def test_no_solver_outlives_a_killed_search() -> None:
         ("records prove one-port-broadcast S4", 6, "needs no proof"),
     ],
 )
-def test_bad_input_is_one_sentence_with_an_exit_code(
+def test_invalid_input_gives_an_error_and_an_exit_code(
     starcast: Starcast, command: str, code: int, message: str
 ) -> None:
     result = starcast(*command.split())
@@ -183,7 +185,7 @@ def test_records_are_listed_and_shown(starcast: Starcast) -> None:
     assert all(problem["symmetry"] for problem in problems)
 
 
-def test_a_better_record_of_the_user_is_listed(starcast: Starcast, home: Path) -> None:
+def test_a_record_found_by_the_user_is_listed(starcast: Starcast, home: Path) -> None:
     printed(starcast("search", "one-port-broadcast", "Q3", "-f", "json"))
     rows = printed(starcast("records", "list", "one-port-broadcast", "-f", "json"))
     assert "Q3" in {row["topology"] for row in rows}
@@ -207,7 +209,7 @@ def test_records_are_verified_with_their_proofs(starcast: Starcast, tmp_path: Pa
     assert "is damaged" in result.err
 
 
-def test_a_proof_that_was_not_made_again_is_not_called_verified(
+def test_a_record_whose_proof_was_not_regenerated_is_not_called_verified(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     path = save_record(tmp_path, shipped_record("fault-diameter", "S4"))
@@ -222,7 +224,7 @@ def test_a_proof_that_was_not_made_again_is_not_called_verified(
 
 
 def second_solver(folder: Path) -> Path:
-    """Write a record that calls 9 rounds on S5 optimal, by the word of a second solver."""
+    """Write a record that claims 9 rounds to be optimal on S5, according to a second solver."""
     best = shipped_record("one-port-broadcast", "S5")
     rounds = best.witness["round"].astype(int)
     witness = {**best.witness, "round": rounds + (rounds == rounds.max())}
@@ -233,12 +235,12 @@ def second_solver(folder: Path) -> Path:
 
 
 def broadcast_formula(spec: str, rounds: int) -> str:
-    """The SHA-256 of the formula of a broadcast."""
+    """Return the SHA-256 of the formula for a broadcast in this number of rounds."""
     problem = find_problem("one-port-broadcast")(topology(spec), {})
     return problem.rebuild(rounds, {}).sha256()
 
 
-def test_the_word_of_a_second_solver_is_not_checked_and_a_forgery_is_rejected(
+def test_a_bound_by_a_second_solver_is_not_checked_and_a_forged_one_is_rejected(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     path = second_solver(tmp_path)
@@ -254,7 +256,7 @@ def test_the_word_of_a_second_solver_is_not_checked_and_a_forgery_is_rejected(
     assert states == ["rejected", "verified"]
 
 
-def test_a_proof_is_computed_again_and_a_damaged_file_is_rejected(
+def test_a_proof_can_be_regenerated_and_checked_and_a_damaged_file_is_rejected(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     proof, formula = tmp_path / "s4.lrat", tmp_path / "s4.cnf"

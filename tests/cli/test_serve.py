@@ -1,4 +1,4 @@
-"""``starcast serve`` as a process: its address, its end, and what prevents its start."""
+"""``starcast serve`` as a process: its address, its end, and errors at its start."""
 
 import json
 import os
@@ -60,7 +60,7 @@ def test_the_server_answers_until_it_is_interrupted(tmp_path: Path, number: int)
         assert psutil.wait_procs(children, timeout=20)[1] == []
 
 
-def test_a_port_in_use_is_named(starcast: Starcast) -> None:
+def test_the_error_for_a_port_in_use_names_the_port(starcast: Starcast) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -78,7 +78,7 @@ def test_an_address_of_another_machine_is_refused(starcast: Starcast) -> None:
     assert "'192.0.2.1' is not an address of this machine" in result.err
 
 
-def test_a_host_that_others_can_reach_is_warned_of(tmp_path: Path) -> None:
+def test_a_host_that_other_machines_can_reach_causes_a_warning(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "starcast.cli.app", "--home", str(tmp_path)]
     with subprocess.Popen(
         [*command, "serve", "--host", "0.0.0.0", "--port", "0"],  # noqa: S104
@@ -90,7 +90,7 @@ def test_a_host_that_others_can_reach_is_warned_of(tmp_path: Path) -> None:
         process.kill()
 
 
-def test_a_missing_extra_is_one_sentence(
+def test_a_missing_extra_is_reported_in_one_sentence(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in [name for name in sys.modules if name.split(".")[0] == "uvicorn"]:

@@ -1,4 +1,4 @@
-"""The notebooks in examples/notebooks run, and their stored outputs are those of a new run."""
+"""The notebooks in examples/notebooks run, and their stored outputs equal those of a new run."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,12 +13,12 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def executed() -> Iterator[dict[Path, Any]]:
-    """All notebooks after a run in a new home directory."""
+    """Yield all notebooks after a run in a new home directory."""
     with sessions.work_folder() as work:
         yield notebooks.play_all(work)
 
 
-def test_there_are_notebooks() -> None:
+def test_all_notebooks_are_found() -> None:
     assert [path.name for path in notebooks.paths()] == [
         "first-hour.ipynb",
         "is-my-construction-better.ipynb",
@@ -29,13 +29,13 @@ def test_there_are_notebooks() -> None:
 def test_a_notebook_runs_with_the_outputs_that_it_shows(
     executed: dict[Path, Any], path: Path
 ) -> None:
-    """``python docs/notebooks.py`` writes the outputs anew."""
+    """``python docs/notebooks.py`` updates the outputs."""
     stored = notebooks.read(path)
     assert notebooks.outputs(executed[path]) == notebooks.outputs(stored)
     assert sum(map(len, notebooks.outputs(stored))) > 10
 
 
-def test_times_rates_and_paths_are_removed_but_no_figures() -> None:
+def test_outputs_are_compared_without_measured_times_rates_and_paths() -> None:
     text = "created 5: 1,550 rows in 11.8 s, 229 rows/s; time 4584, /home/a/.local/share/starcast"
     assert notebooks.normalise(text) == (
         "created 5: 1,550 rows in ... s, ... rows/s; time 4584, HOME"

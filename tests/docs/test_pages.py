@@ -1,4 +1,4 @@
-"""The pages of `starcast serve` in a real browser, on real stores."""
+"""The pages of `starcast serve` in a real browser, with real databases."""
 
 import re
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ PAGES = (
 
 @pytest.fixture
 def address(filled: Lab) -> Iterator[str]:
-    """The address of a server on stores with artifacts, experiments and a verdict."""
+    """Yield the URL of a server whose databases hold artifacts, experiments and a verdict."""
     filled.experiment("wide", topology="S5", algorithm=["greedy", "multiple"], segments=[1, 4],
                       message_bytes=[16, 256, 4096, 65536])  # fmt: skip
     service = Service(Settings.load(), Workers(count=1, seconds=60))
@@ -59,7 +59,7 @@ def test_all_pages_are_accessible_in_every_mode(tab: Page, mode: str) -> None:
             assert (colour == "rgb(255, 255, 255)") == (MODES[mode].scheme == "light")
 
 
-def test_a_query_is_asked_with_the_keyboard_alone(tab: Page) -> None:
+def test_a_query_can_be_run_with_the_keyboard_alone(tab: Page) -> None:
     tab.goto(QUERY)
     tab.keyboard.press("Tab")
     expect(tab.get_by_text("Skip to the content")).to_be_focused()
@@ -76,7 +76,7 @@ def test_a_query_is_asked_with_the_keyboard_alone(tab: Page) -> None:
 
 
 @pytest.mark.slow
-def test_curves_are_read_off_with_keyboard_and_pointer(tab: Page) -> None:
+def test_values_of_curves_can_be_read_with_keyboard_and_pointer(tab: Page) -> None:
     tab.goto("/experiments/wide")
     slider = tab.get_by_role("slider")
     expect(slider).to_have_attribute("aria-valuetext", "65,536 bytes")
@@ -101,10 +101,10 @@ def test_curves_are_read_off_with_keyboard_and_pointer(tab: Page) -> None:
 
 
 @pytest.mark.slow
-def test_the_file_of_a_comparison_works_offline_and_draws_the_stored_figures(
+def test_a_comparison_file_works_offline_and_plots_the_stored_times(
     browser: Browser, filled: Lab, tmp_path: Path
 ) -> None:
-    """The same plots as on the page of a server; without scripts, tables instead."""
+    """It has the same plots as the page of a server; without scripts, it has tables instead."""
     filled.experiment("wide", topology="S5", algorithm=["greedy", "multiple"], segments=[1, 4],
                       message_bytes=[16, 256, 4096, 65536])  # fmt: skip
     comparison = filled.compare("wide")
@@ -132,7 +132,7 @@ def test_the_file_of_a_comparison_works_offline_and_draws_the_stored_figures(
 
 
 def _check_places(tab: Page, name: str, figures: list[float]) -> None:
-    """Check that the marks of a plot are at figures on one linear scale."""
+    """Check that the marks of a plot lie at these values on a linear scale."""
     script = f"marks => marks.map((mark) => Number(mark.getAttribute('{name}')))"
     places = tab.locator(".times circle").evaluate_all(script)
     low, high = min(figures), max(figures)
@@ -143,7 +143,7 @@ def _check_places(tab: Page, name: str, figures: list[float]) -> None:
 
 
 @pytest.mark.slow
-def test_the_file_of_claims_filters_offline_and_links_to_its_rows(
+def test_a_claims_file_can_be_filtered_offline_and_links_to_its_rows(
     browser: Browser, filled: Lab, tmp_path: Path
 ) -> None:
     file = tmp_path / "claims.html"
@@ -162,7 +162,7 @@ def test_the_file_of_claims_filters_offline_and_links_to_its_rows(
 
 
 @pytest.mark.slow
-def test_experiments_are_chosen_and_compared(tab: Page) -> None:
+def test_experiments_can_be_chosen_and_compared(tab: Page) -> None:
     tab.goto("/experiments")
     tab.get_by_label("compare ours").check()
     tab.get_by_label("compare theirs").check()
@@ -192,8 +192,8 @@ def test_the_witness_of_a_record_opens_in_the_explorer(tab: Page) -> None:
 
 
 @pytest.mark.slow
-def test_the_explorer_shows_what_its_url_says(tab: Page) -> None:
-    """Its data come from the API; requests elsewhere and errors of the console fail the test."""
+def test_the_explorer_shows_the_topology_and_state_in_its_url(tab: Page) -> None:
+    """Its data come from the API. Requests to other hosts and console errors fail the test."""
     for path in ("/explore/S4?schedule=broadcast:multiple&step=2", "/explore/S4?forest=multiple"):
         tab.goto(path)
         tab.wait_for_load_state("networkidle")
@@ -202,7 +202,7 @@ def test_the_explorer_shows_what_its_url_says(tab: Page) -> None:
 
 
 @pytest.mark.slow
-def test_a_slow_answer_does_not_replace_what_was_chosen_after_it(tab: Page) -> None:
+def test_a_slow_response_does_not_replace_a_later_choice(tab: Page) -> None:
     tab.goto("/explore/S4")
     tab.wait_for_selector("body[data-ready]")
     held: list[Route] = []
@@ -220,8 +220,10 @@ def test_a_slow_answer_does_not_replace_what_was_chosen_after_it(tab: Page) -> N
 
 
 @pytest.mark.slow
-def test_the_explorer_says_that_a_topology_is_too_large(browser: Browser, address: str) -> None:
-    """The console of the browser names the status 422, which `tab` would not accept."""
+def test_the_explorer_reports_a_topology_that_is_too_large_or_unknown(
+    browser: Browser, address: str
+) -> None:
+    """The browser console reports the status 422, with which the fixture `tab` would fail."""
     tab = browser.new_page(base_url=address)
     tab.set_default_timeout(PATIENCE)
     tab.goto("/explore/S9?schedule=broadcast:greedy")

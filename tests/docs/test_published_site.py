@@ -23,7 +23,7 @@ from support.fix_browser import PATIENCE
 
 pytestmark = pytest.mark.slow
 
-#: The comparison of two experiments, without the suffix.
+#: File name of the comparison of two experiments, without the suffix.
 PAIR = file_of("/compare?name=ours&name=theirs").removesuffix(".html")
 PAGES = (
     "index.html",
@@ -41,7 +41,7 @@ PAGES = (
 
 
 class Links(HTMLParser):
-    """Addresses of a page that the browser opens or loads."""
+    """The URLs in a page that a browser opens or loads."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -49,20 +49,20 @@ class Links(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note the addresses of an element."""
+        """Collect the URLs in an element."""
         del tag
         self.found += [value or "" for name, value in attrs if name in {"href", "src", "action"}]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the site; its name has characters that URLs escape."""
+    """Return a folder for the site, whose name has characters that URLs escape."""
     return tmp_path_factory.mktemp("site") / "a site, 100% static"
 
 
 @pytest.fixture
 def site(folder: Path, request: pytest.FixtureRequest) -> Path:
-    """The site of stores with artifacts, experiments and a verdict; built once."""
+    """Return the site of databases with artifacts, experiments and a verdict; it is built once."""
     if not folder.exists():
         request.getfixturevalue("filled")
         with Publishing(Settings.load()) as opened:
@@ -73,7 +73,7 @@ def site(folder: Path, request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def tab(browser: Browser) -> Iterator[Page]:
-    """A tab without a network; an error of a page fails the test."""
+    """Yield a browser tab without a network; an error on a page fails the test."""
     context = browser.new_context(offline=True)
     tab = context.new_page()
     tab.set_default_timeout(PATIENCE)
@@ -104,7 +104,7 @@ def test_every_link_is_relative_and_leads_to_a_file_and_every_file_is_linked(sit
     assert {(site / page) for page in PAGES} <= linked
 
 
-def test_files_hold_the_tables_of_the_lab(site: Path, filled: Lab) -> None:
+def test_files_contain_the_same_tables_as_the_python_api(site: Path, filled: Lab) -> None:
     for name, table in (
         ("forests", filled.forests()),
         ("schedules", filled.schedules()),
@@ -162,7 +162,7 @@ def test_claims_and_records_are_filtered_without_a_server(site: Path, tab: Page)
     expect(tab.locator("tr.filtered:visible")).to_have_count(4)
 
 
-def test_links_to_the_explorer_show_what_they_name(site: Path, tab: Page) -> None:
+def test_links_to_the_explorer_open_the_artifacts_that_they_name(site: Path, tab: Page) -> None:
     tab.goto((site / "artifacts.html").as_uri())
     tab.get_by_role("link", name="S4:multiple:1234").click()
     tab.wait_for_selector("body[data-ready]")

@@ -1,4 +1,4 @@
-"""The commands of the README and of the tutorial work when they are copied, with these outputs."""
+"""Commands copied from the README and the tutorial work, and print the outputs shown there."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,13 +13,13 @@ from starcast.support.progress import Silent
 
 @pytest.fixture
 def work() -> Iterator[Path]:
-    """A new folder with a new home directory."""
+    """Yield a new folder with a new home directory."""
     with sessions.work_folder() as folder:
         yield folder
 
 
 @pytest.mark.slow
-def test_the_tutorial_prints_draws_and_computes_what_it_says(work: Path) -> None:
+def test_the_tutorial_reproduces_its_outputs_pictures_and_python_results(work: Path) -> None:
     page = TUTORIAL.read_text(encoding="utf-8")
     assert sessions.play_page(TUTORIAL, work) == page
     python = sessions.run_python(page, work / "tutorial")
@@ -32,12 +32,12 @@ def test_the_tutorial_prints_draws_and_computes_what_it_says(work: Path) -> None
 
 
 @pytest.mark.slow
-def test_the_page_on_plug_ins_prints_what_it_says(work: Path) -> None:
+def test_the_page_on_plug_ins_reproduces_its_outputs(work: Path) -> None:
     assert sessions.play_page(PLUGINS, work) == PLUGINS.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
-def test_the_page_on_python_prints_what_it_says(
+def test_the_page_on_python_reproduces_its_outputs(
     work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STARCAST_HOME", str(work / "home"))
@@ -54,7 +54,7 @@ def test_the_readme_works_in_a_fresh_clone_and_leaves_nothing_in_it(work: Path) 
     assert sessions.play_readme(work) == README.read_text(encoding="utf-8")
     clone = work / "starcast"
     files = (path.relative_to(clone) for path in clone.rglob("*") if path.is_file())
-    # Python's own caches and the record of this session are no concern of a reader.
+    # A reader does not see Python's own caches and the record of this session.
     own = {".venv", ".records", "__pycache__"}
     assert [
         path for path in files if not own & set(path.parts) and not (ROOT / path).exists()
@@ -67,7 +67,7 @@ def test_a_command_that_fails_is_reported_with_its_output(work: Path) -> None:
         sessions.run_page(page, work, {"PATH": "/bin:/usr/bin"}, {})
 
 
-def test_an_announced_exit_code_has_to_be_met(work: Path) -> None:
+def test_a_command_must_end_with_its_announced_exit_code(work: Path) -> None:
     page = "<!-- exit code 3 -->\n```sh\necho no >&2; (exit {})\n```\n\n```text\nno\n```\n"
     environment = {"PATH": "/bin:/usr/bin"}
     assert sessions.run_page(page.format(3), work, environment, {}) == page.format(3)
@@ -76,7 +76,7 @@ def test_an_announced_exit_code_has_to_be_met(work: Path) -> None:
         sessions.run_page(page.format(4), work, environment, {})
 
 
-def test_outputs_are_written_where_they_differ(work: Path) -> None:
+def test_outputs_on_a_page_are_updated_where_they_differ(work: Path) -> None:
     page = (
         "```python\n# a.py\nprint(1)\n```\n```sh\ncat a.py\n```\n```text\nold\n```\n"
         "```sh\nx=5; for i in 1 2 3; do echo $x; done\n```\n```text\n5\n...\n```\n"
@@ -87,6 +87,6 @@ def test_outputs_are_written_where_they_differ(work: Path) -> None:
     )
 
 
-def test_an_omitted_line_has_to_be_on_the_page(work: Path) -> None:
+def test_a_command_to_be_omitted_must_be_on_the_page(work: Path) -> None:
     with pytest.raises(SessionError, match="omitted, but not in the page"):
         sessions.run_page("```sh\ntrue\n```\n", work, {}, {"false": "it fails"})

@@ -32,7 +32,7 @@ class Reader(HTMLParser):
         self.feed(page.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Collect the attributes of a tag that name something."""
+        """Collect the anchors, links and loaded files in the attributes of a tag."""
         values = {name: value or "" for name, value in attrs}
         self.anchors |= {values[name] for name in ("id", "name") if name in values}
         if tag == "a" and "href" in values:
@@ -65,7 +65,7 @@ def test_every_local_link_leads_to_a_page_and_an_anchor(pages: dict[Path, Reader
             if parts.scheme:
                 continue
             target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
-            # The fragment of an explorer's address is its state.
+            # The fragment of an explorer URL is the state of the explorer.
             is_explorer = target.parent.name == "explore" or target not in pages
             anchors = {unquote(parts.fragment)} if is_explorer else pages[target].anchors
             if not target.is_file() or unquote(parts.fragment) not in anchors:
@@ -117,7 +117,9 @@ def address(pages: dict[Path, Reader]) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", OPENED)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_page_fits_a_telephone_in_both_colour_schemes(tab: Page, name: str, scheme: str) -> None:
+def test_a_page_fits_a_phone_screen_in_both_colour_schemes(
+    tab: Page, name: str, scheme: str
+) -> None:
     tab.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     tab.set_viewport_size({"width": 390, "height": 800})
     tab.goto(f"/{name}.html")
@@ -129,7 +131,7 @@ def test_a_page_fits_a_telephone_in_both_colour_schemes(tab: Page, name: str, sc
     assert all(widths)
 
 
-def test_search_finds_a_term_and_leads_to_it(tab: Page) -> None:
+def test_the_search_finds_a_page_that_contains_a_term(tab: Page) -> None:
     tab.goto("/index.html")
     tab.get_by_placeholder("Search").fill("congestion")
     tab.get_by_placeholder("Search").press("Enter")
@@ -138,7 +140,7 @@ def test_search_finds_a_term_and_leads_to_it(tab: Page) -> None:
     results.get_by_text("Tutorial: from a star graph to a comparison").first.wait_for()
 
 
-def test_a_solution_of_the_tutorial_opens_on_a_click(tab: Page) -> None:
+def test_a_solution_in_the_tutorial_opens_on_a_click(tab: Page) -> None:
     tab.goto("/tutorial.html")
     solution = tab.locator("details").first
     answer = solution.get_by_text("Dimensions 4, 2, 3, 2")

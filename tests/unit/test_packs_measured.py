@@ -1,4 +1,4 @@
-"""Measured times of queries: reading the file, and ignoring outdated revisions."""
+"""Measured query times: reading the measurement file, and ignoring outdated revisions."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ DOCUMENT = {
 }
 
 
-def test_every_shipped_query_is_measured_at_its_revision() -> None:
+def test_every_query_that_comes_with_starcast_is_measured_at_its_current_revision() -> None:
     """If this fails, run: python -m benchmarks packs --write."""
     for query in load_queries().values():
         figures = measurements().find(query)
@@ -45,11 +45,11 @@ def test_every_shipped_query_is_measured_at_its_revision() -> None:
         assert first < 1
 
 
-def test_only_shipped_queries_are_measured() -> None:
+def test_only_queries_that_come_with_starcast_are_measured() -> None:
     assert set(measurements().queries) <= set(load_queries())
 
 
-def test_the_file_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_a_measurement_file_is_read_and_its_times_are_formatted(tmp_path: Path) -> None:
     known = read_measurements(written(tmp_path, DOCUMENT))
     assert (known.machine, known.neo4j) == ("2 cores", "2026.08.1")
     figures = known.queries["paths/shortest-path"]
@@ -62,7 +62,7 @@ def test_the_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert dict(figures.others) == {"numpy": 0.02}
 
 
-def test_without_the_file_nothing_is_measured(tmp_path: Path) -> None:
+def test_without_a_measurement_file_there_are_no_measurements(tmp_path: Path) -> None:
     assert read_measurements(tmp_path / "measured.json") == Measurements()
     assert read_measurements(tmp_path / "measured.json").describe(find("shortest-path")) == ""
 
@@ -71,14 +71,14 @@ def test_without_the_file_nothing_is_measured(tmp_path: Path) -> None:
     "change",
     [{"queries": None}, {"queries": {"a": {}}}, {"timeout": "long"}, {"queries": {"a": 1}}],
 )
-def test_an_invalid_file_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
+def test_an_invalid_measurement_file_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
     path = written(tmp_path, {**DOCUMENT, **change})
     with pytest.raises(RejectedError, match="is not a valid measurement file") as caught:
         read_measurements(path)
     assert "benchmarks" in caught.value.hint
 
 
-def test_a_file_that_is_not_json_is_refused(tmp_path: Path) -> None:
+def test_a_measurement_file_that_is_not_json_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "measured.json"
     path.write_text("seconds: 3")
     with pytest.raises(RejectedError):
@@ -95,15 +95,15 @@ def figures(revision: int, largest: float | None = 0.5, **others: float) -> Figu
     return Figures(revision=revision, seconds={"S6": 0.01, LARGEST: largest}, others=others)
 
 
-def test_figures_of_another_revision_are_ignored() -> None:
+def test_times_measured_at_another_revision_are_ignored() -> None:
     query = find("shortest-path")
     current = query.header.revision
     assert Measurements(queries={query.name: figures(current)}).find(query) is not None
     assert Measurements(queries={query.name: figures(current + 1)}).find(query) is None
 
 
-def test_a_file_of_the_same_name_elsewhere_has_no_figures(tmp_path: Path) -> None:
-    """A copy of a shipped query may have been changed."""
+def test_a_copy_of_a_query_in_another_folder_has_no_measured_times(tmp_path: Path) -> None:
+    """The copy may have been edited since it was made."""
     query = find("shortest-path")
     copy = tmp_path / "paths" / "shortest-path.cypher"
     copy.parent.mkdir()
@@ -113,7 +113,7 @@ def test_a_file_of_the_same_name_elsewhere_has_no_figures(tmp_path: Path) -> Non
     assert known.find(find(str(copy))) is None
 
 
-def test_figures_are_described_in_one_sentence() -> None:
+def test_measured_times_are_described_in_one_sentence() -> None:
     query = find("shortest-path")
     known = Measurements(
         queries={query.name: figures(query.header.revision, None, numpy=0.004, igraph=0.2)}
@@ -126,7 +126,7 @@ def test_figures_are_described_in_one_sentence() -> None:
 
 
 def test_cypher_is_the_wrong_tool_if_it_is_slow_and_another_library_much_faster() -> None:
-    """A query that did not finish took at least the time-out."""
+    """A query that did not finish counts as taking the whole time-out."""
     for largest, others, faster in [
         (2 * SLOW, {"numpy": 2 * SLOW / FASTER, "igraph": 5.0}, ("numpy", FASTER)),
         (2 * SLOW, {"numpy": 2.1 * SLOW / FASTER}, None),
@@ -141,7 +141,7 @@ def test_cypher_is_the_wrong_tool_if_it_is_slow_and_another_library_much_faster(
             assert result[1] == pytest.approx(faster[1])
 
 
-def test_the_page_lists_the_queries_for_which_cypher_is_the_wrong_tool(
+def test_the_query_page_lists_the_queries_for_which_cypher_is_the_wrong_tool(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     slow, quick = find("shortest-path"), find("neighbours")
@@ -163,7 +163,7 @@ def test_the_page_lists_the_queries_for_which_cypher_is_the_wrong_tool(
         assert known.describe(query) in page.split(f"### {query.name}\n")[1].split("\n### ")[0]
 
 
-def test_the_page_without_slow_queries_and_without_measurements(
+def test_the_query_page_says_if_no_query_is_slow_or_none_is_measured(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     quick = find("neighbours")

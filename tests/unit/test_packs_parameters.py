@@ -1,4 +1,4 @@
-"""Typed parameters: valid values as text and as Python values, and the errors of invalid values."""
+"""Typed query parameters: values given as text or as Python values, and errors for invalid ones."""
 
 import re
 from contextlib import suppress
@@ -53,7 +53,9 @@ def bound(written: str, value: object) -> Any:
         ("list of link", [], []),
     ],
 )
-def test_a_value_of_the_type_is_accepted(written: str, given_value: object, value: object) -> None:
+def test_a_value_of_the_declared_type_is_accepted(
+    written: str, given_value: object, value: object
+) -> None:
     accepted = bound(written, given_value)
     assert accepted == value
     assert type(accepted) is type(value)
@@ -89,7 +91,7 @@ def test_a_value_of_the_type_is_accepted(written: str, given_value: object, valu
         ("list of int >= 2", "2,1"),
     ],
 )
-def test_a_value_of_another_type_is_refused_with_what_is_expected(
+def test_the_error_for_a_value_of_the_wrong_type_says_what_is_expected(
     written: str, wrong: object
 ) -> None:
     with pytest.raises(InputError, match="the parameter 'x' must be ") as caught:
@@ -99,14 +101,14 @@ def test_a_value_of_another_type_is_refused_with_what_is_expected(
     assert "some meaning" in caught.value.hint
 
 
-def test_an_invalid_type_is_refused() -> None:
+def test_an_unknown_type_in_a_declaration_is_refused() -> None:
     for written in ["integer", "list of list of int", "string >= 1", "int>=1", "List of int", ""]:
         with pytest.raises(InputError, match=f"unknown type '{written}'") as caught:
             Type.parse(written)
         assert ", ".join(EXPECTED) in caught.value.hint
 
 
-def test_every_type_is_formatted_as_it_is_parsed_and_has_a_sample() -> None:
+def test_every_type_is_formatted_as_it_was_written_and_accepts_its_own_sample() -> None:
     for name in EXPECTED:
         for written in (name, f"list of {name}"):
             kind = Type.parse(written)
@@ -114,13 +116,13 @@ def test_every_type_is_formatted_as_it_is_parsed_and_has_a_sample() -> None:
             assert kind.value(kind.sample()) == kind.sample()
 
 
-def test_a_missing_parameter_is_named_with_what_is_expected() -> None:
+def test_the_error_for_a_missing_parameter_says_what_is_expected() -> None:
     with pytest.raises(InputError, match="the parameter 'least' is missing") as caught:
         bind([declared("least", "int >= 1")], {})
     assert "least=VALUE, an integer of at least 1" in caught.value.hint
 
 
-def test_the_error_of_an_unknown_parameter_suggests_a_similar_one() -> None:
+def test_the_error_for_an_unknown_parameter_suggests_a_similar_name() -> None:
     with pytest.raises(InputError, match="the query has no parameter 'forrest'") as caught:
         bind(
             [declared("forest", "forest"), declared("least", "int", 2)],
@@ -129,7 +131,7 @@ def test_the_error_of_an_unknown_parameter_suggests_a_similar_one() -> None:
     assert caught.value.hint == "did you mean 'forest'? the parameters are forest, least"
 
 
-def test_an_unknown_parameter_of_a_query_without_parameters() -> None:
+def test_the_error_for_an_unknown_parameter_says_if_the_query_has_none() -> None:
     with pytest.raises(InputError, match="no parameter 'x'") as caught:
         bind([], {"x": 1})
     assert caught.value.hint == "it has no parameters"
@@ -185,7 +187,7 @@ def test_a_node_may_belong_to_any_of_several_topologies() -> None:
         bind(parameters, {"first": "S3", "second": "S4", "node": "54321"})
 
 
-def test_the_ends_of_a_link_must_be_adjacent_in_either_order() -> None:
+def test_the_ends_of_a_link_must_be_adjacent_and_may_be_in_either_order() -> None:
     for spec, link, other in [
         ("S4", "1234-2134", "1234-1243"),
         ("S5,2", "12-32", "12-23"),
@@ -215,7 +217,7 @@ def test_both_ends_of_a_link_must_be_nodes() -> None:
             bind(parameters, {"forest": "S4:multiple:1234", "dead": wrong})
 
 
-def test_a_pattern_must_have_the_length_and_symbols_of_labels() -> None:
+def test_a_label_pattern_must_have_the_length_and_symbols_of_node_labels() -> None:
     parameters = [declared("topology", "topology"), declared("members", "pattern")]
     assert bind(parameters, {"topology": "S4", "members": "**3*"})["members"] == "**3*"
     for spec, pattern in {"S5,2": "3*", "S9,4": "5*6*", "Q3": "1*0"}.items():
@@ -231,7 +233,7 @@ def test_every_integer_of_64_bits_is_accepted(number: int) -> None:
 
 
 @given(st.sampled_from(sorted(EXPECTED)), st.text())
-def test_any_text_is_a_value_of_the_type_or_an_input_error(name: str, text: str) -> None:
+def test_any_text_is_either_accepted_or_raises_an_input_error(name: str, text: str) -> None:
     """No other error is raised, and an accepted value is accepted again unchanged."""
     kind = Type.parse(name)
     with suppress(InputError):

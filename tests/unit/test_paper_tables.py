@@ -1,6 +1,7 @@
-"""The papers' tables from executed runs: rows in the papers' order, and figures of their formulas.
+"""The papers' tables filled from executed runs: rows in the papers' order, times by their formulas.
 
-The runs are those of the shipped grids on their two smallest topologies, executed without a store.
+The runs come from the experiment grids that reproduce the tables, limited to their two smallest
+topologies and executed without a database.
 """
 
 import re
@@ -27,7 +28,7 @@ REFERENCES = Path(__file__).parents[2] / "references.bib"
 
 @cache
 def runs(name: str) -> tuple[Run, ...]:
-    """Return the runs of a shipped grid on its two smallest topologies."""
+    """Return the runs of an experiment grid on its two smallest topologies."""
     groups = read_design(name).groups
     specs = sorted({point.topology for group in groups for point in group}, key=_nodes)[:2]
     executed: list[Run] = []
@@ -46,7 +47,7 @@ def tables(name: str) -> list[tuple[Any, list[dict[str, Any]]]]:
     return list(paper_rows(find_table(name), runs(name)))
 
 
-def test_every_shipped_grid_of_a_table_has_its_table_and_the_other_way_round() -> None:
+def test_paper_tables_and_their_experiment_grids_correspond_one_to_one() -> None:
     assert {name for name in examples() if "-table-" in name} == set(PAPER_TABLES)
     for name in PAPER_TABLES:
         design = read_design(name)
@@ -57,7 +58,7 @@ def test_every_shipped_grid_of_a_table_has_its_table_and_the_other_way_round() -
 
 
 @pytest.mark.parametrize("name", PAPER_TABLES)
-def test_every_row_but_cited_ones_is_executed(name: str) -> None:
+def test_every_row_of_a_paper_table_is_executed_or_cited(name: str) -> None:
     table = find_table(name)
     cases = tables(name)
     assert cases
@@ -69,7 +70,7 @@ def test_every_row_but_cited_ones_is_executed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAPER_TABLES)
-def test_references_are_keys_of_the_bibliography(name: str) -> None:
+def test_references_in_a_paper_table_are_keys_of_the_bibliography(name: str) -> None:
     keys = set(re.findall(r"^@\w+\{(\w+),", REFERENCES.read_text(), re.MULTILINE))
     table = find_table(name)
     if isinstance(table, TimesTable):
@@ -150,7 +151,7 @@ def test_tables_of_li_chen_xiang_and_yao_are_reproduced(table: int, chen: int) -
 # Fragopoulou & Akl
 
 
-def test_table_1_of_1993_has_a_cell_of_four_lines_per_method() -> None:
+def test_table_1_of_fragopoulou_and_akl_1993_has_four_rows_per_method() -> None:
     for case, rows in tables("fragopoulou-akl-1993-table-1"):
         n, many = case.topology.n, case.messages
         nodes = factorial(n)
@@ -172,7 +173,7 @@ def test_table_1_of_1993_has_a_cell_of_four_lines_per_method() -> None:
 
 
 @pytest.mark.parametrize("table", [2, 3])
-def test_tables_2_and_3_of_1993_are_reproduced(table: int) -> None:
+def test_tables_2_and_3_of_fragopoulou_and_akl_1993_are_reproduced(table: int) -> None:
     for case, rows in tables(f"fragopoulou-akl-1993-table-{table}"):
         nodes, total = case.topology.nodes, case.topology.distance_sum
         ports, many = case.topology.degree, case.messages
@@ -188,7 +189,7 @@ def test_tables_2_and_3_of_1993_are_reproduced(table: int) -> None:
 
 
 @pytest.mark.parametrize("table", [1, 2, 3])
-def test_bounds_of_1996_are_next_to_the_executions(table: int) -> None:
+def test_tables_of_fragopoulou_and_akl_1996_show_executed_times_next_to_bounds(table: int) -> None:
     for case, rows in tables(f"fragopoulou-akl-1996-table-{table}"):
         t, many, copies = case.topology, case.messages, case.copies
         assert copies > 1
@@ -206,7 +207,7 @@ def test_bounds_of_1996_are_next_to_the_executions(table: int) -> None:
             assert row["executed_transmissions"] >= row["transmissions"]
 
 
-def test_a_table_without_runs_is_refused() -> None:
+def test_a_paper_table_without_a_run_for_any_row_is_refused() -> None:
     with pytest.raises(NotFoundError, match="no run executes a row"):
         list(paper_rows(find_table("tseng-sheu-1997-table-2"), runs(TABLE_1)))
     with pytest.raises(NotFoundError, match="no run executes a row"):
@@ -215,7 +216,7 @@ def test_a_table_without_runs_is_refused() -> None:
         find_table("tseng")
 
 
-def test_runs_with_faults_and_other_runs_do_not_count() -> None:
+def test_runs_with_faults_do_not_count_as_executions_of_a_row() -> None:
     point = make_point("S4", "broadcast", "multiple", message_bytes=64, t_s=1)
     faulty = replace(point, faults=("2134",))
     with pytest.raises(NotFoundError):

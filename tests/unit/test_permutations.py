@@ -16,7 +16,7 @@ SIZES = range(2, 8)
 
 @st.composite
 def node(draw: st.DrawFn, smallest: int = 2, largest: int = 12) -> star_graph.Node:
-    """Draw a permutation of 1..n, for an n in a range."""
+    """Draw a permutation of 1..n, with n in the given range."""
     n = draw(st.integers(smallest, largest))
     return tuple(draw(st.permutations(range(1, n + 1))))
 
@@ -29,12 +29,12 @@ def two_nodes(draw: st.DrawFn) -> tuple[star_graph.Node, star_graph.Node]:
 
 
 def row(symbols: star_graph.Node) -> permutations.Perms:
-    """The array form of a node."""
+    """Return the array form of a node."""
     return np.array(symbols, dtype=np.uint8)
 
 
 def symbols(array: permutations.Perms) -> star_graph.Node:
-    """The tuple form of a row."""
+    """Return the tuple form of a row."""
     return tuple(array.tolist())
 
 
@@ -45,14 +45,14 @@ def test_unrank_lists_all_permutations_in_lexicographic_order() -> None:
         assert [symbols(perm) for perm in perms] == list(star_graph.nodes(n))
 
 
-def test_rank_undoes_unrank_everywhere() -> None:
+def test_rank_is_the_inverse_of_unrank_for_every_permutation() -> None:
     for n in SIZES:
         everything = np.arange(factorial(n))
         assert np.array_equal(permutations.rank(permutations.unrank(n, everything)), everything)
 
 
 @given(node())
-def test_rank_counts_the_permutations_before(x: star_graph.Node) -> None:
+def test_the_rank_is_the_number_of_preceding_permutations(x: star_graph.Node) -> None:
     assert permutations.rank(row(x)[None, :]).tolist() == [star_graph.rank_by_counting(x)]
 
 
@@ -66,7 +66,7 @@ def test_unrank_finds_the_permutation_of_any_rank(size_and_rank: tuple[int, int]
     assert star_graph.rank_by_counting(perm) == rank
 
 
-def test_the_first_and_the_last_rank_are_the_two_sorted_orders() -> None:
+def test_the_first_and_last_permutations_are_the_sorted_and_the_reversed_one() -> None:
     for n in [2, 7, 12]:
         first, last = permutations.unrank(n, [0, factorial(n) - 1])
         assert symbols(first) == star_graph.identity(n)
@@ -113,14 +113,14 @@ def test_an_invalid_label_is_refused_with_a_hint() -> None:
         assert refusal.value.hint
 
 
-def test_letters_of_a_label_may_be_capitals() -> None:
+def test_letters_in_a_label_may_be_upper_case() -> None:
     assert permutations.parse("A123456789", 10).tolist() == [10, *range(1, 10)]
     assert permutations.parse("Ab", 11, 2).tolist() == [10, 11]
     with pytest.raises(StarcastError, match="repeats the symbol 'a'"):
         permutations.parse("Aa", 11, 2)
 
 
-def test_the_error_names_what_is_wrong_with_a_label() -> None:
+def test_the_error_for_an_invalid_label_names_the_wrong_symbol_or_length() -> None:
     for text, culprit in [("12344", "'4'"), ("12346", "'6'"), ("1234A", "'A'"), ("123", " 3 ")]:
         with pytest.raises(StarcastError) as refusal:
             permutations.parse(text, 5)
@@ -150,7 +150,7 @@ def test_compose_is_associative_and_accepts_several_rows(
 
 
 @given(node())
-def test_the_inverse_undoes_from_both_sides(x: star_graph.Node) -> None:
+def test_the_inverse_is_a_left_and_a_right_inverse(x: star_graph.Node) -> None:
     undone = permutations.inverse(row(x))
     assert symbols(undone) == star_graph.inverse(x)
     for both in (permutations.compose(row(x), undone), permutations.compose(undone, row(x))):
@@ -158,31 +158,31 @@ def test_the_inverse_undoes_from_both_sides(x: star_graph.Node) -> None:
 
 
 @given(node(), st.integers(0, 12))
-def test_shift_moves_positions_to_the_right(x: star_graph.Node, j: int) -> None:
+def test_shift_moves_symbols_to_the_right(x: star_graph.Node, j: int) -> None:
     assert symbols(permutations.shift(row(x), j)) == star_graph.shift(x, j)
 
 
 def test_the_documented_example_of_a_shift() -> None:
-    """A1: rho(1234) = 4123, which a shift to the left (2341) is not."""
+    """tseng-sheu.md, A1: rho(1234) = 4123. A shift to the left would give 2341."""
     assert symbols(permutations.shift(row((1, 2, 3, 4)), 1)) == (4, 1, 2, 3)
     assert star_graph.shift((1, 2, 3, 4), 1) == (4, 1, 2, 3)
 
 
 def cycles_by_following(x: star_graph.Node) -> set[frozenset[tuple[int, int]]]:
-    """Every cycle as the set of its arcs s -> x_s, counted from 0."""
+    """Return every cycle as the set of its arcs s -> x_s, with symbols numbered from 0."""
     cycles = [rotation.cycle_of(x, symbol) for symbol in x]
     return {frozenset((symbol - 1, x[symbol - 1] - 1) for symbol in cycle) for cycle in cycles}
 
 
 @given(node())
-def test_cycles_follow_the_images_and_use_every_point_once(x: star_graph.Node) -> None:
+def test_cycles_follow_the_permutation_and_contain_every_symbol_once(x: star_graph.Node) -> None:
     result = list(permutations.cycles(row(x) - 1))
     assert sorted(point for cycle in result for point in cycle) == list(range(len(x)))
     arcs = {frozenset(zip(cycle, cycle[1:] + cycle[:1], strict=True)) for cycle in result}
     assert arcs == cycles_by_following(x)
 
 
-def test_the_cycles_of_the_conventions() -> None:
+def test_the_example_of_cycle_notation_in_the_conventions_is_reproduced() -> None:
     """341526 is (1 3)(2 4 5): symbol s is followed by the symbol in position s."""
     result = list(permutations.cycles([2, 3, 0, 4, 1, 5]))
     assert {tuple(point + 1 for point in cycle) for cycle in result} == {(1, 3), (2, 4, 5), (6,)}

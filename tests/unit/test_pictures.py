@@ -1,4 +1,4 @@
-"""Pictures of a part of a topology, parsed from the SVG."""
+"""Pictures of parts of a topology, checked by parsing their SVG."""
 
 import re
 from collections import Counter
@@ -37,7 +37,7 @@ def link(network: Topology, sender: str, port: int, *, arrow: bool = True) -> Li
 
 
 def paths(spec: str, source: str, ports: list[list[int]]) -> Subgraph:
-    """Return walks from one node through these ports."""
+    """Return the picture of walks that start at one node and take the given ports."""
     network = topology(spec)
     links: Counter[Link] = Counter()
     for walked in ports:
@@ -50,7 +50,7 @@ def paths(spec: str, source: str, ports: list[list[int]]) -> Subgraph:
 
 
 def members(spec: str, source: int | None = None) -> Subgraph:
-    """All nodes of a topology, and no link that is named."""
+    """Return the picture of all nodes of a topology, without named links."""
     network = topology(spec)
     return Subgraph(network, "Members", "", tuple(range(network.nodes)), {}, source)
 
@@ -84,7 +84,7 @@ every_picture = pytest.mark.parametrize(
 
 @every_picture
 def test_a_picture_shows_nodes_and_links_legibly(picture: Subgraph, layout: Layout) -> None:
-    """Every node and link is drawn once, and nothing touches anything else."""
+    """Every node and every link is drawn once, and no two boxes touch."""
     drawn = Seen(draw_subgraph(picture, layout))
     assert_boxes(picture, drawn)
     assert_apart(drawn)
@@ -102,7 +102,7 @@ def assert_boxes(picture: Subgraph, drawn: Seen) -> None:
 
 
 def assert_apart(drawn: Seen) -> None:
-    """Check that no box touches another, and that everything is on the sheet."""
+    """Check that no two boxes touch, and that everything lies inside the picture."""
     for box in drawn.boxes.values():
         assert 0 < box.x < drawn.width - box.width
         assert 0 < box.y < drawn.height - box.height
@@ -114,7 +114,7 @@ def assert_apart(drawn: Seen) -> None:
 
 
 def assert_links(picture: Subgraph, drawn: Seen) -> None:
-    """Check that each link has the colour of its port; links that are not named are faint."""
+    """Check that named links have the colour of their port, and that all other links are faint."""
     network = picture.topology
     found = {stroke.title.split(",")[0]: stroke for stroke in drawn.strokes}
     assert len(found) == len(drawn.strokes)
@@ -144,7 +144,7 @@ def assert_links(picture: Subgraph, drawn: Seen) -> None:
 
 
 def assert_ends(drawn: Seen) -> None:
-    """A link begins and ends at the edges of the boxes, at most an arrowhead away."""
+    """Check that each link begins and ends at the edge of a box, at most an arrowhead away."""
     for stroke in drawn.strokes:
         labels = re.split(r" -\d+->? ", stroke.title.split(",")[0])
         for label, end in zip(labels, stroke.ends, strict=True):
@@ -180,7 +180,7 @@ def test_opposite_links_are_drawn_side_by_side() -> None:
         assert abs(item - other) > 2
 
 
-def test_a_link_of_several_rows_is_wider() -> None:
+def test_a_link_that_occurs_in_several_rows_is_drawn_wider() -> None:
     drawn = Seen(draw_subgraph(paths("S4", "1234", [[2, 3], [2, 4]])))
     widths = {item.title: item.width for item in drawn.strokes}
     assert widths["1234 -2-> 2134, 2 times"] > widths["2134 -3-> 3124"] == widths["2134 -4-> 4132"]
@@ -188,7 +188,7 @@ def test_a_link_of_several_rows_is_wider() -> None:
     assert "wider" not in Seen(draw_subgraph(paths("S4", "1234", [[2, 3]]))).words[2]
 
 
-def test_the_head_describes_the_picture() -> None:
+def test_the_heading_describes_the_picture() -> None:
     words = Seen(draw_subgraph(PICTURES["paths of S4"])).words
     assert words[:2] == ["Paths", "topology=S4"]
     assert words[2].startswith("8 nodes, 8 links")
@@ -200,20 +200,20 @@ def test_the_legend_lists_the_ports_that_occur_and_is_omitted_without_ports() ->
     assert Seen(draw_subgraph(PICTURES["far nodes around one"])).words[:3] == ["Far", "", "9 nodes"]
 
 
-def test_the_default_layout_is_levels_with_named_links_and_a_ring_without() -> None:
+def test_the_default_layout_is_levels_with_named_links_and_a_ring_otherwise() -> None:
     assert Seen(draw_subgraph(PICTURES["paths of S4"])).levels
     for name in ("all of S5", "all of S4 from a node", "far nodes around one"):
         assert not Seen(draw_subgraph(PICTURES[name])).levels
 
 
-def test_a_source_that_no_row_names_is_at_the_centre_of_the_ring() -> None:
+def test_a_source_that_occurs_in_no_row_is_at_the_centre_of_the_ring() -> None:
     drawn = Seen(draw_subgraph(PICTURES["far nodes around one"], Layout.RING))
     others = [box.center for label, box in drawn.boxes.items() if label != "12345"]
     assert drawn.boxes["12345"].center == pytest.approx(np.mean(others), abs=0.1)
 
 
 def test_a_cycle_is_drawn_as_a_cycle() -> None:
-    """S3 is a cycle of six nodes: in its ring every link joins neighbours."""
+    """S3 is a cycle of six nodes: in the ring layout every link joins adjacent positions."""
     drawn = Seen(draw_subgraph(members("S3")))
     middle = np.mean([box.center for box in drawn.boxes.values()])
     turns = {label: np.angle(box.center - middle) for label, box in drawn.boxes.items()}
@@ -240,8 +240,8 @@ def shortest(spec: str, source: str, target: str) -> list[list[int]]:
     return onward(network.rank(source))
 
 
-def test_shortest_paths_are_drawn_without_crossings_where_there_is_a_way() -> None:
-    """From 1234 to 2143 there are four, over 12 nodes and 14 links, in the plane."""
+def test_shortest_paths_are_drawn_without_crossings_where_possible() -> None:
+    """The four shortest paths from 1234 to 2143 form a planar graph of 12 nodes and 14 links."""
     picture = paths("S4", "1234", shortest("S4", "1234", "2143"))
     assert (len(picture.nodes), len(picture.links)) == (12, 14)
     network, drawn = picture.topology, Seen(draw_subgraph(picture))
@@ -254,19 +254,19 @@ def test_shortest_paths_are_drawn_without_crossings_where_there_is_a_way() -> No
             ) >= -1e-6
 
 
-def test_nothing_to_draw_is_refused() -> None:
+def test_a_picture_without_nodes_is_refused() -> None:
     with pytest.raises(InputError, match="has no node") as refused:
         draw_subgraph(Subgraph(topology("S4"), "Empty", "", (), {}, 0))
     assert refused.value.hint
 
 
-def test_levels_without_a_source_are_refused() -> None:
+def test_the_levels_layout_without_a_source_is_refused() -> None:
     with pytest.raises(InputError, match="the query names none") as refused:
         draw_subgraph(members("S4"), Layout.LEVELS)
     assert refused.value.hint == "use --layout ring"
 
 
-def test_an_unreadable_picture_is_refused() -> None:
+def test_a_picture_with_too_many_nodes_to_read_is_refused() -> None:
     with pytest.raises(
         LimitError, match=f"720 nodes, and a picture is readable up to {READABLE}"
     ) as refused:
@@ -274,12 +274,12 @@ def test_an_unreadable_picture_is_refused() -> None:
     assert "--limit" in refused.value.hint
 
 
-def test_the_same_picture_is_the_same_text() -> None:
+def test_equal_subgraphs_give_identical_svg_text() -> None:
     assert draw_subgraph(PICTURES["all of S5"]) == draw_subgraph(members("S5"))
 
 
 def test_arranged_nodes_are_apart_and_above_their_neighbours() -> None:
-    """Three chains of three, given crossed, are three straight lines."""
+    """Three chains of three nodes, given in crossing order, become three straight lines."""
     level = np.repeat([0, 1, 2], 3)
     weight = np.zeros((9, 9))
     for item, other in [(0, 5), (1, 3), (2, 4), (5, 7), (3, 6), (4, 8)]:

@@ -1,4 +1,4 @@
-"""The nodes and links of a query result that are drawn, by the types of columns and the rows."""
+"""Which nodes and links of a query result are drawn, depending on its column types and rows."""
 
 from pathlib import Path
 from typing import Any
@@ -62,13 +62,13 @@ def test_a_row_with_two_adjacent_nodes_is_an_arrow_from_the_first_to_the_second(
     assert (found.topology, found.title, found.subtitle) == (S4, "Some title", "topology=S4")
 
 
-def test_two_nodes_that_are_not_adjacent_are_two_nodes() -> None:
+def test_a_row_with_two_nonadjacent_nodes_has_no_link() -> None:
     asked = query("one (node): o\nother (node): o")
     found = drawn(asked, {"topology": "S4"}, {"one": "1234", "other": "4321"})
     assert (found.nodes, found.links) == (ranks("1234", "4321"), {})
 
 
-def test_three_nodes_in_a_row_are_not_a_link() -> None:
+def test_a_row_with_three_nodes_has_no_link() -> None:
     asked = query("a (node): a\nb (node): b\nc (node): c")
     assert not drawn(asked, {"topology": "S4"}, {"a": "1234", "b": "2134", "c": "3214"}).links
 
@@ -85,7 +85,7 @@ def test_a_missing_node_is_omitted() -> None:
     assert links(found) == {"2134 -2-> 1234": 1}
 
 
-def test_a_list_of_nodes_is_a_path_from_hop_to_hop() -> None:
+def test_a_list_of_nodes_in_the_column_path_is_drawn_hop_by_hop() -> None:
     asked = query("path (list of node): p\nports: p")
     found = drawn(
         asked,
@@ -98,14 +98,14 @@ def test_a_list_of_nodes_is_a_path_from_hop_to_hop() -> None:
     assert found.source == S4.rank("1234")
 
 
-def test_a_list_of_another_name_is_not_a_path() -> None:
+def test_a_list_of_nodes_in_another_column_is_not_drawn_as_a_path() -> None:
     found = drawn(
         query("members (list of node): m"), {"topology": "S4"}, {"members": ["1234", "2134"]}
     )
     assert (found.nodes, found.links) == (ranks("1234", "2134"), {})
 
 
-def test_a_node_next_to_a_port_is_a_link_to_the_node_of_the_query() -> None:
+def test_a_port_and_a_neighbour_in_a_row_are_a_link_of_the_node_parameter() -> None:
     asked = query("port: p\nnext (node): n", "topology (topology): t\nnode (node): n")
     rows = [{"port": 2, "next": "2134"}, {"port": 3, "next": "4321"}]
     found = drawn(asked, {"topology": "S4", "node": "1234"}, *rows)
@@ -148,14 +148,14 @@ def test_a_column_without_a_type_holds_no_nodes() -> None:
         ("schedule (schedule): s", {"schedule": "S4:allgather:necklace:all::expanded"}, None),
     ],
 )
-def test_levels_count_from_the_node_of_the_query_or_from_the_root(
+def test_levels_are_counted_from_the_node_parameter_or_from_the_root(
     parameters: str, values: dict[str, str], source: str | None
 ) -> None:
     found = drawn(query("node (node): n", parameters), values, {"node": "1243"})
     assert found.source == (None if source is None else S4.rank(source))
 
 
-def test_levels_count_from_the_common_first_node_of_paths() -> None:
+def test_levels_are_counted_from_the_common_first_node_of_paths() -> None:
     asked = query("path (list of node): p", "forest (forest): f\nnode (node): n")
     values = {"forest": "S4:multiple:1234", "node": "2134"}
     assert drawn(asked, values, {"path": ["4231", "1234", "2134"]}).source == S4.rank("4231")
@@ -163,7 +163,7 @@ def test_levels_count_from_the_common_first_node_of_paths() -> None:
     assert drawn(asked, values, *apart).source == S4.rank("2134")
 
 
-def test_a_link_knows_the_port_of_the_node_that_it_leaves() -> None:
+def test_a_link_has_the_port_number_at_the_node_that_it_leaves() -> None:
     """Residual ports of an (n,k)-star differ between the two directions."""
     network = topology("S5,2")
     asked = query("from (node): f\nto (node): t")
@@ -174,7 +174,7 @@ def test_a_link_knows_the_port_of_the_node_that_it_leaves() -> None:
     assert list(found.links) == [Link(neighbour, network.reverse_port(3), 0)]
 
 
-def test_a_query_without_columns_of_nodes_is_refused_before_it_runs() -> None:
+def test_a_query_without_node_columns_is_refused_before_it_runs() -> None:
     asked = query("load: l\nlinks: n")
     with pytest.raises(
         InputError,
@@ -200,7 +200,7 @@ def test_a_query_without_columns_of_nodes_is_refused_before_it_runs() -> None:
         ),
     ],
 )
-def test_a_picture_is_of_one_topology(
+def test_a_query_that_does_not_name_exactly_one_topology_is_not_drawn(
     parameters: str, values: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
@@ -212,7 +212,7 @@ def test_two_forests_on_one_topology_are_drawn() -> None:
     assert check_drawable(asked, {"forest": "S4:multiple:1234", "other": "S4:greedy:2134"}) == S4
 
 
-def test_lists_are_written_as_they_were_given() -> None:
+def test_the_subtitle_shows_lists_as_they_were_given() -> None:
     asked = query("node (node): n", "topology (topology): t\ngone (list of node): g")
     assert (
         drawn(asked, {"topology": "S4", "gone": "1234,2134"}, {"node": "1243"}).subtitle

@@ -1,4 +1,4 @@
-"""Plug-ins: what they define is known everywhere, and mistakes name file, line and rule."""
+"""Plug-ins: their definitions work everywhere, and errors name the file, the line and the rule."""
 
 import os
 import sys
@@ -62,7 +62,9 @@ def test_example_plug_ins_work_in_every_collective(spec: str, collective: str, p
     assert result.violation is None
 
 
-def test_an_algorithm_of_columns_is_executed_and_priced(load: Callable[[str], None]) -> None:
+def test_an_algorithm_that_returns_columns_is_executed_and_priced(
+    load: Callable[[str], None],
+) -> None:
     load(
         """
         import numpy as np
@@ -94,7 +96,9 @@ def test_an_algorithm_of_columns_is_executed_and_priced(load: Callable[[str], No
     assert executed == execute_row(problem, rows["greedy"], 10_000)
 
 
-def test_arguments_are_part_of_the_id_and_checked(load: Callable[[str], None]) -> None:
+def test_arguments_of_a_plug_in_are_checked_and_become_part_of_the_id(
+    load: Callable[[str], None],
+) -> None:
     load(
         """
         @starcast.construction("mine", families=["star"], source="this test")
@@ -117,7 +121,7 @@ def test_arguments_are_part_of_the_id_and_checked(load: Callable[[str], None]) -
         forest("Q3", "mine", shift=1)
 
 
-def test_a_plug_in_that_is_loaded_again_replaces_its_own_names(
+def test_loading_a_plug_in_again_replaces_the_names_that_it_declared(
     load: Callable[[str], None],
 ) -> None:
     body = """
@@ -211,7 +215,7 @@ def test_results_that_are_not_arrays_of_parent_ports_are_refused(
         ("dict(step=[[1]], sender=[0], port=[2], unit=[0])", "has 2 dimensions"),
     ],
 )
-def test_impossible_columns_are_refused(
+def test_schedule_columns_with_impossible_values_are_refused(
     load: Callable[[str], None], result: str, sentence: str
 ) -> None:
     load(
@@ -222,14 +226,16 @@ def test_impossible_columns_are_refused(
         schedule("S4", "broadcast", "f")
 
 
-def test_an_invalid_forest_is_built_and_refused_by_its_checker(load: Callable[[str], None]) -> None:
+def test_an_invalid_forest_of_a_plug_in_is_built_and_then_fails_verification(
+    load: Callable[[str], None],
+) -> None:
     load("@starcast.construction('f', source='x')\ndef f(topology, root): return [0] + [2] * 23")
     with pytest.raises(starcast.StarcastError):
         forest("S4", "f").verify()
 
 
 @pytest.mark.parametrize("name", ["no/such/file.py", "no_such_module_of_anybody"])
-def test_missing_plug_ins_are_refused(name: str) -> None:
+def test_plug_ins_that_cannot_be_found_are_refused(name: str) -> None:
     with refused(name):
         plugins.load([name])
 
@@ -243,7 +249,7 @@ def test_two_plug_ins_cannot_share_a_name(load: Callable[[str], None], tmp_path:
         plugins.load([str(other)])
 
 
-def test_claims_are_verified_without_plug_ins() -> None:
+def test_claim_verification_ignores_plug_ins() -> None:
     star = topology("S4")
     known = object_cache.single_trees(star), object_cache.algorithms_on(star, "broadcast")
     load_examples()
@@ -315,7 +321,7 @@ def test_ctrl_c_interrupts_a_plug_in(load: Callable[[str], None], kind: str) -> 
         "family('star', pattern=r'T(\\d+)', source='x')\ndef f(n): ...",
     ],
 )
-def test_a_taken_name_is_refused_with_the_file_that_declares_it(
+def test_the_error_for_a_name_in_use_names_the_file_that_declares_it(
     load: Callable[[str], None], declaration: str
 ) -> None:
     with refused("mine.py:2", "exists already"):
@@ -333,7 +339,9 @@ def test_two_plug_ins_cannot_share_a_family(load: Callable[[str], None], tmp_pat
         plugins.load([str(other)])
 
 
-def test_a_family_whose_generators_generate_less_is_refused(load: Callable[[str], None]) -> None:
+def test_a_family_whose_generators_do_not_reach_all_nodes_is_refused(
+    load: Callable[[str], None],
+) -> None:
     load("@starcast.family('f', pattern=r'F(\\d+)', source='x')\ndef f(n): return [[2, 1, 3, 4]]")
     for use in (
         lambda: topology("F4").diameter,
@@ -359,7 +367,7 @@ def test_a_family_whose_generators_generate_less_is_refused(load: Callable[[str]
         (r"Φ(\d+)", "'Φ'"),
     ],
 )
-def test_patterns_with_characters_of_no_spec_are_refused(
+def test_patterns_with_characters_that_no_spec_may_contain_are_refused(
     load: Callable[[str], None], pattern: str, character: str
 ) -> None:
     with refused("mine.py:2: the pattern of 'f' contains ", character):
@@ -369,7 +377,7 @@ def test_patterns_with_characters_of_no_spec_are_refused(
 @pytest.mark.parametrize(
     "spec", ["F<b>2", "F&2", "F\n2", 'F"2', "F:2", "F2\u0663", "F" + 60 * "x" + "2"]
 )
-def test_no_spec_has_special_characters_whatever_a_pattern_matches(
+def test_a_spec_with_special_characters_is_refused_even_if_a_pattern_matches_it(
     load: Callable[[str], None], spec: str
 ) -> None:
     load("@starcast.family('f', pattern=r'F[^a]*?(\\d+)', source='x')\ndef f(n): return [[2, 1]]")
@@ -378,7 +386,7 @@ def test_no_spec_has_special_characters_whatever_a_pattern_matches(
         topology(spec)
 
 
-def test_words_in_ids_are_escaped_in_the_files_of_other_tools(
+def test_text_arguments_in_forest_ids_are_escaped_in_dot_and_svg(
     load: Callable[[str], None],
 ) -> None:
     load(
@@ -398,7 +406,7 @@ def test_words_in_ids_are_escaped_in_the_files_of_other_tools(
         forest("S3", "mine", mood="a\x01")
 
 
-def test_a_schedule_s_id_is_escaped_in_msccl(load: Callable[[str], None]) -> None:
+def test_the_id_of_a_schedule_is_escaped_in_msccl(load: Callable[[str], None]) -> None:
     load(OWN_ARGUMENTS)
     plan = schedule("S3", "broadcast", "slow", word='"<&')
     text = b"".join(render(plan, "msccl-xml")).decode()
@@ -427,7 +435,9 @@ def executed_steps(point: Point) -> int:
     return simulation.steps
 
 
-def test_points_have_the_own_arguments_of_an_algorithm(load: Callable[[str], None]) -> None:
+def test_experiment_points_accept_the_arguments_that_a_plug_in_algorithm_declares(
+    load: Callable[[str], None],
+) -> None:
     load(OWN_ARGUMENTS)
     grid = Grid.from_json(
         {
@@ -444,7 +454,7 @@ def test_points_have_the_own_arguments_of_an_algorithm(load: Callable[[str], Non
         Grid.from_json({"topology": "S4", "algorithm": "slow(depth=1)", "message_bytes": "8"})
 
 
-#: An allreduce that lists the rows of all nodes, as a file of another tool does.
+#: An allreduce that lists the rows of all nodes, as a file written by another tool does.
 RING = """
     @starcast.algorithm("allreduce", "mine", source="this test"{declared})
     def mine(topology, root, ports):
@@ -452,7 +462,9 @@ RING = """
 """
 
 
-def test_another_number_of_rows_has_to_be_declared(load: Callable[[str], None]) -> None:
+def test_a_plug_in_must_declare_its_number_of_rows_if_it_is_not_the_default(
+    load: Callable[[str], None],
+) -> None:
     load(RING.format(declared=""))
     with refused(
         "S3:allreduce:mine:all::123 of 5 rows was planned, but ", " of 60 rows was", exit_code=6
@@ -468,7 +480,7 @@ def test_another_number_of_rows_has_to_be_declared(load: Callable[[str], None]) 
     assert stored.build().graph.content.relationships == stored.rows == 60
 
 
-def test_the_wrong_schedule_of_a_plug_in_is_no_defect_of_starcast(
+def test_a_wrong_schedule_of_a_plug_in_is_not_reported_as_a_defect_of_starcast(
     load: Callable[[str], None],
 ) -> None:
     load(
@@ -481,10 +493,10 @@ def test_the_wrong_schedule_of_a_plug_in_is_no_defect_of_starcast(
     assert failure.hint == "correct the plug-in of f"
 
 
-def test_an_edit_that_keeps_size_and_time_is_loaded(
+def test_an_edited_plug_in_with_unchanged_size_and_time_is_loaded_again(
     registries: Callable[[], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Python's bytecode cache would take the file for unchanged."""
+    """Python's bytecode cache would treat the file as unchanged."""
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     file = tmp_path / "edited.py"
     for value in ("1", "2"):

@@ -1,4 +1,4 @@
-"""Parallel work in other processes: a killed worker costs only time, a killed parent ends all."""
+"""Parallel worker processes: a killed worker only costs time, and no worker outlives its parent."""
 
 import multiprocessing
 import os
@@ -34,10 +34,10 @@ from support.workers import workers_of
 
 PATIENCE = 120
 
-#: What a process prints whose parent was killed before it passed the arguments on.
+#: Output of a worker whose parent was killed before it passed on the arguments.
 INTERRUPTED_START = re.compile(r"\ATraceback .*in spawn_main\n.*\nEOFError: [^\n]*\n\Z", re.DOTALL)
 
-#: A parallel run that prints its results, and the process ids of its workers with the last one.
+#: A parallel run that prints every item with the process id of the worker that executed it.
 SCRIPT = """
     import os, sys, time
     import psutil
@@ -78,7 +78,7 @@ SCRIPT = """
 def running(
     tmp_path_factory: pytest.TempPathFactory, *, items: int = 6, pause: float = 0.01, size: int = 10
 ) -> Iterator[subprocess.Popen[str]]:
-    """Run `SCRIPT` in a session of its own, as from a terminal."""
+    """Run `SCRIPT` in its own session, as if it were started from a terminal."""
     script = tmp_path_factory.mktemp("parallel") / "parallel.py"
     script.write_text(textwrap.dedent(SCRIPT.format(items=items, pause=pause, size=size)))
     process = subprocess.Popen(
@@ -100,7 +100,7 @@ def running(
 
 
 def read_until(process: subprocess.Popen[str], last: str) -> list[str]:
-    """Return the lines that a process prints up to this one."""
+    """Return the lines that a process prints, up to and including `last`."""
     assert process.stdout
     lines = []
     for line in process.stdout:
@@ -126,10 +126,10 @@ def test_workers_killed_while_a_run_ends_do_not_delay_it(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
-def test_workers_killed_at_random_moments_cost_no_result(
+def test_no_result_is_lost_if_workers_are_killed_at_random_moments(
     tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> None:
-    """Large results: a worker may be killed in the middle of sending one."""
+    """The results are large, so that a worker may be killed in the middle of sending one."""
     draw = random.Random(seed)  # noqa: S311 - repeatable, not secret
     with running(tmp_path_factory, items=30, size=3_000_000) as process:
         while not workers_of(process.pid):
@@ -154,10 +154,10 @@ def blocks(process: psutil.Process, number: signal.Signals) -> bool:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_a_run_whose_worker_does_not_answer(
+def test_a_signal_ends_a_run_whose_worker_does_not_respond(
     tmp_path_factory: pytest.TempPathFactory, number: signal.Signals
 ) -> None:
-    """The workers, also the first one, block what a terminal sends to all processes."""
+    """All workers, including the first, block signals that a terminal sends to every process."""
     with running(tmp_path_factory, pause=1_000) as process:
         while len(workers_of(process.pid)) < 3:
             time.sleep(0.05)
@@ -177,14 +177,14 @@ def test_kill_9_prints_nothing_and_ends_the_workers(
 ) -> None:
     """Neither the workers nor Python's resource tracker write a traceback.
 
-    One worker at most is being started: before it has read its arguments, Python itself reports
-    that they have ended.
+    At most one worker is still starting. If it has not read its arguments yet, Python itself
+    reports an `EOFError`.
     """
     with running(tmp_path_factory, items=1_000) as process:
         time.sleep(moment)
         children = psutil.Process(process.pid).children(recursive=True)
         process.kill()
-        _, errors = process.communicate(timeout=PATIENCE)  # returns when all copies are closed
+        _, errors = process.communicate(timeout=PATIENCE)  # returns when all pipe ends are closed
         assert process.returncode == -signal.SIGKILL
         assert INTERRUPTED_START.sub("", errors, count=1) == ""
         assert psutil.wait_procs(children, timeout=PATIENCE)[1] == []
@@ -208,7 +208,7 @@ def work(needed: int = 1, free: int = 1_000) -> Workload[int, int]:
 def results_of(
     items: Sequence[int], workload: Workload[int, int], jobs: int
 ) -> Iterator[Iterator[tuple[int, int]]]:
-    """Run a workload on processes of its own."""
+    """Run a workload in new worker processes, and yield its results."""
     with local_processes(jobs) as executor, run_parallel(items, workload, executor) as results:
         yield results
     assert multiprocessing.active_children() == []
@@ -224,7 +224,7 @@ def test_every_item_is_yielded_once_with_its_result() -> None:
     [partial(ThreadPoolExecutor, 2), partial(ProcessPoolExecutor, 2, get_context("spawn"))],
     ids=["threads", "processes"],
 )
-def test_any_executor_of_the_standard_library_runs_the_same_work(
+def test_any_executor_of_the_standard_library_gives_the_same_results(
     pool: Callable[[], Executor],
 ) -> None:
     with pool() as executor, run_parallel(range(5), work(), executor) as results:
@@ -246,7 +246,7 @@ def test_an_error_in_a_worker_is_raised_with_its_hint() -> None:
     assert caught.value.hint == "take another number"
 
 
-def test_a_task_that_always_kills_its_worker_is_named_when_all_others_are_done() -> None:
+def test_a_task_that_always_kills_its_worker_is_reported_after_all_others_are_done() -> None:
     done: list[tuple[int, int]] = []
     with (
         pytest.raises(LimitError, match="14 was given up after 4 workers that ran it were killed"),
@@ -257,7 +257,7 @@ def test_a_task_that_always_kills_its_worker_is_named_when_all_others_are_done()
 
 
 def count_runs(folder: str) -> int:
-    """Record a run in a file, and end the worker in the first runs; return the number of runs."""
+    """Record a run in a file and return the number of runs; the first runs kill the worker."""
     runs = len(list(Path(folder).iterdir()))
     (Path(folder) / str(runs)).touch()
     if runs < RERUNS:
@@ -265,7 +265,7 @@ def count_runs(folder: str) -> int:
     return runs + 1
 
 
-def test_a_task_runs_again_three_times(tmp_path: Path) -> None:
+def test_a_task_whose_worker_is_killed_is_repeated_up_to_three_times(tmp_path: Path) -> None:
     with local_processes(1) as executor:
         assert executor.submit(count_runs, str(tmp_path)).result(PATIENCE) == 1 + RERUNS
 
@@ -298,7 +298,7 @@ def test_a_remote_worker_refuses_a_task_that_exceeds_its_memory(
 
 
 def test_a_worker_that_cannot_be_started_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The number of processes is limited."""
+    """The operating system may limit the number of processes."""
 
     def refuse(*_: object) -> None:
         raise BlockingIOError(11, "Resource temporarily unavailable")
@@ -325,7 +325,7 @@ def test_no_more_processes_than_items_are_started() -> None:
     assert choose_jobs(9, None, worth_it=False) == 1
 
 
-def test_a_call_that_waits_to_run_again_ends_when_the_executor_is_killed() -> None:
+def test_a_call_waiting_to_be_repeated_is_cancelled_when_the_executor_is_killed() -> None:
     executor = ProcessExecutor(1)
     call = _Call(b"")
     call.future.set_running_or_notify_cancel()

@@ -47,21 +47,21 @@ def test_idioms_are_found_in_docstrings_comments_and_messages(
         "Raise an error if p is not a whole number.",
     ],
 )
-def test_plain_sentences_pass(tmp_path: Path, sentence: str) -> None:
+def test_plain_sentences_are_accepted(tmp_path: Path, sentence: str) -> None:
     assert check(tmp_path, "m.py", f'x = "{sentence}"\n')[1] == []
     assert check(tmp_path, "m.md", f"# Title\n\n{sentence}\n")[1] == []
 
 
-def test_a_string_of_sql_is_not_prose(tmp_path: Path) -> None:
+def test_an_sql_string_is_not_checked_as_prose(tmp_path: Path) -> None:
     assert check(tmp_path, "m.py", 'x = "SELECT one FROM said WHERE told"\n')[0] == 0
 
 
-def test_clauses_are_idioms_of_docstrings_only(tmp_path: Path) -> None:
+def test_clauses_used_as_nouns_are_reported_only_in_docstrings(tmp_path: Path) -> None:
     source = '"""What the module does."""\nx = "What is a star graph?"\n'
     assert [line.split(":")[1] for line in check(tmp_path, "m.py", source)[1]] == ["1"]
 
 
-def test_code_of_a_page_is_not_prose(tmp_path: Path) -> None:
+def test_code_in_a_markdown_page_is_not_checked_as_prose(tmp_path: Path) -> None:
     page = (
         "Call `told anew here`.\n\n```python\nwhole = told(anew, beside)\n```\n\nWrite it anew.\n"
     )
@@ -70,7 +70,7 @@ def test_code_of_a_page_is_not_prose(tmp_path: Path) -> None:
     assert ":7: page: word: 'anew'" in idioms[0]
 
 
-def test_each_header_line_of_a_query_is_a_text(tmp_path: Path) -> None:
+def test_each_header_line_of_a_query_is_checked_as_prose(tmp_path: Path) -> None:
     query = (
         "// title: Bytes a node\n// question: How many bytes?\nMATCH (n) RETURN n // told it all\n"
     )

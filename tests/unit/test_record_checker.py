@@ -1,4 +1,4 @@
-"""The checkers next to the records: plain Python that judges witnesses as starcast does."""
+"""The checkers stored with the records: plain Python whose verdicts agree with starcast's."""
 
 import ast
 import hashlib
@@ -25,12 +25,12 @@ by_file = pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent
 
 
 @by_file
-def test_a_shipped_witness_is_accepted(path: Path) -> None:
+def test_the_witness_of_a_record_is_accepted_by_its_checker(path: Path) -> None:
     assert CHECKS[path.parent.name]["check"](path)["value"] == load_record(path).value
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5,2", "S5,4", "S4,1", "Q4"])
-def test_the_checker_has_the_topologies_of_starcast(spec: str) -> None:
+def test_the_checker_computes_the_same_neighbours_as_starcast(spec: str) -> None:
     graph = topology(spec)
     table = CHECKS["bisection-width"]["neighbours"](spec)
     assert list(table) == list(graph.ports)
@@ -39,7 +39,7 @@ def test_the_checker_has_the_topologies_of_starcast(spec: str) -> None:
 
 
 def write(folder: Path, record: Record, witness: dict[str, Any]) -> Path:
-    """Write a record with another witness, whose SHA-256 is right."""
+    """Write a record with another witness and the matching SHA-256."""
     np.savez_compressed(folder / "spoiled.npz", **witness)
     digest = hashlib.sha256((folder / "spoiled.npz").read_bytes()).hexdigest()
     fields = {**record.fields(), "witness": {"file": "spoiled.npz", "sha256": digest}}
@@ -49,10 +49,10 @@ def write(folder: Path, record: Record, witness: dict[str, Any]) -> Path:
 
 
 @by_file
-def test_a_spoiled_witness_is_accepted_only_if_its_value_is_the_same(
+def test_a_changed_witness_is_accepted_only_if_its_value_is_the_same(
     path: Path, tmp_path: Path
 ) -> None:
-    """The verdict on a witness with one changed entry is that of starcast's own check."""
+    """On a witness with one changed entry, the checker and starcast's own check agree."""
     record, chance = load_record(path), np.random.default_rng(5)
     names = [
         name for name in ("parent_port", "round", "ports", "pair", "side") if name in record.witness
@@ -78,7 +78,7 @@ def test_a_spoiled_witness_is_accepted_only_if_its_value_is_the_same(
     assert rejected > 0
 
 
-def test_trees_that_share_a_link_are_not_disjoint_whatever_congestion_is_allowed(
+def test_trees_that_share_a_link_are_rejected_as_edge_disjoint_trees(
     tmp_path: Path,
 ) -> None:
     shared = load_record(shipped_folder() / "congestion-trees" / "S4-congestion-2.json")
@@ -88,7 +88,7 @@ def test_trees_that_share_a_link_are_not_disjoint_whatever_congestion_is_allowed
         CHECKS["edge-disjoint-trees"]["check"](path)
 
 
-def test_a_changed_file_is_named_with_exit_code_1(
+def test_the_checker_names_a_changed_file_and_exits_with_code_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = load_record(shipped_folder() / "one-port-broadcast" / "S4.json")
@@ -101,7 +101,7 @@ def test_a_changed_file_is_named_with_exit_code_1(
     assert ended.value.code == f"REJECTED {path}: the witness has another SHA-256"
 
 
-def test_the_checkers_of_all_problems_are_run_together(
+def test_one_script_runs_the_checkers_of_all_problems(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     together = str(shutil.copy(shipped_folder() / "check.py", tmp_path))
@@ -129,6 +129,6 @@ def test_a_checker_imports_only_the_standard_library(name: str) -> None:
     assert not any(isinstance(node, ast.ImportFrom) for node in ast.walk(tree))
 
 
-def test_the_checkers_differ_only_in_their_text_and_their_first_function() -> None:
+def test_the_checkers_share_all_code_after_their_first_function() -> None:
     shared = {path.read_text().partition("def require(")[2] for path in CHECKERS.values()}
     assert len(shared) == 1

@@ -1,4 +1,4 @@
-"""Files of records: damaged, forged and foreign files are refused in one sentence."""
+"""Record files: damaged, forged and unrelated files are refused with a one-sentence error."""
 
 import io
 import json
@@ -19,7 +19,7 @@ SECOND = {**PROOF, "format": "second solver", "proof_sha256": "", "proof_bytes":
 TRIED = {"method": "m", "target": 1, "result": "open", "seconds": 1.0, "value": None}
 NAN, INFINITY = float("nan"), float("inf")
 WITNESS = {"file": "missing.npz", "sha256": "0" * 64}
-#: Changes of a record's file, and a part of each message.
+#: Changes to a record file, each with a part of the expected message.
 DAMAGED: list[tuple[dict[str, object], str]] = [
     ({"format": 2}, "has the format 2"),
     ({"format": None}, "has the format None"),
@@ -69,7 +69,9 @@ DAMAGED: list[tuple[dict[str, object], str]] = [
 
 
 @pytest.mark.parametrize(("change", "message"), DAMAGED)
-def test_a_damaged_file_is_refused(tmp_path: Path, change: dict[str, object], message: str) -> None:
+def test_a_damaged_record_file_is_refused(
+    tmp_path: Path, change: dict[str, object], message: str
+) -> None:
     path = save_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
     with pytest.raises(InputError) as refused:
@@ -79,7 +81,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, change: dict[str, object], me
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_a_file_without_a_field_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_record_file_without_a_required_field_is_refused(tmp_path: Path, name: str) -> None:
     path = save_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
     fields = json.loads(path.read_text())
     del fields[name]
@@ -89,7 +91,7 @@ def test_a_file_without_a_field_is_refused(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "5", "null", '"x"', "[" * 100_000, "1" * 5_000])
-def test_a_file_without_a_json_object_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_record_file_without_a_json_object_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "S4.json"
     path.write_text(text)
     with pytest.raises(InputError, match="is not a record"):
@@ -111,7 +113,7 @@ def _array(array: object) -> bytes:
 
 
 def _with_method(method: int) -> bytes:
-    """Return an archive whose member claims to be compressed by some method."""
+    """Return an archive whose member claims to be compressed by the given method."""
     content = bytearray(_packed(("a.npy", _array([1, 2]))))
     entry = content.index(b"PK\1\2")
     content[8:10] = content[entry + 10 : entry + 12] = method.to_bytes(2, "little")
@@ -155,12 +157,12 @@ def test_a_witness_that_is_not_an_archive_of_arrays_is_refused(content: bytes) -
         unpack_witness(content, "here")
 
 
-def test_arguments_of_problems_are_those_of_the_searches() -> None:
+def test_records_and_searches_declare_the_same_arguments_of_each_problem() -> None:
     for name, problem in PROBLEMS.items():
         assert set(ARGUMENTS[name]) == problem.arguments.keys()
 
 
-def test_a_record_under_the_name_of_another_is_refused(tmp_path: Path) -> None:
+def test_a_record_under_the_file_name_of_another_is_refused(tmp_path: Path) -> None:
     path = save_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
     path.rename(path.with_name("S5.json"))
     with pytest.raises(InputError, match="it is the record one-port-broadcast:S4"):

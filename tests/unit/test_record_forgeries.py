@@ -12,14 +12,14 @@ from starcast.records import Record, shipped_record, verify, witness_value
 from starcast.records.cut_bounds import quadratic_form
 from starcast.support.errors import RejectedError
 
-#: The square of this number has the value -9223372036709301616 in 64 bits.
+#: The square of this number overflows to -9223372036709301616 in 64 bits.
 WRAPPED = 3_037_000_500
 #: The wrapped square divided by this number is 43.5, so that the inequality "proves" 44 links.
 DENOMINATOR = 9_223_372_036_709_301_616 * 2 // 87
 
 
 def halves(spec: str, links: int) -> NDArray[Any]:
-    """Return halves of S5 with a number of links between them, by exchanging two nodes."""
+    """Return halves of a topology with this number of links between them, by swapping two nodes."""
     best = shipped_record("bisection-width", spec).witness["side"]
     for a, b in product(np.flatnonzero(best == 0), np.flatnonzero(best == 1)):
         side = best.copy()
@@ -30,7 +30,7 @@ def halves(spec: str, links: int) -> NDArray[Any]:
 
 
 def forged(vectors: object, multipliers: object, denominator: int = 1) -> Record:
-    """Return a record that calls 44 links between the halves of S5 optimal; the truth is 40."""
+    """Return a record that claims a bisection width of 44 links for S5; the true value is 40."""
     known = shipped_record("bisection-width", "S5")
     certificate = {
         "automorphisms": known.witness["automorphisms"],
@@ -62,7 +62,7 @@ def vector_of(entry: int, dtype: type = np.int64) -> NDArray[Any]:
         np.full((1, 120), 10**6 + 1),
     ],
 )
-def test_entries_of_a_certificate_that_wrap_prove_nothing(vectors: NDArray[Any]) -> None:
+def test_a_certificate_whose_entries_overflow_proves_nothing(vectors: NDArray[Any]) -> None:
     with pytest.raises(RejectedError, match=r"too large|its inequalities prove"):
         verify(forged(vectors, [1, 0], DENOMINATOR))
 
@@ -71,14 +71,14 @@ def test_entries_of_a_certificate_that_wrap_prove_nothing(vectors: NDArray[Any])
     ("multipliers", "denominator"),
     [([-1, 0], 1), ([-(2**63), 0], 1), ([1, 0], 0), ([1, 0], -1), ([2**63 - 1, -(2**63)], 1)],
 )
-def test_multipliers_of_a_certificate_that_are_negative_or_huge_prove_nothing(
+def test_a_certificate_with_negative_or_huge_multipliers_proves_nothing(
     multipliers: list[int], denominator: int
 ) -> None:
     with pytest.raises(RejectedError, match=r"negative|its inequalities prove"):
         verify(forged(vector_of(1), multipliers, denominator))
 
 
-def test_coefficients_are_those_of_python_integers() -> None:
+def test_coefficients_equal_those_computed_with_python_integers() -> None:
     generator = np.random.default_rng(29)
     orbit = generator.integers(0, 5, (40, 40))
     for largest in (1, 1000, 10**6, 75_000_000):
@@ -89,7 +89,7 @@ def test_coefficients_are_those_of_python_integers() -> None:
         assert quadratic_form(orbit, vector, 5).tolist() == exact
 
 
-def test_coefficients_that_could_wrap_are_refused() -> None:
+def test_coefficients_that_could_overflow_are_refused() -> None:
     orbit = np.zeros((2, 2), dtype=np.int64)
     with pytest.raises(OverflowError, match="64 bits"):
         quadratic_form(orbit, np.array([WRAPPED, 0]), 1)
@@ -97,7 +97,7 @@ def test_coefficients_that_could_wrap_are_refused() -> None:
         quadratic_form(orbit, np.array([-(2**63), 0]), 1)
 
 
-def test_a_certificate_of_bisections_proves_nothing_about_another_problem() -> None:
+def test_a_certificate_for_bisections_proves_nothing_about_another_problem() -> None:
     known = shipped_record("one-port-broadcast", "S4")
     cuts = shipped_record("bisection-width", "S4").witness
     arrays = {name: each for name, each in cuts.items() if name != "side"}

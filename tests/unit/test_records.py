@@ -1,4 +1,4 @@
-"""Records: every shipped witness is checked, and a damaged or worse record is not accepted."""
+"""Records: the witness of every record is checked, and damaged or worse records are rejected."""
 
 import re
 from collections.abc import Callable
@@ -37,7 +37,7 @@ from starcast.topologies import topology
 
 SHIPPED = list(load_all(shipped_folder()))
 by_id = pytest.mark.parametrize("record", SHIPPED, ids=[record.id for record in SHIPPED])
-#: Known values, found independently of this code (design.md section 15).
+#: Known optimal values, found independently of this code.
 SETTLED = {
     "one-port-broadcast": {"S3": 3, "S4": 5, "S5": 8, "S6": 10, "S7": 13, "S8": 16, "S9": 19},
     "hamiltonian-decomposition": {"S5": 2, "S6": 2, "S7": 3, "S8": 3},
@@ -52,13 +52,13 @@ PUBLISHED = published_values()
 
 
 @by_id
-def test_a_record_is_at_least_as_good_as_what_is_published(record: Record) -> None:
+def test_a_record_is_at_least_as_good_as_the_published_value(record: Record) -> None:
     if record.id in PUBLISHED:
         sign = 1 if PROBLEMS[record.problem] == "least" else -1
         assert sign * record.value <= sign * PUBLISHED[record.id].value
 
 
-def test_published_values_name_papers_of_the_bibliography_and_each_record_once() -> None:
+def test_published_values_cite_the_bibliography_and_name_each_record_once() -> None:
     root = Path(__file__).parents[2]
     keys = set(re.findall(r"^@\w+\{(\w+),$", (root / "references.bib").read_text(), re.MULTILINE))
     for each in PUBLISHED.values():
@@ -70,8 +70,8 @@ def test_published_values_name_papers_of_the_bibliography_and_each_record_once()
 
 
 @pytest.mark.parametrize("record_id", [name for name in PUBLISHED if "S1" not in name])
-def test_a_published_value_is_that_of_its_formula_or_of_an_execution(record_id: str) -> None:
-    """Cited values, and those read in abstracts, agree with the formulas of their statements."""
+def test_a_published_value_equals_its_formula_or_an_executed_schedule(record_id: str) -> None:
+    """Values that were cited or read in abstracts agree with the formulas of their papers."""
     problem, spec, *_ = record_id.split(":")
     graph, each = topology(spec), PUBLISHED[record_id]
     names = [algorithm.name for algorithm in algorithms_on(graph, "broadcast")]
@@ -100,20 +100,20 @@ def test_a_published_value_is_that_of_its_formula_or_of_an_execution(record_id: 
 
 
 @pytest.mark.parametrize("record", SHIPPED, ids=[record.id for record in SHIPPED])
-def test_a_shipped_record_is_verified(record: Record) -> None:
-    """The witness has the value, and the bound follows from theory or from its proof."""
+def test_a_record_that_comes_with_starcast_is_verified(record: Record) -> None:
+    """The witness has the recorded value, and the bound follows from theory or from a proof."""
     verify(record)
     verify_bound(record)
 
 
-#: Longest LRAT proof that is made again here. The longer proofs, of S6, take up to half a minute:
-#: ``starcast records verify`` makes them (docs/records.md).
+#: Longest LRAT proof that is regenerated here. The longer ones, for S6, take up to half a minute:
+#: ``starcast records verify`` regenerates them (docs/records.md).
 MAX_BYTES = 500_000
 PROVEN = [record for record in SHIPPED if record.proof and record.proof.proof_bytes < MAX_BYTES]
 
 
 @pytest.mark.parametrize("record", PROVEN, ids=[record.id for record in PROVEN])
-def test_a_short_proof_of_a_shipped_record_is_made_again_and_accepted(record: Record) -> None:
+def test_a_short_proof_of_a_record_is_regenerated_and_accepted(record: Record) -> None:
     checked = check_record(record, Budget(seconds=60))
     assert (checked.verification, checked.reason) == ("verified", "")
     assert record.proof is not None
@@ -124,21 +124,21 @@ def test_a_short_proof_of_a_shipped_record_is_made_again_and_accepted(record: Re
 
 
 @by_id
-def test_a_shipped_record_with_a_proof_is_not_verified_before_the_proof_is_made(
+def test_a_record_with_a_proof_is_not_verified_before_the_proof_is_regenerated(
     record: Record,
 ) -> None:
     expected = "verified" if record.proof is None else "not made again"
     assert check_record(record).verification == expected
 
 
-def test_the_settled_cases_are_shipped() -> None:
+def test_cases_with_a_known_optimum_have_an_optimal_record() -> None:
     for problem, values in SETTLED.items():
         for spec, value in values.items():
             record = shipped_record(problem, spec)
             assert (record.value, record.optimal) == (value, True)
 
 
-def test_the_decomposition_of_s7_is_one_cycle_and_its_images_under_a_map_of_the_positions() -> None:
+def test_the_hamiltonian_cycles_of_s7_are_images_of_one_under_a_map_of_positions() -> None:
     nodes = list(permutations(range(7)))
     rank = {node: number for number, node in enumerate(nodes)}
     # Position x of a node is position 2x of its image; 4 is the inverse of 2 modulo 7.
@@ -156,7 +156,7 @@ def test_the_decomposition_of_s7_is_one_cycle_and_its_images_under_a_map_of_the_
     assert {frozenset(image[node] for node in link) for link in second} == third
 
 
-def test_the_numbers_in_the_remarks_of_the_pages_follow_from_records_and_topologies() -> None:
+def test_numbers_on_the_record_pages_follow_from_records_and_topologies() -> None:
     pages = Path(__file__).parents[2] / "docs" / "records"
     text = {name: " ".join((pages / f"{name}.md").read_text().split()) for name in PROBLEM_NAMES}
     broadcast = [shipped_record("one-port-broadcast", f"S{n}").value for n in range(3, 10)]
@@ -179,11 +179,11 @@ def test_the_numbers_in_the_remarks_of_the_pages_follow_from_records_and_topolog
     assert f"the second eigenvalue alone gives {second}." in text["bisection-width"]
 
 
-def test_every_problem_has_a_shipped_record() -> None:
+def test_every_problem_has_a_record_that_comes_with_starcast() -> None:
     assert {record.problem for record in SHIPPED} == set(PROBLEM_NAMES)
 
 
-def test_files_of_records_are_small() -> None:
+def test_record_files_are_small() -> None:
     sizes = {path.name: path.stat().st_size for path in shipped_folder().rglob("*.*")}
     assert max(sizes.values()) < 300_000
 
@@ -246,7 +246,7 @@ def test_trees_with_a_common_inner_node_are_rejected() -> None:
         verify(replace(record, witness={"parent_port": rows}))
 
 
-def test_another_value_than_that_of_the_witness_is_rejected() -> None:
+def test_a_value_that_contradicts_the_witness_or_the_bound_is_rejected() -> None:
     record = shipped_record("one-port-broadcast", "S4")
     with pytest.raises(RejectedError, match="has the value 5, not 4"):
         verify(replace(record, value=4, bound=4))
@@ -254,7 +254,7 @@ def test_another_value_than_that_of_the_witness_is_rejected() -> None:
         verify(replace(record, bound=6))
 
 
-def test_a_bound_without_proof_that_theory_does_not_give_is_rejected() -> None:
+def test_a_bound_that_neither_theory_nor_a_proof_supports_is_rejected() -> None:
     record = shipped_record("one-port-broadcast", "S7,3")
     with pytest.raises(RejectedError, match="without a proof"):
         verify_bound(replace(record, bound=9))
@@ -274,7 +274,7 @@ def test_a_bound_that_the_inequalities_do_not_prove_is_rejected() -> None:
         verify(replace(record, witness=fewer))
 
 
-def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_a_saved_record_is_loaded_unchanged(tmp_path: Path) -> None:
     for record in SHIPPED:
         path = save_record(tmp_path, record)
         read = load_record(path)
@@ -298,14 +298,14 @@ def test_a_record_is_not_replaced_by_a_worse_one(tmp_path: Path) -> None:
     assert len(list(path.parent.glob("*.npz"))) == 1
 
 
-def test_larger_values_and_smaller_bounds_are_better_in_maximum_problems() -> None:
+def test_in_maximum_problems_larger_values_and_smaller_bounds_are_better() -> None:
     record = shipped_record("fault-diameter", "S4")
     assert is_better(record, replace(record, value=5))
     assert is_better(record, replace(record, bound=7))
     assert not is_better(replace(record, bound=7), record)
 
 
-def test_the_better_of_two_folders_is_listed(tmp_path: Path) -> None:
+def test_if_two_folders_have_the_same_record_the_better_is_listed(tmp_path: Path) -> None:
     record = shipped_record("one-port-broadcast", "S4")
     save_record(tmp_path / "a", replace(record, value=6))
     save_record(tmp_path / "b", record)
@@ -339,7 +339,7 @@ def test_an_array_of_a_wrong_shape_or_content_is_rejected(
         verify(replace(record, witness={**record.witness, name: array}))
 
 
-def test_paths_that_do_not_end_at_the_node_prove_nothing() -> None:
+def test_missing_paths_and_paths_with_a_wrong_end_prove_nothing() -> None:
     record = shipped_record("fault-diameter", "S4")
     for paths, reason in (
         (np.array([[0]]), "does not end"),
@@ -360,12 +360,12 @@ def test_a_topology_that_is_too_large_is_rejected() -> None:
         verify(replace(record, topology="S11"))
 
 
-def test_paths_name_problem_topology_and_arguments() -> None:
+def test_the_file_path_of_a_record_names_problem_topology_and_arguments() -> None:
     path = path_of(Path("records"), "congestion-trees", "S6,3", {"congestion": 3})
     assert path == Path("records/congestion-trees/S6,3-congestion-3.json")
 
 
-def test_a_record_that_is_not_shipped_is_not_found() -> None:
+def test_a_record_that_does_not_come_with_starcast_is_not_found() -> None:
     with pytest.raises(NotFoundError, match="no record of one-port-broadcast on S10 is shipped"):
         shipped_record("one-port-broadcast", "S10")
 
@@ -375,7 +375,7 @@ def _shipped_for(problem: str) -> list[str]:
 
 
 @pytest.mark.parametrize("spec", _shipped_for("one-port-broadcast"))
-def test_the_optimal_broadcast_takes_the_rounds_of_its_record(spec: str) -> None:
+def test_the_optimal_broadcast_takes_as_many_rounds_as_its_record(spec: str) -> None:
     plan = schedule(spec, "broadcast", "optimal")
     result = simulate(plan)
     assert (result.violation, result.complete) == (None, True)
@@ -408,7 +408,7 @@ def test_optimal_edge_disjoint_trees_have_the_height_of_their_record() -> None:
         )
 
 
-def test_algorithms_of_records_are_only_defined_with_a_record() -> None:
+def test_optimal_algorithms_are_defined_only_where_a_record_exists() -> None:
     names = {algorithm.name for algorithm in algorithms_on(topology("S7,6"))}
     assert "optimal" not in names
     with pytest.raises(InputError, match="no record of one-port-broadcast on it is shipped"):

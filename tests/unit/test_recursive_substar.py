@@ -1,4 +1,4 @@
-"""The tree of Sheu, Liaw & Chen, compared with their procedure."""
+"""The broadcast tree of Sheu, Liaw & Chen, compared with their procedure (tseng-sheu.md, B1)."""
 
 from collections import Counter
 from math import factorial
@@ -22,7 +22,7 @@ def test_the_tree_follows_the_procedure(n: int) -> None:
         )
 
 
-def test_levels_are_the_steps_of_the_procedure() -> None:
+def test_the_level_of_a_node_is_the_step_in_which_the_procedure_informs_it() -> None:
     for n in SIZES:
         root = star_graph.shift(star_graph.identity(n), 1)
         levels = forest(f"S{n}", "recursive-substar", root=star_graph.label(root)).levels()[0]
@@ -30,8 +30,8 @@ def test_levels_are_the_steps_of_the_procedure() -> None:
             assert levels[star_graph.ranks(n)[send.receiver]] == send.step
 
 
-def test_the_tree_of_s4_is_that_of_the_paper() -> None:
-    """1234 to 2134, 3214, 4231; 4231 to 2431, 3241; 2134 to 3124, 4132; 3214 to 2314, 4213; ..."""
+def test_the_tree_of_s4_equals_the_tree_in_the_paper() -> None:
+    """The children of 1234 are 2134, 3214 and 4231; those of 4231 are 2431 and 3241; and so on."""
     built = forest("S4", "recursive-substar")
     children = {
         star_graph.label(parent): set(map(star_graph.label, below))
@@ -64,12 +64,12 @@ def test_nodes_informed_per_step_are_the_coefficients_of_the_polynomial() -> Non
 
 @pytest.mark.parametrize("n", range(2, 10))
 def test_the_height_is_2n_minus_3(n: int) -> None:
-    """Theorem 4."""
+    """Theorem 4 of Sheu, Liaw & Chen."""
     assert forest(f"S{n}", "recursive-substar").height == 2 * n - 3
 
 
 def test_the_number_of_links_of_each_dimension_follows_the_formula() -> None:
-    """B1: (k-1) n!/k! of them."""
+    """B1: (k-1) n!/k! links have dimension k."""
     for n in range(2, 9):
         counted = Counter(forest(f"S{n}", "recursive-substar").parent_port[0].tolist())
         assert counted == {0: 1} | {
@@ -83,7 +83,7 @@ def test_a_third_of_the_nodes_are_leaves() -> None:
 
 
 def test_the_number_of_relay_nodes_follows_the_formula() -> None:
-    """B1: n!/k! for each k = 3..n; a relay has a child above the dimension of its parent link."""
+    """B1: n!/k! for each k = 3..n; a relay has a child of higher dimension than its parent link."""
     for n in SIZES:
         parents = forest(f"S{n}", "recursive-substar").parent_port[0]
         tree = tree_of(parents, n)
@@ -96,8 +96,8 @@ def test_the_number_of_relay_nodes_follows_the_formula() -> None:
         assert len(relays) == sum(factorial(n) // factorial(k) for k in range(3, n + 1))
 
 
-def test_no_node_sends_twice_over_a_dimension_or_back() -> None:
-    """All sends of a node are in one step, so they use different links, and not the parent's."""
+def test_no_node_sends_twice_over_the_same_dimension_or_back_to_its_parent() -> None:
+    """A node sends everything in one step, so it needs a different link for each child."""
     for n in SIZES:
         used: dict[star_graph.Node, list[int]] = {}
         for child, parent in tree_of(
@@ -108,11 +108,11 @@ def test_no_node_sends_twice_over_a_dimension_or_back() -> None:
         assert all(len(set(dimensions)) == len(dimensions) for dimensions in used.values())
 
 
-# Wrong readings (pitfalls 9 and 10)
+# Possible misreadings of the paper (tseng-sheu.md, pitfalls 9 and 10)
 
 
-def test_v2_relays_although_it_is_the_source_of_a_single_node() -> None:
-    """Pitfall 10: the child over dimension 2 has dim1 = 1 and still serves dimensions 3..n."""
+def test_the_child_over_dimension_2_relays_over_all_higher_dimensions() -> None:
+    """Pitfall 10: the child over dimension 2 has dim1 = 1, but must not stop there."""
     for n in range(3, 7):
         root = star_graph.identity(n)
         tree = tree_of(forest(f"S{n}", "recursive-substar").parent_port[0], n)

@@ -23,7 +23,7 @@ REVERSED = {"reduce": "broadcast", "reduce-scatter": "allgather"}
 @pytest.mark.parametrize("spec", ["S2", "S4", "S4,2", "Q1", "Q3"])
 @pytest.mark.parametrize("collective", REVERSED)
 def test_a_reduction_is_the_reversed_broadcast_or_allgather(spec: str, collective: str) -> None:
-    """Reversed again, it is the broadcast or allgather of the same name, arguments and ports."""
+    """Reversing it again gives the broadcast or allgather of the same name, arguments and ports."""
     network = as_topology(spec)
     names = [entry.name for entry in algorithms_on(network, collective)]
     assert names == [entry.name for entry in algorithms_on(network, REVERSED[collective])]
@@ -49,10 +49,10 @@ def test_a_reduction_is_the_reversed_broadcast_or_allgather(spec: str, collectiv
         ("multiple", "all", 12, 2 * 8 + 12 - 1),
     ],
 )
-def test_a_reduce_along_trees_is_pipelined_with_its_broadcast(
+def test_an_allreduce_along_trees_pipelines_its_reduce_with_its_broadcast(
     algorithm: str, ports: str, share: int, steps: int
 ) -> None:
-    """It takes 2h + p - 1 steps for height h and p segments: up, down, and the other segments."""
+    """It takes 2h + p - 1 steps: h up, h down, and p - 1 for the segments after the first."""
     argument = "messages" if algorithm == "recursive-substar" else "segments"
     both = schedule("S4", "allreduce", algorithm, ports, **{argument: share})
     assert simulate(both).complete
@@ -60,8 +60,8 @@ def test_a_reduce_along_trees_is_pipelined_with_its_broadcast(
 
 
 @pytest.mark.parametrize(("spec", "nodes"), [("S3", 6), ("S4", 24), ("Q3", 8)])
-def test_a_ring_takes_as_many_steps_as_other_nodes(spec: str, nodes: int) -> None:
-    """Patarasuk & Yuan 2009: 2(N - 1) steps; with both directions, half of them."""
+def test_a_ring_allreduce_takes_the_published_steps(spec: str, nodes: int) -> None:
+    """Patarasuk & Yuan 2009: 2(N - 1) steps; about half as many if both directions are used."""
     assert schedule(spec, "allreduce", "ring", "one").steps == 2 * (nodes - 1)
     assert schedule(spec, "allreduce", "ring", "all").steps == 2 * (nodes // 2)
 
@@ -80,7 +80,7 @@ Change = Callable[[Schedule], Schedule]
 
 
 def _row(reduction: Schedule, combine: bool) -> int:
-    """Return the last row that adds, or the first that passes on a complete unit."""
+    """Return the last row that adds a contribution, or the first that forwards a complete unit."""
     assert reduction.combine is not None
     rows = np.flatnonzero(reduction.combine == combine)
     return int(rows[-1] if combine else rows[0])
@@ -105,7 +105,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     ),
     "a complete unit instead of a sum": (
         lambda all_: flipped(all_, _row(all_, combine=True)),
-        ": ",  # passed on too early, or added to afterwards
+        ": ",  # forwarded too early, or changed by a later sum
     ),
     "steps exchanged": (
         lambda all_: replace(all_, step=all_.step[::-1].copy()),
@@ -119,7 +119,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     ("spec", "algorithm", "ports"),
     [("S4", "greedy", "all"), ("S4", "necklace", "all"), ("Q3", "binomial", "one")],
 )
-def test_a_contribution_lost_or_counted_twice_is_found(
+def test_a_contribution_that_is_lost_or_counted_twice_is_detected(
     spec: str, algorithm: str, ports: str, change: str
 ) -> None:
     make, words = CHANGES[change]
@@ -130,8 +130,8 @@ def test_a_contribution_lost_or_counted_twice_is_found(
     assert words in run.violation
 
 
-def test_exchanged_sums_that_overlap_are_detected() -> None:
-    """Recursive doubling of whole sums, not along trees: valid; with a step repeated, not."""
+def test_an_exchange_of_overlapping_sums_is_detected() -> None:
+    """Recursive doubling of whole sums is valid. It is invalid if one of its steps is repeated."""
     cube = as_topology("Q3")
     ranks = np.arange(8)
     port = np.repeat([1, 2, 3], 8)
@@ -158,7 +158,7 @@ def test_exchanged_sums_that_overlap_are_detected() -> None:
 
 @pytest.mark.parametrize("copies", [1, 2, 3])
 def test_copies_are_summed_separately_and_survive_a_dead_link(copies: int) -> None:
-    """A link is in two trees, once in each direction, so that one of three copies is complete."""
+    """Each link is in two trees, once per direction, so one of three copies stays complete."""
     reduce = schedule("S4", "reduce", "edge-disjoint", copies=copies)
     assert assert_same_verdict(reduce).complete
     links = zip(reduce.sender.tolist(), reduce.receiver.tolist(), strict=True)
@@ -186,7 +186,7 @@ def test_dead_nodes_need_not_contribute() -> None:
         ("reduce", [True, False], "differ in length"),
     ],
 )
-def test_the_column_combine_is_refused_outside_of_reductions(
+def test_the_column_combine_is_required_in_reductions_and_refused_elsewhere(
     collective: Any, combine: Any, message: str
 ) -> None:
     columns = {"step": [1], "sender": [1], "port": [2], "unit": [0], "combine": combine}
@@ -209,7 +209,7 @@ def test_the_column_combine_is_refused_outside_of_reductions(
         ("Q3", "allreduce", "binomial"),
     ],
 )
-def test_a_written_file_is_read_as_the_same_reduction(
+def test_an_exported_reduction_is_read_back_unchanged(
     tmp_path: Path, spec: str, collective: Any, algorithm: str, file_format: Any
 ) -> None:
     written = schedule(spec, collective, algorithm).expand()

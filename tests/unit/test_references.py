@@ -27,7 +27,7 @@ def test_every_entry_has_authors_title_venue_and_year() -> None:
         assert fields.keys() & VENUES, key
 
 
-def test_a_key_is_the_first_author_and_the_year() -> None:
+def test_a_key_consists_of_the_first_author_and_the_year() -> None:
     for key, fields in entries():
         family = fields["author"].split(" and ")[0].split()[-1]
         name = re.sub(r"\\.|[{}]", "", family).lower()

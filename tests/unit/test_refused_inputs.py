@@ -37,7 +37,7 @@ Read = Callable[[Path], object]
 
 @dataclass(frozen=True)
 class Case:
-    """An input, and words of the sentence that refuses it."""
+    """An invalid input, and words of the expected error message."""
 
     read: Read
     words: str
@@ -54,7 +54,7 @@ MANIFEST: dict[str, Any] = {
 
 
 def backup(method: int = zipfile.ZIP_STORED, flags: int = 0, text: str = "", **fields: Any) -> Read:
-    """Return the reading of a backup whose manifest has other fields."""
+    """Return a function that reads a backup with changed manifest fields."""
 
     def read(folder: Path) -> object:
         file = folder / "a.backup"
@@ -94,7 +94,7 @@ BACKUPS = {
 def record(
     problem: str, spec: str, arrays: dict[str, Any] | None = None, name: str = "", **fields: Any
 ) -> Read:
-    """Return the reading of a shipped record with other arrays and fields."""
+    """Return a function that reads a record with changed arrays and fields."""
 
     def read(folder: Path) -> None:
         arguments = {"congestion": 2} if problem == "congestion-trees" else None
@@ -159,7 +159,7 @@ def shard_content(kind: Kind) -> str:
 
 
 def merge(kind: Kind, file: Path) -> object:
-    """Merge a shard as its command does."""
+    """Merge a shard as the command for its kind does."""
     if kind == "experiment":
         return read_shards([file])
     if kind == "search":
@@ -168,7 +168,7 @@ def merge(kind: Kind, file: Path) -> object:
 
 
 def shard(kind: Kind, change: Callable[[dict[str, Any]], object]) -> Read:
-    """Return the merging of a changed shard with a right checksum."""
+    """Return a function that merges a changed shard whose checksum is right."""
 
     def read(folder: Path) -> object:
         content = copy.deepcopy(json.loads(shard_content(kind)))
@@ -184,7 +184,7 @@ def shard(kind: Kind, change: Callable[[dict[str, Any]], object]) -> Read:
 
 
 def set_result(value: object) -> Callable[[dict[str, Any]], None]:
-    """Return the change of the only result."""
+    """Return a function that replaces the only result of a shard."""
     return lambda content: content.update(results={"0": value})
 
 
@@ -255,7 +255,7 @@ class Raising:
 
 
 def construction(result: object = None, name: Any = "mine", **options: Any) -> Read:
-    """Return the use of a construction that returns a result."""
+    """Return a function that declares and uses a construction with this result."""
 
     def read(_: Path) -> None:
         def trees(topology: object, root: int) -> object:  # noqa: ARG001
@@ -268,7 +268,7 @@ def construction(result: object = None, name: Any = "mine", **options: Any) -> R
 
 
 def algorithm(columns: object = None, collective: Any = "broadcast", **options: Any) -> Read:
-    """Return the use of an algorithm that returns columns."""
+    """Return a function that declares and uses an algorithm with these columns."""
 
     def read(_: Path) -> None:
         def rows(topology: object, root: int, ports: str) -> object:  # noqa: ARG001
@@ -281,7 +281,7 @@ def algorithm(columns: object = None, collective: Any = "broadcast", **options: 
 
 
 def family(generators: object = None, spec: str = "X3", **options: Any) -> Read:
-    """Return the use of a family with some generators."""
+    """Return a function that declares and uses a family with these generators."""
 
     def read(_: Path) -> None:
         def graph(n: int) -> object:  # noqa: ARG001
@@ -294,12 +294,12 @@ def family(generators: object = None, spec: str = "X3", **options: Any) -> Read:
 
 
 def declared(value: object) -> Read:
-    """Return the declaration of a value that is not a function."""
+    """Return a function that declares a value that is not a function."""
     return lambda _: starcast.construction("mine", source="me")(value)  # type: ignore[type-var]
 
 
 def with_default(default: object) -> Read:
-    """Return the declaration of a function whose parameter has a default."""
+    """Return a function that declares a construction whose parameter has this default."""
 
     def read(_: Path) -> None:
         def trees(topology: object, root: int, depth: object = default) -> None:
@@ -350,7 +350,7 @@ PLUGINS = {
 
 
 def forest_text(**parts: object) -> Read:
-    """Return the opening of a forest file with other parts."""
+    """Return a function that opens a forest file with changed parts."""
 
     def read(folder: Path) -> object:
         file = folder / "forest.npz"
@@ -402,7 +402,7 @@ def test_an_unchanged_backup_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("registries")
-def test_right_declarations_are_accepted(tmp_path: Path) -> None:
+def test_valid_plug_in_declarations_are_accepted(tmp_path: Path) -> None:
     trees = np.array(forest("S3", "greedy").parent_port)
     options = {"families": {"star"}, "smallest": np.int64(2), "partial": np.bool_(False)}
     construction(trees, **options)(tmp_path)

@@ -1,4 +1,4 @@
-"""LRAT proofs: the checker accepts what follows, and rejects everything else."""
+"""LRAT proofs: the checker accepts steps that follow, and rejects all others."""
 
 import os
 from dataclasses import replace
@@ -19,7 +19,7 @@ from starcast.support.errors import InputError, LimitError, RejectedError, Unche
 from support.formulas import pigeons
 
 LIMITS = Budget(seconds=60)
-#: The clauses a, not a or b, not b, and a proof of their contradiction.
+#: The clauses (a), (not a or b) and (not b), and a proof of their contradiction.
 CLAUSES = [[1], [-1, 2], [-2]]
 PROOF = ["4 2 0 1 2 0", "5 0 4 3 0"]
 
@@ -31,7 +31,7 @@ def satisfiable() -> Formula:
     return formula
 
 
-def test_a_proof_is_accepted_up_to_the_empty_clause() -> None:
+def test_a_proof_is_accepted_once_it_derives_the_empty_clause() -> None:
     assert check_lrat(CLAUSES, PROOF) == 2
     assert check_lrat(CLAUSES, [PROOF[0], "4 d 1 2 0", PROOF[1], "anything"]) == 2
     assert check_lrat([[1, 1], [-1, -1]], ["3 0 1 2 0"]) == 1
@@ -63,15 +63,17 @@ def test_a_proof_is_accepted_up_to_the_empty_clause() -> None:
         (["9" * 5000], "line 1: Exceeds the limit"),
     ],
 )
-def test_a_wrong_proof_is_rejected_with_its_line(lines: list[str], reason: str) -> None:
+def test_the_error_for_a_wrong_proof_names_the_line_and_the_reason(
+    lines: list[str], reason: str
+) -> None:
     with pytest.raises(RejectedError) as rejected:
         check_lrat(CLAUSES, lines)
     assert f"{CHECKER} rejects the LRAT proof" in rejected.value.message
     assert reason in rejected.value.message
 
 
-def test_a_formula_with_a_solution_has_no_proof_that_is_accepted() -> None:
-    """Every line that adds a clause over two variables is tried."""
+def test_no_proof_of_a_satisfiable_formula_is_accepted() -> None:
+    """Try every line that adds a clause over two variables."""
     literals = (1, -1, 2, -2)
     clauses = [[], *([a] for a in literals), *([a, b] for a in literals for b in literals)]
     formula = [[1, 2], [-1, 2]]
@@ -99,8 +101,8 @@ def test_a_solver_refutes_a_formula_and_the_proof_is_accepted(tmp_path: Path) ->
         check_lrat(pigeons(7).clauses, lines)
 
 
-def test_every_damaged_line_is_rejected_or_harmless(tmp_path: Path) -> None:
-    """A proof without one of its lines, or with another number, proves the same or nothing."""
+def test_a_proof_without_one_of_its_lines_is_rejected_or_still_valid(tmp_path: Path) -> None:
+    """Such a proof never proves a weaker formula, and most are rejected."""
     file = tmp_path / "proof.lrat"
     refute(pigeons(5), LIMITS, "pigeons", file)
     lines = file.read_text().splitlines()
@@ -118,10 +120,10 @@ def test_every_damaged_line_is_rejected_or_harmless(tmp_path: Path) -> None:
     assert rejected > len(lines) // 2
 
 
-def test_a_clause_that_is_derived_while_the_formula_is_read_gets_another_id(
+def test_a_proof_is_accepted_if_the_solver_derives_clauses_while_reading_the_formula(
     tmp_path: Path,
 ) -> None:
-    """CaDiCaL strengthens clauses at once by units, and numbers all in one sequence."""
+    """CaDiCaL strengthens clauses by units as it reads them, and numbers all in one sequence."""
     formula = Formula()
     a, b, c, d = formula.new(4).tolist()
     for clause in ((a,), (-a, b, c), (-a, b, -c), (-a, -b, d), (-b, -d), (b, -a)):
@@ -137,7 +139,7 @@ def test_a_satisfiable_formula_is_an_error() -> None:
         refute(satisfiable(), LIMITS, "nothing")
 
 
-def test_at_the_time_limit_and_beyond_the_longest_proof_there_is_no_refutation(
+def test_no_refutation_is_found_at_the_time_limit_or_if_the_proof_is_too_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert refute(pigeons(14), Budget(seconds=1), "pigeons") is None
@@ -147,7 +149,7 @@ def test_at_the_time_limit_and_beyond_the_longest_proof_there_is_no_refutation(
     assert refute(pigeons(5), LIMITS, "pigeons") is None
 
 
-def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+def test_a_proof_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         refute(pigeons(4), LIMITS, "pigeons", tmp_path / "missing" / "proof.lrat")
 
@@ -177,7 +179,7 @@ def test_a_drat_proof_of_another_solver_is_checked_too() -> None:
         ("echo s VERIFIED UNSAT; echo more", "cake_lpr rejects"),
     ],
 )
-def test_the_verified_checker_has_to_accept_too(
+def test_a_proof_must_also_be_accepted_by_cake_lpr_if_it_is_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, reason: str
 ) -> None:
     program = tmp_path / "cake_lpr"
@@ -194,7 +196,7 @@ def test_the_verified_checker_has_to_accept_too(
 
 
 @pytest.mark.slow
-def test_a_verified_checker_that_takes_too_long_leaves_the_proof_unchecked(
+def test_no_refutation_is_found_if_cake_lpr_takes_too_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "cake_lpr"
@@ -205,7 +207,7 @@ def test_a_verified_checker_that_takes_too_long_leaves_the_proof_unchecked(
 
 
 def with_proof(record: Record, format_: str) -> Record:
-    """Return a record whose bound a proof of some format is said to support."""
+    """Return a record that claims a proof of the given format for its bound."""
     proof = Proof(
         statement="nothing better",
         format=format_,  # type: ignore[arg-type]
@@ -219,7 +221,7 @@ def with_proof(record: Record, format_: str) -> Record:
 
 
 def _with_formula(record: Record) -> Record:
-    """Return a record whose proof names the formula that excludes better values."""
+    """Return a record whose proof has the checksum of the formula that excludes better values."""
     written: list[Formula] = []
 
     def keep(formula: Formula) -> str:
@@ -234,7 +236,7 @@ def _with_formula(record: Record) -> Record:
 
 
 def forged_rounds(format_: str) -> Record:
-    """Return a record that calls 9 rounds on S5 optimal; the truth is 8."""
+    """Return a record that claims 9 rounds to be optimal on S5; the true optimum is 8."""
     best = shipped_record("one-port-broadcast", "S5")
     rounds = best.witness["round"].astype(np.int64)
     witness = {**best.witness, "round": rounds + (rounds == rounds.max())}
@@ -246,7 +248,7 @@ def forged_rounds(format_: str) -> Record:
     ("format_", "state"),
     [("second solver", "not checked"), ("DRAT", "not made again"), ("LRAT", "not made again")],
 )
-def test_a_forged_proof_is_not_verified_and_is_rejected_when_it_is_made(
+def test_a_forged_proof_is_not_verified_and_is_rejected_when_proofs_are_made(
     format_: str, state: str
 ) -> None:
     record = forged_rounds(format_)
@@ -260,12 +262,12 @@ def test_a_forged_proof_is_not_verified_and_is_rejected_when_it_is_made(
 
 
 def true_height(format_: str) -> Record:
-    """Return a record whose bound is right, with a proof of some format."""
+    """Return a record with a correct bound that claims a proof of the given format."""
     return with_proof(shipped_record("edge-disjoint-trees", "S5"), format_)
 
 
 @pytest.mark.parametrize("format_", ["second solver", "DRAT", "LRAT"])
-def test_a_proof_that_is_made_now_verifies_a_record_of_any_format(format_: str) -> None:
+def test_a_regenerated_proof_verifies_a_record_of_any_proof_format(format_: str) -> None:
     checked = check_record(true_height(format_), LIMITS)
     assert checked.verification == "verified"
     assert checked.reason.startswith("another proof") == (format_ == "LRAT")
@@ -284,7 +286,7 @@ def test_a_record_whose_proof_takes_too_long_is_not_verified(format_: str, state
     assert "MB" in checked.reason
 
 
-def test_a_bound_by_a_second_solver_counts_as_not_checked() -> None:
+def test_a_bound_supported_only_by_a_second_solver_counts_as_not_checked() -> None:
     settled = true_height("LRAT")
     assert find_unsettled([settled], 60) is None
     failure = find_unsettled([settled, true_height("second solver")], 60)
@@ -306,7 +308,7 @@ def _must_not_be_called(*_: object) -> Formula:
     raise AssertionError("the formula is written")
 
 
-def test_the_better_evidence_is_kept() -> None:
+def test_a_record_with_stronger_evidence_is_better() -> None:
     records = [true_height(each) for each in ("second solver", "DRAT", "LRAT")]
     without = replace(records[0], proof=None)
     order = [records[0], without, records[1], records[2]]

@@ -1,4 +1,4 @@
-"""Registries of constructions and algorithms, and the checks of arguments."""
+"""Registries of constructions and algorithms, and the checks of their arguments."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ def test_entries_are_found_by_name_in_the_order_of_registration() -> None:
     assert len(registry) == 2
 
 
-def test_a_name_can_be_registered_once() -> None:
+def test_a_name_can_be_registered_only_once() -> None:
     registry = Registry("construction", [GREEDY])
     with pytest.raises(InputError, match=r"the construction 'greedy' exists already"):
         registry.register(replace(GREEDY, source="Doe 2026"))

@@ -1,4 +1,4 @@
-"""What a release needs besides its tools: `make release-check` runs those."""
+"""Release requirements that need no release tools; `make release-check` runs the tools."""
 
 import re
 import tomllib
@@ -23,7 +23,7 @@ def test_workflows_only_call_make_and_pin_actions() -> None:
         assert [each for each in actions if not re.search(r"@[0-9a-f]{40} # v", each)] == []
 
 
-def test_packages_of_developers_are_no_extras() -> None:
+def test_developer_dependency_groups_are_not_extras() -> None:
     groups = PROJECT["dependency-groups"]
     assert {"bench", "dev", "docs", "release"} == groups.keys()
     assert not groups.keys() & PROJECT["project"]["optional-dependencies"].keys()
@@ -37,7 +37,7 @@ def test_the_extra_all_has_every_extra() -> None:
     assert named[1].split(",") == sorted(extras.keys() - {"all"})
 
 
-def test_the_licence_of_reuse_is_that_of_the_wheel() -> None:
+def test_the_licence_files_for_reuse_and_for_the_wheel_are_identical() -> None:
     copies = [(ROOT / name).read_bytes() for name in ("LICENSE", "LICENSES/Apache-2.0.txt")]
     assert copies[0] == copies[1]
 

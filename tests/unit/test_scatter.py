@@ -28,12 +28,12 @@ SCATTERS = ("balanced", "near-balanced", "perfectly-balanced", "one-port")
 
 
 def shares(n: int, algorithm: str, most: int) -> list[int]:
-    """Return the numbers of messages that an algorithm accepts, from 1 to some number."""
+    """Return the numbers of messages that an algorithm accepts, from 1 to `most`."""
     return [m for m in range(1, most + 1) if algorithm != "perfectly-balanced" or m % (n - 1) == 0]
 
 
 def cases(sizes: range, copies: int) -> list[tuple[int, str, int]]:
-    """Return every size and algorithm with every M up to a multiple of n-1."""
+    """Return every size and algorithm with every M up to `copies` times n-1."""
     return [
         (n, algorithm, m)
         for n in sizes
@@ -44,7 +44,7 @@ def cases(sizes: range, copies: int) -> list[tuple[int, str, int]]:
 
 
 def steps(n: int, algorithm: str, messages: int) -> int:
-    """Return the steps by Table 2 and A5: M h along the almost balanced tree."""
+    """Return the steps by Table 2; the near-balanced tree takes M h (fragopoulou-akl.md, A5)."""
     others = factorial(n) - 1
     return {
         "balanced": star_graph.ceil_div(messages * others, n - 1),
@@ -67,14 +67,14 @@ def schedule(
     )
 
 
-# The page's rows
+# Rows by the definitions (fragopoulou-akl.md)
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 2))
 def test_the_rows_equal_those_of_the_oracle_for_every_root(
     n: int, algorithm: str, messages: int
 ) -> None:
-    """For M = 1..2(n-1); every copy of `balanced` has its own tree, numbered modulo n-1."""
+    """M is 1..2(n-1). In `balanced`, every copy has its own tree, numbered modulo n-1."""
     for root in roots(n):
         rows = plain_rows(schedule(n, algorithm, messages, root))
         assert sorted(rows) == sorted(page.scatter(algorithm, root, messages))
@@ -98,7 +98,7 @@ def test_the_rows_equal_those_of_the_oracle_for_every_root(
 def test_the_rows_equal_those_of_the_oracle_on_larger_stars(
     n: int, algorithm: str, messages: int
 ) -> None:
-    """From the last root."""
+    """The root is the last node."""
     root = star_graph.nodes(n)[-1]
     assert sorted(plain_rows(schedule(n, algorithm, messages, root))) == sorted(
         page.scatter(algorithm, root, messages)
@@ -121,10 +121,10 @@ def test_messages_never_wait_and_paths_are_shortest(n: int, algorithm: str, mess
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(3, 6), 1))
-def test_the_root_sends_to_the_farthest_first_and_never_pauses(
+def test_the_root_sends_to_the_farthest_nodes_first_and_never_pauses(
     n: int, algorithm: str, messages: int
 ) -> None:
-    """Rule 5 on every link; Rule 8 on one link after the other, T_2 completely before T_3."""
+    """Rule 5 uses all links at once; Rule 8 one after the other, T_2 completely before T_3."""
     root = star_graph.identity(n)
     flights = page.flights(plain_rows(schedule(n, algorithm, messages)))
     sent = sorted((rows[0].step, rows[0].port, len(rows)) for rows in flights.values())
@@ -143,7 +143,7 @@ def test_the_root_sends_to_the_farthest_first_and_never_pauses(
         )
 
 
-# Figures of the page and of Table 2
+# Figures of Table 2
 
 
 LARGEST = [(7, "near-balanced", 2), (7, "balanced", 7)]
@@ -152,8 +152,10 @@ LARGEST = [(7, "near-balanced", 2), (7, "balanced", 7)]
 @pytest.mark.parametrize(
     ("n", "algorithm", "messages"), [*cases(range(2, 7), 2), *cases(range(7, 8), 1), *LARGEST]
 )
-def test_steps_and_transmissions(n: int, algorithm: str, messages: int) -> None:
-    """Those of the tables, counted before they are built; a gather takes as many, last root."""
+def test_steps_and_transmissions_of_scatter_and_gather_equal_the_formulas(
+    n: int, algorithm: str, messages: int
+) -> None:
+    """The number of rows is known before they are built. A gather takes as many as a scatter."""
     arguments = {"messages": messages}
     scatter = schedule(n, algorithm, messages)
     assert len(scatter) == messages * star_graph.distance_sum_formula(n)
@@ -179,9 +181,9 @@ def test_the_balanced_scatter_meets_the_bound_for_every_number_of_messages(n: in
 
 
 def test_each_subtree_receives_an_equal_number_of_messages() -> None:
-    """Pitfall 12: a subtree of Def. 15 has h copies, but M(n!-1)/(n-1) messages.
+    """Pitfall 12: a subtree of Def. 15 has h node copies, but gets M(n!-1)/(n-1) messages.
 
-    A copy carries M p/(n-1), not M.
+    A copy in a necklace of period p carries M p/(n-1) messages, not M.
     """
     for n in range(3, 7):
         messages = n - 1
@@ -201,14 +203,11 @@ def test_each_subtree_receives_an_equal_number_of_messages() -> None:
             assert load == rotation.period(star_graph.nodes(n)[x]) * messages // (n - 1)
 
 
-# Wrong readings
+# Possible misreadings of the paper (fragopoulou-akl.md, Pitfalls)
 
 
 def test_one_balanced_tree_for_all_copies_takes_longer() -> None:
-    """Pitfall 16: M ceil((n!-1)/(n-1)) along one tree, ceil(M(n!-1)/(n-1)) with running numbers.
-
-    Shown for n = 5 and M = 4.
-    """
+    """Pitfall 16: one tree takes M ceil((n!-1)/(n-1)) steps, one per copy ceil(M(n!-1)/(n-1))."""
     for n in range(3, 7):
         messages = n - 1
         forest = build_forest(f"S{n}", "balanced")
@@ -222,7 +221,7 @@ def test_one_balanced_tree_for_all_copies_takes_longer() -> None:
 
 
 @pytest.mark.parametrize("n", range(3, 7))
-def test_fewer_messages_than_a_multiple_would_not_fill_the_perfect_trees(n: int) -> None:
+def test_perfectly_balanced_trees_need_a_multiple_of_n_minus_1_messages(n: int) -> None:
     """The node of a necklace of period 1 has n-1 paths, so M must be a multiple of n-1."""
     assert any(len(ring) == 1 for ring in rotation.necklaces(n))
     for messages in range(1, 2 * (n - 1)):
@@ -243,7 +242,7 @@ def test_fewer_messages_than_a_multiple_would_not_fill_the_perfect_trees(n: int)
 
 @pytest.mark.parametrize("n", range(3, 9))
 def test_the_trees_of_copies_repeat_after_n_minus_1(n: int) -> None:
-    """(n-1)! is 0 modulo n-1 for n >= 3, so each copy moves v back by one, and n-1 copies by 0."""
+    """(n-1)! is 0 modulo n-1 for n >= 3, so each copy lowers the subtree v by one modulo n-1."""
     topology = as_topology(f"S{n}")
     hung = [
         numbered_dimensions(n, running_numbers(topology, copy))[1:].tolist()
@@ -255,7 +254,7 @@ def test_the_trees_of_copies_repeat_after_n_minus_1(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", range(3, 7))
-def test_the_forest_is_the_stack_of_the_trees_used(n: int) -> None:
+def test_the_forest_of_a_balanced_scatter_has_the_trees_of_all_copies(n: int) -> None:
     root = star_graph.nodes(n)[-1]
     for messages in (1, 2, n - 1, n + 3):
         forest = schedule(n, "balanced", messages, root).forest
@@ -268,7 +267,7 @@ def test_the_forest_is_the_stack_of_the_trees_used(n: int) -> None:
 
 
 def test_copies_of_a_message_never_share_a_link() -> None:
-    """A directed link in several trees of the stack has the same level and subtree in all."""
+    """A directed link that is in several trees has the same level and subtree in all of them."""
     for n in range(3, 7):
         forest = balanced_forest(as_topology(f"S{n}"), n - 1)
         above, levels = root_ports(forest), forest.levels()
@@ -294,7 +293,9 @@ def test_root_ports_are_found_by_following_parents() -> None:
 
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
-def test_the_forest_is_the_construction_of_the_algorithm(algorithm: str) -> None:
+def test_the_forest_of_a_scatter_is_the_construction_that_its_algorithm_names(
+    algorithm: str,
+) -> None:
     entry = find("scatter", algorithm)
     for messages in (1, 4):
         if algorithm == "perfectly-balanced" and messages == 1:
@@ -327,8 +328,8 @@ def test_the_forest_is_the_construction_of_the_algorithm(algorithm: str) -> None
         ("Q4", "binomial"),
     ],
 )
-def test_any_tree_scatters(spec: str, construction: str, ports: Ports) -> None:
-    """Rule 5 takes the load of the largest subtree, Rule 8 the sum of all, on any topology."""
+def test_a_scatter_can_follow_any_tree(spec: str, construction: str, ports: Ports) -> None:
+    """By Rule 5 the steps are the load of the largest subtree, by Rule 8 the sum of all loads."""
     topology = as_topology(spec)
     full_forest = build_forest(spec, construction)
     forest, messages = Forest(topology, full_forest.parent_port[:1]), 2
@@ -338,13 +339,13 @@ def test_any_tree_scatters(spec: str, construction: str, ports: Ports) -> None:
     assert s.steps == (max(loads) if ports == "all" else sum(loads))
 
 
-def test_a_forest_that_leaves_a_node_out_is_refused() -> None:
-    """`shortest-path` has no node that starts with 1."""
+def test_a_forest_that_omits_a_node_is_refused() -> None:
+    """`shortest-path` omits the nodes that start with 1."""
     with refused("1243", "none of its trees"):
         build_scatter(build_forest("S4", "shortest-path"), "all", 1, algorithm="shortest-path")
 
 
-def test_a_node_s_messages_are_spread_over_its_trees_in_turn() -> None:
+def test_messages_for_a_node_are_distributed_over_its_trees_in_turn() -> None:
     for messages in [1, 3, 4, 7]:
         forest = build_forest("S4", "perfectly-balanced")
         units = assign_trees(forest, messages)
@@ -359,7 +360,7 @@ def test_a_node_s_messages_are_spread_over_its_trees_in_turn() -> None:
 # Parameters
 
 
-def test_a_scatter_has_its_name_ports_and_units() -> None:
+def test_a_scatter_records_its_name_port_model_root_units_and_id() -> None:
     for algorithm in SCATTERS:
         s = schedule(5, algorithm, 8, (5, 4, 3, 2, 1))
         ports = "one" if algorithm == "one-port" else "all"
@@ -371,15 +372,15 @@ def test_a_scatter_has_its_name_ports_and_units() -> None:
         assert s.expand() is s
 
 
-def test_defaults() -> None:
-    """Return one message, or n-1 if a multiple is required."""
+def test_a_scatter_sends_one_message_or_n_minus_1_by_default() -> None:
+    """The default is n-1 only where a multiple of n-1 is required."""
     for algorithm in SCATTERS:
         expected = 4 if algorithm == "perfectly-balanced" else 1
         assert dict(build("S5", "scatter", algorithm).arguments) == {"messages": expected}
     assert {row.name for row in algorithms("scatter")} >= set(SCATTERS)
 
 
-def test_bad_input_is_refused() -> None:
+def test_invalid_scatter_arguments_are_refused() -> None:
     for algorithm in SCATTERS:
         wrong = "all" if algorithm == "one-port" else "one"
         with refused("port model"):

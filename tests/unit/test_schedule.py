@@ -1,4 +1,4 @@
-"""Schedules as columns: the page's rows exactly, and metadata of schedules."""
+"""Schedules as columns: exactly the rows of the definitions (tseng-sheu.md), and metadata."""
 
 from dataclasses import FrozenInstanceError, replace
 from math import factorial
@@ -40,7 +40,7 @@ both_models = pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("share", [1, 2, 5])
 @pytest.mark.parametrize("n", range(2, 6))
 def test_the_rows_equal_those_of_the_oracle(n: int, share: int, algorithm: str, ports: str) -> None:
-    """A3 (all-port, one-port by sub-slots), B1 and B2: the same units, links and steps."""
+    """Units, links and steps follow A3 (all-port, or one-port by sub-slots), B1 and B2."""
     for root in roots(n):
         schedule = broadcast(n, algorithm, ports, share, root)
         expected = page_rows(n, algorithm, ports, share, root)
@@ -57,8 +57,8 @@ def test_the_rows_of_s6_equal_those_of_the_oracle(algorithm: str, ports: str) ->
     assert schedule.steps == max(row.step for row in page_rows(6, algorithm, ports, 2, root))
 
 
-def test_all_port_a_segment_crosses_level_after_level() -> None:
-    """A3 on S7, column against column: level-l links carry segment s (from 0) in slot s + l."""
+def test_an_all_port_segment_crosses_one_level_per_slot() -> None:
+    """A3: on S7, links of level l carry segment s (counted from 0) in slot s + l."""
     for share in [1, 3]:
         for algorithm in ["greedy", "multiple"]:
             schedule = broadcast(7, algorithm, "all", share)
@@ -87,7 +87,7 @@ def test_every_unit_crosses_every_link_of_its_tree_once() -> None:
     st.sampled_from(["all", "one"]),
     st.permutations(range(1, 5)),
 )
-def test_a_broadcast_from_any_root_is_the_translated_broadcast(
+def test_a_broadcast_from_any_root_is_a_translation_of_that_from_the_identity(
     algorithm: str, ports: str, symbols: list[int]
 ) -> None:
     q = tuple(symbols)
@@ -106,7 +106,7 @@ def test_a_broadcast_from_any_root_is_the_translated_broadcast(
 @both_models
 @every_broadcast
 @pytest.mark.parametrize("n", [2, 3, 5])
-def test_columns_are_whole_numbers_of_equal_length(n: int, algorithm: str, ports: str) -> None:
+def test_columns_are_integer_arrays_of_equal_length(n: int, algorithm: str, ports: str) -> None:
     schedule = broadcast(n, algorithm, ports, 2)
     for name in COLUMNS:
         column = getattr(schedule, name)
@@ -119,7 +119,7 @@ def test_columns_are_whole_numbers_of_equal_length(n: int, algorithm: str, ports
     assert np.array_equal(np.unique(schedule.tree), np.arange(schedule.tree.max() + 1))
 
 
-def test_a_schedule_has_its_name_ports_and_units() -> None:
+def test_a_schedule_records_its_algorithm_port_model_units_and_id() -> None:
     for algorithm in sorted(BROADCASTS):
         for ports in ["all", "one"]:
             schedule = broadcast(5, algorithm, ports, 4, (5, 4, 3, 2, 1))
@@ -153,7 +153,7 @@ def test_a_broadcast_has_one_source_and_is_its_own_expansion() -> None:
         replace(schedule, symmetric=True)
 
 
-def test_a_schedule_is_frozen_and_replace_makes_another() -> None:
+def test_a_schedule_is_frozen_and_replace_returns_a_changed_copy() -> None:
     schedule = broadcast(4, "greedy", "all", 1)
     with pytest.raises(FrozenInstanceError):
         schedule.ports = "one"  # type: ignore[misc]
@@ -172,7 +172,7 @@ def test_columns_of_different_length_are_refused() -> None:
 # Arguments
 
 
-def test_the_defaults_are_one_unit_per_tree_and_all_ports() -> None:
+def test_the_defaults_are_one_unit_per_tree_and_the_all_port_model() -> None:
     for algorithm in sorted(BROADCASTS):
         schedule = build("S4", "broadcast", algorithm)
         assert schedule.ports == "all"
@@ -180,7 +180,7 @@ def test_the_defaults_are_one_unit_per_tree_and_all_ports() -> None:
         assert dict(schedule.arguments) == {BROADCASTS[algorithm]: 1}
 
 
-def test_a_share_that_is_not_a_positive_integer_is_refused() -> None:
+def test_segments_or_messages_must_be_a_positive_integer() -> None:
     for algorithm in sorted(BROADCASTS):
         for share in [0, -1, 1.5, 2.0, "2", True, None]:
             with refused(BROADCASTS[algorithm]):
@@ -207,14 +207,14 @@ def test_an_unknown_port_model_is_refused() -> None:
             replace(broadcast(4, "greedy", "all", 1), ports=ports)  # type: ignore[arg-type]
 
 
-def test_an_unknown_collective_is_refused_and_the_known_named() -> None:
+def test_the_error_for_an_unknown_collective_names_the_known_ones() -> None:
     for collective in ["", "brodcast", "reduction"]:
         with pytest.raises(StarcastError, match="collective") as refusal:
             build("S4", collective, "greedy")
         assert "broadcast" in refusal.value.hint
 
 
-def test_an_unknown_algorithm_is_refused_and_the_known_named() -> None:
+def test_the_error_for_an_unknown_algorithm_names_the_known_ones() -> None:
     for algorithm in ["", "gredy", "Multiple"]:
         with pytest.raises(StarcastError, match="algorithm") as refusal:
             build("S4", "broadcast", algorithm)
@@ -228,7 +228,7 @@ def test_a_root_that_is_not_a_node_is_refused() -> None:
             build("S4", "broadcast", "greedy", root=root)
 
 
-def test_an_algorithm_is_refused_on_other_families() -> None:
+def test_an_algorithm_for_star_graphs_is_refused_on_other_families() -> None:
     for algorithm in sorted(BROADCASTS):
         for spec in ["Q4", "S5,2"]:
             with refused(algorithm, spec):
@@ -251,7 +251,9 @@ def test_the_catalogue_has_a_row_for_every_broadcast() -> None:
 
 
 @pytest.mark.parametrize("segments", [10**7, 10**12])
-def test_more_units_than_memory_holds_are_refused_before_anything_is_built(segments: int) -> None:
+def test_more_units_than_fit_into_memory_are_refused_before_anything_is_built(
+    segments: int,
+) -> None:
     with pytest.raises(LimitError, match="rows") as refusal:
         build("S4", "broadcast", "greedy", segments=segments)
     assert refusal.value.hint
@@ -303,7 +305,7 @@ def test_hints_list_the_valid_names() -> None:
 
 
 def test_a_schedule_can_be_built_from_arrays() -> None:
-    """From lists, with a spec and a label; without rows it can have no units."""
+    """Lists, a spec and a label are accepted. A schedule without rows may have no units."""
     columns: dict[str, Any] = {
         "step": [1],
         "sender": [1],
@@ -328,12 +330,12 @@ def test_a_schedule_can_be_built_from_arrays() -> None:
     assert len(replace(schedule, units=0, **nothing)) == 0
 
 
-def test_a_share_may_be_a_numpy_integer() -> None:
+def test_the_number_of_segments_may_be_a_numpy_integer() -> None:
     share: Any = np.int64(3)
     assert build("S4", "broadcast", "greedy", segments=share).arguments == {"segments": 3}
 
 
-def test_a_schedule_beyond_memory_is_refused_before_its_trees_are_built(
+def test_a_schedule_that_exceeds_memory_is_refused_before_its_trees_are_built(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(trees, "forest", lambda *_: pytest.fail("trees were grown"))

@@ -1,4 +1,4 @@
-"""Searches: small cases are settled, proofs are checked, and limits end them without a loss."""
+"""Searches: small cases are solved optimally, proofs are checked, and limits lose no results."""
 
 import multiprocessing
 import random
@@ -42,7 +42,7 @@ from support.formulas import pigeons
 from support.recorder import Recorder
 
 LIMITS = Budget(seconds=60)
-#: Values that exhaustive searches below, or textbooks, give.
+#: Optimal values, known from exhaustive searches below or from textbooks.
 VALUES = {
     ("one-port-broadcast", "S3"): 3,
     ("one-port-broadcast", "S4"): 5,
@@ -68,7 +68,7 @@ VALUES = {
 
 
 def settle(problem: str, spec: str, **arguments: Any) -> Record:
-    """Search from nothing until the case is settled, and verify the record."""
+    """Search without a known record until the optimum is proven, and verify the record."""
     record = search(problem, spec, Budget(seconds=120), **arguments)
     assert record.optimal
     verify(record)
@@ -77,7 +77,7 @@ def settle(problem: str, spec: str, **arguments: Any) -> Record:
 
 
 @pytest.mark.parametrize(("problem", "spec"), VALUES)
-def test_small_cases_are_settled(problem: str, spec: str) -> None:
+def test_small_cases_are_solved_optimally(problem: str, spec: str) -> None:
     assert settle(problem, spec).value == VALUES[problem, spec]
 
 
@@ -89,7 +89,7 @@ def as_graph(spec: str) -> "nx.Graph[int]":
 
 
 @pytest.mark.parametrize("spec", ["S3", "Q3", "S4,2"])
-def test_the_bisection_width_is_the_least_cut_of_all_halves(spec: str) -> None:
+def test_the_bisection_width_is_the_minimum_cut_over_all_halves(spec: str) -> None:
     graph = as_graph(spec)
     nodes = sorted(graph)
     cuts = [nx.cut_size(graph, half) for half in combinations(nodes, len(nodes) // 2) if 0 in half]
@@ -97,7 +97,7 @@ def test_the_bisection_width_is_the_least_cut_of_all_halves(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S4", "Q3"])
-def test_the_fault_diameter_is_the_greatest_diameter_of_all_faults(spec: str) -> None:
+def test_the_fault_diameter_is_the_maximum_diameter_over_all_faults(spec: str) -> None:
     graph = as_graph(spec)
     greatest = 0
     for faults in combinations(sorted(graph), topology(spec).degree - 1):
@@ -108,7 +108,7 @@ def test_the_fault_diameter_is_the_greatest_diameter_of_all_faults(spec: str) ->
 
 
 def test_the_counting_bound_counts_informed_nodes_round_by_round() -> None:
-    """Degree 3: 1, 2, 4, 8, 14, 24 nodes; each node sends twice after it was informed."""
+    """For degree 3: 1, 2, 4, 8, 14, 24 nodes. Every node sends twice after it is informed."""
     assert [counting_bound(nodes, 3) for nodes in (1, 2, 3, 8, 9, 14, 15, 24, 25)] == (
         [0, 1, 2, 3, 4, 4, 5, 5, 6]
     )
@@ -118,7 +118,7 @@ def test_the_counting_bound_counts_informed_nodes_round_by_round() -> None:
 
 
 @pytest.mark.parametrize("spec", ["S3", "S4", "S4,2", "S5,2", "S5,3", "Q3", "Q4"])
-def test_the_automorphisms_fix_the_root_and_have_as_few_orbits_as_stated(spec: str) -> None:
+def test_the_automorphisms_fix_the_root_and_their_orbits_keep_distances(spec: str) -> None:
     graph = topology(spec)
     maps = fixing_root(graph)
     for images in maps:
@@ -132,7 +132,7 @@ def test_the_automorphisms_fix_the_root_and_have_as_few_orbits_as_stated(spec: s
     assert targets(graph) == np.unique(least)[1:].tolist()
 
 
-def test_a_map_that_is_no_automorphism_is_rejected() -> None:
+def test_a_map_that_is_not_an_automorphism_is_rejected() -> None:
     graph = topology("S4")
     images = np.arange(graph.nodes)
     images[[0, 1]] = [1, 0]
@@ -141,7 +141,7 @@ def test_a_map_that_is_no_automorphism_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5", "Q4"])
-def test_the_rotation_permutes_the_links_of_the_root_in_one_cycle(spec: str) -> None:
+def test_the_rotation_permutes_the_neighbours_of_the_root_in_one_cycle(spec: str) -> None:
     graph = topology(spec)
     images = rotation(graph)
     assert images is not None
@@ -154,7 +154,7 @@ def test_the_rotation_permutes_the_links_of_the_root_in_one_cycle(spec: str) -> 
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5", "S4,2", "S5,2", "S6,3", "Q4", "Q5"])
-def test_the_ports_give_disjoint_two_factors(spec: str) -> None:
+def test_the_two_factors_and_the_rest_contain_every_link_once(spec: str) -> None:
     graph = topology(spec)
     factors, rest = two_factors(graph)
     assert len(factors) == graph.degree // 2
@@ -168,7 +168,7 @@ def test_the_ports_give_disjoint_two_factors(spec: str) -> None:
 
 
 @pytest.mark.parametrize("bound", [0, 1, 2, 3, 5])
-def test_cardinalities_allow_exactly_the_small_sets(bound: int) -> None:
+def test_at_most_constraints_allow_exactly_the_sets_within_the_bound(bound: int) -> None:
     for chosen in product((False, True), repeat=4):
         formula = Formula()
         literals = formula.new(4).tolist()
@@ -178,7 +178,7 @@ def test_cardinalities_allow_exactly_the_small_sets(bound: int) -> None:
         assert _is_satisfiable(formula) == (sum(chosen) <= bound)
 
 
-def test_at_most_one_of_many_allows_one() -> None:
+def test_the_at_most_one_constraint_allows_zero_or_one() -> None:
     for count in (0, 1, 2, 9):
         formula = Formula()
         literals = formula.new(9).tolist()
@@ -201,7 +201,7 @@ def test_an_unknown_engine_is_refused() -> None:
 
 
 @pytest.mark.parametrize("engine", ["cadical", "cp-sat"])
-def test_both_engines_decide_formulas(engine: Engine) -> None:
+def test_both_engines_decide_satisfiability(engine: Engine) -> None:
     limits = Budget(seconds=60, engine=engine, jobs=2)
     assert solve(pigeons(5), limits, "pigeons").status == "unsatisfiable"
     formula = Formula()
@@ -214,7 +214,7 @@ def test_both_engines_decide_formulas(engine: Engine) -> None:
     assert values.tolist() == [False, False, True]
 
 
-def test_the_proof_of_a_record_can_be_made_and_checked_again(tmp_path: Path) -> None:
+def test_the_proof_of_a_record_can_be_regenerated_and_checked(tmp_path: Path) -> None:
     record = settle("congestion-trees", "S4")
     if record.proof is None:
         pytest.fail("the bound of S4 should need a proof")
@@ -228,13 +228,13 @@ def test_the_proof_of_a_record_can_be_made_and_checked_again(tmp_path: Path) -> 
     assert check_record_proof(record, file.read_text()) in record.proof.checker
 
 
-def test_a_bound_of_theory_has_no_proof() -> None:
+def test_a_bound_that_follows_from_theory_has_no_proof() -> None:
     record = settle("one-port-broadcast", "S4")
     with pytest.raises(RejectedError, match="needs no proof"):
         prove_again(record)
 
 
-def test_a_search_continues_from_what_is_known() -> None:
+def test_a_search_continues_from_a_known_record() -> None:
     """A known bound is not proven again, and a known value is not lost."""
     settled = settle("bisection-width", "S4,2")
     in_rank_order = (np.arange(12) < 6).astype(np.uint8)
@@ -271,7 +271,7 @@ def test_at_the_time_limit_the_best_bounds_are_returned() -> None:
     assert any("looking for 30" in line for line in recorder.lines)
 
 
-def test_an_improvement_is_kept_before_the_search_ends() -> None:
+def test_an_improvement_is_saved_before_the_search_ends() -> None:
     kept: list[Record] = []
 
     def keep(record: Record) -> None:
@@ -285,19 +285,19 @@ def test_an_improvement_is_kept_before_the_search_ends() -> None:
     verify(kept[1])
 
 
-def test_a_formula_that_does_not_fit_is_refused_before_it_is_written() -> None:
+def test_a_formula_that_exceeds_memory_is_refused_before_it_is_written() -> None:
     method = find_problem("edge-disjoint-trees")(topology("S7"), {}).methods()[-1]
     with pytest.raises(LimitError, match=r"needs about 359 MB, and the limit is 200 MB"):
         method.run(9, Budget(seconds=60, memory=200))
 
 
-def test_a_topology_whose_arrays_do_not_fit_is_refused_before_anything_is_computed() -> None:
+def test_a_topology_whose_arrays_exceed_memory_is_refused_before_the_search() -> None:
     with pytest.raises(LimitError, match=r"needs about .* MB, and the limit is 4,000 MB"):
         search("one-port-broadcast", "S12")
 
 
 @pytest.mark.parametrize(("spec", "rounds"), [("S4", 5), ("S5", 8), ("S5,3", 7), ("Q4", 4)])
-def test_exchanges_find_a_broadcast_that_is_the_same_for_the_same_seed(
+def test_the_exchange_search_finds_the_same_broadcast_for_the_same_seed(
     spec: str, rounds: int
 ) -> None:
     method = OnePortBroadcast(topology(spec), {}).methods()[0]
@@ -309,7 +309,7 @@ def test_exchanges_find_a_broadcast_that_is_the_same_for_the_same_seed(
         np.testing.assert_array_equal(again.witness[name], array)
 
 
-def test_exchanges_keep_the_tree_consistent_and_end_at_the_time_limit() -> None:
+def test_the_exchange_search_keeps_its_tree_consistent_and_ends_at_the_time_limit() -> None:
     """The arrays of a tree agree after every step; S3 has no broadcast in two rounds."""
     table = np.ascontiguousarray(topology("S5").table().T.astype(np.int32))
     chance = np.random.default_rng(1)
@@ -328,7 +328,7 @@ def test_exchanges_keep_the_tree_consistent_and_end_at_the_time_limit() -> None:
 
 
 @pytest.mark.parametrize("spec", ["S4", "Q4", "S5,2"])
-def test_rounds_are_maximum_matchings(spec: str) -> None:
+def test_each_round_of_a_matched_tree_is_a_maximum_matching(spec: str) -> None:
     graph = topology(spec)
     table = np.ascontiguousarray(graph.table().T.astype(np.int32))
     tree = exchanges.matched_tree(table, graph.nodes, 0, np.random.default_rng(2))
@@ -346,7 +346,7 @@ def test_rounds_are_maximum_matchings(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S5", "S6"])
-def test_cycles_of_a_quotient_lift_to_hamiltonian_cycles(spec: str) -> None:
+def test_cycles_of_a_quotient_graph_lift_to_hamiltonian_cycles(spec: str) -> None:
     graph = topology(spec)
     method = HamiltonianDecomposition(graph, {}).methods()[0]
     found = method.run(graph.degree // 2, Budget(seconds=60))
@@ -355,7 +355,7 @@ def test_cycles_of_a_quotient_lift_to_hamiltonian_cycles(spec: str) -> None:
     assert value == graph.degree // 2
 
 
-def test_a_quotient_has_neither_loops_nor_double_links() -> None:
+def test_a_quotient_graph_has_classes_of_equal_size_and_no_loops() -> None:
     graph = topology("S5")
     classes = hamiltonian.quotient(graph, random.Random(1))  # noqa: S311
     assert classes is not None
@@ -366,7 +366,7 @@ def test_a_quotient_has_neither_loops_nor_double_links() -> None:
 
 
 @pytest.mark.parametrize(("spec", "classes"), [("S5", 2), ("S4", 3), ("Q4", 2), ("S5,3", 3)])
-def test_classes_of_a_quotient_are_as_large_as_each_other_and_keep_the_links(
+def test_classes_of_a_quotient_graph_have_equal_size_and_keep_the_links(
     spec: str, classes: int
 ) -> None:
     graph, chance = topology(spec), np.random.default_rng(1)
@@ -384,7 +384,7 @@ def test_classes_of_a_quotient_are_as_large_as_each_other_and_keep_the_links(
 
 
 @pytest.mark.parametrize(("spec", "classes"), [("S4", 2), ("S4,2", 3), ("Q4", 2)])
-def test_defects_are_excess_components_and_trees_between_classes(spec: str, classes: int) -> None:
+def test_defects_count_excess_components_and_trees_between_classes(spec: str, classes: int) -> None:
     graph, chance = topology(spec), np.random.default_rng(3)
     everything = as_graph(spec)
     for _ in range(20):
@@ -406,7 +406,7 @@ def test_defects_are_excess_components_and_trees_between_classes(spec: str, clas
 
 
 @pytest.mark.slow
-def test_a_solver_without_memory_ends_with_the_limit() -> None:
+def test_a_solver_that_exceeds_its_memory_limit_ends_with_an_error() -> None:
     with pytest.raises(LimitError, match="needs more than 150 MB"):
         solve(pigeons(14), Budget(seconds=60, memory=150), "pigeons")
 
@@ -415,16 +415,16 @@ def fail(work: object, seed: int) -> None:
     raise ArithmeticError(f"{work} {seed}")
 
 
-def test_an_error_of_a_process_is_raised() -> None:
+def test_an_error_in_a_solver_process_is_raised() -> None:
     with pytest.raises(ArithmeticError, match="this 3"):
         engines.race(fail, "this", Budget(seconds=60, seed=3), "nothing")
 
 
 @pytest.mark.slow
-def test_a_process_whose_output_is_closed_ends_silently(
+def test_a_solver_process_whose_output_pipe_is_closed_ends_silently(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """This is the case after an interrupt of the search."""
+    """This happens after the search was interrupted."""
     context = multiprocessing.get_context("spawn")
     receiving, sending = context.Pipe(duplex=False)
     arguments = (sending, fail, "this", 3, LIMITS.memory)
@@ -450,7 +450,9 @@ def test_unknown_problems_arguments_and_topologies_are_refused() -> None:
         search("fault-diameter", "X2")
 
 
-def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_a_missing_library_names_the_library_and_the_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def missing(_name: str) -> None:
         raise ImportError
 
@@ -460,7 +462,7 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
     assert "starcast[search]" in caught.value.hint
 
 
-def test_every_problem_declares_what_it_searches() -> None:
+def test_every_problem_describes_its_question_its_formula_and_its_bound() -> None:
     for problem in PROBLEMS.values():
         texts = (problem.question, problem.variables, problem.constraints, problem.symmetry)
         assert all(texts)
@@ -504,7 +506,7 @@ def test_wrong_multipliers_and_maps_of_a_certificate_are_detected() -> None:
         certified_cut(graph, maps[-1:], vectors, multipliers, scale)
 
 
-def test_all_bisections_have_the_parity_that_is_used() -> None:
+def test_all_bisections_have_the_parity_to_which_bounds_are_rounded() -> None:
     graph = topology("S4,2")
     a, b = link_list(graph).T
     generator = np.random.default_rng(1)
@@ -515,18 +517,18 @@ def test_all_bisections_have_the_parity_that_is_used() -> None:
         assert round_cut(graph, cut - 1) == cut
 
 
-def test_both_parities_of_a_number_of_links_are_one_formula() -> None:
-    """A refutation of 7 links on S5,2 has to be that of 6, since the bound is 8 after both."""
+def test_numbers_of_links_with_the_same_rounded_bound_have_the_same_formula() -> None:
+    """On S5,2, refuting 7 links must be the same as refuting 6: both give the bound 8."""
     problem = BisectionWidth(topology("S5,2"), {})
     assert problem.rebuild(7, {}).sha256() == problem.rebuild(6, {}).sha256()
     assert problem.rebuild(8, {}).sha256() != problem.rebuild(6, {}).sha256()
 
 
-def test_congestion_one_is_the_edge_disjoint_problem() -> None:
+def test_congestion_trees_with_congestion_one_are_edge_disjoint_trees() -> None:
     assert settle("congestion-trees", "S4", congestion=1).value == 6
 
 
-def test_problems_are_searched_on_every_family() -> None:
+def test_problems_can_be_searched_on_other_families() -> None:
     assert settle("fault-diameter", "P3").value == 4
     assert settle("independent-trees", "P4").value == 1
     assert settle("hamiltonian-decomposition", "P4").value == 1

@@ -1,4 +1,4 @@
-"""Lists of searches in shards, and the combination of their records."""
+"""Searches divided into shards, and the merging of their records."""
 
 import json
 import re
@@ -24,7 +24,7 @@ from starcast.support.processes import local_processes
 from starcast.support.shards import Shard
 
 BUDGET = Budget(60, 1_000)
-#: The array of the witness of a bisection.
+#: Name of the witness array of a bisection.
 HALVES = "side"
 PROBLEMS = ["one-port-broadcast", "edge-disjoint-trees"]
 
@@ -36,13 +36,13 @@ def no_record(task: SearchTask) -> Record | None:
 
 
 def values_of(records: list[Record]) -> dict[str, tuple[int, int]]:
-    """Return value and bound of records by id."""
+    """Return the value and the bound of each record by its id."""
     return {record.id: (record.value, record.bound) for record in records}
 
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The files of three shards; the searches of one problem are in different shards."""
+    """Return the files of three shards; searches of one problem are in different shards."""
     folder = tmp_path_factory.mktemp("searches")
     tasks = plan_searches(PROBLEMS, ["S3", "Q3"], {}, [0, 1])
     files = [folder / f"{index}.json" for index in (1, 2, 3)]
@@ -54,7 +54,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return files
 
 
-def test_merged_shards_are_the_records_of_undivided_searches(parts: list[Path]) -> None:
+def test_merged_shards_give_the_same_records_as_searches_without_shards(parts: list[Path]) -> None:
     tasks = plan_searches(PROBLEMS, ["S3", "Q3"], {}, [0])
     alone = [record for _, record in run_searches(tasks, BUDGET, no_record)]
     assert values_of(merge_searches(parts)) == values_of(alone)
@@ -86,15 +86,15 @@ def test_a_wrong_witness_or_bound_in_a_shard_is_refused(parts: list[Path], tmp_p
         merge_searches(changed("bound", 2))
 
 
-def test_a_search_starts_from_the_record_of_the_search_before() -> None:
-    """Also in a shard: the second seed finds an optimal record, and has nothing to do."""
+def test_a_search_starts_from_the_record_of_the_previous_search() -> None:
+    """This also holds in a shard: the later seeds start from an optimum and need not search."""
     tasks = plan_searches(["edge-disjoint-trees"], ["S3"], {}, [0, 1, 2])
     first, *others = [record for _, record in run_searches(tasks, BUDGET, no_record)]
     assert first.optimal
     assert [record.tried for record in others] == [first.tried, first.tried]
 
 
-def test_the_best_value_and_the_best_bound_are_combined() -> None:
+def test_the_best_value_and_the_best_bound_of_several_records_are_combined() -> None:
     record = shipped_record("bisection-width", "S4")
     evidence = {name: each for name, each in record.witness.items() if name != HALVES}
     assert evidence
@@ -153,15 +153,15 @@ def test_searches_are_ordered_by_seed_and_listed_once() -> None:
         (["bisection-width"], ["S4"], {"congestion": 2}, "has no argument 'congestion'"),
     ],
 )
-def test_other_searches_are_refused(
+def test_undefined_and_empty_searches_are_refused(
     problems: list[str], topologies: list[str], arguments: dict[str, int], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
         plan_searches(problems, topologies, arguments, [0])
 
 
-def test_a_worker_without_memory_refuses_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search may use all of its memory limit."""
+def test_a_worker_with_too_little_memory_refuses_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search may use as much memory as its limit allows."""
     monkeypatch.setattr("starcast.topologies.memory.available", lambda: 500 * 10**6)
     tasks = plan_searches(["one-port-broadcast"], ["S3"], {}, [7])
     with (
@@ -181,6 +181,8 @@ def test_a_worker_without_memory_refuses_a_search(monkeypatch: pytest.MonkeyPatc
         ({"record": {}, "witness": ""}, "cannot be read"),
     ],
 )
-def test_a_record_of_a_shard_that_is_damaged_is_one_sentence(values: object, reason: str) -> None:
+def test_a_damaged_record_in_a_shard_is_reported_in_one_sentence(
+    values: object, reason: str
+) -> None:
     with pytest.raises(InputError, match=re.escape(reason)):
         sharding._from_json(values, "the record of search 0")

@@ -16,7 +16,7 @@ from starcast.support.settings import Settings
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory, without settings in the environment or a user's file."""
+    """An empty working directory, without settings in the environment or in a user file."""
     for name in Settings.model_fields:
         monkeypatch.delenv(f"STARCAST_{name.upper()}", raising=False)
     monkeypatch.delenv("STARCAST_CONFIG", raising=False)
@@ -25,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(
+def test_flags_override_the_environment_which_overrides_the_file_and_defaults(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert (Settings.load().batch, Settings.load().sources["batch"]) == (20_000, "default")
@@ -36,11 +36,11 @@ def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(
     assert (Settings.load(batch=3).batch, Settings.load(batch=3).sources["batch"]) == (3, "flag")
 
 
-def test_a_flag_that_was_not_given_does_not_count() -> None:
+def test_a_flag_that_was_not_given_is_ignored() -> None:
     assert Settings.load(neo4j_uri=None).sources["neo4j_uri"] == "default"
 
 
-def test_the_file_of_starcast_config_replaces_the_local_one(
+def test_the_file_named_by_starcast_config_replaces_the_local_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "starcast.toml").write_text("batch = 1\n")
@@ -61,7 +61,9 @@ def test_the_file_of_starcast_config_replaces_the_local_one(
         "postgres_uri = 'postgresql://a:b@localhost/c'\n",
     ],
 )
-def test_an_invalid_file_gives_a_one_line_error_with_a_hint(folder: Path, text: str) -> None:
+def test_an_invalid_settings_file_gives_a_one_line_error_with_a_hint(
+    folder: Path, text: str
+) -> None:
     (folder / "starcast.toml").write_text(text)
     with pytest.raises(InputError) as caught:
         Settings.load()
@@ -156,7 +158,7 @@ def test_a_missing_password_or_password_file_is_refused() -> None:
         )
 
 
-def test_the_error_of_a_stopped_stack_says_how_to_start_it(folder: Path) -> None:
+def test_the_error_says_how_to_start_the_stack_if_it_is_not_running(folder: Path) -> None:
     with pytest.raises(UnavailableError) as caught:
         store_url(Settings.load(home=folder / "empty"))
     assert "starcast up" in caught.value.hint
@@ -174,7 +176,7 @@ def test_an_invalid_postgres_uri_is_refused() -> None:
         assert "postgresql://" in caught.value.hint
 
 
-def test_every_scheme_of_postgresql_is_accepted() -> None:
+def test_every_postgresql_uri_scheme_is_accepted() -> None:
     for scheme in ["postgresql", "postgresql+psycopg", "postgres"]:
         assert (
             store_url(Settings.load(postgres_uri=f"{scheme}://u@localhost:65535/d")).drivername
@@ -182,7 +184,7 @@ def test_every_scheme_of_postgresql_is_accepted() -> None:
         )
 
 
-def test_a_port_out_of_range_is_refused() -> None:
+def test_a_port_out_of_range_in_a_uri_is_refused() -> None:
     for port in [0, 65536, 99999]:
         with pytest.raises(InputError, match=f"the port {port} of .* is out of range"):
             store_url(Settings.load(postgres_uri=f"postgresql://u@127.0.0.1:{port}/x"))
@@ -230,12 +232,12 @@ def test_an_invalid_setting_gives_one_plain_sentence(
     assert caught.value.message == message
 
 
-def test_the_error_of_a_global_flag_has_its_name() -> None:
+def test_the_error_for_an_invalid_global_flag_names_the_flag() -> None:
     with pytest.raises(InputError, match=r"^--neo4j-uri is invalid: it contains a password"):
         Settings.load(neo4j_uri="bolt://a:b@c")
 
 
-def test_the_error_of_an_unknown_key_suggests_a_similar_one(folder: Path) -> None:
+def test_the_error_for_an_unknown_key_suggests_a_similar_name(folder: Path) -> None:
     (folder / "starcast.toml").write_text("bacth = 7\n")
     with pytest.raises(
         InputError, match=r"'bacth' is invalid: there is no such setting; did you mean 'batch'\?"
@@ -259,7 +261,7 @@ def test_starcast_config_may_be_the_null_device_or_empty(
     assert set(Settings.load().sources.values()) == {"default"}
 
 
-def test_an_unknown_variable_gives_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_environment_variable_gives_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("STARCAST_NEO4J_URL", "STARCAST_SPEED", "STARCAST_DEBUG", "starcast_batch"):
         monkeypatch.setenv(name, "7")
     monkeypatch.setenv("STARCAST_EMPTY", "")
@@ -278,14 +280,14 @@ def test_an_unknown_variable_gives_one_warning(monkeypatch: pytest.MonkeyPatch) 
     assert {row["setting"]: row["value"] for row in json.loads(first.stdout)}["batch"] == 7
 
 
-def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Docker compose passes STARCAST_PACKS so."""
+def test_an_empty_environment_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Docker Compose passes an empty STARCAST_PACKS."""
     monkeypatch.setenv("STARCAST_PACKS", "")
     assert (Settings.load().packs, Settings.load().sources["packs"]) == ((), "default")
 
 
-def test_packs_are_several_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The variable is split as PATH is; the file has a text or a list."""
+def test_packs_may_name_several_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable is split like PATH; in the file, the value is a string or a list."""
     both = (folder / "a", folder / "b,c")
     monkeypatch.setenv("STARCAST_PACKS", f"{both[0]}:{both[1]}:")
     assert Settings.load().packs == both
@@ -300,20 +302,22 @@ def test_packs_are_several_folders(folder: Path, monkeypatch: pytest.MonkeyPatch
     "text",
     ["packs = ['~nosuch-user/x']\n", "home = '~nosuch-user/x'\n", "packs = [1]\n", "packs = 1\n"],
 )
-def test_an_invalid_folder_is_one_sentence(folder: Path, text: str) -> None:
+def test_the_error_for_an_invalid_folder_names_the_setting(folder: Path, text: str) -> None:
     (folder / "starcast.toml").write_text(text)
     with pytest.raises(InputError) as caught:
         Settings.load()
     assert caught.value.message.startswith(f"the setting '{text[:5].rstrip(' =')}")
 
 
-def test_a_file_that_is_nested_too_deeply_is_refused(folder: Path) -> None:
+def test_a_settings_file_that_is_nested_too_deeply_is_refused(folder: Path) -> None:
     (folder / "starcast.toml").write_text(f"packs = {'[' * 5_000}{']' * 5_000}\n")
     with pytest.raises(InputError, match=r"starcast\.toml is (nested|not valid)"):
         Settings.load()
 
 
-def test_config_names_the_file_that_was_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_config_command_names_the_settings_file_that_was_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config = folder / "config" / "starcast" / "starcast.toml"
 
     def named() -> str:
@@ -329,8 +333,10 @@ def test_config_names_the_file_that_was_read(folder: Path, monkeypatch: pytest.M
     assert named() == f"settings file: {config}"
 
 
-def test_the_home_of_an_unknown_user_is_an_input_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It does not matter which source names the home."""
+def test_a_path_in_the_home_of_an_unknown_user_is_an_input_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """This holds for a path from the environment and for one from a flag."""
     monkeypatch.setenv("STARCAST_CACHE", "~no-such-user/cache")
     with pytest.raises(InputError, match=r"'cache' .* '~no-such-user/cache' has no home folder"):
         Settings.load()
@@ -339,7 +345,7 @@ def test_the_home_of_an_unknown_user_is_an_input_error(monkeypatch: pytest.Monke
     assert "--home is invalid: the user of '~no-such-user/x'" in result.exception.message
 
 
-def test_ports_out_of_range_are_refused() -> None:
+def test_server_ports_out_of_range_are_refused() -> None:
     """Ports below 1024 are reserved for root, who does not run the servers."""
     for port in [0, 80, 65_536, -1]:
         for name in ["neo4j_port", "neo4j_http_port", "postgres_port"]:

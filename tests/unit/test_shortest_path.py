@@ -1,4 +1,4 @@
-"""SPT and SPG (Fragopoulou & Akl 1996, Def. 6 and 7): node by node, Lemmas 4 and 5."""
+"""SPT and SPG, shortest-path tree and graph of Fragopoulou & Akl 1996 (Def. 6, 7, Lemmas 4, 5)."""
 
 from math import factorial
 
@@ -12,14 +12,14 @@ from support.meeting import built, roots, trees_of
 SIZES = range(2, 8)
 
 
-def test_both_follow_the_definition_node_by_node() -> None:
+def test_spt_and_spg_follow_their_definitions_node_by_node() -> None:
     for n in SIZES:
         assert trees_of(built(n, "shortest-path")) == page.spt(star_graph.identity(n))
         assert trees_of(built(n, "shortest-path-graph")) == page.spg(star_graph.identity(n))
 
 
-def test_both_follow_the_definition_at_other_roots() -> None:
-    """By translation: the forest at I with its symbols relabelled."""
+def test_spt_and_spg_follow_their_definitions_at_other_roots() -> None:
+    """At another root, the forest is that of the identity with its symbols relabelled."""
     for n in range(2, 7):
         for root in roots(n):
             assert trees_of(built(n, "shortest-path", root)) == page.spt(root)
@@ -27,7 +27,7 @@ def test_both_follow_the_definition_at_other_roots() -> None:
 
 
 def test_the_children_of_spt_follow_the_definition() -> None:
-    """EDT.D6: the rules for parents and for children are inverse to one another."""
+    """Definition 6: the rules for parents and for children are inverse to each other."""
     for n in SIZES:
         (tree,) = trees_of(built(n, "shortest-path"))
         children = rooted_trees.children(tree)
@@ -36,7 +36,7 @@ def test_the_children_of_spt_follow_the_definition() -> None:
 
 
 def test_the_children_of_spg_follow_the_definition() -> None:
-    """EDT.D7."""
+    """Definition 7: the rules for parents and for children are inverse to each other."""
     for n in SIZES:
         for number, tree in enumerate(trees_of(built(n, "shortest-path-graph")), start=2):
             children = rooted_trees.children(tree)
@@ -45,7 +45,7 @@ def test_the_children_of_spg_follow_the_definition() -> None:
 
 
 def test_spt_is_a_shortest_path_tree_whose_subtree_k_is_s_k() -> None:
-    """EDT.L4, at every root: branch k has the nodes with the root's first symbol in position k."""
+    """Lemma 4: subtree k has the nodes with the root's first symbol in position k, at any root."""
     for n in SIZES:
         for root in roots(n)[: 2 if n == 7 else None]:
             trees = built(n, "shortest-path", root)
@@ -58,7 +58,7 @@ def test_spt_is_a_shortest_path_tree_whose_subtree_k_is_s_k() -> None:
                 assert star_graph.dimension_between(root, top) == rotation.position(x, root[0])
 
 
-def test_spt_omits_s_1_and_is_declared_partial() -> None:
+def test_spt_omits_s_1_and_is_not_declared_spanning() -> None:
     for n in SIZES:
         trees = built(n, "shortest-path")
         assert not trees.spanning
@@ -71,7 +71,7 @@ def test_spt_omits_s_1_and_is_declared_partial() -> None:
 
 
 def test_tree_l_of_spg_has_s_l_and_s_1() -> None:
-    """EDT.L5, the first half: every node of S^1 lies in each of the n-1 subtrees."""
+    """Lemma 5, first half: every node of S^1 lies in each of the n-1 subtrees."""
     for n in SIZES:
         trees = built(n, "shortest-path-graph")
         trees.verify()
@@ -83,8 +83,8 @@ def test_tree_l_of_spg_has_s_l_and_s_1() -> None:
 
 
 @pytest.mark.parametrize("n", range(3, 8))
-def test_s_1_has_node_disjoint_paths_of_least_total_length_through_spg(n: int) -> None:
-    """EDT.L5, second half: n-1 disjoint paths over all neighbours, each as short as possible."""
+def test_nodes_of_s_1_have_node_disjoint_paths_of_minimum_total_length_in_spg(n: int) -> None:
+    """Lemma 5, second half: n-1 disjoint paths over all neighbours, each as short as possible."""
     root = star_graph.identity(n)
     distance = star_graph.distances(root)
     trees = trees_of(built(n, "shortest-path-graph"))
@@ -101,7 +101,7 @@ def test_s_1_has_node_disjoint_paths_of_least_total_length_through_spg(n: int) -
 
 
 def test_the_trees_of_spg_are_rotations_of_one_another() -> None:
-    """R takes subtree l to subtree r(l), as for EDT."""
+    """The rotation R maps subtree l to subtree r(l), as for EDT."""
     for n in SIZES:
         trees = trees_of(built(n, "shortest-path-graph"))
         for number, tree in enumerate(trees, start=2):
@@ -117,7 +117,7 @@ def test_no_directed_link_is_in_two_trees_of_spg() -> None:
 
 
 def test_the_smallest_star_follows_the_definitions() -> None:
-    """On S_2: one link, and S^1 is the root alone; the documented rules hold as they stand."""
+    """S_2 has one link, and S^1 is the root alone. The definitions need no exception for it."""
     for construction in ("shortest-path", "shortest-path-graph"):
         for root, ports in (("12", [0, 2]), ("21", [2, 0])):
             trees = forest("S2", construction, root=root)

@@ -1,4 +1,4 @@
-"""Ctrl-C: a deferred signal acts once, at the end; errors that it caused are recognised."""
+"""Ctrl-C: a deferred signal interrupts once, at the end; errors that it caused are recognised."""
 
 import signal
 import threading
@@ -9,7 +9,7 @@ import pytest
 from starcast.support.signals import caused_by_interrupt, defer_signals, sigterm_as_interrupt
 
 
-def strikes_twice(events: list[str]) -> None:
+def interrupt_twice(events: list[str]) -> None:
     with defer_signals(lambda: events.append("acted")):
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
@@ -17,15 +17,15 @@ def strikes_twice(events: list[str]) -> None:
     events.append("never")
 
 
-def test_a_deferred_signal_acts_at_once_and_is_raised_at_the_end() -> None:
+def test_a_deferred_signal_runs_its_action_at_once_and_interrupts_at_the_end() -> None:
     events: list[str] = []
     with pytest.raises(KeyboardInterrupt):
-        strikes_twice(events)
+        interrupt_twice(events)
     assert events == ["acted", "acted", "went on"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def fails_when_struck() -> None:
+def fail_after_an_interrupt() -> None:
     with defer_signals(lambda: None):
         signal.raise_signal(signal.SIGINT)
         raise OSError("the socket is closed")
@@ -33,7 +33,7 @@ def fails_when_struck() -> None:
 
 def test_a_deferred_signal_replaces_the_error_that_it_caused() -> None:
     with pytest.raises(KeyboardInterrupt):
-        fails_when_struck()
+        fail_after_an_interrupt()
 
 
 def test_without_a_signal_nothing_is_raised() -> None:
@@ -43,18 +43,18 @@ def test_without_a_signal_nothing_is_raised() -> None:
         raise OSError("the socket is closed")
 
 
-def sigterm_postponed() -> None:
+def defer_sigterm() -> None:
     with sigterm_as_interrupt(), defer_signals(lambda: None):
         signal.raise_signal(signal.SIGTERM)
 
 
-def test_sigterm_is_deferred_if_it_acts_as_ctrl_c() -> None:
+def test_sigterm_is_deferred_if_it_is_handled_like_ctrl_c() -> None:
     with pytest.raises(KeyboardInterrupt):
-        sigterm_postponed()
+        defer_sigterm()
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
-def test_other_threads_can_defer_signals_without_effect() -> None:
+def test_deferring_signals_in_another_thread_has_no_effect() -> None:
     events: list[str] = []
 
     def work() -> None:
@@ -67,21 +67,21 @@ def test_other_threads_can_defer_signals_without_effect() -> None:
     assert events == ["worked"]
 
 
-def leaves_an_error_behind() -> None:
+def fail_while_interrupted() -> None:
     try:
         signal.raise_signal(signal.SIGINT)
     finally:
         raise OSError("the socket is in the middle of a message")
 
 
-def tells_of_it_in_words() -> None:
+def fail_because_of_the_interrupted_call() -> None:
     try:
-        leaves_an_error_behind()
+        fail_while_interrupted()
     except OSError as error:
         raise ValueError("nobody answers") from error
 
 
-@pytest.mark.parametrize("act", [leaves_an_error_behind, tells_of_it_in_words])
+@pytest.mark.parametrize("act", [fail_while_interrupted, fail_because_of_the_interrupted_call])
 def test_an_error_that_an_interruption_caused_is_recognised(act: Callable[[], None]) -> None:
     with pytest.raises((OSError, ValueError)) as caught:
         act()

@@ -25,7 +25,7 @@ Numbers = tuple[Any, Any, Any]
 
 
 def test_a_batch_returns_the_time_of_each_schedule(simgrid: Path | None) -> None:
-    """The last schedule has a moved row: SimGrid returns the time of this schedule."""
+    """In the last schedule a row is moved to a later step, and its time reflects that."""
     right = schedule("S4", "broadcast", "multiple", segments=2)
     schedules = [
         schedule("S3", "alltoall", "one-port"),
@@ -40,7 +40,7 @@ def test_a_batch_returns_the_time_of_each_schedule(simgrid: Path | None) -> None
     ]
     results = run_simgrid_batch(requests, installation=simgrid)
     assert_same_clocks(requests, results)
-    # The spoiled schedule does not have the times of the right one.
+    # The changed schedule does not take the same time as the original.
     assert len(find_differences(requests[4:6], results[6:])) == len(EXECUTION_MODELS)
 
 
@@ -71,7 +71,9 @@ def test_simgrid_executes_every_reduction(simgrid: Path | None) -> None:
         ((64, 100, 1), "clocked", "unknown execution model 'clocked'"),
     ],
 )
-def test_invalid_amounts_are_refused(machine: Numbers, execution: Any, message: str) -> None:
+def test_invalid_machine_parameters_and_execution_models_are_refused(
+    machine: Numbers, execution: Any, message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         run_simgrid(schedule("S3", "broadcast", "greedy"), *machine, execution)
 
@@ -92,14 +94,14 @@ def test_large_schedules_and_long_times_are_refused(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("installation", [Path("/nonexistent/python"), Path(sys.executable)])
-def test_without_simgrid_its_package_is_named(installation: Path) -> None:
+def test_the_error_without_simgrid_names_the_package_to_install(installation: Path) -> None:
     with pytest.raises(UnavailableError, match="SimGrid's Python module is not") as refusal:
         run_simgrid(schedule("S3", "broadcast", "greedy"), installation=installation)
     assert str(installation) in refusal.value.message
     assert "apt install python3-simgrid" in refusal.value.hint
 
 
-def test_the_last_line_of_a_failure_is_reported(tmp_path: Path) -> None:
+def test_if_simgrid_fails_the_last_line_of_its_error_output_is_reported(tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\necho first >&2\necho broken platform >&2\nexit 1\n")
     python.chmod(0o755)
@@ -107,9 +109,9 @@ def test_the_last_line_of_a_failure_is_reported(tmp_path: Path) -> None:
         run_simgrid(schedule("S3", "broadcast", "greedy"), installation=python)
 
 
-def test_an_error_names_its_schedule_and_keeps_the_other_results(tmp_path: Path) -> None:
-    """A program that fails to execute the second schedule takes the place of SimGrid."""
-    times = {"version": "3.32.0", "time": 41.0, "ends": [41.0]}  # in ticks of 4
+def test_an_error_names_its_schedule_and_the_other_results_are_kept(tmp_path: Path) -> None:
+    """SimGrid is replaced by a program that fails to execute the second schedule."""
+    times = {"version": "3.32.0", "time": 41.0, "ends": [41.0]}  # 41 ticks of length 4
     printed = json.dumps([times, {"error": "broken platform"}, times])
     python = tmp_path / "python"
     python.write_text(f"#!/bin/sh\ncat > {tmp_path}/input\ncat <<'END'\n{printed}\nEND\n")

@@ -1,4 +1,4 @@
-"""SimGrid executes schedules, and its clock says the times that `timing` computes.
+"""SimGrid executes schedules, and its clock shows the times that `timing` computes.
 
 Each test executes its schedules in one batch per execution model, or in a single batch.
 """
@@ -35,8 +35,8 @@ def test_simgrid_takes_the_computed_times(execution: ExecutionModel, simgrid: Pa
     assert_same_clocks(requests, results)
 
 
-#: Schedules with several segments, messages or copies; their synchronous and their asynchronous
-#: time, if they are known.
+#: Schedules with several segments, messages or copies, with their synchronous and asynchronous
+#: times where these are known.
 CUT: list[tuple[str, Collective, str, dict[str, Any], tuple[int | None, int | None]]] = [
     ("S4", "broadcast", "multiple", {"segments": 4}, (2444, 2124)),
     ("S5", "broadcast", "multiple", {"segments": 16}, (5636, 5344)),
@@ -47,7 +47,7 @@ CUT: list[tuple[str, Collective, str, dict[str, Any], tuple[int | None, int | No
     ("S4", "broadcast", "edge-disjoint", {"messages": 2, "copies": 3}, (None, None)),
     ("S4", "scatter", "edge-disjoint", {"messages": 2, "copies": 2}, (None, None)),
     ("S3", "allgather", "edge-disjoint", {"messages": 2, "copies": 2}, (None, None)),
-    ("S4", "reduce", "multiple", {"segments": 4}, (2444, 2124)),  # as the broadcast
+    ("S4", "reduce", "multiple", {"segments": 4}, (2444, 2124)),  # like the broadcast
     ("S4", "reduce", "edge-disjoint", {"messages": 2, "copies": 3}, (None, None)),
     ("S4", "reduce-scatter", "ring", {"messages": 2}, (23 * 164, 23 * 164)),
     ("S4", "allreduce", "multiple", {"segments": 4}, (None, None)),
@@ -56,7 +56,9 @@ CUT: list[tuple[str, Collective, str, dict[str, Any], tuple[int | None, int | No
 
 
 @BOTH
-def test_segments_messages_and_copies(execution: ExecutionModel, simgrid: Path | None) -> None:
+def test_schedules_with_segments_messages_or_copies_take_the_computed_times(
+    execution: ExecutionModel, simgrid: Path | None
+) -> None:
     schedules = [
         schedule(spec, collective, algorithm, **arguments)
         for spec, collective, algorithm, arguments, _ in CUT
@@ -74,7 +76,7 @@ def test_segments_messages_and_copies(execution: ExecutionModel, simgrid: Path |
     assert {name: clocks[name] for name in known} == known
 
 
-def test_other_machines(simgrid: Path | None) -> None:
+def test_schedules_on_other_machines_take_the_computed_times(simgrid: Path | None) -> None:
     machines: list[tuple[Number, Number, Number]] = [
         (1, 0, 1),
         (Fraction(23, 7), Fraction(5, 3), 0.125),
@@ -91,7 +93,7 @@ def test_other_machines(simgrid: Path | None) -> None:
     assert_same_clocks(requests, results)
 
 
-def test_faults(simgrid: Path | None) -> None:
+def test_schedules_under_faults_take_the_computed_times(simgrid: Path | None) -> None:
     judged = schedule("S4", "broadcast", "edge-disjoint", messages=2, copies=3)
     faults = (Fault.parse("2134"), Fault.parse("1234-3214@2"))
     requests = [
@@ -108,10 +110,10 @@ def test_a_schedule_without_rows_takes_no_time(simgrid: Path | None) -> None:
     assert [clock(result) for result in results] == [0, 0]
 
 
-# Spoiled schedules
+# Changed schedules
 
 
-def test_a_row_that_is_moved_changes_the_clock(simgrid: Path | None) -> None:
+def test_moving_a_row_changes_the_time_of_the_schedule(simgrid: Path | None) -> None:
     """SimGrid returns the time of the changed schedule."""
     judged = schedule("S4", "broadcast", "multiple", segments=2)
     moves = [(1, 2), (5, 1), (108, 3), (109, 3), (119, 3), (131, 1)]
@@ -130,8 +132,8 @@ def test_a_row_that_is_moved_changes_the_clock(simgrid: Path | None) -> None:
     assert [case for case in cases if clocks[case] == right[case[1]]] == []
 
 
-def test_a_row_that_is_sent_before_its_unit_arrives_is_never_executed(simgrid: Path | None) -> None:
-    """The schedules before and after it in the batch are executed."""
+def test_a_schedule_that_sends_a_unit_before_it_arrives_cannot_finish(simgrid: Path | None) -> None:
+    """The other schedules of the batch are executed."""
     schedules = [schedule("S4", "broadcast", name) for name in ("greedy", "recursive-substar")]
     problems = [
         unchecked(judged)
@@ -169,7 +171,7 @@ def test_a_crash_does_not_affect_the_rest_of_the_batch(
 
 
 def unchecked(judged: Schedule) -> SimGridProblem:
-    """Return all rows of a schedule as a problem, whether or not they are valid."""
+    """Return a SimGrid problem with all rows of a schedule, whether or not they are valid."""
     executed = execute(judged)._replace(selection=slice(None))
     return SimGridProblem(executed, make_ticks(64, 100, 1, "synchronous"), "synchronous")
 

@@ -1,4 +1,4 @@
-"""The simulator against one that goes step by step: mutated schedules, faults, and bad input."""
+"""The simulator compared with a step-by-step oracle: mutated schedules, faults, invalid input."""
 
 from dataclasses import replace
 from typing import Any
@@ -46,12 +46,12 @@ def inner_row(schedule: Schedule) -> int:
     return passing[len(passing) // 2]
 
 
-# Spoilt schedules
+# Changed schedules
 
 
 @every_base
 @given(st.data())
-def test_two_rows_with_exchanged_steps_get_the_verdict_of_the_oracle(
+def test_both_simulators_agree_if_the_steps_of_two_rows_are_swapped(
     algorithm: str, ports: str, data: st.DataObject
 ) -> None:
     schedule = broadcast(4, algorithm, ports, 2)
@@ -68,7 +68,7 @@ def test_two_rows_with_exchanged_steps_get_the_verdict_of_the_oracle(
 def test_the_first_violation_is_in_the_earliest_step_with_an_invalid_row(
     algorithm: str, ports: str, data: st.DataObject
 ) -> None:
-    """An early row that is sent too soon comes before a late row with an invalid address."""
+    """An early row that is sent too soon is reported before a later row with an invalid address."""
     mutated = broadcast(4, algorithm, ports, 2)
     for _ in range(data.draw(st.integers(2, 4))):
         row = data.draw(st.integers(0, len(mutated) - 1))
@@ -91,7 +91,7 @@ def test_the_order_of_the_rows_does_not_matter(algorithm: str, ports: str, seed:
 
 @every_base
 def test_a_violation_names_step_sender_port_receiver_and_rule(algorithm: str, ports: str) -> None:
-    """A unit that is forwarded in the first step, before it arrives."""
+    """In the example, a unit is forwarded in the first step, before it arrives."""
     schedule = broadcast(5, algorithm, ports, 2)
     row = inner_row(schedule)
     run = simulate(changed(schedule, row, step=1))
@@ -109,7 +109,7 @@ def test_a_violation_names_step_sender_port_receiver_and_rule(algorithm: str, po
 
 
 @every_base
-def test_a_dropped_row_to_a_leaf_is_an_undelivered_unit_not_a_violation(
+def test_without_a_row_to_a_leaf_a_unit_is_undelivered_but_no_rule_is_violated(
     algorithm: str, ports: str
 ) -> None:
     schedule = broadcast(5, algorithm, ports, 2)
@@ -130,7 +130,7 @@ def test_a_dropped_row_to_a_leaf_is_an_undelivered_unit_not_a_violation(
 
 
 def test_a_unit_cannot_leave_in_the_step_in_which_it_arrives() -> None:
-    """Store and forward: step t, then t+1 at the earliest."""
+    """Store and forward: a unit that arrives in step t leaves in step t+1 at the earliest."""
     schedule = broadcast(5, "greedy", "all", 1)
     row = inner_row(schedule)
     arrival = int(schedule.step[row])
@@ -142,7 +142,7 @@ def test_a_unit_cannot_leave_in_the_step_in_which_it_arrives() -> None:
 
 
 def test_a_unit_that_waits_is_not_a_violation() -> None:
-    """A row may come later than it must, if the rows after it do too."""
+    """A row may be later than necessary if the rows after it are later too."""
     schedule = broadcast(5, "greedy", "all", 1)
     run = simulate(replace(schedule, step=2 * schedule.step + 3))
     assert run.complete
@@ -163,7 +163,7 @@ def test_receiving_again_over_another_link_is_not_a_violation() -> None:
 
 
 def test_sending_again_later_over_the_same_link_is_not_a_violation() -> None:
-    """The models limit the units on a link per step (conventions.md), not over time."""
+    """The port models limit the units on a link per step (conventions.md), not in total."""
     schedule = broadcast(4, "greedy", "all", 1)
     again = kept(schedule, [*range(len(schedule)), 0])
     late = changed(again, len(schedule), step=schedule.steps + 1)
@@ -172,7 +172,7 @@ def test_sending_again_later_over_the_same_link_is_not_a_violation() -> None:
 
 
 def test_units_may_share_a_packet_if_the_schedule_allows_packets() -> None:
-    """Tseng & Sheu's packets hold several units; Fragopoulou & Akl's links carry one a step."""
+    """Packets of Tseng & Sheu hold several units; links of Fragopoulou & Akl carry one per step."""
     schedule = broadcast(4, "multiple", "all", 1)
     assert simulate(schedule).complete
     one_a_step = replace(schedule, packets=False)
@@ -183,7 +183,7 @@ def test_units_may_share_a_packet_if_the_schedule_allows_packets() -> None:
 
 
 @pytest.mark.parametrize("algorithm", sorted(BROADCASTS))
-def test_an_all_port_schedule_is_not_a_one_port_schedule(algorithm: str) -> None:
+def test_an_all_port_schedule_is_not_a_valid_one_port_schedule(algorithm: str) -> None:
     claimed = replace(broadcast(4, algorithm, "all", 1), ports="one")
     run = simulate(claimed)
     assert run.violation is not None
@@ -193,12 +193,12 @@ def test_an_all_port_schedule_is_not_a_one_port_schedule(algorithm: str) -> None
 
 
 @pytest.mark.parametrize("algorithm", sorted(BROADCASTS))
-def test_a_one_port_schedule_is_an_all_port_schedule(algorithm: str) -> None:
+def test_a_one_port_schedule_is_also_a_valid_all_port_schedule(algorithm: str) -> None:
     assert simulate(replace(broadcast(5, algorithm, "one", 2), ports="all")).complete
 
 
-def test_two_receipts_in_a_step_are_caught_although_all_senders_differ() -> None:
-    """One-port: the violation at the receiver."""
+def test_a_one_port_node_cannot_receive_from_two_senders_in_one_step() -> None:
+    """The violation is reported at the receiver."""
     schedule = broadcast(4, "greedy", "one", 1)
     t = schedule.topology
     last = schedule.steps
@@ -223,7 +223,7 @@ def test_a_row_with_an_unknown_node_is_a_violation(name: str, rank: int) -> None
 
 
 @pytest.mark.parametrize("unit", [-1, 2, 99])
-def test_an_unknown_unit_is_a_violation(unit: int) -> None:
+def test_a_row_with_an_unknown_unit_is_a_violation(unit: int) -> None:
     run = simulate(changed(broadcast(5, "greedy", "all", 2), 3, unit=unit))
     assert run.violation is not None
     assert str(unit) in run.violation
@@ -231,7 +231,7 @@ def test_an_unknown_unit_is_a_violation(unit: int) -> None:
 
 @pytest.mark.parametrize("tree", [-1, 4, 255, 300])
 @pytest.mark.parametrize("row", [0, -1])
-def test_a_tree_that_the_forest_lacks_is_a_violation(tree: int, row: int) -> None:
+def test_a_row_with_an_unknown_tree_is_a_violation(tree: int, row: int) -> None:
     plan = build("S5", "broadcast", "multiple")
     assert plan.forest is not None
     assert plan.forest.trees == 4
@@ -243,7 +243,7 @@ def test_a_tree_that_the_forest_lacks_is_a_violation(tree: int, row: int) -> Non
     assert not simulate(wrong, faults=[17]).complete
 
 
-def test_trees_of_a_schedule_without_a_forest_are_numbers_of_one_byte() -> None:
+def test_without_a_forest_tree_numbers_must_fit_into_one_byte() -> None:
     plan = replace(build("S4", "broadcast", "greedy"), forest=None)
     assert simulate(changed(plan, 0, tree=255)).complete
     assert simulate(changed(plan, 0, tree=256)).violation
@@ -257,7 +257,7 @@ def test_steps_count_from_1(step: int) -> None:
     assert "count from 1" in run.violation
 
 
-def test_a_schedule_of_no_rows_delivers_nothing() -> None:
+def test_a_schedule_without_rows_delivers_nothing() -> None:
     run = simulate(kept(broadcast(4, "greedy", "all", 2), []))
     assert (run.steps, run.transmissions, run.largest_packet) == (0, 0, 0)
     assert not run.complete
@@ -266,7 +266,7 @@ def test_a_schedule_of_no_rows_delivers_nothing() -> None:
     assert len(run.links_used) == len(run.packet_sizes) == 0
 
 
-def test_the_schedule_is_not_trusted() -> None:
+def test_the_root_and_the_units_that_a_schedule_declares_are_checked() -> None:
     """With another root or more units, the same rows do not satisfy the postcondition."""
     schedule = broadcast(4, "greedy", "all", 2)
     assert simulate(replace(schedule, root=1)).violation is not None
@@ -276,7 +276,7 @@ def test_the_schedule_is_not_trusted() -> None:
     assert {unit for _, unit in more.undelivered} == {2}
 
 
-def test_many_undelivered_units_are_counted_and_the_first_few_named() -> None:
+def test_all_undelivered_units_are_counted_and_the_first_few_are_named() -> None:
     schedule = broadcast(5, "greedy", "all", 2)
     run = simulate(kept(schedule, []))
     assert run.missing == 119 * 2
@@ -328,7 +328,7 @@ def test_if_all_nodes_are_dead_nothing_is_missing() -> None:
 
 @pytest.mark.parametrize("link", [("1234", "4231"), ("4231", "1234"), (0, "4231")])
 def test_a_dead_link_is_dead_in_both_directions(link: tuple[int | str, int | str]) -> None:
-    """Over this link the root reaches the substar of 1 in the last position."""
+    """The root uses this link to reach the substar of nodes that end with 1."""
     schedule = broadcast(4, "recursive-substar", "all", 1)
     run = simulate(schedule, faults=[link])
     assert run.missing == 6
@@ -360,7 +360,7 @@ def test_a_dead_link_that_no_tree_uses_has_no_effect_on_others() -> None:
         [7, ("1234", "2134"), Fault(("2134", "1234"), 2)],
     ],
 )
-def test_the_same_fault_twice_counts_once(twice: list[FaultLike]) -> None:
+def test_a_fault_that_is_given_twice_counts_once(twice: list[FaultLike]) -> None:
     """A link is the same whichever end is named first."""
     schedule = broadcast(4, "multiple", "all", 1)
     once, again = simulate(schedule, faults=twice[:-1]), simulate(schedule, faults=twice)
@@ -403,7 +403,7 @@ def test_faults_are_checked_before_the_schedule() -> None:
         simulate(broken, faults=["1235"])
 
 
-def test_more_units_than_memory_are_refused_with_a_way_out() -> None:
+def test_more_units_than_fit_into_memory_are_refused_with_a_hint() -> None:
     with refused("units", exit_code=7):
         simulate(replace(broadcast(4, "greedy", "all", 1), units=10**12))
 

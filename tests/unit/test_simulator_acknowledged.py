@@ -23,13 +23,13 @@ from support.simulator_cases import agrees, changed, down, fault_sets, kept, pla
 
 @cache
 def driven(messages: int = 1, copies: int = 3, spec: str = "S4") -> Schedule:
-    """Return the allgather that is driven by steps."""
+    """Return the allgather along edge-disjoint trees, in which every row has a fixed step."""
     return build(spec, "allgather", "edge-disjoint", messages=messages, copies=copies)
 
 
 @cache
 def by_hand(messages: int) -> Schedule:
-    """Return the schedule built from the trees: M messages per hop, children in order phi_k."""
+    """Build the schedule from the trees: M messages per hop, children in the order phi_k."""
     forest = build_forest("S4", "edge-disjoint")
     t, parents = forest.topology, forest.parents()
     rows: list[tuple[int, ...]] = []
@@ -82,7 +82,7 @@ def alike(schedule: Schedule, faults: Sequence[Fault]) -> Simulation:
 
 
 @pytest.mark.parametrize("messages", [1, 2])
-def test_without_faults_it_is_the_schedule_driven_by_steps(messages: int) -> None:
+def test_without_faults_acknowledgements_do_not_change_the_execution(messages: int) -> None:
     for schedule in (by_hand(messages), driven(messages)):
         run = simulate_acknowledged(schedule)
         assert run.stalled == ()
@@ -93,8 +93,8 @@ def test_without_faults_it_is_the_schedule_driven_by_steps(messages: int) -> Non
 
 
 @pytest.mark.parametrize("messages", [1, 3])
-def test_by_hand_and_by_the_catalogue_the_traversals_are_the_same(messages: int) -> None:
-    """With a copy of every message in each of the three trees."""
+def test_the_traversals_in_the_catalogue_equal_those_built_by_hand(messages: int) -> None:
+    """Every message has a copy in each of the three trees."""
     for column in ("step", "sender", "receiver", "tree", "unit"):
         assert np.array_equal(getattr(by_hand(messages), column), getattr(driven(messages), column))
 
@@ -110,7 +110,7 @@ def test_both_simulators_stall_at_the_same_hops(data: st.DataObject) -> None:
 
 
 def test_a_missing_acknowledgement_stops_only_the_rest_of_that_tree() -> None:
-    """A dead leaf of one tree does not delay the other trees before they reach it themselves."""
+    """The other trees stop only where they reach the dead node themselves."""
     schedule = driven()
     result = simulate_acknowledged(schedule, ["4321"])
     rank = schedule.topology.node("4321")
@@ -122,7 +122,7 @@ def test_a_missing_acknowledgement_stops_only_the_rest_of_that_tree() -> None:
 
 
 def test_a_relay_that_dies_between_two_hops_acknowledges_nothing() -> None:
-    """All hops beyond it are executed; its parent continues only if it is up until then."""
+    """All hops beyond the relay are executed; its parent continues only if the relay stays up."""
     schedule = driven()
     receivers = schedule.receiver[
         schedule.tree == 0
@@ -144,7 +144,7 @@ def test_a_relay_that_dies_between_two_hops_acknowledges_nothing() -> None:
 
 
 def stall_of_the_first(schedule: Schedule, fault: Fault) -> int:
-    """Return the number of hops in the traversal of source 0 and tree 0."""
+    """Return how many hops the traversal of tree 0 from source 0 executes."""
     stalls = {
         (source, tree): hops
         for source, tree, hops in simulate_acknowledged(schedule, [fault]).stalled
@@ -156,10 +156,10 @@ def stall_of_the_first(schedule: Schedule, fault: Fault) -> int:
 
 
 @pytest.mark.parametrize("messages", [1, 2])
-def test_one_dead_node_of_s4_keeps_messages_from_healthy_nodes_although_there_are_three_copies(
+def test_one_dead_node_of_s4_keeps_messages_from_healthy_nodes_despite_three_copies(
     messages: int,
 ) -> None:
-    """Exhaustive: for every dead node, steps deliver all units, and acknowledgements do not."""
+    """For every dead node, fixed steps deliver all units, but acknowledged execution does not."""
     schedule = driven(messages)
     for rank in range(24):
         assert simulate(schedule, [rank]).complete
@@ -168,8 +168,8 @@ def test_one_dead_node_of_s4_keeps_messages_from_healthy_nodes_although_there_ar
         assert waited.transmissions < simulate(schedule, [rank]).transmissions
 
 
-def test_one_dead_link_of_s4_does_not() -> None:
-    """Exhaustive: units that one tree does not deliver before it stalls arrive through another."""
+def test_one_dead_link_of_s4_keeps_no_messages_from_any_node() -> None:
+    """For every link, units that one tree does not deliver before it stalls arrive in another."""
     schedule = driven()
     for link in links():
         run = simulate_acknowledged(schedule, [link])
@@ -179,15 +179,15 @@ def test_one_dead_link_of_s4_does_not() -> None:
 
 @pytest.mark.slow
 def test_two_dead_nodes_are_not_tolerated_although_the_paper_says_so() -> None:
-    """All pairs of S4: three copies survive if driven by steps, not with acknowledgements."""
+    """For all pairs in S4, three copies are enough with fixed steps, but not if acknowledged."""
     schedule = driven()
     for pair in combinations(range(24), 2):
         assert simulate(schedule, pair).complete
         assert not simulate_acknowledged(schedule, pair).simulation.complete
 
 
-def test_two_dead_links_are_too_many_as_well() -> None:
-    """All pairs that contain the link over port 2 at the identity; other pairs are images."""
+def test_two_dead_links_are_not_tolerated_either() -> None:
+    """All pairs with the port-2 link of the identity are tried; symmetry covers the others."""
     schedule = driven()
     first, *others = links()
     for other in others:
@@ -196,7 +196,7 @@ def test_two_dead_links_are_too_many_as_well() -> None:
 
 
 def links() -> list[tuple[int, int]]:
-    """The undirected links of S4, that of port 2 at the identity first."""
+    """Return the undirected links of S4, beginning with the port-2 link of the identity."""
     t = driven().topology
     pairs = (
         sorted((rank, int(other)))
@@ -206,7 +206,7 @@ def links() -> list[tuple[int, int]]:
     return list(dict.fromkeys((start, other) for start, other in pairs))
 
 
-def test_a_fault_after_the_last_step_costs_nothing_but_the_last_acknowledgements() -> None:
+def test_a_fault_at_the_end_stops_at_most_the_last_acknowledgements() -> None:
     schedule = driven()
     late = simulate_acknowledged(schedule, [Fault("4321", 24)])
     assert late.stalled == ()
@@ -219,7 +219,7 @@ def test_a_fault_after_the_last_step_costs_nothing_but_the_last_acknowledgements
 # Other collectives
 
 
-def test_only_an_allgather_waits() -> None:
+def test_only_an_allgather_can_be_executed_with_acknowledgements() -> None:
     for other in (
         build("S4", "broadcast", "edge-disjoint"),
         build("S4", "alltoall", "edge-disjoint"),
@@ -230,7 +230,7 @@ def test_only_an_allgather_waits() -> None:
 
 @pytest.mark.parametrize("algorithm", ["rotated-hamiltonian", "necklace", "dimension-change"])
 @pytest.mark.parametrize("faults", [[], ["2134"]])
-def test_other_traversals_are_refused(algorithm: str, faults: list[str]) -> None:
+def test_traversals_that_are_not_depth_first_are_refused(algorithm: str, faults: list[str]) -> None:
     with refused("depth first"):
         simulate_acknowledged(build("S4", "allgather", algorithm), faults)
 
@@ -240,8 +240,8 @@ def test_a_schedule_with_a_violation_is_refused() -> None:
         simulate_acknowledged(changed(driven(), 5, port=9))
 
 
-def test_a_second_visit_is_refused() -> None:
-    """The first hop once more, in a step of its own."""
+def test_a_traversal_that_repeats_a_hop_is_refused() -> None:
+    """The first hop is repeated in a step after all others."""
     schedule = driven()
     twice = kept(schedule, [*range(len(schedule)), 0])
     with refused("depth first"):
@@ -258,6 +258,6 @@ def test_the_hamiltonian_path_is_a_traversal_without_branches() -> None:
     same(alike(schedule, faults), simulate(schedule, faults))
 
 
-def test_faults_are_checked() -> None:
+def test_a_fault_at_an_unknown_node_is_refused() -> None:
     with refused("1235"):
         simulate_acknowledged(driven(), ["1235"])

@@ -1,4 +1,4 @@
-"""All collectives against the oracle: catalogue, mutated and random schedules."""
+"""All collectives, compared with the oracle: catalogue, mutated and random schedules."""
 
 from dataclasses import replace
 from itertools import product
@@ -50,14 +50,14 @@ every_small = pytest.mark.parametrize("base", SMALL, ids=" ".join)
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_both_simulators_accept_every_algorithm_and_catch_broken_rows(spec: str) -> None:
-    """Of schedules with a single copy no row can be dropped, doubled or sent early."""
+def test_both_simulators_accept_every_algorithm_and_detect_invalid_rows(spec: str) -> None:
+    """In a schedule with a single copy, no row can be dropped, repeated or sent early."""
     for base in bases(spec):
-        assert_broken_rows_are_caught(base)
+        assert_invalid_rows_are_detected(base)
 
 
-def assert_broken_rows_are_caught(base: Base) -> None:
-    """Drop, double and hurry some rows of a schedule that both simulators accept."""
+def assert_invalid_rows_are_detected(base: Base) -> None:
+    """Drop, repeat and advance some rows of a schedule that both simulators accept."""
     schedule = built(base)
     assert assert_same_verdict(schedule).complete
     every = range(len(schedule))
@@ -68,10 +68,10 @@ def assert_broken_rows_are_caught(base: Base) -> None:
     arrival = dict(zip(keys, schedule.step.tolist(), strict=True))
     wanted = enumerate(zip(schedule.sender.tolist(), schedule.unit.tolist(), strict=True))
     relayed = [(row, arrival[key]) for row, key in wanted if key in arrival]
-    for row, step in relayed[:: max(len(relayed) // 2, 1)]:  # it leaves in its arrival step
+    for row, step in relayed[:: max(len(relayed) // 2, 1)]:  # send it in its arrival step
         early = changed(schedule, row, step=step)
         if schedule.combine is not None and schedule.combine[row]:
-            assert not assert_same_verdict(early).complete  # a sum leaves without what arrives
+            assert not assert_same_verdict(early).complete  # the sum lacks a contribution
         else:
             assert_violated(early, step)
 
@@ -86,13 +86,15 @@ def assert_violated(schedule: Schedule, step: int) -> None:
 @pytest.mark.parametrize("base", bases("S4"), ids=" ".join)
 @max_examples(4)
 @given(st.data())
-def test_mutated_schedules_get_the_same_verdict(base: Base, data: st.DataObject) -> None:
+def test_mutated_schedules_get_the_same_verdict_from_both_simulators(
+    base: Base, data: st.DataObject
+) -> None:
     assert_same_verdict(data.draw(mutated(built(base))))
 
 
 @pytest.mark.parametrize("way", MUTATIONS)
 @given(st.data())
-def test_every_mutation_gets_the_same_verdict_for_every_collective(
+def test_every_mutation_gets_the_same_verdict_from_both_simulators(
     way: str, data: st.DataObject
 ) -> None:
     schedule = built(data.draw(st.sampled_from(bases("S3", "Q2", "S3,1", "S4,2"))))
@@ -102,8 +104,8 @@ def test_every_mutation_gets_the_same_verdict_for_every_collective(
 @every_small
 @max_examples(5)
 @given(st.data())
-def test_another_receiver_port_or_unit_is_caught(base: Base, data: st.DataObject) -> None:
-    """The unit that the row no longer carries is missing."""
+def test_a_changed_receiver_port_or_unit_is_detected(base: Base, data: st.DataObject) -> None:
+    """If the unit is changed, the unit that the row no longer carries is missing."""
     schedule = built(base)
     row = data.draw(st.integers(0, len(schedule) - 1))
     receiver = (
@@ -128,7 +130,7 @@ def test_another_receiver_port_or_unit_is_caught(base: Base, data: st.DataObject
 
 @max_examples(100)
 @given(st.data())
-def test_random_schedules_get_the_same_verdict(data: st.DataObject) -> None:
+def test_random_schedules_get_the_same_verdict_from_both_simulators(data: st.DataObject) -> None:
     schedule = data.draw(random_schedules("S3", "Q2", "S3,1", "S4,2", "S4,1"))
     run = assert_same_verdict(schedule)
     if not schedule.symmetric:
@@ -137,14 +139,18 @@ def test_random_schedules_get_the_same_verdict(data: st.DataObject) -> None:
 
 @max_examples(60)
 @given(st.data())
-def test_random_schedules_lose_the_same_units_under_faults(data: st.DataObject) -> None:
+def test_random_schedules_under_faults_lose_the_same_units_in_both_simulators(
+    data: st.DataObject,
+) -> None:
     schedule = data.draw(random_schedules("S3", "Q2", "S3,1", "S4,2"))
     faults = data.draw(fault_sets(schedule.topology, 7))
     names_the_first(assert_same_verdict(schedule, faults), schedule, faults)
 
 
 @given(st.data())
-def test_mutated_schedules_get_the_same_verdict_under_faults(data: st.DataObject) -> None:
+def test_mutated_schedules_under_faults_get_the_same_verdict_from_both_simulators(
+    data: st.DataObject,
+) -> None:
     """Invalid addresses and conflicts are violations under faults too; missing units are not."""
     schedule = data.draw(mutated(built(data.draw(st.sampled_from(bases("S3", "Q2", "S4,2"))))))
     assert_same_verdict(schedule, data.draw(fault_sets(schedule.topology, max(schedule.steps, 1))))
@@ -152,7 +158,7 @@ def test_mutated_schedules_get_the_same_verdict_under_faults(data: st.DataObject
 
 @pytest.mark.parametrize(("collective", "ports"), list(product(COLLECTIVES, ("all", "one"))))
 def test_random_schedules_include_valid_and_invalid_ones(collective: str, ports: str) -> None:
-    """The tests above see both verdicts of every collective, under both port models."""
+    """So the tests above cover both verdicts of every collective, under both port models."""
     empty = no_rows(topology("S3"), collective, ports)
     rules = []
     for seed in range(30):
@@ -168,22 +174,22 @@ def test_random_schedules_include_valid_and_invalid_ones(collective: str, ports:
     } & set(rules)
 
 
-# Two representations of ownership
+# Representations of arrival times
 
 
 def by_table(postcondition: Postcondition, rows: Rows, end: int) -> ArrivalTimes:
-    """All arrival times in a table."""
+    """Store all arrival times in a table."""
     return ArrivalTimes(postcondition, rows, end)
 
 
 def by_pairs(postcondition: Postcondition, rows: Rows, end: int) -> ArrivalTimes:
-    """All arrival times in sorted pairs."""
+    """Store all arrival times in sorted pairs."""
     return ArrivalTimes(postcondition, rows, end, Pairs(postcondition, rows, end))
 
 
 @max_examples(40)
 @given(st.data())
-def test_tables_sorted_pairs_and_journeys_agree(data: st.DataObject) -> None:
+def test_tables_sorted_pairs_and_journeys_give_the_same_result(data: st.DataObject) -> None:
     schedule = data.draw(
         random_schedules("S3", "Q2", "S4,2")
         | st.sampled_from(bases("S3", "S4")).flatmap(lambda base: mutated(built(base)))
@@ -206,7 +212,7 @@ def test_tables_sorted_pairs_and_journeys_agree(data: st.DataObject) -> None:
 
 @max_examples(40)
 @given(st.data())
-def test_tables_and_sorted_pairs_agree_under_faults(data: st.DataObject) -> None:
+def test_tables_and_sorted_pairs_give_the_same_result_under_faults(data: st.DataObject) -> None:
     schedule = data.draw(random_schedules("S3", "Q2", "S4,2"))
     faults = data.draw(fault_sets(schedule.topology, 7))
     runs = []
@@ -223,8 +229,10 @@ def test_tables_and_sorted_pairs_agree_under_faults(data: st.DataObject) -> None
     ("collective", "symmetric"),
     [*product(COLLECTIVES, [False]), *product(MULTI_SOURCE, [True])],
 )
-def test_batches_make_no_difference(collective: str, symmetric: bool, length: int) -> None:
-    """Steps larger than a batch are checked together, and a second delivery changes nothing."""
+def test_the_batch_size_does_not_change_the_result(
+    collective: str, symmetric: bool, length: int
+) -> None:
+    """A step larger than a batch is checked as a whole, and a second delivery changes nothing."""
     empty = no_rows(topology("S3"), collective, "all", each=2, symmetric=symmetric)
     for seed in range(12):
         schedule = replace(
@@ -242,8 +250,8 @@ def test_batches_make_no_difference(collective: str, symmetric: bool, length: in
             )
 
 
-def test_a_unit_with_one_destination_may_branch_and_meet_again() -> None:
-    """Two rows over different trees bring it to one node, which forwards it under a third tree."""
+def test_a_unit_with_one_destination_may_take_two_paths_that_meet_again() -> None:
+    """Rows of two trees bring the unit to one node, which forwards it in a third tree."""
     schedule = built(("S3", "scatter", "balanced", "all"))
     t = schedule.topology
     ring = [0]
@@ -251,7 +259,7 @@ def test_a_unit_with_one_destination_may_branch_and_meet_again() -> None:
         ring.append(int(t.neighbours(2 + len(ring) % 2, [ring[-1]])[0]))
     back = int(t.neighbours(2, [0])[0])
     assert back == ring[-1]
-    unit = ring[3]  # opposite the root: one copy each way round, then one step on
+    unit = ring[3]  # opposite the root: one copy each way around the ring, then one hop further
     paths = [(1, 0, ring[1], 0), (2, ring[1], ring[2], 0), (3, ring[2], ring[3], 0)]
     paths += [
         (1, 0, ring[5], 1),
@@ -276,8 +284,8 @@ def test_a_unit_with_one_destination_may_branch_and_meet_again() -> None:
 
 
 @pytest.mark.parametrize("last", [254, 255, 256, 65_534, 65_535, 65_536, 70_000])
-def test_late_steps_are_not_confused_with_never(last: int) -> None:
-    """Arrivals are kept in as few bytes as the last step needs."""
+def test_late_arrivals_are_not_confused_with_missing_ones(last: int) -> None:
+    """Arrival steps are stored in as few bytes as the last step needs."""
     schedule = built(("S3", "broadcast", "greedy", "all"))
     late = replace(schedule, step=schedule.step + (last - schedule.steps))
     run = simulate(late)
@@ -290,15 +298,15 @@ def test_late_steps_are_not_confused_with_never(last: int) -> None:
     assert_same_verdict(changed(late, leaf, port=0, step=last + 300))
 
 
-def test_a_violation_far_behind_the_other_rows_does_not_make_them_arrive() -> None:
-    """A unit that never arrived did not arrive before a step of any number."""
+def test_a_violation_in_a_very_late_step_does_not_make_a_missing_unit_arrive() -> None:
+    """A unit that never arrives has not arrived before any step, however late."""
     schedule = built(("S3", "broadcast", "greedy", "all"))
     leaf = int(np.flatnonzero(~np.isin(schedule.receiver, schedule.sender))[-1])
     run = assert_same_verdict(changed(schedule, leaf, port=0, step=10_000))
     assert run.missing == 1
 
 
-def test_steps_too_late_to_be_counted_are_refused() -> None:
+def test_step_numbers_that_are_too_large_are_refused() -> None:
     schedule = built(("S3", "broadcast", "greedy", "all"))
     late: Any = schedule.step.astype(np.int64) + 10**13
     with refused("steps", exit_code=7):
@@ -323,7 +331,7 @@ def test_an_impossible_number_of_units_is_refused(collective: str, algorithm: st
 
 
 @pytest.mark.parametrize("collective", ["scatter", "gather"])
-def test_more_units_with_a_destination_than_memory_are_refused(collective: str) -> None:
+def test_more_units_with_a_destination_than_fit_into_memory_are_refused(collective: str) -> None:
     schedule = built(("S4", collective, "balanced", "all"))
     with refused("units", exit_code=7):
         simulate(replace(schedule, units=24 * 10**12))
@@ -337,8 +345,8 @@ def test_without_units_the_postcondition_holds() -> None:
         replace(schedule, units=0)
 
 
-def test_arrivals_are_stored_as_the_postcondition_requires() -> None:
-    """A table for units that all nodes receive, journeys for units with one destination."""
+def test_the_postcondition_decides_how_arrivals_are_stored() -> None:
+    """Units that all nodes receive need a table, units with one destination need journeys."""
     everything, addressed = (
         built(("S4", "allgather", "edge-disjoint", "all")),
         built(("S4", "alltoall", "exact", "all")),

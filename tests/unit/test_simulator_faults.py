@@ -30,27 +30,27 @@ from support.simulator_cases import Base, assert_same_verdict, bases, built, fau
         ("#6@2", Fault(6, 2)),
     ],
 )
-def test_a_fault_is_read_as_it_is_written(text: str, fault: Fault) -> None:
+def test_a_fault_is_parsed_from_and_formatted_in_the_same_notation(text: str, fault: Fault) -> None:
     assert Fault.parse(text) == fault
     assert str(fault) == text
     assert Fault.parse(f" {text} ") == fault
 
 
 @given(st.data())
-def test_every_fault_is_read_as_it_was_written(data: st.DataObject) -> None:
+def test_every_formatted_fault_is_parsed_back_unchanged(data: st.DataObject) -> None:
     topology = as_topology(data.draw(st.sampled_from(["S3", "S4", "S4,2", "Q3"])))
     for fault in data.draw(fault_sets(topology, 9)):
         assert Fault.parse(str(fault)) == fault
         assert Fault.parse(str(fault)).on(topology) == fault
 
 
-def test_from_the_start_is_not_written() -> None:
+def test_the_notation_omits_the_first_step() -> None:
     assert str(Fault("21345", 1)) == "21345"
     assert Fault.parse("21345@1") == Fault("21345")
 
 
-def test_the_same_fault_is_written_in_one_way() -> None:
-    """By labels, a link from its lower rank."""
+def test_a_fault_on_a_topology_has_only_one_notation() -> None:
+    """Nodes are written as labels, and a link begins with its end of lower rank."""
     topology = as_topology("S4")
     written = {
         str(Fault(what, 2).on(topology)) for what in ((0, 6), (6, 0), ("2134", "1234"), ("1234", 6))
@@ -83,18 +83,18 @@ def test_other_notations_are_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["21345@0", "12345-21345@00"])
-def test_there_is_no_step_before_the_first(text: str) -> None:
+def test_step_0_is_refused(text: str) -> None:
     with refused("step 0"):
         Fault.parse(text)
 
 
 @pytest.mark.parametrize("step", [0, -1, True, 1.0, "1", None, 2**63 - 1])
-def test_a_fault_begins_in_a_step(step: object) -> None:
+def test_an_invalid_first_step_of_a_fault_is_refused(step: object) -> None:
     with refused(f"step {step!r}"):
         Fault("2134", step)  # type: ignore[arg-type]
 
 
-def test_a_step_of_any_size_is_refused_in_a_sentence() -> None:
+def test_a_step_that_is_too_large_is_refused_in_one_sentence() -> None:
     with refused("a larger number"):
         Fault("2134", 10**5_000)
     last = 2**63 - 2
@@ -102,7 +102,7 @@ def test_a_step_of_any_size_is_refused_in_a_sentence() -> None:
     assert simulate(plan, [Fault("2134", last)]).complete
 
 
-def test_a_rank_of_any_size_is_refused_in_a_sentence() -> None:
+def test_a_rank_that_is_too_large_is_refused_in_one_sentence() -> None:
     plan = build("S4", "broadcast", "greedy")
     with refused("has no node"):
         simulate(plan, [Fault.parse(f"#{10**17}")])
@@ -116,8 +116,8 @@ def test_faults_that_are_neither_nodes_nor_links_are_refused(what: object) -> No
         Fault(what)  # type: ignore[arg-type]
 
 
-def test_a_pair_may_come_as_a_list() -> None:
-    """As JSON and TOML have it."""
+def test_the_two_ends_of_a_link_may_be_given_as_a_list() -> None:
+    """JSON and TOML have lists, but no tuples."""
     assert Fault(["1234", "2134"]) == Fault(("1234", "2134"))  # type: ignore[arg-type]
 
 
@@ -132,17 +132,17 @@ def test_unknown_nodes_and_links_are_refused(fault: object) -> None:
         simulate(build("S4", "broadcast", "greedy"), faults=[Fault(fault, 2)])  # type: ignore[arg-type]
 
 
-def test_a_single_fault_is_not_a_list_of_faults() -> None:
+def test_a_single_fault_instead_of_a_list_is_refused() -> None:
     with pytest.raises(StarcastError, match="not a list"):
         simulate(build("S4", "broadcast", "greedy"), faults=Fault("2134"))  # type: ignore[arg-type]
 
 
-# When they begin
+# First step of a fault
 
 
 @pytest.mark.parametrize("base", bases("S3", "S4,2"), ids=" ".join)
-def test_a_node_that_dies_takes_part_until_the_step_before(base: Base) -> None:
-    """Over all nodes and steps of the schedule."""
+def test_a_node_takes_part_until_the_step_before_it_dies(base: Base) -> None:
+    """Tried for every other node and several steps of the schedule."""
     schedule = built(base).expand()
     for rank in range(0, schedule.topology.nodes, 2):
         steps = range(1, schedule.steps + 2, max(schedule.steps // 4, 1))
@@ -156,7 +156,7 @@ def test_a_node_that_dies_takes_part_until_the_step_before(base: Base) -> None:
         ).transmissions == len(schedule)
 
 
-def test_a_row_in_the_step_of_the_fault_is_lost_and_one_before_it_is_not() -> None:
+def test_a_row_in_the_first_step_of_a_fault_is_lost_but_not_an_earlier_one() -> None:
     schedule = build("S4", "broadcast", "recursive-substar")
     first, other = int(schedule.sender[0]), int(schedule.receiver[0])
     at = int(schedule.step[0])
@@ -165,8 +165,8 @@ def test_a_row_in_the_step_of_the_fault_is_lost_and_one_before_it_is_not() -> No
     assert simulate(schedule, [Fault((first, other), at + 1)]).complete
 
 
-def test_a_node_that_dies_in_the_end_need_not_receive_either() -> None:
-    """Only its own unit is missing, until it dies, long after the last step."""
+def test_a_node_that_dies_after_the_last_step_need_not_receive() -> None:
+    """Without the fault, exactly the unit for this node is missing."""
     schedule = build("S4", "scatter", "balanced")
     last = int(schedule.receiver[-1])
     lacking = kept(schedule, np.flatnonzero((schedule.receiver != last) | (schedule.unit != last)))
@@ -174,8 +174,8 @@ def test_a_node_that_dies_in_the_end_need_not_receive_either() -> None:
     assert simulate(lacking, [Fault(last, 10**6)]).complete
 
 
-def test_the_earlier_of_two_faults_counts() -> None:
-    """A link fails, and one of its ends before or after it."""
+def test_of_a_dead_link_and_a_dead_end_node_the_earlier_fault_counts() -> None:
+    """A link fails, and one of its end nodes fails before or after it."""
     schedule = build("S4", "broadcast", "edge-disjoint", messages=6)
     for node, link in ((2, 5), (5, 2)):
         faults = [Fault(6, node).on(schedule.topology), Fault((0, 6), link).on(schedule.topology)]
@@ -183,8 +183,8 @@ def test_the_earlier_of_two_faults_counts() -> None:
 
 
 @pytest.mark.parametrize("what", ["2134", ("1234", "2134")])
-def test_of_a_fault_given_twice_the_earliest_step_counts(what: str | tuple[str, str]) -> None:
-    """In either order; a link from either end."""
+def test_if_a_fault_is_given_twice_the_earlier_step_counts(what: str | tuple[str, str]) -> None:
+    """Neither the order of the faults nor that of the ends of a link matters."""
     schedule = build("S4", "alltoall", "edge-disjoint")
     other = what if isinstance(what, str) else what[::-1]
     alone = assert_same_verdict(schedule, [Fault(what, 3)])
@@ -214,7 +214,7 @@ def test_of_a_fault_given_twice_the_earliest_step_counts(what: str | tuple[str, 
 def test_a_dead_root_delivers_nothing_and_a_remark_says_so(
     collective: str, algorithm: str, step: int, expected: str
 ) -> None:
-    """Of two messages, in step 1 the first one leaves."""
+    """The root sends two messages, the first of them in step 1."""
     run = assert_same_verdict(build("S4", collective, algorithm, messages=2), [Fault("1234", step)])
     assert not run.complete
     assert (run.missing == 2 * 23) == (step == 1)
@@ -229,7 +229,7 @@ def test_a_gather_with_a_dead_root_is_complete_and_a_remark_says_so() -> None:
     assert "nothing need be delivered" in remark
 
 
-def test_a_fault_elsewhere_needs_no_remark() -> None:
+def test_faults_that_are_not_at_the_root_need_no_remark() -> None:
     for name, algorithm in (
         ("broadcast", "greedy"),
         ("scatter", "balanced"),
@@ -297,8 +297,8 @@ def test_a_dead_leaf_of_a_gather_has_no_effect() -> None:
 
 
 @pytest.mark.parametrize("collective", ["broadcast", "allgather"])
-def test_two_copies_survive_any_one_fault_and_one_does_not(collective: str) -> None:
-    """Exhaustively over the nodes (except the root of a broadcast) and the links of S4."""
+def test_two_copies_survive_any_single_fault_but_one_copy_does_not(collective: str) -> None:
+    """Tried for all nodes (except the root of a broadcast) and all links of S4."""
     first, two = (
         built(("S4", collective, "edge-disjoint", "all"), copies=copies) for copies in (1, 2)
     )
@@ -315,7 +315,7 @@ def test_two_copies_survive_any_one_fault_and_one_does_not(collective: str) -> N
 
 
 def test_the_oracle_agrees_under_many_faults_at_once() -> None:
-    """Every other node, and the links of the rest, at different times."""
+    """Every third node and some links fail, at different times."""
     schedule = build("S4", "allgather", "edge-disjoint", copies=3)
     topology = schedule.topology
     faults = [Fault(rank, 1 + rank % 5).on(topology) for rank in range(0, 24, 3)]
@@ -328,7 +328,7 @@ def test_the_oracle_agrees_under_many_faults_at_once() -> None:
     assert run.transmissions < len(schedule) * 24
 
 
-def test_two_faults_leave_no_more_than_either_alone() -> None:
+def test_two_faults_leave_no_more_transmissions_than_either_alone() -> None:
     schedule = build("S4", "broadcast", "multiple", segments=2)
     for pair in combinations(range(1, 24, 4), 2):
         both = simulate(schedule, list(pair))
@@ -336,8 +336,8 @@ def test_two_faults_leave_no_more_than_either_alone() -> None:
         assert both.transmissions <= min(run.transmissions for run in alone)
 
 
-def test_the_columns_may_be_of_any_whole_numbers() -> None:
-    """Faults and figures do not depend on how wide a user's columns are."""
+def test_columns_may_have_any_integer_type() -> None:
+    """Results with and without faults do not depend on the integer type of the columns."""
     schedule = build("S4", "broadcast", "multiple", segments=2)
     wide = kept(schedule, np.arange(len(schedule)))
     for kind in (np.int64, np.uint64, np.int16, np.uint16):

@@ -30,12 +30,12 @@ def symmetric(*specs: str) -> list[Base]:
     return [base for base in bases(*specs) if built(base).symmetric]
 
 
-#: Q3 has none in the catalogue; its symmetric schedules are drawn by lot.
+#: The catalogue has no symmetric schedule on Q3; those in the tests below are random.
 SMALL = symmetric("S3", "S4", "S3,1", "S4,2", "S4,3", "S5,3")
 
 
 @pytest.mark.parametrize("base", [*SMALL, *symmetric("S5")], ids=" ".join)
-def test_one_source_gives_the_results_of_the_expansion(base: Base) -> None:
+def test_simulating_one_source_gives_the_same_results_as_the_expansion(base: Base) -> None:
     schedule = built(base)
     run = simulate(schedule)
     assert run.complete
@@ -45,17 +45,19 @@ def test_one_source_gives_the_results_of_the_expansion(base: Base) -> None:
 @pytest.mark.parametrize("base", [base for base in SMALL if base[0] != "S5,3"], ids=" ".join)
 @max_examples(6)
 @given(st.data())
-def test_mutated_schedules_get_the_verdict_of_their_expansion(
+def test_mutated_symmetric_schedules_get_the_same_verdict_as_their_expansion(
     base: Base, data: st.DataObject
 ) -> None:
     schedule = data.draw(mutated(built(base)))
-    if addressed(schedule):  # other schedules cannot be written out
+    if addressed(schedule):  # other schedules cannot be expanded
         same(simulate(schedule), simulate(schedule.expand()))
 
 
 @max_examples(80)
 @given(random_schedules("S3", "S4", "Q2", "Q3", "S3,1", "S4,2", "S4,3", symmetric=True))
-def test_random_schedules_get_the_verdict_of_their_expansion(schedule: Schedule) -> None:
+def test_random_symmetric_schedules_get_the_same_verdict_as_their_expansion(
+    schedule: Schedule,
+) -> None:
     same(simulate(schedule), simulate(schedule.expand()))
 
 
@@ -76,8 +78,8 @@ def test_the_results_do_not_depend_on_the_source(base: Base, root: int) -> None:
     same(simulate(build(spec, collective, name, ports, root)), simulate(built(base)))
 
 
-def test_two_rows_of_one_port_conflict_for_any_senders() -> None:
-    """Lemma 7 of Fragopoulou & Akl 1996: one source alone would not notice."""
+def test_two_rows_of_a_step_over_the_same_port_conflict_for_any_senders() -> None:
+    """Lemma 7 of Fragopoulou & Akl 1996. In the rows of one source alone there is no conflict."""
     schedule = built(("S4", "allgather", "edge-disjoint", "all"))
     late = int(np.flatnonzero(schedule.step == schedule.steps)[0])
     port = int(schedule.port[late])
@@ -99,7 +101,7 @@ def test_two_rows_of_one_port_conflict_for_any_senders() -> None:
     assert packets.largest_packet == 2
 
 
-def test_one_port_all_rows_of_a_step_share_a_port() -> None:
+def test_in_a_one_port_schedule_all_rows_of_a_step_must_use_the_same_port() -> None:
     schedule = built(("S4", "allgather", "dimension-change", "one"))
     assert simulate(schedule).complete
     step = schedule.step.copy()
@@ -110,7 +112,7 @@ def test_one_port_all_rows_of_a_step_share_a_port() -> None:
     assert "one-port" in run.violation
 
 
-def test_counts_are_those_of_all_sources() -> None:
+def test_transmissions_and_busy_links_are_counted_for_all_sources() -> None:
     """The exact alltoall keeps all links of all nodes busy in every step but the last ones."""
     schedule = built(("S4", "alltoall", "exact", "all"))
     run = simulate(schedule)
@@ -119,8 +121,8 @@ def test_counts_are_those_of_all_sources() -> None:
     assert run.largest_packet == 1
 
 
-def test_undelivered_units_are_those_of_the_given_source() -> None:
-    """Named by the units of its rows, and counted for all sources."""
+def test_undelivered_units_are_named_for_one_source_and_counted_for_all() -> None:
+    """The names are the units in the rows of the given source."""
     schedule = built(("S4", "alltoall", "exact", "all"))
     last = len(schedule) - 1
     run = simulate(kept(schedule, range(last)))
@@ -131,7 +133,7 @@ def test_undelivered_units_are_those_of_the_given_source() -> None:
 
 
 def test_an_expansion_beyond_memory_is_refused_only_if_it_is_needed() -> None:
-    """S_8 is checked by its one source; under a fault all 40 320 would have to be expanded."""
+    """S_8 is checked with one source; under a fault all 40 320 would have to be expanded."""
     schedule = build("S8", "alltoall", "exact")
     assert simulate(schedule).complete
     with refused("rows", exit_code=7):

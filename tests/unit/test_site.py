@@ -1,4 +1,4 @@
-"""A published site: names of its files, and the folder that it replaces. No server is running."""
+"""A published site: its file names, and the folder that it replaces, without a running server."""
 
 import errno
 import json
@@ -20,7 +20,7 @@ NAMES = ("e1", "a/b", "a-b", "a:b", "a~b", "../../etc", ".", "..", "", "-", "'\"
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A folder with a site of two pages."""
+    """Return a folder that contains a site of two pages."""
     folder = tmp_path / "site"
     listed = json.dumps({"files": sorted(OLD)}).encode()
     write_site(folder, {**OLD, MANIFEST: listed})
@@ -33,7 +33,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.whole
-def test_every_name_has_a_file_name_of_its_own_that_needs_no_quotes() -> None:
+def test_every_name_gets_a_distinct_file_name_that_needs_no_quotes() -> None:
     names = [file_name(name) for name in NAMES]
     assert len({name.casefold() for name in names}) == len(NAMES)
     for name in names:
@@ -56,23 +56,23 @@ def test_every_name_has_a_file_name_of_its_own_that_needs_no_quotes() -> None:
         ("/api/v1/records/a%3AS4/witness/parent_port", "records/a~S4/witness/parent_port.npy"),
     ],
 )
-def test_addresses_become_files(url: str, file: str) -> None:
+def test_urls_are_mapped_to_file_names(url: str, file: str) -> None:
     assert file_of(url) == file
 
 
-def test_addresses_of_several_names_differ_from_those_of_one() -> None:
+def test_urls_with_several_names_get_other_file_names_than_urls_with_one() -> None:
     urls = ("/compare?name=a&name=b", "/compare?name=b&name=a", "/compare?name=a%2Cb")
     assert len({file_of(url) for url in urls}) == 3
 
 
-def test_a_site_replaces_the_earlier_one(site: Path) -> None:
+def test_a_new_site_replaces_the_earlier_one(site: Path) -> None:
     assert read_manifest(site) == OLD.keys()
     write_site(site, {"index.html": b"new"})
     assert contents(site) == {"index.html": "new"}
     assert [path.name for path in site.parent.iterdir()] == ["site"]
 
 
-def test_a_site_replaces_the_earlier_one_where_folders_cannot_be_exchanged(
+def test_a_new_site_replaces_the_earlier_one_if_folders_cannot_be_swapped(
     site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class OldSystem:
@@ -87,8 +87,8 @@ def test_a_site_replaces_the_earlier_one_where_folders_cannot_be_exchanged(
     assert [path.name for path in site.parent.iterdir()] == ["site"]
 
 
-def test_on_a_full_disk_the_earlier_site_stays(site: Path) -> None:
-    """The limit of the size of files has the effect of a disk that becomes full."""
+def test_on_a_full_disk_the_earlier_site_is_kept(site: Path) -> None:
+    """A limit on the file size has the same effect as a full disk."""
     before = contents(site)
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
@@ -101,7 +101,7 @@ def test_on_a_full_disk_the_earlier_site_stays(site: Path) -> None:
     assert [path.name for path in site.parent.iterdir()] == ["site"]
 
 
-def test_folders_that_hold_other_things_are_refused(site: Path, tmp_path: Path) -> None:
+def test_folders_with_files_that_belong_to_no_site_are_refused(site: Path, tmp_path: Path) -> None:
     (site / "claims" / "notes.txt").write_text("mine")
     with pytest.raises(InputError, match=r"not part of its site, such as claims/notes\.txt"):
         read_manifest(site)
@@ -120,7 +120,7 @@ def test_folders_that_hold_other_things_are_refused(site: Path, tmp_path: Path) 
     ("ids", "message"),
     [("X4", "unknown topology 'X4'"), ("S4:none", "none"), ("S9", "362,880 nodes")],
 )
-def test_what_is_named_and_cannot_be_published_is_an_error(
+def test_a_named_artifact_that_cannot_be_published_is_an_error(
     tmp_path: Path, ids: str, message: str
 ) -> None:
     settings = Settings.load(home=tmp_path / "home")
@@ -129,7 +129,7 @@ def test_what_is_named_and_cannot_be_published_is_an_error(
     assert not (tmp_path / "site").exists()
 
 
-def test_a_server_that_the_settings_name_has_to_be_running(tmp_path: Path) -> None:
+def test_a_server_named_in_the_settings_must_be_running(tmp_path: Path) -> None:
     settings = Settings.load(postgres_uri="postgresql://visitor@127.0.0.1:1/none")
     with pytest.raises(UnavailableError):
         Publishing(settings).publish(tmp_path / "site")

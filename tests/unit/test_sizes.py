@@ -1,4 +1,4 @@
-"""Figures known before anything is built: distance profiles, mean distances, memory."""
+"""Values known before anything is built: distance profiles, mean distances, memory."""
 
 from fractions import Fraction
 from math import factorial
@@ -14,14 +14,14 @@ from support.meeting import refused
 # Distance profiles
 
 
-def test_the_profile_of_a_star_counts_its_distances() -> None:
+def test_the_distance_profile_of_a_star_counts_its_nodes_by_distance() -> None:
     for n in range(2, 10):
         t = topology(f"S{n}")
         assert t.distance_profile() == tuple(np.bincount(t.distances(t.nodes // 3)).tolist())
 
 
-def test_the_mean_distance_of_a_star_is_akers_and_krishnamurthy_s() -> None:
-    """It is n - 4 + 2/n + H_n over all n! nodes; here over the n!-1 others."""
+def test_the_mean_distance_of_a_star_follows_akers_and_krishnamurthy() -> None:
+    """Their n - 4 + 2/n + H_n is the mean over all n! nodes; here, it is over the n!-1 others."""
     for n in range(2, 13):
         t = topology(f"S{n}")
         harmonic = sum((Fraction(1, j) for j in range(1, n + 1)), Fraction(0))
@@ -31,7 +31,7 @@ def test_the_mean_distance_of_a_star_is_akers_and_krishnamurthy_s() -> None:
 
 
 def test_profiles_of_the_largest_topologies_add_up() -> None:
-    """Every node once, none beyond the diameter, and degree nodes at distance 1."""
+    """Every node counts once, none beyond the diameter, and `degree` nodes are at distance 1."""
     for spec in ["S12,11", "S13,9", "S20,6", "S35,5", "S35,1", "S12,6", "Q28"]:
         t = topology(spec)
         profile = t.distance_profile()
@@ -45,21 +45,21 @@ def test_profiles_of_the_largest_topologies_add_up() -> None:
 
 
 def machine_of(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    """Simulate a machine with this memory in bytes."""
+    """Simulate a machine with this many bytes of memory."""
     monkeypatch.setattr(memory, "physical", lambda: size)
 
 
-def test_this_machine_has_memory() -> None:
+def test_the_memory_of_this_machine_is_detected() -> None:
     assert memory.physical() > 2**20
 
 
-def test_the_estimate_is_a_byte_per_node_and_tree_and_a_working_array() -> None:
+def test_the_memory_estimate_is_a_byte_per_node_and_tree_plus_working_arrays() -> None:
     t = topology("S6")
     assert memory.forest_bytes(t.nodes, 5) - memory.forest_bytes(t.nodes, 4) == t.nodes
     assert memory.forest_bytes(t.nodes, 0) == 5 * t.nodes
 
 
-def test_arrays_that_fit_are_accepted_and_one_byte_more_is_refused(
+def test_arrays_that_fit_into_memory_are_accepted_but_not_one_byte_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     machine_of(monkeypatch, 1000)
@@ -71,11 +71,11 @@ def test_arrays_that_fit_are_accepted_and_one_byte_more_is_refused(
 
 
 @pytest.mark.parametrize("spec", ["S6", "S6,3", "Q7"])
-def test_arrays_over_all_nodes_are_refused_and_single_nodes_are_not(
+def test_if_memory_is_short_arrays_over_all_nodes_are_refused_but_not_single_nodes(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     t = topology(spec)
-    t.neighbours(2, [0])  # builds the small table that is kept
+    t.neighbours(2, [0])  # builds the small table that is cached
     machine_of(monkeypatch, t.nodes - 1)
     for ask in (lambda: t.neighbours(2), t.distances, lambda: t.translation(1), t.labels):
         with refused(spec, exit_code=7):
@@ -86,7 +86,9 @@ def test_arrays_over_all_nodes_are_refused_and_single_nodes_are_not(
 
 
 @pytest.mark.parametrize("spec", ["S6", "S6,3", "Q7"])
-def test_distances_need_less_than_neighbours(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_distances_need_less_memory_than_neighbours(
+    spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     t = topology(spec)
     machine_of(monkeypatch, t.nodes)
     assert len(t.distances()) == t.nodes
@@ -102,10 +104,10 @@ def test_distances_need_less_than_neighbours(spec: str, monkeypatch: pytest.Monk
         ("Q7", "binomial", "edge-disjoint-binomial"),
     ],
 )
-def test_forests_are_refused_before_they_are_built(
+def test_forests_that_exceed_memory_are_refused_before_they_are_built(
     spec: str, single: str, many: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One tree fits, one tree per port does not."""
+    """One tree fits into memory, but one tree per port does not."""
     t = topology(spec)
     machine_of(monkeypatch, memory.forest_bytes(t.nodes, 1))
     assert forest(t, single).trees == 1
@@ -113,7 +115,9 @@ def test_forests_are_refused_before_they_are_built(
         forest(t, many)
 
 
-def test_a_wrong_root_is_reported_before_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_root_is_reported_before_a_lack_of_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     machine_of(monkeypatch, 1)
     with refused("99"):
         topology("S4").distances(99)

@@ -1,4 +1,4 @@
-"""The syntax of constructions with arguments."""
+"""The syntax of construction names with arguments."""
 
 import pytest
 from hypothesis import given
@@ -25,7 +25,7 @@ def test_parsing_inverts_formatting(name: str, arguments: dict[str, str | int]) 
 
 
 @given(st.lists(st.tuples(WORDS, ARGUMENTS)))
-def test_a_list_is_split_between_constructions_only(
+def test_a_list_is_split_only_at_commas_between_constructions(
     pairs: list[tuple[str, dict[str, str | int]]],
 ) -> None:
     assert [
@@ -33,7 +33,7 @@ def test_a_list_is_split_between_constructions_only(
     ] == pairs
 
 
-def test_arguments_are_sorted_whatever_their_order() -> None:
+def test_arguments_are_formatted_in_alphabetical_order() -> None:
     assert (
         format_spec("dimension-change", {"base": "greedy", "i": 2})
         == "dimension-change(base=greedy,i=2)"
@@ -50,7 +50,7 @@ def test_the_id_of_a_forest_has_the_same_syntax() -> None:
     assert trees.id == f"S4:{format_spec('dimension-change', trees.arguments)}:4321"
 
 
-def test_other_forms_are_refused() -> None:
+def test_malformed_constructions_are_refused() -> None:
     for text in [
         "",
         "(i=2)",

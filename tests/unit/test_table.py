@@ -1,4 +1,4 @@
-"""Tables: access, conversions, and what notebooks and interpreters show."""
+"""Tables: access, conversions, and their display in notebooks and interpreters."""
 
 import json
 import sys
@@ -40,7 +40,7 @@ def test_an_unknown_column_is_refused_with_a_suggestion(table: Table) -> None:
     assert "did you mean 'time'?" in refusal.value.hint
 
 
-def test_json_is_that_of_the_command_line(table: Table) -> None:
+def test_json_has_the_format_of_the_command_line(table: Table) -> None:
     assert json.loads(table.to_json()) == [
         {"name": "a<b", "time": 3.5, "levels": [1, 3]},
         {"name": "c", "time": None, "levels": []},
@@ -90,7 +90,7 @@ def test_html_escapes_text_and_shows_the_note(table: Table) -> None:
     assert page.count("<tr>") == 3
 
 
-def test_notebooks_show_the_first_rows_and_how_many_there_are() -> None:
+def test_notebooks_show_the_first_rows_and_the_number_of_rows() -> None:
     long = Table.of(({"n": n} for n in range(1_000)), ["n"])
     page = long._repr_html_()
     assert page.count("<tr>") == MAX_SHOWN + 1
@@ -99,13 +99,13 @@ def test_notebooks_show_the_first_rows_and_how_many_there_are() -> None:
     assert str(long).count("\n") == MAX_SHOWN + 1
 
 
-def test_text_is_aligned() -> None:
+def test_columns_are_aligned_in_text() -> None:
     rows = [{"name": "a", "n": 10}, {"name": "bcd", "n": 9}]
     assert str(Table.of(rows, ["name", "n"])) == "name   n\na     10\nbcd    9"
 
 
 @pytest.mark.parametrize("library", ["polars", "pandas"])
-def test_a_missing_library_is_named_with_what_to_install(
+def test_the_error_for_a_missing_library_says_what_to_install(
     library: str, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)

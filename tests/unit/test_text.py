@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from starcast.support.text import as_sentence, describe_activity, pluralize
 
 
-def test_one_is_singular() -> None:
+def test_only_one_is_singular() -> None:
     for number, words, expected in [
         (0, ("run",), "0 runs"),
         (1, ("run",), "1 run"),
@@ -18,7 +18,7 @@ def test_one_is_singular() -> None:
         assert pluralize(number, *words) == expected
 
 
-def test_a_sentence_begins_with_a_capital_but_where_a_symbol_begins_it() -> None:
+def test_a_sentence_begins_with_a_capital_letter_unless_it_begins_with_a_symbol() -> None:
     for text, expected in [
         ("all nodes are reached", "All nodes are reached."),
         ("allgather: n!-1 steps.", "Allgather: n!-1 steps."),
@@ -29,8 +29,8 @@ def test_a_sentence_begins_with_a_capital_but_where_a_symbol_begins_it() -> None
         assert as_sentence(text) == expected
 
 
-def test_an_activity_says_since_when_and_for_how_long() -> None:
-    """Without the duration if that is unknown."""
+def test_the_description_of_an_activity_says_since_when_and_for_how_long() -> None:
+    """Both are omitted if the duration is unknown."""
     assert describe_activity("dropping S10", None) == "another process is dropping S10"
     before = datetime.now().astimezone() - timedelta(seconds=150)
     text = describe_activity("dropping S10", 150)

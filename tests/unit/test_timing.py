@@ -1,4 +1,4 @@
-"""Exact times of both execution models against an execution event by event."""
+"""Exact times of both execution models, compared with an event-by-event simulation."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -21,7 +21,7 @@ from starcast.topologies import as_topology, topology
 from support.examples import max_examples
 from support.simulator_cases import Base, bases, built, changed, down, fault_sets, plan_of
 
-#: The schedules of all sources of these have at most some ten thousand rows.
+#: Topologies on which the schedules of all sources have at most some ten thousand rows.
 SMALL = ("S2", "S3", "S4", "S3,1", "S3,2", "S4,2", "Q1", "Q2", "Q3")
 BASES = bases(*SMALL)
 BOTH = pytest.mark.parametrize("execution", EXECUTION_MODELS)
@@ -38,7 +38,7 @@ Numbers = tuple[Any, Any, Any]
 def assert_same_times(
     judged: Schedule, execution: ExecutionModel, machine: Numbers, faults: list[Fault] | None = None
 ) -> Timing:
-    """Assert that the time, arrivals and busy links are those of the plain implementation."""
+    """Assert that time, arrivals and busy links equal those of the event-by-event simulation."""
     found = timing(judged, *machine, execution=execution, faults=faults or ())
     expected = event_times.timed(
         plan_of(judged),
@@ -87,8 +87,10 @@ def assert_path_is_tight(found: Timing, expected: event_times.Times) -> None:
         for spec in sorted(SMALL, key="S3".__ne__)
     ],
 )
-def test_the_whole_catalogue_takes_the_times_of_the_plain_implementation(spec: str) -> None:
-    """Synchronous times are the prices of the simulation too, and asynchronous ones no longer."""
+def test_times_of_the_whole_catalogue_equal_those_of_an_event_by_event_simulation(
+    spec: str,
+) -> None:
+    """Synchronous times also equal the priced simulation; asynchronous times are not longer."""
     for base in bases(spec):
         assert_times(base)
 
@@ -125,7 +127,7 @@ def assert_times(base: Base) -> None:
     ],
 )
 @pytest.mark.parametrize("machine", MACHINES[::2])
-def test_segments_messages_and_copies(
+def test_times_with_segments_messages_or_copies_equal_the_event_simulation(
     spec: str,
     collective: Any,
     algorithm: str,
@@ -139,7 +141,9 @@ def test_segments_messages_and_copies(
 @BOTH
 @given(data=st.data())
 @max_examples(60)
-def test_faults(execution: ExecutionModel, data: st.DataObject) -> None:
+def test_times_under_faults_equal_the_event_simulation(
+    execution: ExecutionModel, data: st.DataObject
+) -> None:
     small = [base for base in BASES if base[0] in ("S3", "S4", "S3,1", "Q2")]
     base = data.draw(st.sampled_from([base for base in small if base[:2] != ("S4", "alltoall")]))
     judged = built(base)
@@ -149,8 +153,8 @@ def test_faults(execution: ExecutionModel, data: st.DataObject) -> None:
 
 @given(data=st.data())
 @max_examples(60)
-def test_steps_executed_together_take_the_times_of_single_steps(data: st.DataObject) -> None:
-    """The number of rows per batch changes nothing."""
+def test_executing_several_steps_together_does_not_change_the_times(data: st.DataObject) -> None:
+    """The number of rows per batch decides how many steps are executed together."""
     judged = built(data.draw(st.sampled_from(BASES)))
     expected = timing(judged, execution="asynchronous")
     with pytest.MonkeyPatch.context() as patch:
@@ -165,7 +169,7 @@ def test_steps_executed_together_take_the_times_of_single_steps(data: st.DataObj
 
 
 def _rows(spec: str, units: int, *rows: tuple[int, str, int, int], **parameters: Any) -> Schedule:
-    """Return a broadcast of rows (step, sender, port, unit)."""
+    """Return a broadcast with these rows (step, sender, port, unit)."""
     network = as_topology(spec)
     step, sender, port, unit = map(np.array, zip(*rows, strict=True))
     ranks = np.array([network.rank(label) for label in sender], dtype=np.int32)
@@ -185,7 +189,7 @@ def _rows(spec: str, units: int, *rows: tuple[int, str, int, int], **parameters:
 
 
 @pytest.mark.parametrize("batch", [1, 2**16])
-def test_a_delivery_of_a_later_step_can_be_the_earlier_one(
+def test_a_delivery_in_a_later_step_can_arrive_earlier(
     batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Node 11 gets unit 0 in step 2 after a packet of 9 units, and in step 4 along a free path."""
@@ -196,8 +200,8 @@ def test_a_delivery_of_a_later_step_can_be_the_earlier_one(
         (2, "000", 1, 0),
         (3, "100", 2, 0),  # to 110
         (3, "000", 2, 0),
-        (5, "010", 1, 0),  # to 110 again, two steps later but much earlier
-        (4, "110", 3, 0),  # sent on
+        (5, "010", 1, 0),  # to 110 again, two steps later, but it arrives much earlier
+        (4, "110", 3, 0),  # forwarded
     ]
     judged = _rows("Q3", 10, *rows)
     found = assert_same_times(judged, "asynchronous", (1, 1, 1))
@@ -206,8 +210,8 @@ def test_a_delivery_of_a_later_step_can_be_the_earlier_one(
     assert timing(judged, 1, 1, 1).time == 10 + 4 * 2
 
 
-def test_a_unit_that_returns_to_its_source_is_there_from_the_start() -> None:
-    """Its next row does not wait for the return."""
+def test_a_unit_that_returns_to_its_source_is_available_there_from_the_start() -> None:
+    """The next row of the unit does not wait for its return."""
     rows = [(1, "000", 1, 0), (2, "100", 1, 0), (3, "000", 2, 0)]
     judged = _rows("Q3", 8, *rows, collective="scatter")
     assert assert_same_times(judged, "asynchronous", (1, 1, 1)).time == 2 * 2
@@ -216,10 +220,10 @@ def test_a_unit_that_returns_to_its_source_is_there_from_the_start() -> None:
 @BOTH
 @given(data=st.data())
 @max_examples(40)
-def test_rows_moved_to_other_steps_take_the_times_of_the_plain_implementation(
+def test_times_of_schedules_with_gaps_between_steps_equal_the_event_simulation(
     execution: ExecutionModel, data: st.DataObject
 ) -> None:
-    """Schedules with gaps between steps, in any order of rows."""
+    """Rows are moved to later steps."""
     base = data.draw(st.sampled_from([base for base in BASES if base[0] in ("S3", "S4", "Q3")]))
     judged = built(base)
     delay = np.sort(data.draw(st.lists(st.integers(0, 3), min_size=judged.steps)))[: judged.steps]
@@ -228,7 +232,7 @@ def test_rows_moved_to_other_steps_take_the_times_of_the_plain_implementation(
 
 
 @BOTH
-def test_no_rows_take_no_time(execution: ExecutionModel) -> None:
+def test_a_schedule_without_rows_takes_no_time(execution: ExecutionModel) -> None:
     full = schedule("S3", "broadcast", "greedy")
     empty = replace(full, **{name: column[:0] for name, column in full.columns.present().items()})
     found = timing(empty, execution=execution)
@@ -253,7 +257,7 @@ def test_no_rows_take_no_time(execution: ExecutionModel) -> None:
         ("S5", "broadcast", "recursive-substar", {}, 1148, 1148),
     ],
 )
-def test_times_equal_those_of_unrelated_simulators(
+def test_times_equal_those_of_independent_simulators(
     spec: str,
     collective: Any,
     algorithm: str,
@@ -291,7 +295,7 @@ def test_floats_and_decimals_are_taken_exactly() -> None:
     assert timing(judged, np.int64(64), 0.5, 0).time == Fraction(judged.steps, 2)
 
 
-def test_whole_times_are_integers() -> None:
+def test_times_that_are_whole_numbers_are_integers() -> None:
     judged = schedule("S4", "broadcast", "multiple", segments=4)
     found = timing(judged, Fraction(1, 2), 2, 2, execution="asynchronous")
     assert isinstance(found.time, int)

@@ -1,4 +1,4 @@
-"""Star graphs as arrays, compared with star graphs node by node."""
+"""Star graphs as arrays, compared with an implementation node by node."""
 
 import re
 import tracemalloc
@@ -19,13 +19,13 @@ SIZES = range(2, 8)
 
 @st.composite
 def size_and_rank(draw: st.DrawFn, largest: int = 12) -> tuple[int, int]:
-    """A star graph and one of its nodes."""
+    """Draw the size of a star graph and the rank of one of its nodes."""
     n = draw(st.integers(2, largest))
     return n, draw(st.integers(0, factorial(n) - 1))
 
 
 def oracle_distance(node: star_graph.Node, root: star_graph.Node) -> int:
-    """Displaced symbols and cycles (Akers & Krishnamurthy); tested against breadth-first search."""
+    """Return the distance by misplaced symbols and cycles (Akers & Krishnamurthy), tested below."""
     return rotation.distance(star_graph.compose(star_graph.inverse(root), node))
 
 
@@ -73,7 +73,7 @@ def test_an_unknown_topology_is_refused(spec: str) -> None:
         topology(spec)
 
 
-def test_the_error_names_the_spec_and_the_valid_specs() -> None:
+def test_the_error_for_an_unknown_topology_names_the_spec_and_has_a_hint() -> None:
     for spec in ["S0", "S13", "S5,9", "T4", "s5"]:
         with pytest.raises(StarcastError, match=re.escape(spec)) as refusal:
             topology(spec)
@@ -97,14 +97,14 @@ def test_labels_are_in_rank_order() -> None:
         assert t.labels().tolist() == [star_graph.label(node) for node in star_graph.nodes(n)]
 
 
-def test_rank_and_label_undo_each_other_everywhere() -> None:
+def test_rank_is_the_inverse_of_label_for_every_node() -> None:
     for n in range(2, 7):
         t = topology(f"S{n}")
         assert [t.rank(t.label(rank)) for rank in range(t.nodes)] == list(range(t.nodes))
 
 
 @given(size_and_rank())
-def test_rank_and_label_agree_with_counting(drawn: tuple[int, int]) -> None:
+def test_ranks_and_labels_agree_with_counting_the_preceding_nodes(drawn: tuple[int, int]) -> None:
     n, rank = drawn
     t = topology(f"S{n}")
     assert t.label(rank) == star_graph.label(star_graph.node_by_counting(n, rank))
@@ -139,8 +139,8 @@ def test_an_unknown_rank_is_refused() -> None:
 
 
 @pytest.mark.parametrize("rank", [-1, 120])
-def test_a_rank_out_of_range_among_others_is_refused(rank: int) -> None:
-    """Several ranks are checked as strictly as one."""
+def test_a_list_with_a_rank_out_of_range_is_refused(rank: int) -> None:
+    """Several ranks are checked as strictly as a single one."""
     t = topology("S5")
     with refused(str(rank)):
         t.labels([0, rank])
@@ -157,7 +157,7 @@ def test_values_of_other_types_are_not_nodes() -> None:
 # Links
 
 
-def test_neighbours_are_exchanges() -> None:
+def test_the_neighbour_over_a_port_swaps_the_first_symbol_with_that_position() -> None:
     for n in SIZES:
         t, ranks = topology(f"S{n}"), star_graph.ranks(n)
         for port in t.ports:
@@ -166,7 +166,7 @@ def test_neighbours_are_exchanges() -> None:
             ]
 
 
-def test_crossing_a_port_and_its_reverse_returns() -> None:
+def test_crossing_a_port_and_then_its_reverse_port_returns_to_the_node() -> None:
     for n in [2, 3, 7, 8, 9]:
         t = topology(f"S{n}")
         all_nodes = np.arange(t.nodes)
@@ -213,7 +213,7 @@ def test_an_unknown_port_is_refused() -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_distances_are_those_of_breadth_first_search(n: int) -> None:
+def test_distances_equal_those_of_breadth_first_search(n: int) -> None:
     t = topology(f"S{n}")
     for root in [*star_graph.cyclic_roots(n), star_graph.nodes(n)[-1]]:
         result = star_graph.distances(root)
@@ -224,8 +224,8 @@ def test_distances_are_those_of_breadth_first_search(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", [8, 9])
-def test_distances_to_far_roots_fall_by_one_towards_the_root(n: int) -> None:
-    """One node at 0, neighbours differ by one, all others have a nearer neighbour."""
+def test_every_node_has_a_neighbour_one_step_nearer_to_the_root(n: int) -> None:
+    """Only the root has distance 0, and distances of neighbours differ by at most one."""
     t = topology(f"S{n}")
     for root in (0, t.nodes - 1, int(np.random.default_rng(n).integers(t.nodes))):
         result = t.distances(root).astype(np.int64)
@@ -236,7 +236,7 @@ def test_distances_to_far_roots_fall_by_one_towards_the_root(n: int) -> None:
         assert result.max() == t.diameter
 
 
-def test_the_formula_of_misplaced_symbols_and_cycles_is_the_distance() -> None:
+def test_the_formula_of_misplaced_symbols_and_cycles_gives_the_distance() -> None:
     for n in range(2, 7):
         root = star_graph.shift(star_graph.identity(n), 1)
         assert star_graph.distances(root) == {
@@ -299,7 +299,7 @@ def test_translation_keeps_distances(q: int) -> None:
 
 
 def test_s12_allocates_nothing_before_an_array_is_requested() -> None:
-    """479 001 600 nodes: names, labels, ranks and some neighbours take no array over all nodes."""
+    """Labels, ranks and some neighbours need no array over all 479 001 600 nodes."""
     tracemalloc.start()
     try:
         t = topology("S12")

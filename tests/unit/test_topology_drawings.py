@@ -1,4 +1,4 @@
-"""Drawings of complete topologies, parsed from the SVG."""
+"""Drawings of complete topologies, checked by parsing their SVG."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_every_node_and_every_link_is_drawn_once() -> None:
         assert set(links) == expected
 
 
-def test_substars_are_apart_and_rotations_of_each_other() -> None:
+def test_substars_are_drawn_apart_and_as_rotations_of_each_other() -> None:
     for n in [3, 4, 5]:
         at = boxes(parse(draw_topology(topology(f"S{n}"))))
         labels = topology(f"S{n}").labels().tolist()

@@ -1,4 +1,4 @@
-"""The HTTP API without servers: what is computed, problem details, formats, ETags, pages."""
+"""The HTTP API without databases: computed resources, problem details, formats, ETags, pages."""
 
 import csv
 import io
@@ -36,7 +36,7 @@ API = "/api/v1"
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service whose embedded stack is not running."""
+    """A service whose embedded databases are not running."""
     opened = Service(
         Settings.load(home=tmp_path_factory.mktemp("home")), Workers(count=1, seconds=60)
     )
@@ -72,7 +72,7 @@ def get(client: TestClient, path: str) -> Any:
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5,3", "Q3"])
-def test_a_topology_has_the_figures_and_arrays_of_the_library(
+def test_a_topology_has_the_same_properties_and_arrays_as_in_the_library(
     client: TestClient, spec: str
 ) -> None:
     network = topology(spec)
@@ -93,7 +93,7 @@ def test_a_topology_has_the_figures_and_arrays_of_the_library(
 @pytest.mark.parametrize(
     "forest_id", ["S4:multiple:1234", "S4:dimension-change(base=greedy,i=1):2134"]
 )
-def test_a_forest_has_the_figures_and_arrays_of_the_library(
+def test_a_forest_has_the_same_properties_and_arrays_as_in_the_library(
     client: TestClient, forest_id: str
 ) -> None:
     spec, construction, root = forest_id.split(":")
@@ -108,7 +108,7 @@ def test_a_forest_has_the_figures_and_arrays_of_the_library(
 
 
 @pytest.mark.parametrize("name", ["broadcast:multiple(segments=2)", "allgather:necklace"])
-def test_a_schedule_has_the_rows_of_the_library(client: TestClient, name: str) -> None:
+def test_a_schedule_has_the_same_rows_as_in_the_library(client: TestClient, name: str) -> None:
     collective, _, algorithm = name.partition(":")
     arguments: dict[str, Any] = {"segments": 2} if "(" in algorithm else {}
     built = schedule("S4", collective, algorithm.partition("(")[0], **arguments)
@@ -126,7 +126,9 @@ def test_a_schedule_has_the_rows_of_the_library(client: TestClient, name: str) -
     assert [step["links_used"] for step in steps] == simulate(built).links_used.tolist()
 
 
-def test_a_simulation_under_faults_says_who_received_what(client: TestClient) -> None:
+def test_a_simulation_under_faults_counts_the_units_that_each_node_received(
+    client: TestClient,
+) -> None:
     built = schedule("S4", "broadcast", "greedy")
     result = simulate(built, [Fault("2134"), Fault(("1234", "3214"), 2)])
     path = f"/simulate?schedule={built.id}&fault=2134&fault=1234-3214@2"
@@ -142,7 +144,9 @@ def test_a_simulation_under_faults_says_who_received_what(client: TestClient) ->
     assert sum(complete["received"]) == 23
 
 
-def test_the_listings_of_a_topology_name_what_can_be_shown(client: TestClient) -> None:
+def test_the_forests_and_schedules_listed_for_a_topology_can_be_requested(
+    client: TestClient,
+) -> None:
     forests = get(client, "/topologies/S4/forests")
     assert {"id": "S4:multiple:1234", "name": "multiple", "stored": False} in forests["items"]
     entries = get(client, "/topologies/S4/schedules")["items"]
@@ -152,7 +156,7 @@ def test_the_listings_of_a_topology_name_what_can_be_shown(client: TestClient) -
 
 
 @pytest.mark.parametrize("path", ["topologies/S4/forests", "queries", "claims", "records"])
-def test_listings_have_the_same_rows_as_csv(client: TestClient, path: str) -> None:
+def test_listings_have_the_same_rows_in_json_and_csv(client: TestClient, path: str) -> None:
     items = get(client, f"/{path}")["items"]
     lines = list(csv.DictReader(io.StringIO(client.get(f"{API}/{path}.csv").text)))
     assert list(lines[0]) == list(items[0])
@@ -163,14 +167,14 @@ def test_listings_have_the_same_rows_as_csv(client: TestClient, path: str) -> No
 @pytest.mark.parametrize(
     "path", ["topologies/S4", "forests/S4:greedy", "schedules/S4:broadcast:greedy"]
 )
-def test_pictures_are_svg_that_may_load_nothing(client: TestClient, path: str) -> None:
+def test_svg_pictures_may_not_load_other_resources(client: TestClient, path: str) -> None:
     response = client.get(f"{API}/{path}.svg")
     assert response.headers["content-type"].startswith("image/svg+xml")
     assert response.text.startswith("<svg")
     assert response.headers["Content-Security-Policy"].startswith("default-src 'none'; style")
 
 
-def test_a_claim_is_verified_when_no_verdict_is_stored(client: TestClient) -> None:
+def test_a_claim_is_verified_on_request_if_no_verdict_is_stored(client: TestClient) -> None:
     shown = get(client, "/claims/TS.L5")
     assert shown["verdict"] == "fails"
     assert shown["run"] is None
@@ -178,7 +182,7 @@ def test_a_claim_is_verified_when_no_verdict_is_stored(client: TestClient) -> No
     assert "MATCH" in shown["cypher"]
 
 
-def test_records_have_the_figures_and_witnesses_of_their_files(client: TestClient) -> None:
+def test_records_have_the_values_and_witnesses_of_their_files(client: TestClient) -> None:
     known = {record.id: record for record in load_files([shipped_folder()])}
     items = get(client, "/records?limit=1000")["items"]
     assert [each["id"] for each in items] == list(known)
@@ -196,7 +200,7 @@ def test_records_have_the_figures_and_witnesses_of_their_files(client: TestClien
         assert np.array_equal(array(client, f"/records/{url}"), record.witness[name])
 
 
-def test_a_bound_by_a_second_solver_is_called_not_checked_wherever_records_are_shown(
+def test_a_bound_by_a_second_solver_is_shown_as_not_checked_on_all_pages(
     tmp_path: Path,
 ) -> None:
     proof = Proof("no 8 rounds", "second solver", "0" * 64, "", 0, "CP-SAT", "again")
@@ -215,7 +219,9 @@ def test_a_bound_by_a_second_solver_is_called_not_checked_wherever_records_are_s
         assert "✓" not in shown.text
 
 
-def test_a_damaged_record_of_the_user_is_reported_where_records_are_shown(tmp_path: Path) -> None:
+def test_a_damaged_record_saved_by_the_user_is_reported_where_records_are_shown(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "records" / "fault-diameter"
     folder.mkdir(parents=True)
     (folder / "S3.json").write_text("{}")
@@ -229,8 +235,8 @@ def test_a_damaged_record_of_the_user_is_reported_where_records_are_shown(tmp_pa
     service.close()
 
 
-def test_witnesses_open_in_the_explorer_as_what_they_are(client: TestClient) -> None:
-    """Forests are those of the records, schedules take the rounds of the record."""
+def test_witnesses_open_in_the_explorer_as_forests_schedules_or_faults(client: TestClient) -> None:
+    """The forests equal the witnesses, and the schedules take as many rounds as the record."""
     items = {each["id"]: each["explorer"] for each in get(client, "/records?limit=1000")["items"]}
     for record_id, expected in (
         ("edge-disjoint-trees:S4", "S4?forest=record(problem=edge-disjoint-trees)"),
@@ -252,7 +258,7 @@ def test_witnesses_open_in_the_explorer_as_what_they_are(client: TestClient) -> 
     assert np.array_equal(ports, known.witness["parent_port"])
 
 
-def test_listings_have_pages_without_repeated_or_missing_items(client: TestClient) -> None:
+def test_the_pages_of_a_listing_contain_every_item_exactly_once(client: TestClient) -> None:
     complete = get(client, "/claims?limit=1000")
     assert complete["next"] is None
     ids: list[str] = []
@@ -331,13 +337,13 @@ def test_formats_that_a_resource_does_not_have_are_refused(
     assert problem["hint"] == hint
 
 
-def test_every_kind_of_error_has_a_status() -> None:
+def test_every_kind_of_error_has_an_http_status() -> None:
     assert set(problems.KINDS) == {StarcastError, *StarcastError.__subclasses__()}
     assert {kind.exit_code for kind in problems.KINDS} == set(EXIT_CODES) - {0, 130}
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
-def test_nothing_can_be_written(client: TestClient, method: str) -> None:
+def test_the_api_is_read_only(client: TestClient, method: str) -> None:
     response = client.request(method, f"{API}/topologies/S4")
     assert response.status_code == 405
     assert response.headers["Allow"] == "GET"
@@ -347,8 +353,8 @@ def test_nothing_can_be_written(client: TestClient, method: str) -> None:
 @pytest.mark.parametrize(
     "host", ["evil.example", "127.0.0.1.evil.example:8321", "192.0.2.1", "[", ""]
 )
-def test_other_hosts_are_refused(client: TestClient, host: str) -> None:
-    """Otherwise a page of another site could reach the server by rebinding its own name."""
+def test_requests_for_other_hosts_are_refused(client: TestClient, host: str) -> None:
+    """Otherwise a page of another site could reach the server by DNS rebinding."""
     response = client.get("/", headers={"Host": host})
     assert response.status_code == 400
     assert response.json()["detail"] == f"the host '{host}' is not served here"
@@ -359,13 +365,13 @@ def test_names_of_the_loopback_interface_are_served(client: TestClient, host: st
     assert client.get(f"{API}/topologies/S3", headers={"Host": host}).status_code == 200
 
 
-def test_a_server_for_others_accepts_addresses_and_its_own_name(service: Service) -> None:
+def test_a_server_with_a_host_name_accepts_this_name_and_ip_addresses(service: Service) -> None:
     client = TestClient(create_app(service, "lab.example"))
     for host, status in (("lab.example:1", 200), ("192.0.2.1", 200), ("evil.example", 400)):
         assert client.get("/explore/", headers={"Host": host}).status_code in {status, 404}
 
 
-def test_pages_of_other_origins_are_refused(client: TestClient) -> None:
+def test_requests_from_other_origins_are_refused(client: TestClient) -> None:
     path = f"{API}/topologies/S3"
     for origin, status in (
         ("http://127.0.0.1:8321", 200),
@@ -391,13 +397,13 @@ def test_pages_of_other_origins_are_refused(client: TestClient) -> None:
 def test_pages_of_other_sites_may_link_to_the_server_but_not_embed_it(
     client: TestClient, site: str, mode: str, destination: str, status: int
 ) -> None:
-    """Images and scripts have no Origin, but would make the server compute."""
+    """Requests for images and scripts have no Origin, but would make the server compute."""
     names = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": destination}
     assert client.get(f"{API}/topologies/S3", headers=names).status_code == status
 
 
 @pytest.mark.parametrize("path", ["/", f"{API}/topologies/S3", "/static/starcast.css", "/nothing"])
-def test_every_response_has_the_headers_of_security(client: TestClient, path: str) -> None:
+def test_every_response_has_security_headers(client: TestClient, path: str) -> None:
     headers = client.get(path).headers
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert "unsafe" not in headers["Content-Security-Policy"]
@@ -429,7 +435,7 @@ def test_a_response_that_the_client_has_is_not_sent_again(client: TestClient, pa
 def test_a_plug_in_that_never_returns_is_stopped(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The worker is killed, and the next request has another."""
+    """The worker is killed, and the next request gets another one."""
     from starcast.catalogue import plugins
     from starcast.catalogue.origin import ORIGINS
     from starcast.trees.construction import CONSTRUCTIONS
@@ -483,17 +489,17 @@ def test_a_defect_is_reported_without_a_traceback(
     assert response.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_health_says_what_is_missing(client: TestClient) -> None:
+def test_the_health_report_says_what_is_unavailable(client: TestClient) -> None:
     state = get(client, "/health")
     assert not state["postgres"]["available"]
     assert "starcast up" in state["postgres"]["hint"]
     assert state["limits"]["nodes"] == computations.MAX_NODES
 
 
-# The document of the API
+# The OpenAPI document
 
 
-def test_the_document_describes_every_operation(client: TestClient) -> None:
+def test_the_openapi_document_describes_every_operation(client: TestClient) -> None:
     document = get(client, "/openapi.json")
     for path, operations in document["paths"].items():
         assert set(operations) == {"get"}, path
@@ -511,13 +517,13 @@ def address(service: Service) -> Iterator[str]:
         yield address
 
 
-#: Statuses from 500 on are checked by the test; no schema says which topologies exist.
+#: The test itself checks statuses of 500 or more; no schema says which topologies exist.
 EXCLUDED = [not_a_server_error, positive_data_acceptance]
 
 
 @pytest.mark.slow
-def test_responses_agree_with_the_document(address: str) -> None:
-    """Without stores 503 is a correct answer, and the only status from 500 on."""
+def test_responses_agree_with_the_openapi_document(address: str) -> None:
+    """Without databases 503 is a correct response, and the only allowed status of 500 or more."""
     schema = schemathesis.openapi.from_url(f"{address}{API}/openapi.json")
     tested = 0
     for result in schema.get_all_operations():
@@ -560,7 +566,7 @@ def test_responses_agree_with_the_document(address: str) -> None:
         "/records/congestion-trees:S4:congestion=2",
     ],
 )
-def test_pages_work_without_servers(client: TestClient, path: str) -> None:
+def test_pages_work_without_databases(client: TestClient, path: str) -> None:
     response = client.get(path)
     assert response.status_code == 200
     assert "<main" in response.text
@@ -573,13 +579,15 @@ def test_pages_work_without_servers(client: TestClient, path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["/experiments", "/experiments/e1", "/artifacts", "/compare?name=e1", "/nothing"]
 )
-def test_pages_say_what_is_missing(client: TestClient, path: str) -> None:
+def test_pages_report_unavailable_databases_and_unknown_resources(
+    client: TestClient, path: str
+) -> None:
     response = client.get(path)
     assert response.status_code in {404, 503}
     assert 'role="alert"' in response.text
 
 
-def test_input_is_escaped_in_pages(client: TestClient) -> None:
+def test_user_input_is_escaped_in_pages(client: TestClient) -> None:
     attack = "<script>alert(1)</script>"
     for path in (
         f"/queries?search={attack}",
@@ -590,7 +598,7 @@ def test_input_is_escaped_in_pages(client: TestClient) -> None:
         assert attack not in client.get(path).text
 
 
-def test_exact_figures_become_numbers() -> None:
+def test_fractions_become_json_numbers() -> None:
     from starcast.web.responses import as_json_rows
 
     assert as_json_rows([{"time": Fraction(1, 2)}]) == [{"time": 0.5}]

@@ -36,7 +36,7 @@ PATIENCE = 30
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service without stores, with one worker process."""
+    """A service without databases, with one worker process."""
     opened = Service(Settings.load(home=tmp_path_factory.mktemp("home")), Workers(count=1))
     yield opened
     opened.close()
@@ -59,13 +59,13 @@ def address(service: Service) -> Iterator[str]:
 
 @pytest.fixture
 def large() -> Iterator[str]:
-    """The URL of a server whose responses are larger than the buffers of the system."""
+    """The URL of a server whose responses are larger than the system's network buffers."""
     with served(Response(LARGE)) as url:
         yield url
 
 
 def connect(url: str, sent: bytes = b"", source: str = "127.0.0.1") -> socket.socket:
-    """Return a connection over which some bytes were sent."""
+    """Open a connection and send some bytes over it."""
     parts = urlsplit(url)
     assert parts.hostname is not None
     connection = socket.create_connection(
@@ -82,7 +82,7 @@ def request(url: str) -> bytes:
 
 
 def read_all(connection: socket.socket) -> bytes:
-    """Return what arrives until the server closes the connection."""
+    """Return all bytes that arrive until the server closes the connection."""
     received = bytearray()
     try:
         while part := connection.recv(1_000_000):
@@ -93,7 +93,7 @@ def read_all(connection: socket.socket) -> bytes:
 
 
 def is_open(connection: socket.socket) -> bool:
-    """Return whether the server has not closed a connection."""
+    """Return whether a connection is still open."""
     connection.setblocking(False)
     try:
         return bool(connection.recv(1))
@@ -116,20 +116,20 @@ def is_open(connection: socket.socket) -> bool:
         b"GET /explore/S4 HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\na",
     ],
 )
-def test_an_incomplete_request_is_ended(
+def test_an_incomplete_request_is_ended_at_the_time_limit(
     address: str, sent: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.5)
     with connect(address, sent) as connection:
         answer = read_all(connection)
-    # A request with an incomplete body may have been answered before.
+    # A request with an incomplete body may already have been answered.
     assert answer.startswith(b"HTTP/1.1 408") or not sent or b"\r\n\r\n" in sent
 
 
-def test_a_request_that_arrives_byte_by_byte_is_ended(
+def test_a_request_that_arrives_byte_by_byte_is_ended_at_the_time_limit(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each byte restarts the timer of uvicorn."""
+    """Each byte would restart the timer of uvicorn itself."""
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.3)
     with connect(address, b"GET / HTTP/1.1\r\nX: ") as connection:
         connection.settimeout(0.05)
@@ -147,7 +147,7 @@ def test_a_request_that_arrives_byte_by_byte_is_ended(
 def test_a_connection_is_kept_for_the_next_request(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between requests, a connection has another limit."""
+    """Another time limit applies to a connection between requests."""
     complete = request(f"{address}/explore/S4").replace(b"GET", b"HEAD")
     with connect(address, complete) as connection:
         assert connection.recv(1_000_000).startswith(b"HTTP/1.1 200")
@@ -158,7 +158,7 @@ def test_a_connection_is_kept_for_the_next_request(
             assert connection.recv(1_000_000).startswith(b"HTTP/1.1 200")
 
 
-def test_a_page_answers_while_500_connections_hang(address: str) -> None:
+def test_a_page_is_served_while_500_connections_hang(address: str) -> None:
     half = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     with ExitStack() as stack:
         hanging = [
@@ -168,7 +168,7 @@ def test_a_page_answers_while_500_connections_hang(address: str) -> None:
         assert all(map(is_open, hanging))
 
 
-def test_the_connection_that_waited_longest_makes_room(
+def test_the_connection_that_waited_longest_is_closed_to_make_room(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "MAX_CONNECTIONS", 10)
@@ -181,7 +181,7 @@ def test_the_connection_that_waited_longest_makes_room(
     assert 20 <= sum(closed) < 30
 
 
-def test_the_address_with_the_most_connections_makes_room(
+def test_the_client_address_with_the_most_connections_must_make_room(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "MAX_CONNECTIONS", 10)
@@ -230,7 +230,7 @@ def test_a_client_that_reads_slowly_receives_everything(
     assert received > len(LARGE)
 
 
-def test_unread_responses_have_a_limit_together(
+def test_unread_responses_of_all_connections_share_one_limit(
     large: str, lost: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "MAX_UNREAD_BYTES", 2 * len(LARGE))
@@ -243,7 +243,7 @@ def test_unread_responses_have_a_limit_together(
         assert len(read_all(lazy[0])) < len(LARGE)
 
 
-def test_a_websocket_does_not_pass_the_guard(address: str) -> None:
+def test_a_websocket_request_for_another_host_is_refused(address: str) -> None:
     sent = (
         b"GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
         b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
@@ -268,7 +268,7 @@ class Blocking:
 
 
 async def ask(app: ASGIApp, address: str) -> int:
-    """Return the status of a request of an address."""
+    """Return the response status for a request from a client address."""
     statuses: list[int] = []
 
     async def send(message: Message) -> None:
@@ -293,7 +293,9 @@ async def ask(app: ASGIApp, address: str) -> int:
 @pytest.mark.parametrize(
     ("address", "allowed"), [("127.0.0.1", 64), ("::1", 64), ("192.0.2.1", 32)]
 )
-def test_running_requests_are_limited_by_address(address: str, allowed: int) -> None:
+def test_the_number_of_running_requests_per_client_address_is_limited(
+    address: str, allowed: int
+) -> None:
     assert (guard.MAX_REQUESTS, guard.MAX_REQUESTS_OF_ADDRESS) == (64, 32)
 
     async def attack() -> tuple[list[int], int, list[int]]:
@@ -312,7 +314,7 @@ def test_running_requests_are_limited_by_address(address: str, allowed: int) -> 
     assert running == [200] * allowed
 
 
-def test_requests_that_cannot_be_computed_soon_fail_at_once() -> None:
+def test_requests_fail_at_once_if_too_many_wait_for_a_worker() -> None:
     workers = Workers(count=1)
     workers._places = threading.Semaphore(0)
     with pytest.raises(BusyError, match="all 1 workers are busy"):
@@ -320,7 +322,7 @@ def test_requests_that_cannot_be_computed_soon_fail_at_once() -> None:
     workers.close()
 
 
-def test_requests_that_cannot_use_the_stores_soon_fail_at_once(tmp_path: Path) -> None:
+def test_requests_fail_at_once_if_too_many_wait_for_the_databases(tmp_path: Path) -> None:
     service = Service(Settings.load(home=tmp_path), Workers(count=1))
     service._places = threading.Semaphore(0)
     with pytest.raises(BusyError), service.lab():
@@ -340,7 +342,7 @@ def test_requests_that_cannot_use_the_stores_soon_fail_at_once(tmp_path: Path) -
         "/schedules/S2:broadcast:greedy(segments=999999)/rows.json",
     ],
 )
-def test_listings_have_a_limit(client: TestClient, path: str) -> None:
+def test_listings_have_a_maximum_length(client: TestClient, path: str) -> None:
     problem = client.get(f"{API}{path}").json()
     assert problem["type"] == "urn:starcast:problem:limit"
     assert "at most 100,000 are listed" in problem["detail"]
@@ -352,14 +354,14 @@ def test_a_listing_within_the_limit_is_served(client: TestClient) -> None:
 
 
 def test_a_computation_has_a_memory_limit(service: Service) -> None:
-    """A worker that reached it goes on."""
+    """A worker that reached the limit continues to serve requests."""
     with pytest.raises(MemoryError):
         service.workers.run(np.ones, 1_000_000_000, np.uint8)
     assert service.workers.run(np.ones, 1_000, np.uint8).sum() == 1_000
 
 
 @pytest.mark.slow
-def test_waiting_for_a_worker_counts_as_time_of_the_request(service: Service) -> None:
+def test_waiting_for_a_worker_counts_towards_the_time_limit_of_a_request(service: Service) -> None:
     """A killed worker is replaced in the background."""
     workers = service.workers
     assert workers.run(len, ()) == 0
@@ -387,7 +389,7 @@ def test_waiting_for_a_worker_counts_as_time_of_the_request(service: Service) ->
 
 
 def test_the_first_requests_wait_for_the_first_worker() -> None:
-    """That time is not counted: the worker would be killed before it has computed anything."""
+    """The wait is not counted. Otherwise the worker would be killed before it computed anything."""
     workers = Workers(count=1, seconds=0.4)
     slot = workers._idle.get()
 
@@ -429,7 +431,7 @@ def test_the_first_requests_wait_for_the_first_worker() -> None:
         f"{API}/queries/overlap/load-histogram/answer?%00=1",
     ],
 )
-def test_the_character_nul_is_refused(client: TestClient, path: str) -> None:
+def test_the_character_nul_in_a_url_is_refused(client: TestClient, path: str) -> None:
     response = client.get(path)
     assert response.status_code == 400
     assert response.json()["detail"] == "the URL contains the character NUL"
@@ -462,12 +464,12 @@ def test_malformed_hosts_are_refused(client: TestClient, host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:", "LOCALHOST:1", "[::1]", "[::1]:65535"])
-def test_unusual_hosts_are_served(client: TestClient, host: str) -> None:
+def test_unusual_but_valid_hosts_are_served(client: TestClient, host: str) -> None:
     assert client.get("/explore/S4", headers={"Host": host}).status_code == 200
 
 
 @pytest.mark.parametrize("origin", ["http://[", "http://[::1", "", "://", "null"])
-def test_malformed_origins_are_foreign(client: TestClient, origin: str) -> None:
+def test_malformed_origins_are_refused(client: TestClient, origin: str) -> None:
     assert client.get("/explore/S4", headers={"Origin": origin}).status_code == 403
 
 

@@ -1,4 +1,4 @@
-"""WCAG 2.2 AA in Chromium, in all modes: the explorer as a file, and a server without stores."""
+"""WCAG 2.2 AA in Chromium, in all modes: an explorer file, and server pages without databases."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,7 +37,7 @@ PATHS = (
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The address of the explorer of S4 as a file."""
+    """Return the file:// URL of the explorer page for S4."""
     network = topology("S4")
     page = build_page(
         network, [forest(network, "multiple")], [build_schedule(network, "broadcast:multiple")]
@@ -49,7 +49,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server whose embedded stack is not running."""
+    """Yield the URL of a server whose embedded databases are not running."""
     home = tmp_path_factory.mktemp("home")
     service = Service(Settings.load(home=home), Workers(count=1, seconds=60))
     with served(create_app(service)) as url:
@@ -59,7 +59,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def window(browser: Browser) -> Iterator[Page]:
-    """A tab that all tests of this module use."""
+    """Yield the browser tab that all tests of this module use."""
     page = browser.new_page()
     page.set_default_timeout(PATIENCE)
     yield page
@@ -67,9 +67,9 @@ def window(browser: Browser) -> Iterator[Page]:
 
 
 def show(page: Page, address: str, mode: Mode = LIGHT) -> None:
-    """Open a page in a mode."""
+    """Open a page in a display mode."""
     enter_mode(page, mode)
-    page.goto("about:blank")  # another fragment of the same page would not load it again
+    page.goto("about:blank")  # a new fragment alone would not reload the page
     page.goto(address)
     if "explore" in address:
         page.wait_for_selector("body[data-ready]")
@@ -105,7 +105,9 @@ def test_pages_of_a_server_are_accessible_in_every_mode(
         (".explorer .note { color: #999 }", "color-contrast"),
     ],
 )
-def test_a_defect_is_found(window: Page, file: str, defect: str, fault: str) -> None:
+def test_an_accessibility_defect_is_detected(
+    window: Page, file: str, defect: str, fault: str
+) -> None:
     mode = MODES["zoomed to 400 %"]
     show(window, file, mode)
     add_style(window, defect)
@@ -113,10 +115,10 @@ def test_a_defect_is_found(window: Page, file: str, defect: str, fault: str) -> 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_forced_colours_leave_the_picture_and_its_legend_as_they_are(
+def test_forced_colours_do_not_change_the_picture_and_its_legend(
     window: Page, file: str, scheme: str
 ) -> None:
-    """What colours say, and labels on coloured nodes, would be lost."""
+    """Otherwise the meaning of colours and the labels on coloured nodes would be lost."""
     script = """() => [...document.querySelectorAll(".view *, .chart *, .swatch")].map((each) => {
         const { fill, stroke, backgroundColor } = getComputedStyle(each);
         return each.closest("svg") ? [each.localName, fill, stroke] : backgroundColor;
@@ -132,7 +134,7 @@ def test_forced_colours_leave_the_picture_and_its_legend_as_they_are(
     )
 
 
-def test_the_picture_moves_without_dragging_by_buttons_and_keys(window: Page, file: str) -> None:
+def test_buttons_and_keys_move_the_picture_without_dragging(window: Page, file: str) -> None:
     show(window, file)
 
     def place() -> tuple[float, float, float]:
@@ -169,8 +171,8 @@ def test_the_picture_moves_without_dragging_by_buttons_and_keys(window: Page, fi
     assert "view=" not in window.evaluate("location.href")
 
 
-def test_single_keys_can_be_switched_off(window: Page, file: str) -> None:
-    """As 2.1.4 asks: who speaks to the computer would trigger them."""
+def test_single_character_keys_can_be_switched_off(window: Page, file: str) -> None:
+    """WCAG 2.1.4 requires this, because speech input would trigger such keys."""
     show(window, f"{file}#schedule=broadcast:multiple&step=3")
     window.get_by_text("Keys", exact=True).click()
     keys = window.get_by_label("Letters, digits and signs are keys")
@@ -178,13 +180,15 @@ def test_single_keys_can_be_switched_off(window: Page, file: str) -> None:
         keys.set_checked(is_on)
         window.evaluate("document.activeElement.blur()")
         window.keyboard.press(".")
-        window.keyboard.press("ArrowRight")  # no single character: it always works
+        window.keyboard.press("ArrowRight")  # not a character, so it always works
         expect(window.locator("#selection code")).to_have_count(1)
         expect(window.locator("#step-text")).to_contain_text(f"{step} of")
 
 
-def test_in_a_small_window_wheel_and_arrows_scroll_the_page(window: Page, file: str) -> None:
-    """The picture would keep them, and nothing below it could be reached."""
+def test_in_a_small_window_the_wheel_and_arrow_keys_scroll_the_page(
+    window: Page, file: str
+) -> None:
+    """If the picture used them, nothing below it could be reached."""
     show(window, file, MODES["zoomed to 400 %"])
     window.locator("#stage").hover()
     window.mouse.wheel(0, 100)

@@ -1,4 +1,4 @@
-"""The explorer's page in one file, in Chromium: no server, no network, mouse and keyboard."""
+"""The single-file explorer page in Chromium: no server, no network, mouse and keyboard."""
 
 import io
 import json
@@ -41,7 +41,7 @@ PAGES: dict[str, tuple[list[str], list[str]]] = {
     "Q4": (["binomial"], []),
     "S5,3": (["nk-greedy"], ["allgather:nk-greedy"]),
 }
-#: The place of a page, which its picture is relative to; pixels are what large pictures cost.
+#: Window sizes, to which pictures scale. Large pictures take longer in a large window.
 DESKTOP = {"width": 1200, "height": 760}
 SMALL = {"width": 700, "height": 420}
 Open = Callable[..., Page]
@@ -49,7 +49,7 @@ Open = Callable[..., Page]
 
 @pytest.fixture(scope="module")
 def write_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return a function that returns the file of one of `PAGES`, written when it is first used."""
+    """Return a function that writes one of `PAGES` when it is first used, and returns the file."""
     folder = tmp_path_factory.mktemp("pages")
 
     @cache
@@ -71,14 +71,14 @@ def write_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
 
 @pytest.fixture(scope="module")
 def tabs(browser: Browser) -> Iterator["Tabs"]:
-    """The tabs of this module, which are reused: opening one takes longer than most tests."""
+    """Yield the tabs of this module. They are reused: opening one takes longer than most tests."""
     tabs = Tabs(browser.new_context())
     yield tabs
     tabs.window.close()
 
 
 class Tabs:
-    """The tabs of a window, and what went wrong in them."""
+    """The tabs of a browser window, and the errors and requests recorded in them."""
 
     def __init__(self, window: BrowserContext) -> None:
         self.window = window
@@ -87,7 +87,7 @@ class Tabs:
         self.problems: list[str] = []
 
     def at(self, number: int) -> Page:
-        """Return the tab of a number; it records errors, and requests for anything."""
+        """Return the tab with this number, which records errors and requests."""
         if number == len(self.tabs):
             tab = self.window.new_page()
             tab.on("pageerror", lambda error: self.problems.append(str(error)))
@@ -97,19 +97,19 @@ class Tabs:
         return self.tabs[number]
 
     def on_console(self, line: ConsoleMessage) -> None:
-        """Record an error of the console."""
+        """Record an error in the console."""
         if line.type == "error":
             self.problems.append(line.text)
 
     def on_request(self, request: Request) -> None:
-        """Record a request for anything outside of the page."""
+        """Record a request for a resource outside the page."""
         if not request.url.startswith(("file:", "blob:", "data:", "about:")):
             self.problems.append(request.url)
 
 
 @pytest.fixture
 def open_page(tabs: Tabs, write_page: Callable[[str], Path]) -> Iterator[Open]:
-    """Return a function that opens a page; no page may log an error or load anything."""
+    """Yield a function that opens a page; no page may log an error or load other resources."""
     used = 0
 
     def open_one(
@@ -124,7 +124,7 @@ def open_page(tabs: Tabs, write_page: Callable[[str], Path]) -> Iterator[Open]:
         used += 1
         page.set_viewport_size(viewport)
         page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
-        page.goto("about:blank")  # another state of the same page would not load it again
+        page.goto("about:blank")  # a new state alone would not reload the page
         page.goto(f"file://{write_page(spec)}#{state}")
         page.wait_for_selector("body[data-ready]")
         return page
@@ -143,7 +143,7 @@ def node(page: Page, label: str) -> Any:
 
 
 def address(page: Page) -> str:
-    """Return the address now; that of Playwright follows the page later."""
+    """Return the current URL of the page; Playwright's own value is updated later."""
     href: str = page.evaluate("location.href")
     return href
 
@@ -155,22 +155,26 @@ def saved(page: Page, button: str) -> bytes:
     return Path(download.value.path()).read_bytes()
 
 
-def test_the_page_of_s5_is_below_3_megabytes(write_page: Callable[[str], Path]) -> None:
+def test_the_explorer_page_for_s5_is_smaller_than_3_megabytes(
+    write_page: Callable[[str], Path],
+) -> None:
     assert write_page("S5").stat().st_size < 3e6
 
 
-def test_the_page_loads_nothing_and_permits_no_script_but_its_own(
+def test_the_page_loads_no_other_resource_and_permits_only_its_own_script(
     write_page: Callable[[str], Path],
 ) -> None:
     text = write_page("S5").read_text(encoding="utf-8")
     assert "default-src 'none'" in text
     loaded = re.findall(r'(?:src|href)="(?!#)([^"]+)"', text)
-    assert loaded == ["data:,", "../"]  # an empty icon, and the name that links to the service
+    assert loaded == ["data:,", "../"]  # an empty icon, and the link to the service
     assert not re.search(r"^import |^export ", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5", "Q4", "S5,3"])
-def test_small_topologies_are_svg_with_a_name_for_every_node(open_page: Open, spec: str) -> None:
+def test_small_topologies_are_drawn_as_svg_with_a_label_for_every_node(
+    open_page: Open, spec: str
+) -> None:
     page = open_page(spec)
     assert page.locator("body").get_attribute("data-renderer") == "svg"
     names = page.eval_on_selector_all("[data-node]", "nodes => nodes.map(n => n.dataset.node)")
@@ -179,7 +183,7 @@ def test_small_topologies_are_svg_with_a_name_for_every_node(open_page: Open, sp
     assert labels == names
 
 
-def test_all_layouts_of_s4_can_be_chosen_and_the_torus_has_stubs(open_page: Open) -> None:
+def test_all_layouts_of_s4_can_be_chosen_and_the_torus_has_link_stubs(open_page: Open) -> None:
     page = open_page("S4")
     drawn = node(page, "4321")
     seen = {drawn.get_attribute("transform")}
@@ -194,7 +198,7 @@ def test_all_layouts_of_s4_can_be_chosen_and_the_torus_has_stubs(open_page: Open
     page.select_option("#layout", "substars")
     page.wait_for_function("() => !location.href.includes('layout=')")
     page.select_option("#layout", "torus")
-    # The links that leave the picture.
+    # Links that leave the picture are dashed stubs.
     expect(page.locator(".view path[stroke-dasharray]")).to_have_count(6)
 
 
@@ -216,7 +220,7 @@ def test_large_topologies_are_drawn_with_webgl(open_page: Open, spec: str) -> No
 
 
 @pytest.mark.slow
-def test_s8_is_a_quotient_until_another_layout_is_chosen(open_page: Open) -> None:
+def test_s8_is_drawn_as_a_quotient_graph_by_default(open_page: Open) -> None:
     page = open_page("S8")
     assert page.locator("[data-node]").count() == 56
     assert page.locator("#layout").input_value() == "quotient"
@@ -225,7 +229,7 @@ def test_s8_is_a_quotient_until_another_layout_is_chosen(open_page: Open) -> Non
     expect(page.locator("#step-text")).to_contain_text("step 3 of 10")
 
 
-def test_a_state_in_the_address_reopens(open_page: Open) -> None:
+def test_a_page_opened_with_the_url_of_another_has_the_same_state(open_page: Open) -> None:
     state = (
         "layout=torus&schedule=broadcast:multiple&step=3&unit=1&node=2134&faults=3214@2,1234-4231"
     )
@@ -244,7 +248,7 @@ def test_a_state_in_the_address_reopens(open_page: Open) -> None:
     assert node(again, "4321").get_attribute("transform") == place
 
 
-def test_impossible_parts_of_an_address_are_named_and_the_rest_is_shown(open_page: Open) -> None:
+def test_invalid_parts_of_a_url_are_reported_and_the_rest_is_shown(open_page: Open) -> None:
     state = "layout=hairball&schedule=broadcast:multiple&step=99&node=9999&faults=1234-4321&x=<b>y"
     page = open_page("S4", state)
     notices = page.locator("#notices").inner_text()
@@ -260,7 +264,7 @@ def test_impossible_parts_of_an_address_are_named_and_the_rest_is_shown(open_pag
     assert escaped.locator("#faults code").all_inner_texts() == ["1234"]
 
 
-def test_steps_by_keys_and_buttons_show_who_holds_what(open_page: Open) -> None:
+def test_stepping_by_keys_and_buttons_shows_how_many_units_each_node_holds(open_page: Open) -> None:
     page = open_page("S4", "schedule=broadcast:multiple")
     built = build_schedule(topology("S4"), "broadcast:multiple")
     labels = topology("S4").labels()
@@ -284,7 +288,7 @@ def test_steps_by_keys_and_buttons_show_who_holds_what(open_page: Open) -> None:
 
 
 def test_nodes_of_a_reduction_show_how_many_contributions_they_hold(open_page: Open) -> None:
-    """After all sums have been added the root is complete, and in the end every node."""
+    """The root is complete when all contributions are added, and every node at the end."""
     page = open_page("S4", "schedule=allreduce:multiple&unit=0&step=8")
     built = build_schedule(topology("S4"), "allreduce:multiple")
     sums = Sums(topology("S4").labels().tolist(), topology("S4").labels().tolist())
@@ -306,7 +310,7 @@ def test_nodes_of_a_reduction_show_how_many_contributions_they_hold(open_page: O
 
 
 @pytest.mark.slow
-def test_playing_moves_packets_and_ends_at_the_last_step(open_page: Open) -> None:
+def test_the_animation_ends_at_the_last_step(open_page: Open) -> None:
     page = open_page("S4", reduced_motion="no-preference")
     page.goto(address(page).partition("#")[0] + "#schedule=broadcast:multiple&step=6")
     expect(page.locator("#step-text")).to_contain_text("step 6 of 8")
@@ -318,7 +322,7 @@ def test_playing_moves_packets_and_ends_at_the_last_step(open_page: Open) -> Non
 
 
 @pytest.mark.slow
-def test_reduced_motion_shows_steps_without_moving_packets(open_page: Open) -> None:
+def test_with_reduced_motion_steps_are_shown_without_moving_packets(open_page: Open) -> None:
     page = open_page("S4", "schedule=broadcast:multiple&step=4")
     page.click("#play")
     places = page.eval_on_selector_all(".view circle", "all => all.map(c => c.getAttribute('cx'))")
@@ -358,10 +362,10 @@ def test_paths_of_a_node_in_all_trees_are_listed_hop_by_hop(open_page: Open) -> 
         ("Q4", "0000", "0111"),
     ],
 )
-def test_disjoint_paths_from_one_node_to_another_are_shown_by_keys(
+def test_disjoint_paths_from_one_node_to_another_can_be_shown_with_keys(
     open_page: Open, spec: str, first: str, last: str
 ) -> None:
-    """Their number is the degree, they share no inner node, and no others are shorter together."""
+    """There are as many as the degree, with distinct inner nodes and minimum total length."""
     page = open_page(spec, f"node={first}")
     page.keyboard.press("d")
     expect(page.locator("#selection")).to_contain_text(f"Disjoint paths from {first}")
@@ -384,7 +388,7 @@ def test_disjoint_paths_from_one_node_to_another_are_shown_by_keys(
 
 
 def shown_paths(page: Page, spec: str) -> list[list[str]]:
-    """Return the labels of the disjoint paths that a page lists; each hop crosses its port."""
+    """Return the disjoint paths that a page lists, after checking the port of each hop."""
     network = topology(spec)
     paths = []
     for line in page.locator("#selection .disjoint li").all_inner_texts():
@@ -397,7 +401,7 @@ def shown_paths(page: Page, spec: str) -> list[list[str]]:
     return paths
 
 
-def test_equal_ends_have_no_disjoint_paths_and_an_unknown_end_is_named(open_page: Open) -> None:
+def test_equal_ends_have_no_disjoint_paths_and_an_unknown_end_is_reported(open_page: Open) -> None:
     page = open_page("S4", "node=1234&from=1234")
     expect(page.locator("#selection")).to_contain_text("select another node")
     assert page.locator("#selection .disjoint").count() == 0
@@ -406,7 +410,7 @@ def test_equal_ends_have_no_disjoint_paths_and_an_unknown_end_is_named(open_page
 
 
 @pytest.mark.slow
-def test_trees_are_switched_off_and_their_load_is_the_width_of_links(open_page: Open) -> None:
+def test_trees_can_be_hidden_and_the_width_of_links_shows_their_load(open_page: Open) -> None:
     page = open_page("S4", "forest=multiple")
     assert page.locator(".view > g[fill=none] path").count() == 3 * 23
     page.locator("#tree-list input").first.uncheck()
@@ -425,7 +429,7 @@ def test_trees_are_switched_off_and_their_load_is_the_width_of_links(open_page: 
     )
 
 
-def test_the_keyboard_alone_moves_along_ports(open_page: Open) -> None:
+def test_the_selection_moves_along_ports_with_the_keyboard_alone(open_page: Open) -> None:
     page = open_page("S4", "layout=torus")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("3")
@@ -460,7 +464,7 @@ def test_focus_follows_the_selection_and_only_one_node_is_in_the_tab_order(open_
 
 
 def single_source(built: Schedule) -> Schedule:
-    """Return the rows of one source of a symmetric schedule as a schedule of their own."""
+    """Return the rows of one source of a symmetric schedule as a separate schedule."""
     collectives = {"allgather": "broadcast", "alltoall": "scatter", "reduce-scatter": "reduce"}
     collective = collectives[built.collective]
     return built.replace_rows(built.columns, symmetric=False, collective=collective, forest=None)
@@ -483,7 +487,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("name", "source", "faults"), FAULTS)
-def test_faults_cost_what_the_simulator_counts(
+def test_under_faults_the_page_shows_the_same_results_as_the_simulator(
     open_page: Open, name: str, source: str, faults: list[str]
 ) -> None:
     from starcast.judges.simulator import Fault
@@ -509,7 +513,7 @@ def test_faults_cost_what_the_simulator_counts(
 
 
 @pytest.mark.slow
-def test_a_click_kills_a_node_from_the_step_on_and_another_repairs_it(open_page: Open) -> None:
+def test_a_node_can_fail_from_the_current_step_on_and_be_repaired(open_page: Open) -> None:
     page = open_page("S4", "schedule=broadcast:multiple&step=2")
     node(page, "2134").click()
     page.get_by_role("button", name="Fail from step 2 on").click()
@@ -522,7 +526,7 @@ def test_a_click_kills_a_node_from_the_step_on_and_another_repairs_it(open_page:
     expect(page.locator("#live")).to_have_text("no faults")
 
 
-def test_nothing_is_missing_without_a_schedule(open_page: Open) -> None:
+def test_without_a_schedule_no_node_lacks_a_unit(open_page: Open) -> None:
     page = open_page("S4", "schedule=broadcast:multiple&faults=2134")
     assert page.locator("[aria-label*='goes without']").count() > 0
     page.select_option("#schedule", "")
@@ -544,7 +548,7 @@ def test_a_link_is_selected_by_a_click_and_can_fail(open_page: Open) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_seen_is_saved_as_svg_and_png(open_page: Open) -> None:
+def test_the_picture_can_be_saved_as_svg_and_png(open_page: Open) -> None:
     page = open_page("S4", "schedule=broadcast:multiple&step=3")
     document = ET.fromstring(saved(page, "#save-svg").decode())  # noqa: S314
     names = [each.get("data-node") for each in document.iter() if each.get("data-node")]
@@ -566,7 +570,9 @@ def test_what_is_seen_is_saved_as_svg_and_png(open_page: Open) -> None:
         ("S7", "schedule=broadcast:multiple&step=3", "dark"),
     ],
 )
-def test_axe_finds_no_violations(open_page: Open, spec: str, state: str, scheme: str) -> None:
+def test_the_accessibility_checker_axe_finds_no_violations(
+    open_page: Open, spec: str, state: str, scheme: str
+) -> None:
     page = open_page(spec, state, color_scheme=scheme)
     found = Axe().run(page).response["violations"]
     assert [(each["id"], [node["target"] for node in each["nodes"]][:3]) for each in found] == []
@@ -607,7 +613,7 @@ def test_a_narrow_screen_has_no_horizontal_scroll_bar(open_page: Open) -> None:
         ),
     ],
 )
-def test_the_legend_says_what_is_seen(
+def test_the_legend_explains_the_colours_and_marks_of_the_picture(
     open_page: Open, spec: str, state: str, meanings: list[str]
 ) -> None:
     page = open_page(spec, state)
@@ -623,7 +629,7 @@ def test_the_legend_says_what_is_seen(
 
 
 def test_the_label_of_a_failed_node_is_readable(open_page: Open) -> None:
-    """It is above its cross, with the contrast that WCAG asks for (4.5)."""
+    """It is drawn over the cross, with the contrast that WCAG requires (4.5)."""
     for scheme in ("light", "dark"):
         page = open_page("S4", "faults=3214", color_scheme=scheme)
         failed = node(page, "3214")
@@ -658,10 +664,10 @@ def luminance(colour: str) -> float:
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5,3", "Q4"])
-def test_labels_stay_when_the_page_is_zoomed(
+def test_labels_remain_visible_when_the_page_is_zoomed(
     open_page: Open, browser: Browser, write_page: Callable[[str], Path], spec: str
 ) -> None:
-    """At 200 %, a window has half as many pixels, and each of them is twice as large."""
+    """At 200 %, the window is half as many pixels wide and high, and each is twice as large."""
     shown = "[...document.querySelectorAll('.node text')].map(each => each.getAttribute('display'))"
     labels = topology(spec).nodes * ["inline"]
     assert open_page(spec).evaluate(shown) == labels
@@ -678,12 +684,12 @@ def test_labels_stay_when_the_page_is_zoomed(
 
 
 @pytest.mark.parametrize("paper", [(794, 1123), (1123, 794)])
-def test_a_printed_page_has_the_whole_picture_and_its_legend(
+def test_a_printed_page_contains_the_entire_picture_and_its_legend(
     open_page: Open, paper: tuple[int, int]
 ) -> None:
     page = open_page("S4", "schedule=broadcast:multiple&step=2&faults=3214")
     assert page.pdf(width=f"{paper[0]}px", height=f"{paper[1]}px").count(b"/Type /Page\n") == 1
-    # The browser does not run scripts between the layout of the screen and that of the paper.
+    # The browser runs no scripts between the layout for the screen and the layout for paper.
     page.evaluate("ResizeObserver.prototype.observe = () => {}")
     page.emulate_media(media="print")
     page.set_viewport_size({"width": paper[0], "height": paper[1]})
@@ -698,7 +704,7 @@ def test_a_printed_page_has_the_whole_picture_and_its_legend(
     page.emulate_media(media="null")
 
 
-def test_dark_mode_is_followed(open_page: Open) -> None:
+def test_the_page_follows_the_dark_mode_of_the_browser(open_page: Open) -> None:
     light = open_page("S4", color_scheme="light")
     dark = open_page("S4", color_scheme="dark")
     colour = "getComputedStyle(document.body).backgroundColor"
@@ -708,7 +714,9 @@ def test_dark_mode_is_followed(open_page: Open) -> None:
     assert fills == ["#ffffff", "#12161c"]
 
 
-def test_all_sources_of_a_symmetric_schedule_use_every_link_of_a_port(open_page: Open) -> None:
+def test_all_sources_of_a_symmetric_schedule_can_be_shown_if_ports_are_kept(
+    open_page: Open,
+) -> None:
     page = open_page("S4", "schedule=alltoall:exact&source=all&step=1")
     expanded = build_schedule(topology("S4"), "alltoall:exact").expand()
     now = expanded.step == 1
@@ -719,7 +727,9 @@ def test_all_sources_of_a_symmetric_schedule_use_every_link_of_a_port(open_page:
     assert nk.locator("#source").is_disabled()
 
 
-def test_the_data_of_the_page_cannot_end_its_script(write_page: Callable[[str], Path]) -> None:
+def test_the_embedded_data_cannot_close_its_script_element(
+    write_page: Callable[[str], Path],
+) -> None:
     text = write_page("S4").read_text(encoding="utf-8")
     (data,) = re.findall(r'<script id="starcast-data"[^>]*>(.*?)</script>', text, re.DOTALL)
     assert "<" not in data
