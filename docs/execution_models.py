@@ -60,7 +60,7 @@ def _find(n: int, collective: str, name: str) -> Algorithm | None:
 
 def overstatement() -> Iterator[str]:
     """Yield by how many per cent of the asynchronous time the synchronous one is longer."""
-    yield from head("collective", "algorithm", "ports", "pieces", *(f"S{n}" for n in SIZES))
+    yield from head("collective", "algorithm", "ports", "segments or messages", *(f"S{n}" for n in SIZES))
     entries = [e for e in algorithms_on(topology("S4")) if e.collective not in REDUCTIONS]
     for entry in entries:
         for ports in entry.ports:
