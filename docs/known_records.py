@@ -1,4 +1,4 @@
-"""The pages of records: for each problem and topology what is published, and what is known."""
+"""The records pages: published and best known values for each problem and topology."""
 
 import csv
 import io
