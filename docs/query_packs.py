@@ -31,7 +31,7 @@ runs a statement without a header, with the same limits.
 // question: Which directed links are used by several trees of a forest?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
-//   min_load (int >= 1, default 2): list links that at least so many trees use
+//   min_load (int >= 1, default 2): list links that at least this many trees use
 // columns:
 //   sender (node): the node that the link leaves
 //   load: number of trees that use the link from parent to child;
