@@ -1,4 +1,4 @@
-"""The tables of allreduce.md: the runs of the shipped experiment ``allreduce``."""
+"""The tables of allreduce.md: the runs of starcast's example experiment ``allreduce``."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -30,7 +30,7 @@ def page() -> str:
 
 @cache
 def points(topology: str, length: int | None = None) -> list[Point]:
-    """Return the points of the shipped grid on a topology, for its vectors or those of a length."""
+    """Return the grid's points on a topology, for its own vector lengths or for a given one."""
     options = {} if length is None else {"message_bytes": [length]}
     design = read_design("allreduce", options)
     return [point for point in design.points() if point.topology == topology]
@@ -38,7 +38,7 @@ def points(topology: str, length: int | None = None) -> list[Point]:
 
 @cache
 def times(topology: str) -> dict[Question, Fraction]:
-    """Return the times of the shipped grid by algorithm (or "bound"), execution model and bytes."""
+    """Return the times in the grid by algorithm (or "bound"), execution model and bytes."""
     return _execute(points(topology))
 
 
@@ -57,7 +57,7 @@ def _execute(chosen: list[Point]) -> dict[Question, Fraction]:
 
 @cache
 def time_of(topology: str, name: str, clock: str, length: int) -> Fraction:
-    """Return the time of an allreduce of vectors of any length, executed as in the shipped grid.
+    """Return the time of an allreduce of vectors of any length, executed as in the grid.
 
     Args:
         topology: the topology.
@@ -77,12 +77,12 @@ def time_of(topology: str, name: str, clock: str, length: int) -> Fraction:
 
 
 def algorithms(topology: str) -> list[str]:
-    """Return the algorithms of the shipped grid on a topology."""
+    """Return the algorithms in the grid on a topology."""
     return list(dict.fromkeys(point.algorithm for point in points(topology)))
 
 
 def lengths(topology: str) -> list[int]:
-    """Return the bytes of the vectors of the shipped grid."""
+    """Return the vector lengths in the grid, in bytes."""
     return sorted({int(point.message_bytes) for point in points(topology)})
 
 
@@ -97,7 +97,7 @@ def sizes() -> Iterator[str]:
 
 
 def crossovers() -> Iterator[str]:
-    """Yield from how many bytes the algorithm for long vectors is faster than another one."""
+    """Yield the vector lengths from which on the algorithm for long vectors is faster."""
     yield from head("topology", "for short vectors", "for long vectors", *CLOCKS)
     for topology in TOPOLOGIES:
         longest = lengths(topology)[-1]
@@ -110,9 +110,9 @@ def crossovers() -> Iterator[str]:
 
 
 def _crossover(topology: str, slow: str, fast: str, clock: str) -> str:
-    """Return the least length of which, and from which on, an algorithm is faster, as text.
+    """Return, as text, the smallest vector length from which on the fast algorithm is faster.
 
-    Between two lengths of the shipped grid it is found by executing both for other lengths.
+    Between two lengths of the grid, it is found by executing both algorithms for other lengths.
     """
     gains = {
         length: times(topology)[slow, clock, length] - times(topology)[fast, clock, length]
@@ -127,7 +127,7 @@ def _crossover(topology: str, slow: str, fast: str, clock: str) -> str:
     for turn in count():
         if high - low == 1:
             break
-        # With one schedule for all lengths the gain is linear, and the line leads to its zero.
+        # While the schedules do not change, the gain is linear in the length: take the line's zero.
         share = Fraction(1, 2) if turn % 2 else gains[low] / (gains[low] - gains[high])
         middle = min(max(ceil(low + share * (high - low)), low + 1), high - 1)
         gains[middle] = gain(topology, slow, fast, clock, middle)

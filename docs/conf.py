@@ -14,7 +14,7 @@ author = "The starcast developers"
 project_copyright = author
 version = release = version_of("starcast")
 
-# A library of the theme otherwise makes all loggers print.
+# Otherwise a library that the theme uses makes all loggers print.
 logging.basicConfig(level=logging.WARNING)
 
 extensions = [

@@ -22,7 +22,7 @@ PAGE = Path(__file__).parent / "execution-models.md"
 SIZES = (4, 5, 6, 7, 8)
 PIECES = 4
 MAX_ROWS = 2_000_000
-#: The numbers of segments of which the fastest counts.
+#: The numbers of segments to try; the fastest time counts.
 SEGMENTS = (1, 2, 4, 8, 16, 32, 64)
 
 
@@ -59,8 +59,10 @@ def _find(n: int, collective: str, name: str) -> Algorithm | None:
 
 
 def overstatement() -> Iterator[str]:
-    """Yield by how many per cent of the asynchronous time the synchronous one is longer."""
-    yield from head("collective", "algorithm", "ports", "pieces", *(f"S{n}" for n in SIZES))
+    """Yield by how many per cent the synchronous time exceeds the asynchronous time."""
+    yield from head(
+        "collective", "algorithm", "ports", "segments or messages", *(f"S{n}" for n in SIZES)
+    )
     entries = [e for e in algorithms_on(topology("S4")) if e.collective not in REDUCTIONS]
     for entry in entries:
         for ports in entry.ports:

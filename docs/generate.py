@@ -135,11 +135,11 @@ def _tables() -> Iterator[str]:
 #: Description of the rows of a schedule, in agreement with the docstrings of `Schedule`.
 _ROWS = """\
 A row of a schedule is one unit that crosses one directed link in one step. Its columns are
-*step*, *sender*, *port* (of the sender), *receiver*, *tree* and *unit*, in reductions also
-*combine*: whether the receiver adds the unit to its partial sum. Steps are counted from
-1. Units are numbered from 0 in the collective; copies of a unit have the same number and
-differ in *tree*. With N nodes and M units per source, destination, or pair of them, unit i of
-these, i = 0..M-1, has the number
+*step* (from 1), *sender*, *port* (of the sender), *receiver*, *tree* and *unit*, in reductions
+also *combine*: whether the receiver adds the unit to its partial sum. Units are numbered from
+0 in the collective; copies of a unit have the same number and differ in *tree*. With N nodes
+and M units per source, per destination or per pair of both, unit i of these M, i = 0..M-1, has
+the number
 
 * broadcast: 0..units-1, consecutive within a tree if the message is segmented for each tree;
 * allgather: source\\*M + i, or i in a symmetric schedule;
@@ -153,20 +153,20 @@ Units from a node to itself are numbered but never sent. The steps of a gather r
 time: leaves send first.
 
 *tree* is the number of the tree along which the unit travels, from 0; it is 0 without trees.
-With more than one message `necklace` and `rotated-hamiltonian` (allgather) and `balanced`
-(scatter, gather) use several trees of their own, `dimension-change` always does:
-`Schedule.forest` stacks these trees, and *tree* is the number in the stack, which is not a
-forest of the catalogue.
+Some algorithms build several trees of their own: `dimension-change` always, and `necklace`,
+`rotated-hamiltonian` (allgather) and `balanced` (scatter, gather) for more than one message.
+`Schedule.forest` contains these trees, and *tree* is the number in it; no construction of the
+catalogue builds this forest.
 
-A symmetric schedule consists of the rows of one source, the last part of its id; expanded to
-all sources, its id ends with `expanded`.
+A symmetric schedule consists of the rows of one source, which is the last part of its id. When
+it is expanded to all sources, its id ends with `expanded`.
 """
 
 
 #: Introduction of the page of algorithms.
 _ALGORITHMS = """\
 `starcast schedule algorithms` lists the algorithms, `starcast schedule simulate` executes one,
-`starcast cost table` compares closed forms, lower bounds and simulations. Arguments:
+and `starcast cost table` compares closed forms, lower bounds and simulations. Arguments:
 *segments* is the number of parts of a tree's share of a message; *messages* is M, the number
 of unit messages per source or destination; *copies* is the number of edge-disjoint trees that
 carry each message; *base* is the construction that `dimension-change` starts from.
@@ -198,18 +198,18 @@ def algorithms_page() -> str:
 
 #: Introduction of the page of claims.
 _CLAIMS = """\
-All claims of the five papers, verified by computation at quick sizes. `starcast claims check`
-computes this page, `--level full` at larger sizes; `starcast claims show ID` prints a claim in
-our notation, and with `--cypher` a query for its counterexample in the graph of an ingested
-topology.
+This page lists all claims of the five papers, verified by computation at the sizes of the level
+`quick`. `starcast claims check` verifies them again, and `--level full` at larger sizes.
+`starcast claims show ID` prints a claim in our notation, and with `--cypher` a query for its
+counterexample in the graph of an ingested topology.
 
-No verdict is written down anywhere. A check records measured values against stated values, and
-one rule derives the verdict: a claim with a counterexample *fails*; it is *not checkable* if the
-papers do not contain what it is about, or if nothing could be compared; an inequality or an
-order of growth that is met *holds as a bound*; otherwise the claim *holds*. A claim with the
-statement *all its parts* fails if one part fails. A counterexample is the smallest: least n,
-then k, then the first node, link or step in rank order. Measured values come from the checkers,
-the simulator or exact arithmetic, never from the closed form under test.
+No verdict is written by hand. A check records measured values next to stated values, and one rule
+derives the verdict: a claim with a counterexample *fails*; it is *not checkable* if the papers do
+not contain enough to check it, or if nothing could be compared; an inequality or an order of
+growth that is met *holds as a bound*; otherwise the claim *holds*. A claim with the statement
+*all its parts* fails if one part fails. The smallest counterexample is shown: the one with the
+smallest n, then the smallest k, then the first node, link or step in rank order. Measured values
+come from the checkers, the simulator or exact arithmetic, never from the closed form under test.
 """
 
 

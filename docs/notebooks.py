@@ -19,7 +19,7 @@ from nbclient import NotebookClient
 
 NOTEBOOKS = Path(__file__).parents[1] / "examples" / "notebooks"
 
-#: What differs between two runs, as it is replaced in both.
+#: Patterns of texts that differ between two runs, with the text that replaces them.
 _VARIABLE = (
     (re.compile(r"[\d,.]+ s\b"), "... s"),
     (re.compile(r"[\d,]+ rows/s"), "... rows/s"),
@@ -40,7 +40,7 @@ def read(path: Path) -> Any:
 
 
 def execute(path: Path, environment: Mapping[str, str]) -> Any:
-    """Return a notebook with the outputs of a new kernel, without what differs between machines.
+    """Return a notebook executed by a new kernel, without metadata that differs between machines.
 
     Raises:
         nbclient.exceptions.CellExecutionError: a cell raised an exception.
@@ -61,7 +61,7 @@ def execute(path: Path, environment: Mapping[str, str]) -> Any:
 
 
 def outputs(notebook: Any) -> list[list[Any]]:
-    """Return the outputs of each cell of code, in the form in which two runs are equal."""
+    """Return the outputs of each code cell, without the texts that differ between two runs."""
     return [
         [_without_variables(_content(output)) for output in cell.outputs]
         for cell in notebook.cells
@@ -87,7 +87,7 @@ def normalise(text: str) -> str:
 
 
 def play_all(work: Path) -> dict[Path, Any]:
-    """Execute all notebooks with an embedded stack of their own, and return them by path."""
+    """Execute all notebooks with a separate embedded stack, and return them by path."""
     environment = sessions.reader_environment(work)
     starcast = [str(Path(sys.executable).parent / "starcast")]
     with sessions.stopped_servers(starcast, environment):

@@ -108,7 +108,7 @@ def _command(line: str) -> str:
 def _recorded(commands: str, exit_code: int, record: Path) -> list[str]:
     """Return shell code that runs commands with their outputs and exit code in files."""
     return [
-        # Only a fault that the page announces does not end the session.
+        # A failing command ends the session, unless the page announces its exit code.
         "set +e" if exit_code else "set -e",
         f"trap 'echo $? > {record}.code' EXIT",
         f"{{ :\n{commands}\n}} > {record}.out 2> {record}.err < /dev/null",
@@ -172,7 +172,7 @@ def run_python(page: str, folder: Path) -> doctest.TestResults:
 def play_page(page: Path, work: Path) -> str:
     """Run the tutorial or the page on plug-ins in a folder, and return it with all outputs.
 
-    The servers have been started before, as by ``make demo``.
+    The servers are started first, as ``make demo`` does.
     """
     (work / ".venv").symlink_to(Path(sys.executable).parents[1])
     environment = reader_environment(work)

@@ -15,7 +15,7 @@
 //     c from 0, as in broadcast, allgather and alltoall along edge-disjoint trees
 //   incomplete_nodes: number of nodes that miss a message
 //   missing_messages: numbers, from 0, of the messages that some node misses, among the first
-//     messages, as many as there are trees; after them the assignment repeats
+//     messages, one per tree; after these the assignment repeats
 //   all_choices_reach: whether every node would be reached whichever x trees carried a message
 //   exposed_nodes: number of nodes that some choice of x trees does not reach
 //   sufficient_copies: least number of copies that reach every node whichever trees carry them;

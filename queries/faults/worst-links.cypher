@@ -1,6 +1,6 @@
-// title: Links whose loss cuts off most nodes
-// question: Which single links, if dead in both directions, cut off most nodes, counted once per
-//     tree that no longer reaches them?
+// title: Links whose loss cuts off the most nodes
+// question: Which single links, if dead in both directions, cut off the most nodes, counted once
+//     per tree that no longer reaches them?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 //   limit (int >= 1, default 10): maximum number of links to list; ties are ordered by the

@@ -1,6 +1,6 @@
-// title: Nodes whose loss cuts off most nodes
-// question: Which single nodes, if dead, cut off most other nodes, counted once per tree that no
-//     longer reaches them?
+// title: Nodes whose loss cuts off the most nodes
+// question: Which single nodes, if dead, cut off the most other nodes, counted once per tree that
+//     no longer reaches them?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 //   limit (int >= 1, default 10): maximum number of nodes to list; ties are ordered by label

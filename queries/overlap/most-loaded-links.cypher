@@ -1,5 +1,5 @@
 // title: Most loaded links
-// question: Which directed links are used by most trees of a forest, and by which trees?
+// question: Which directed links are used by the most trees of a forest, and by which trees?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 //   limit (int >= 1, default 10): maximum number of links to list; ties are ordered by sender
@@ -13,7 +13,7 @@
 // cost: every edge of the forest once, at most trees x (nodes - 1), and the labels of all links
 //     that they use
 // revision: 3
-// reference: conventions: congestion is the greatest load
+// reference: conventions: congestion is the maximum load
 
 // The index on forest and tree is used only if both are given.
 MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(receiver:Node)

@@ -2,7 +2,7 @@
 // question: Which directed links are used by several trees of a forest, and by which trees?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
-//   min_load (int >= 1, default 2): list links that at least so many trees use
+//   min_load (int >= 1, default 2): list links that at least this many trees use
 // columns:
 //   sender (node): the node that the link leaves
 //   port: port of the sender

@@ -4,7 +4,7 @@
 // parameters:
 //   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; of a symmetric
 //     schedule, only the sends of one source are stored
-//   min_units (int >= 1, default 2): list links that carry at least so many units in the step
+//   min_units (int >= 1, default 2): list links that carry at least this many units in the step
 // columns:
 //   step: the step, from 1
 //   sender (node): the node that the link leaves

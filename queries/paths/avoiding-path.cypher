@@ -21,7 +21,7 @@ CALL (t) {
   MATCH (source:Node {topology: t.spec, label: $source})
   RETURN source
 }
-// In a separate subquery, or the planner builds a cartesian product of the two ends.
+// In a separate subquery: otherwise the planner builds a cartesian product of the two ends.
 CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target
@@ -33,7 +33,7 @@ MATCH path = SHORTEST 1 (source)(()-[l:LINK
     AND NOT endNode(l).label + '-' + startNode(l).label IN $avoided_links
 ]-(v WHERE NOT v.label IN $avoided_nodes))*(target)
 WHERE NOT source.label IN $avoided_nodes
-// LINK has the port of its lower end.
+// LINK has the port of its lower-ranked end.
 WITH t, nodes(path) AS nodes, relationships(path) AS links
 RETURN size(links) AS length, [v IN nodes | v.label] AS path,
   [i IN range(0, size(links) - 1) | CASE WHEN nodes[i].rank < nodes[i + 1].rank

@@ -1,16 +1,16 @@
 // title: Disjoint paths
-// question: Which paths lead from one node to another without a common inner node: as many as exist,
-//     with the least total length?
+// question: Which paths, as many as possible and with the least total length, lead from one node to
+//     another without a common inner node?
 // parameters:
 //   topology (topology): name of the topology
 //   source (node): label of the first node of the paths
-//   target (node): label of their last node, another one
+//   target (node): label of their last node, other than the source
 // columns:
 //   length: number of links of the path
 //   path (list of node): labels of the nodes of the path, including its ends
 //   ports: port through which each hop leaves
-// cost: the nodes and links of the paths; starcast computes $disjoint_paths before, from the nodes
-//     whose paths are not much longer than the distance
+// cost: the nodes and links of the paths; starcast computes $disjoint_paths in advance, from the
+//     nodes on paths that are not much longer than the distance
 // revision: 1
 // reference: Akers & Krishnamurthy 1989 (S_n has n-1); Day & Tripathi 1994 (each at most 4 longer
 //     than the distance)
@@ -28,7 +28,7 @@ CALL (t, nodes) {
   UNWIND range(1, size(nodes) - 1) AS hop
   WITH hop, nodes[hop - 1] AS sender, nodes[hop] AS receiver
   MATCH (sender)-[l:LINK]-(receiver)
-  // LINK has the port of its lower end.
+  // LINK has the port of its lower-ranked end.
   WITH hop, CASE WHEN sender.rank < receiver.rank THEN l.port
     ELSE t.reverse_ports[l.port] END AS port
   ORDER BY hop

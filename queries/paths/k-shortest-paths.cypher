@@ -19,7 +19,7 @@ CALL (t) {
   MATCH (source:Node {topology: t.spec, label: $source})
   RETURN source
 }
-// In a separate subquery, or the planner builds a cartesian product of the two ends.
+// In a separate subquery: otherwise the planner builds a cartesian product of the two ends.
 CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target
@@ -30,7 +30,7 @@ CALL (source) {
 // step returns to the source avoids an endless search if source and target are equal.
 MATCH SHORTEST 1000 (path = (source)(()-[:LINK]-(onward WHERE onward <> source))*(target)
   WHERE all(v IN onward WHERE single(w IN onward WHERE w = v)))
-// LINK has the port of its lower end.
+// LINK has the port of its lower-ranked end.
 WITH t, nodes(path) AS nodes, relationships(path) AS links
 RETURN size(links) AS length, [v IN nodes | v.label] AS path,
   [i IN range(0, size(links) - 1) | CASE WHEN nodes[i].rank < nodes[i + 1].rank

@@ -9,8 +9,8 @@
 //   port: port of the source on a shortest path; no row if source and target are equal
 //   next_node (node): the node across the port
 //   distance: distance of that node from the target
-// cost: for each neighbour a shortest path: the nodes within half the distance of it and of the
-//     target
+// cost: for each neighbour, a search for a shortest path: the nodes within half the distance of the
+//     neighbour and of the target
 // revision: 3
 // reference: Akers & Krishnamurthy 1989; Fragopoulou & Akl 1993, Rules 2 to 4
 
@@ -19,7 +19,7 @@ CALL (t) {
   MATCH (node:Node {topology: t.spec, label: $source})
   RETURN node
 }
-// In a separate subquery, or the planner builds a cartesian product of the two ends.
+// In a separate subquery: otherwise the planner builds a cartesian product of the two ends.
 CALL (node) {
   MATCH (target:Node {topology: node.topology, label: $target})
   RETURN target
@@ -30,7 +30,7 @@ CALL (next, target) {
   MATCH path = SHORTEST 1 (next)-[:LINK]-*(target)
   RETURN length(path) AS away
 }
-// LINK has the port of its lower end.
+// LINK has the port of its lower-ranked end.
 WITH next, away,
   CASE WHEN node.rank < next.rank THEN l.port ELSE t.reverse_ports[l.port] END AS port
 WITH min(away) AS distance, collect({port: port, next: next, away: away}) AS hops

@@ -14,7 +14,7 @@
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (source:Node {topology: $topology, label: $source})
-// In a separate subquery, or the planner builds a cartesian product of the two ends.
+// In a separate subquery: otherwise the planner builds a cartesian product of the two ends.
 CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target

@@ -24,7 +24,7 @@ CALL (t) {
 // Ranks are 0, 1, ... without gaps, so the list has the distance of a node at its rank.
 MATCH (node:Node {topology: t.spec} WHERE node.rank >= 0)-[l:LINK]-(next)
 WHERE distances[next.rank] < distances[node.rank]
-// LINK has the port of its lower end.
+// LINK has the port of its lower-ranked end.
 WITH t, node.rank AS rank, node.label AS label, distances[node.rank] AS distance,
   collect(CASE WHEN node.rank < next.rank THEN l.port ELSE t.reverse_ports[l.port] END) AS ports
 RETURN label AS node, distance, [port IN range(1, t.degree + 1) WHERE port IN ports] AS ports

@@ -17,13 +17,13 @@ CALL (t) {
   MATCH (source:Node {topology: t.spec, label: $source})
   RETURN source
 }
-// In a separate subquery, or the planner builds a cartesian product of the two ends.
+// In a separate subquery: otherwise the planner builds a cartesian product of the two ends.
 CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target
 }
 MATCH path = ALL SHORTEST (source)-[:LINK]-*(target)
-// LINK has the port of its lower end.
+// LINK has the port of its lower-ranked end.
 WITH t, nodes(path) AS nodes, relationships(path) AS links
 RETURN size(links) AS length, [v IN nodes | v.label] AS path,
   [i IN range(0, size(links) - 1) | CASE WHEN nodes[i].rank < nodes[i + 1].rank

@@ -18,7 +18,7 @@ MATCH (t:Topology {spec: s.topology})
 CALL (s, t) {
   // The index on topology and rank is used only if both are given.
   MATCH (sender:Node {topology: t.spec} WHERE sender.rank >= 0)-[l:LINK]-(receiver:Node)
-  // LINK has the port of its lower end.
+  // LINK has the port of its lower-ranked end.
   RETURN sender, receiver, 0 AS sends,
     CASE WHEN sender.rank < receiver.rank THEN l.port ELSE t.reverse_ports[l.port] END AS port
   UNION ALL

@@ -18,13 +18,13 @@ CALL (t) {
   MATCH (first:Node {topology: t.spec, label: $source})
   RETURN first
 }
-// In a separate subquery, or the planner builds a cartesian product of the two ends.
+// In a separate subquery: otherwise the planner builds a cartesian product of the two ends.
 CALL (first) {
   MATCH (second:Node {topology: first.topology, label: $target})
   RETURN second
 }
 OPTIONAL MATCH (first)-[l:LINK]-(second)
-// LINK has the port of its lower end.
+// LINK has the port of its lower-ranked end.
 WITH first, second, l, t.reverse_ports[l.port] AS reverse
 RETURN l IS NOT NULL AS adjacent,
   CASE WHEN first.rank < second.rank THEN l.port ELSE reverse END AS port,

@@ -3,7 +3,7 @@
 //     how much?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
-//   min_excess (int >= 0, default 1): list nodes that are deeper by at least so many levels; 0
+//   min_excess (int >= 0, default 1): list nodes that are deeper by at least this many levels; 0
 //     lists all nodes but the root
 // columns:
 //   tree: number of the tree in the forest

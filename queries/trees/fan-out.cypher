@@ -4,8 +4,8 @@
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 // columns:
 //   tree: number of the tree in the forest
-//   children: number of children of a node; a tree's last row has its greatest fan-out
-//   nodes: number of nodes of the tree with so many children
+//   children: number of children of a node; a tree's last row has its maximum fan-out
+//   nodes: number of nodes of the tree with that many children
 //   lowest_node (node): the one of lowest rank among them
 // cost: every edge of the forest twice, at its parent and at its child
 // revision: 2

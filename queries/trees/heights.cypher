@@ -5,7 +5,7 @@
 // columns:
 //   tree: number of the tree in the forest
 //   nodes: number of nodes of the tree, including the root
-//   height: greatest level
+//   height: maximum level
 //   deepest_nodes: number of nodes on that level
 //   lowest_node (node): the one of lowest rank among them
 // cost: every edge of the forest once, at most trees x (nodes - 1)
