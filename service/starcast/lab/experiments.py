@@ -310,8 +310,7 @@ class Experiments(Connection):
     def show_experiment(self, name: ExperimentName) -> Table:
         """List the runs of an experiment in the order of its grid.
 
-        The command that repeats the experiment is reported; the note says how many runs are
-        missing.
+        The command that runs the experiment is reported; the note says how many runs are missing.
 
         Args:
             name: the experiment's name.

@@ -319,7 +319,7 @@ class Forests(Artifacts):
         force: bool = False,
         **options: Unpack[ForestOptions],
     ) -> Picture:
-        """Draw one tree or all trees by levels, with edges coloured by dimension.
+        """Draw one tree by levels, with edges coloured by dimension, or draw all trees.
 
         No server is needed. With ``layout``, the nodes are placed as in ``topology draw``. Drawings
         are readable up to S5.

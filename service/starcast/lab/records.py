@@ -225,9 +225,9 @@ class Records(Connection):
 
         Each witness is checked by code that is independent of the searches. A bound must follow
         from theory or from a certificate of inequalities, or its LRAT proof is generated again and
-        checked. Without ``proofs``, or if the proof takes too long, such a bound is "not made
-        again". A bound that only a second solver supports is "not checked" unless a proof is found
-        now. A wrong record is "rejected".
+        checked. Without ``proofs``, or if generating the proof takes too long, the bound is "not
+        made again". A bound that only a second solver supports is "not checked" unless a proof is
+        found now. A wrong record is "rejected".
 
         Args:
             files: JSON files of records (default: all records).
@@ -337,8 +337,8 @@ class Records(Connection):
             most: the largest n.
 
         Returns:
-            A row for each n: both bounds, ceil(log2 n!), and the published upper bound, the sum of
-            ceil(log2 i) for i <= n.
+            A row for each n: both bounds, ceil(log2 n!), and the published number of steps, the sum
+            of ceil(log2 i) for i <= n.
 
         Example:
             $ starcast records bounds --most 120

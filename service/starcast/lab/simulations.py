@@ -170,7 +170,7 @@ class Simulations(Connection):
         """Compute the exact time of a schedule. No server is needed.
 
         The critical path consists of the packets that decide the time; its end is listed. Another
-        simulator, SimGrid, can execute the same rows; in a shell, the exit code is 6 if the two
+        simulator, SimGrid, can execute the same rows. In a shell, the exit code is 6 if the two
         times differ.
 
         Args:

@@ -134,7 +134,7 @@ def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[A
 
 
 def read_faults(value: object, axis: str) -> str:
-    """Return the text of faults, with single blanks: ``none``, ``2 nodes``, or labels of faults.
+    """Return faults with single blanks: ``none``, ``2 nodes``, or labels of nodes and links.
 
     Raises:
         InputError: the input does not name faults.
@@ -189,8 +189,8 @@ class Axis:
         meaning: the SQL comment on its columns.
         read: function that parses a value from a user; its arguments are the value and the name of
             the axis.
-        default: the value if a grid does not have the axis, as a user writes it.
-        fallback: what determines the value if a grid does not have the axis, without a default.
+        default: the value for a grid without the axis, as a user writes it.
+        fallback: what determines the value for a grid without the axis if there is no default.
         flag: the short option.
         completion: the function of `starcast.cli.completion` that suggests values.
         words: the allowed values, if they form a closed set.
@@ -243,7 +243,7 @@ class Axis:
 
     @property
     def grid_default(self) -> tuple[Any, ...]:
-        """The values if a grid does not have the axis; empty if each algorithm has its own."""
+        """The values for a grid without the axis; empty if each algorithm has its own values."""
         return () if self.default is None else (self.read(self.default, self.name),)
 
     def is_usual(self, value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Reading of users' files with limits: even a malicious file cannot take much memory or time.
+"""Reading of users' files with limits: a small file cannot take much memory or time.
 
 A compressed file can expand to a thousand times its size, Python objects of a JSON text can take a
 hundred times its length, and the header of an array can claim any size. All readers of such files

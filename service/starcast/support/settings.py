@@ -235,7 +235,7 @@ def _nearest(name: str, known: Collection[str]) -> str | None:
 
 @contextmanager
 def _without_plugins() -> Iterator[None]:
-    """Keep pydantic from searching all installed packages for pydantic plug-ins, which is slow."""
+    """Keep pydantic from searching all installed packages for pydantic plug-ins."""
     previous = os.environ.get(_NO_PLUGINS)
     os.environ[_NO_PLUGINS] = "1"
     try:

@@ -67,7 +67,7 @@ _WHOLE = 1000
 
 
 def format_value(value: Any, *, exact: bool = False) -> str:
-    """Return a cell as text: numbers from 1000 on without decimals, others with three digits.
+    """Return a cell as text: numbers from 1000 on are whole, others have three significant digits.
 
     Items of lists are separated by blanks. An object without values is an empty cell.
 

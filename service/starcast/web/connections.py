@@ -1,4 +1,4 @@
-"""Client connections, with limits so that no client can keep the server busy for itself.
+"""Client connections, with limits so that no client can block the others.
 
 uvicorn closes idle connections (``timeout_keep_alive``), limits the size of headers
 (``h11_max_incomplete_event_size``), and refuses all requests while there are too many connections

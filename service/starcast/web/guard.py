@@ -139,7 +139,7 @@ class Guard:
         return None
 
     def _is_served(self, host: str) -> bool:
-        """Return whether a request may name this host; other names could be DNS rebinding."""
+        """Return whether a request may name this host; another name may be DNS rebinding."""
         match = _HOST.fullmatch(host)
         if match is None or int(match["port"] or 0) > _MAX_PORT:
             return False

@@ -45,7 +45,7 @@ def list_forests(
     paging: PagingParameter,
     topology: TopologyParameter = None,
 ) -> Page[models.StoredForest]:
-    """List the stored forests, by id. A construction's forests need not be stored to be shown."""
+    """List the stored forests, by id; any forest of a construction can be requested by its id."""
     with service.lab() as lab:
         rows = lab.forests(topology).rows
     items = [models.StoredForest(**row, url=f"forests/{quote(row['id'])}") for row in rows]
@@ -74,7 +74,7 @@ def show_forest(
     response_class=Response,
 )
 def get_parent_ports(forest_id: ForestParameter, service: ServiceParameter) -> Response:
-    """Return the port towards the parent of each node in each tree, uint8 [trees, nodes]."""
+    """Return the port from each node to its parent, uint8 [trees, nodes]; 0 at the root."""
     return array_response(service.compute_forest(computations.parent_ports, forest_id))
 
 
@@ -95,7 +95,7 @@ def list_schedules(
     paging: PagingParameter,
     topology: TopologyParameter = None,
 ) -> Page[models.StoredSchedule]:
-    """List the stored schedules, by id. Schedules need not be stored to be shown."""
+    """List the stored schedules, by id; any other schedule can be requested by its id."""
     with service.lab() as lab:
         rows = lab.schedules(topology).rows
     items = [models.StoredSchedule(**row, url=f"schedules/{quote(row['id'])}") for row in rows]

@@ -29,7 +29,7 @@ def list_topologies(
     service: ServiceParameter,
     paging: PagingParameter,
 ) -> Page[models.StoredTopology]:
-    """List the stored topologies, by spec. Topologies need not be stored to be shown."""
+    """List the stored topologies, by spec; any other topology can be requested by its spec."""
     with service.lab() as lab:
         rows = lab.topologies().rows
     items = [models.StoredTopology(**row, url=f"topologies/{quote(row['id'])}") for row in rows]
