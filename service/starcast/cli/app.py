@@ -21,7 +21,7 @@ _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class _Root(flags.RootGroup):
-    """The root command. It imports a command group (noun) on demand, because all would be slow."""
+    """The root command. It imports a noun (command group) on demand: all nouns take too long."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a noun or a command; for an unknown name, load all so that errors suggest one."""

@@ -194,7 +194,7 @@ def topologies_or_forests(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def artifacts(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the ids of stored artifacts; only forests after ``starcast forest``, and so on."""
+    """Return the ids of stored artifacts; after ``starcast forest``, only those of forests."""
     kinds = [kind for kind in _KINDS if f" {kind} " in ctx.command_path] or _KINDS
     return _matching((each for kind in kinds for each in _ask(ctx, _STORED, kind)), incomplete)
 

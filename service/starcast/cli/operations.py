@@ -77,7 +77,7 @@ def command(
     flags = {each.name: _flag(each) for each in asked if each.kind is Parameter.KEYWORD_ONLY}
 
     def run(ctx: typer.Context, **given: Any) -> None:
-        # The option has already taken effect, in its callback.
+        # `--labels` has already taken effect, in its callback.
         given.pop("labels", None)
         chosen = {each.name: given.pop(each.name) for each in printing}
         print_result = show(**chosen)

@@ -140,7 +140,7 @@ def confirm(question: str, unchanged: str) -> None:
     """
     if not sys.stdin.isatty():
         raise InputError(f"{unchanged}: there is no terminal to ask", hint="add --yes")
-    # To stderr, because stdout holds only data.
+    # The question goes to stderr, because stdout holds only data.
     if not typer.confirm(question, err=True):
         say(unchanged)
         raise typer.Exit

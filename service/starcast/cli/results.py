@@ -297,7 +297,7 @@ def claim_report(
 
 
 def _readable(properties: dict[str, Any]) -> dict[str, Any]:
-    """Return properties with nested values as text."""
+    """Return properties in which nested values are written as text."""
     shown: dict[str, Any] = {}
     for name, value in properties.items():
         if name == "levels":

@@ -1,4 +1,4 @@
-"""The operations on costs by the papers' closed forms, and on runs in the papers' tables."""
+"""The operations that tabulate costs: by the papers' closed forms, or of runs, as in the papers."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -244,7 +244,7 @@ class Costs(Connection):
                     "source": row.source,
                     "cited": row.cited,
                     "pieces": row.pieces,
-                    "real_pieces": row.real_pieces or None,  # 0: fewer pieces are always better
+                    "real_pieces": row.real_pieces or None,  # 0 if fewer pieces are always better
                     **{name: getattr(row.cost, name, None) for name in COSTS},
                     "lower_bound": row.bound.time,
                     "gap": rounded(row.gap),
@@ -373,7 +373,7 @@ def _check_defaults(values: Mapping[str, Any]) -> None:
 
 
 def _paper_part(paper: "PaperCases", case: "Case", rows: list["PaperRow"]) -> CostPart:
-    """Return a case under the paper's headings; repeated models are left empty."""
+    """Return a case of a table under the paper's headings; leave repeated models empty."""
     from starcast.comparison.paper_rows import case_values
 
     table = paper.table
@@ -407,7 +407,7 @@ def _letters() -> Iterator[str]:
 
 
 def _source(row: Mapping[str, Any]) -> str:
-    """Return the line below the table: the source of a row, "(cited)" if so marked, its note."""
+    """Return the text below the table for a row: source, "(cited)" if it is cited only, note."""
     cited = " (cited)" if row["cited"] else ""
     note = f"; {row['note']}" if row["note"] else ""
     return f"{row['source']}{cited}{note}"

@@ -457,7 +457,7 @@ def _given(options: ForestOptions) -> dict[str, Any]:
 
 
 def _other_trees(source: "str | Path | Topology | Forest", forest: "Forest") -> str:
-    """Return a sentence if the trees differ from those of the construction in the forest's name."""
+    """Return a sentence if the trees differ from the construction in the forest's name, else ""."""
     from starcast.trees.catalogue import find_difference
 
     difference = find_difference(forest)

@@ -36,7 +36,7 @@ def jit(function: Function) -> Function:
 
 
 class _Announcement(event.Listener):
-    """Reports the first compilation; numba announces none if it loads the result from the cache."""
+    """Reports the first compilation; numba signals none if it loads the result from the cache."""
 
     def __init__(self, reporter: Reporter, subject: str) -> None:
         self._reporter = reporter

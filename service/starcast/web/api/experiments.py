@@ -128,7 +128,7 @@ def _check_size(lab: Lab, names: Sequence[str]) -> None:
     Raises:
         LimitError: the experiments have more than `MAX_RUNS` runs in total.
     """
-    # The database counts the runs, because reading them would take the time to be avoided.
+    # The database counts the runs, because reading them all would take too long.
     count = (
         select(func.count())
         .select_from(Run)
