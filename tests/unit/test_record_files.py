@@ -36,7 +36,7 @@ DAMAGED: list[tuple[dict[str, object], str]] = [
     ({"bound": 10**30}, "bound: Input should be less than or equal to 2147483647"),
     ({"bound": 5.5}, "bound: Input should be a valid integer"),
     ({"reason": "x" * 10_000}, "reason: String should have at most 2000"),
-    ({"reason": "\0"}, "a text has a NUL character"),
+    ({"reason": "\0"}, "a string contains a NUL character"),
     ({"command": 7}, "command: Input should be a valid string"),
     ({"seconds": INFINITY}, "Infinity is not a number of JSON"),
     ({"seconds": -1}, "seconds: Input should be greater than or equal to 0"),

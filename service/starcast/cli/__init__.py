@@ -1,1 +1,1 @@
-"""The command line: a thin layer over the library, with one module per noun."""
+"""The command line: a thin layer over the operations of `starcast.lab`."""

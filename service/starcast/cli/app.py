@@ -1,4 +1,4 @@
-"""The ``starcast`` command: nouns, global flags, and the mapping of errors to exit codes."""
+"""The ``starcast`` command: command groups, global flags, and exit codes of errors."""
 
 import errno
 import os
@@ -21,10 +21,10 @@ _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class _Root(flags.RootGroup):
-    """The root command. It adds a noun when it is named: all of them take longer than most work."""
+    """The root command. It imports a noun (command group) on demand: all nouns take too long."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a noun or a command; the error of an unknown one suggests one of all."""
+        """Return a noun or a command; for an unknown name, load all so that errors suggest one."""
         if cmd_name in commands.PARTS:
             self._add(cmd_name)
         else:
@@ -59,7 +59,7 @@ app = typer.Typer(
 
 
 def all_commands() -> Any:
-    """Return the root command with everything below it, for the reference of commands."""
+    """Return the root command with all commands below it, for the command reference."""
     group: Any = typer.main.get_command(app)
     group.list_commands(None)
     return group
@@ -125,7 +125,7 @@ def main() -> None:
     An error is printed as one sentence with a hint; ``STARCAST_DEBUG`` adds the traceback of an
     unexpected exception, and of one that a plug-in raised.
     """
-    # Before anything else, because completion prints neither errors nor logs.
+    # Shell completion comes first, because it must print neither errors nor logs.
     if completion.VARIABLE in os.environ:
         completion.complete_and_exit(app)
     flags.reset()
@@ -144,7 +144,7 @@ def main() -> None:
 
 
 def _run() -> None:
-    """Run the command and flush stdout; Python itself flushes too late to report an error."""
+    """Run the command and flush stdout; Python's own flush comes too late to report an error."""
     try:
         _command()()
     finally:
@@ -154,7 +154,7 @@ def _run() -> None:
 
 @cache
 def _command() -> Callable[[], Any]:
-    """Return the root command; a process that runs several commands, such as a test, keeps it."""
+    """Return the root command, cached for processes that run several commands, such as tests."""
     return typer.main.get_command(app)
 
 
@@ -162,10 +162,10 @@ def _flush() -> None:
     try:
         sys.stdout.flush()
     except OSError as error:
-        # Otherwise Python tries to write the same output at exit, and prints another error.
+        # Otherwise Python tries to write the same output again at exit, and prints another error.
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        # The reader of a pipe has closed it: exit as Click does when it notices this earlier.
+        # The reader has closed the pipe; Click, if it notices this earlier, exits with 1 as well.
         if error.errno == errno.EPIPE:
             sys.exit(1)
         raise _cannot_write(error) from None
@@ -174,7 +174,7 @@ def _flush() -> None:
 def _as_starcast_error(error: Exception) -> StarcastError:
     is_unexpected = not isinstance(error, StarcastError | OSError)
     if os.environ.get("STARCAST_DEBUG") and (is_unexpected or error.__cause__):
-        traceback.print_exception(error)  # the cause of others is an error of a plug-in or server
+        traceback.print_exception(error)  # an expected error's cause comes from a plug-in or server
     if isinstance(error, StarcastError):
         return error
     if isinstance(error, OSError) and error.errno in _DISK_FULL:

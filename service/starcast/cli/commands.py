@@ -1,7 +1,7 @@
-"""The table of commands: functions that add them, each with the names that it adds.
+"""The table of commands: names of nouns and commands, each with the function that adds it.
 
-A command line needs one of them, and the help of the root command all. So each imports its
-operations when it is called.
+A command line needs one of these functions, the help of the root command all of them. So each
+function imports its operations when it is called.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ _PORTS = {
 
 
 def add_noun(app: typer.Typer, name: str, text: str) -> typer.Typer:
-    """Add a noun to the root command, and return it."""
+    """Add a noun, a group of commands, to the root command, and return it."""
     noun = typer.Typer(no_args_is_help=True, help=text)
     app.add_typer(noun, name=name)
     return noun
@@ -102,7 +102,7 @@ def _topology(app: typer.Typer) -> None:
     command(noun, "show", Networks.show_topology)
     command(noun, "draw", Networks.draw_topology, labelled=True)
     command(noun, "export", Networks.export_topology, labelled=True)
-    # The kind is fixed, so that each noun drops only its own artifacts.
+    # The kind is fixed, so that 'topology drop' drops only topologies.
     command(noun, "drop", Networks.drop, kind="topology")
 
 
@@ -178,7 +178,7 @@ def _query(app: typer.Typer) -> None:
     command(noun, "list", Queries.queries, printer=results.wide_table)
     command(noun, "show", Queries.show_query)
     command(noun, "run", Queries.query)
-    # The columns of a free statement declare no nodes, so it has no format for pictures.
+    # A picture needs columns that are declared to hold nodes; a bare statement declares none.
     command(noun, "ask", Queries.ask, printer=results.table)
     command(noun, "new", Queries.new_query)
     command(noun, "check", Queries.check_queries)
@@ -268,7 +268,7 @@ def _db(app: typer.Typer) -> None:
     command(noun, "check", Administration.schema)
 
 
-#: The functions that add the nouns and the other root commands, by name, in the order of the help.
+#: The functions that add nouns and other root commands, by name, in the order of the help.
 PARTS: dict[str, Callable[[typer.Typer], None]] = {
     "demo": _demo,
     "up": _servers,

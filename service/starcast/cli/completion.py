@@ -1,6 +1,6 @@
 """Candidates for shell completion: names from the catalogues, and ids from a running store.
 
-Completion is silent: whatever goes wrong, such as a server that does not answer, gives no
+Completion is silent: after any error, such as a server that does not answer, there are no
 candidates. The catalogues need numpy, so each is imported only when one of its names is completed.
 """
 
@@ -19,9 +19,9 @@ from starcast.support.vocabulary import LAYOUT_NAMES, Collective
 
 #: The variable through which Typer's completion scripts call the program.
 VARIABLE = "_STARCAST_COMPLETE"
-#: Seconds to wait for the ids of a store.
+#: Seconds to wait for ids from the store.
 PATIENCE = 1.0
-#: Topologies to suggest; all others are valid too.
+#: Topologies to suggest; other topologies are valid too.
 _TOPOLOGIES = (
     *(f"S{n}" for n in range(3, 11)),
     *(f"S{n},{k}" for n in range(4, 9) for k in range(2, n - 1)),
@@ -31,7 +31,7 @@ _KINDS = ("topology", "forest", "schedule")
 _STORED = "SELECT id FROM materialization WHERE kind = %s ORDER BY id"
 _EXPERIMENTS = "SELECT name FROM experiment ORDER BY name"
 _FIRST_TIME = '[[ $zsh_eval_context[-1] == loadautofunc ]] && _starcast_completion "$@"'
-#: Characters at which bash divides words, and characters that it would interpret.
+#: Characters at which bash splits words, and characters that need escapes in bash.
 _BREAKS = frozenset(":=")
 _SPECIAL = frozenset(" ()[]{}*?!;&|<>$`\"'\\#~")
 
@@ -55,7 +55,7 @@ def complete_and_exit(run: Callable[[], Any]) -> None:
         except Exception:  # noqa: BLE001 - completion is silent
             status = 1
     lines = printed.getvalue().splitlines()
-    # After an unfinished query of the store, a normal exit would wait for it.
+    # `os._exit` below, because a normal exit would wait for an unfinished query to the store.
     for line in filter(None, lines):
         print(_for_bash(line, typed) if in_bash else line)
     sys.stdout.flush()
@@ -63,9 +63,9 @@ def complete_and_exit(run: Callable[[], Any]) -> None:
 
 
 def finish_installation() -> None:
-    """Make the installed script for zsh complete the first time too.
+    """Make the installed zsh script complete at the first Tab too.
 
-    zsh loads the file at the first Tab; Typer's script then only declares the function.
+    zsh loads the file at the first Tab, and Typer's script then only declares the function.
     """
     script = Path.home() / ".zfunc" / "_starcast"
     if "--install-completion" in sys.argv and script.is_file():
@@ -75,15 +75,15 @@ def finish_installation() -> None:
 
 
 def _join_bash_words() -> str:
-    """Join the words that bash divides at ``:`` and ``=``, which are parts of ids and values.
+    """Join the words that bash splits at ``:`` and ``=``, which occur in ids and values.
 
     Returns:
-        What the last word begins with that bash already has as words of their own: of ``S5:mul``
-        bash replaces only ``mul``.
+        The beginning of the last joined word that bash will not replace: bash replaces only
+        ``mul`` of ``S5:mul``, so it is ``S5:``.
     """
     words = os.environ.get("COMP_WORDS", "").split("\n")
     words = words[: int(os.environ.get("COMP_CWORD", "0")) + 1]
-    # Click reads these variables: it must see one word where bash sees three.
+    # Click reads these variables, and must see one word where bash sees three.
     joined: list[str] = []
     may_continue = False
     for word in words:
@@ -99,7 +99,7 @@ def _join_bash_words() -> str:
 
 
 def _for_bash(candidate: str, typed: str) -> str:
-    """Return what bash is to insert, without ``typed`` and with escapes."""
+    """Return the text for bash to insert: the candidate without ``typed``, with escapes."""
     given = typed.replace("\\", "")
     value = given.partition("=")[2] if given.startswith("--") else given
     rest = candidate.removeprefix(value)
@@ -122,7 +122,7 @@ def topologies(incomplete: str) -> list[str]:
 
 
 def constructions(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the constructions on the topology before, also at the end of a list with commas."""
+    """Return the constructions on the topology typed before, for the last item of a comma list."""
     from starcast.trees.construction import constructions as names
 
     return _in_list(names(_topology(ctx)), incomplete)
@@ -139,7 +139,7 @@ def collectives(incomplete: str) -> list[str]:
 
 
 def algorithms(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the algorithms of the collective before, or of all."""
+    """Return the algorithms of the collective typed before, or else of all collectives."""
     from starcast.collectives.catalogue import algorithms as listed
 
     collective = ctx.params.get("collective")
@@ -148,7 +148,7 @@ def algorithms(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def schedules(incomplete: str) -> list[str]:
-    """Return ``collective:algorithm`` for a list with commas."""
+    """Return names ``collective:algorithm`` for the last item of a comma list."""
     from starcast.collectives.catalogue import algorithms as listed
 
     named = (f"{algorithm.collective}:{algorithm.name}" for algorithm in listed())
@@ -166,7 +166,7 @@ def queries(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def query_values(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the parameters of the query before, and ids for those that name artifacts."""
+    """Return parameters of the query typed before, or ids for a parameter that is an artifact."""
     from starcast.queries import find
 
     query = find(str(ctx.params.get("query")), *_settings(ctx).packs)
@@ -194,7 +194,7 @@ def topologies_or_forests(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def artifacts(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the ids of the stored artifacts, those of one kind after ``forest`` and the like."""
+    """Return the ids of stored artifacts; after ``starcast forest``, only those of forests."""
     kinds = [kind for kind in _KINDS if f" {kind} " in ctx.command_path] or _KINDS
     return _matching((each for kind in kinds for each in _ask(ctx, _STORED, kind)), incomplete)
 
@@ -216,10 +216,10 @@ def _matching(names: Iterable[str], incomplete: str) -> list[str]:
 
 
 def _in_list(names: Iterable[str], incomplete: str) -> list[str]:
-    """Complete the last item of a list with commas; a comma in parentheses does not separate."""
+    """Complete the last item of a comma list; commas in parentheses are not separators."""
     head, comma, last = incomplete.rpartition(",")
     if head.count("(") > head.count(")"):
-        # Inside parentheses follow arguments of a construction, which are not completed.
+        # Arguments of a construction, in parentheses, are not completed.
         return []
     return [f"{head}{comma}{name}" for name in _matching(names, last)]
 
@@ -232,7 +232,7 @@ def _topology(ctx: typer.Context) -> str | None:
 def _settings(ctx: typer.Context) -> Any:
     from starcast.support.settings import Settings
 
-    # During completion the root's callback does not run, so that its flags were not remembered.
+    # During completion the root's callback does not run, so its flags were not kept.
     flags = ctx.find_root().params
     return Settings.load(
         **{name: flags.get(name) for name in ("home", "neo4j_uri", "postgres_uri")}
@@ -246,7 +246,7 @@ def _query_names(ctx: typer.Context) -> list[str]:
 
 
 def _ask(ctx: typer.Context, statement: str, *values: str) -> list[str]:
-    """Return the first column of a statement's rows; none if the store does not answer in time."""
+    """Return the first column of an SQL statement's rows; no rows if the store is too slow."""
     import psycopg
 
     from starcast.embedded.endpoints import store_url
@@ -258,7 +258,7 @@ def _ask(ctx: typer.Context, statement: str, *values: str) -> list[str]:
         with suppress(psycopg.Error), psycopg.connect(**url, connect_timeout=1) as connection:
             rows.extend(row[0] for row in connection.execute(statement, values))
 
-    # In a thread, because `connect_timeout` does not limit the statement.
+    # A thread, because `connect_timeout` limits only the connection, not the statement.
     thread = threading.Thread(target=read, daemon=True)
     thread.start()
     thread.join(PATIENCE)

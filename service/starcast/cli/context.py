@@ -1,4 +1,4 @@
-"""Settings of a command: its own flags, then global flags, then every other source."""
+"""The settings of a command: from its own flags, then global flags, then all other sources."""
 
 import os
 import shlex
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starcast.support.progress import Reporter
     from starcast.support.settings import Settings
 
-#: Folder of the embedded stack: a global flag that the commands of the stack accept as well.
+#: The global flag --home, which the commands on the embedded servers accept as well.
 HomeOption = Annotated[Path | None, typer.Option("--home", help="Folder of the embedded stack.")]
 
 
@@ -41,17 +41,17 @@ def settings(ctx: typer.Context, **flags: Any) -> "Settings":
 def open_lab(
     operations: type["Connection"], ctx: typer.Context, reporter: "Reporter", **flags: Any
 ) -> "Iterator[Connection]":
-    """Open the part of a lab with some operations.
+    """Open a lab that has only these operations, a base class of `Lab`.
 
-    It loads its settings, as `settings` does, when an operation needs them.
+    The lab loads its settings, as `settings` does, when an operation needs them.
     """
     with operations(partial(settings, ctx, **flags), reporter) as lab:
         yield lab
 
 
 def named_flags(arguments: Sequence[str]) -> str:
-    """Return the home and the plug-ins that a command names, as flags of other commands."""
-    # From the words: an error may occur before the context holds any flags.
+    """Return --home and --plugin of a command line as text, to be added to other commands."""
+    # Read from the arguments, because an error may occur before the context holds any flags.
     flags = []
     for index, word in enumerate(arguments):
         name, equals, value = word.partition("=")
@@ -74,10 +74,10 @@ def load_settings(ctx: typer.Context | None, **flags: Any) -> "Settings":
 
 
 def load_plugins(ctx: typer.Context) -> None:
-    """Load the plug-ins that the flag, the environment, the settings file or packages name.
+    """Load the plug-ins named by the flag, the environment, the settings file or packages.
 
     Raises:
-        InputError: one of them cannot be imported, or defines something invalid.
+        InputError: a plug-in cannot be imported, or defines something invalid.
     """
     from starcast.support.paths import is_declared
 
@@ -91,7 +91,7 @@ def load_plugins(ctx: typer.Context) -> None:
 
 
 def first_symbol(ctx: typer.Context) -> int:
-    """Return the setting ``labels``.
+    """Return the setting ``labels``: whether labels begin with 0 or 1.
 
     Raises:
         InputError: a setting is invalid.
@@ -102,14 +102,14 @@ def first_symbol(ctx: typer.Context) -> int:
 def _is_set(name: str) -> bool:
     """Return whether the environment or the settings file may have a setting.
 
-    Loading all settings takes longer.
+    This quick test avoids loading all settings.
     """
     from starcast.support.paths import config_file
 
     if os.environ.get(f"STARCAST_{name.upper()}"):
         return True
     try:
-        # A match in a comment or in a value only costs the time to load the settings.
+        # A false match, in a comment or a value, only costs the time to load the settings.
         return name.encode() in config_file().read_bytes()
     except OSError:  # reported when the command loads its settings
         return False
@@ -117,7 +117,7 @@ def _is_set(name: str) -> bool:
 
 @cache
 def warn_of_unknown_variables() -> None:
-    """Warn once of environment variables that look like settings but are not.
+    """Warn once about environment variables that look like settings but are not.
 
     They are not an error: docker compose and other tools use such variables.
     """

@@ -26,7 +26,8 @@ FOREST = "forest=S5:multiple:12345"
 TREES = "greedy,multiple,recursive-substar"
 ENDS = "source=12345 target=53241"
 GRID = "--topology S5 -m 1024 -m 65536 --t-s 100 --t-c 1"
-# Both cut a message into 4, 16 or 64 pieces, `multiple` into segments for each of its four trees.
+# Both experiments split a message into 4, 16 or 64 pieces. For `multiple`, these are 1, 4 or 16
+# segments for each of its four trees.
 PER_TREE = "--segments 1 --segments 4 --segments 16"
 IN_ALL = "--segments 4 --segments 16 --segments 64"
 STEPS = (
@@ -74,9 +75,9 @@ def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
     root: typer.core.TyperGroup = ctx.find_root().command  # type: ignore[assignment]
     for number, (purpose, command) in enumerate(STEPS, 1):
         say(f"\n[{number}/{len(STEPS)}] {purpose}\n$ starcast {command}")
-        # Not standalone: Click would end the process after the first command.
+        # In standalone mode, Click would end the process after the first command.
         root.main([*flags, *shlex.split(command)], prog_name="starcast", standalone_mode=False)
-        sys.stdout.flush()  # in a file, the output must follow its command
+        sys.stdout.flush()  # so that in a file the output follows its command
     say("\nThe servers are still running. Next steps:")
     for purpose, *commands in NEXT_STEPS:
         say(f"  # {purpose}")
@@ -85,10 +86,10 @@ def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
 
 
 def _require_embedded(settings: "Settings") -> None:
-    """Refuse servers of the user, because the demo starts and fills the embedded servers.
+    """Refuse to run on the user's own servers: the demo starts and fills the embedded servers.
 
     Raises:
-        InputError: the settings name another server.
+        InputError: the settings name a server.
     """
     servers = [
         f"{name} (from: {settings.sources[name]})"
@@ -103,7 +104,7 @@ def _require_embedded(settings: "Settings") -> None:
 
 
 def _program() -> str:
-    """Return the command to type: that of a virtual environment may not be on the path."""
+    """Return the command to type, with its path if ``starcast`` is not on the PATH."""
     return "starcast" if which("starcast") else sys.argv[0]
 
 
@@ -112,6 +113,6 @@ def _global_flags(ctx: typer.Context) -> list[str]:
     for name, value in (ctx.find_root().obj or {}).items():
         for each in value if isinstance(value, list) else [value]:
             if each is not None:
-                # The setting is called plugins, and its flag --plugin.
+                # The flag of the setting `plugins` is --plugin.
                 flags += [f"--{name.removesuffix('s').replace('_', '-')}", str(each)]
     return flags

@@ -1,4 +1,4 @@
-"""Options that say on which processes a command computes: jobs, Dask workers, shards."""
+"""Where a command computes: in local processes (--jobs), or on Dask workers (--workers)."""
 
 from collections.abc import Iterator
 from concurrent.futures import Executor
@@ -20,18 +20,19 @@ WorkersOption = Annotated[
         help="Compute on the workers of a Dask cluster, such as dask:tcp://HOST:8786.",
     ),
 ]
-#: What ``executor`` of an operation is in a shell.
+#: The option that stands for an operation's parameter ``executor``.
 WORKERS = Parameter("workers", Parameter.KEYWORD_ONLY, default=None, annotation=WorkersOption)
 
 
 @contextmanager
 def open_executor(workers: str | None, jobs: int | None) -> Iterator[Executor | None]:
-    """Open the executor that ``--workers`` names; None if it is not given.
+    """Open the executor that ``--workers`` names; yield None without this option.
 
     SIGTERM ends the work as cleanly as Ctrl-C.
 
     Raises:
-        InputError: it is not an address, is combined with ``--jobs``, or Dask is not installed.
+        InputError: ``--workers`` is not an address or is combined with ``--jobs``, or Dask is not
+            installed.
         UnavailableError: no scheduler answers, or it has no workers.
         RejectedError: a worker has another version.
     """

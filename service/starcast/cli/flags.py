@@ -1,7 +1,7 @@
-"""The flags of every command, ``--quiet`` and ``--verbose``, and the log's events of commands.
+"""The flags ``--quiet`` and ``--verbose`` of every command, and the log events of commands.
 
-The flags may follow any command, where the help does not repeat them. Their callbacks run when a
-command is about to start, after its options were parsed and ``--help`` was handled.
+The flags may follow any command, whose help does not list them. Their callbacks run when the
+command is about to start, after its options are parsed and ``--help`` is handled.
 """
 
 import logging
@@ -27,7 +27,7 @@ def set_quiet(value: bool) -> None:
     """Print results, warnings and errors only.
 
     Raises:
-        InputError: the command is to be verbose.
+        InputError: ``--verbose`` is given too.
     """
     if value:
         output.quiet = True
@@ -35,10 +35,10 @@ def set_quiet(value: bool) -> None:
 
 
 def set_verbose(count: int) -> None:
-    """Print the events of the log to stderr too; those of level debug if given twice.
+    """Print log events to stderr too; if given twice, also events of level debug.
 
     Raises:
-        InputError: the command is to be quiet.
+        InputError: ``--quiet`` is given too.
     """
     if count:
         output.verbosity = max(output.verbosity, count)
@@ -51,7 +51,7 @@ def _check_combination() -> None:
 
 
 def reset() -> None:
-    """Begin a command line: forget the flags of the one before in this process."""
+    """Begin a command line: forget the flags of an earlier command line in this process."""
     global _is_logging, _start  # noqa: PLW0603 - one command line per process, except in tests
     output.reset()
     log.stop()
@@ -69,7 +69,7 @@ def _begin(ctx: typer.Context, count: int) -> None:
 
 
 def _start_log(ctx: typer.Context | None) -> None:
-    """Open the log that the settings name; invalid settings are reported by what needs them."""
+    """Open the log that the settings name; ignore invalid settings, which the command reports."""
     global _is_logging  # noqa: PLW0603
     if _is_logging:
         return
@@ -79,7 +79,7 @@ def _start_log(ctx: typer.Context | None) -> None:
     except StarcastError:
         return
     failure = log.start(log.Target(settings.log_file, settings.log_level))
-    # A default place may well be read-only; only a place that the user chose is worth a warning.
+    # The default location may be read-only; only warn about a location that the user chose.
     if failure is not None and settings.sources["log_file"] != "default":
         output.warn(f"the log {settings.log_file} cannot be written: {failure.strerror}")
     if output.verbosity:
@@ -89,7 +89,7 @@ def _start_log(ctx: typer.Context | None) -> None:
 def finish(code: int, error: Exception | None = None) -> None:
     """Log the end of the command: its exit code, its duration, and the error that ended it."""
     close_all()
-    # An error in the arguments comes before the callback that opens the log.
+    # After an error in the arguments, the callback that opens the log has not run.
     if error is not None:
         _start_log(None)
     seconds = round(perf_counter() - _start, 3)
@@ -102,22 +102,22 @@ def finish(code: int, error: Exception | None = None) -> None:
 
 
 class RootGroup(TyperGroup):
-    """The root command, which adds the flags to all commands."""
+    """The root command, which adds ``--quiet`` and ``--verbose`` to all commands."""
 
     def add_commands(self, commands: dict[str, Any]) -> None:
-        """Add nouns and commands."""
+        """Add nouns and commands, with the flags added to each command."""
         options = _params()
         for command in _leaves(commands):
             command.params += options
         self.commands.update(commands)
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
-        """Parse the words before the command; errors repeat input only escaped and shortened."""
+        """Parse the words before the command; errors quote input escaped and shortened."""
         with _clean_errors():
             return super().make_context(*arguments, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        """Invoke a command."""
+        """Invoke a command; errors quote input escaped and shortened."""
         with _clean_errors():
             return super().invoke(ctx)
 
@@ -128,7 +128,7 @@ def _clean_errors() -> Iterator[None]:
         yield
     except typer.TyperException as error:
         ctx = getattr(error, "ctx", None)
-        if ctx is None or error.message != ctx.get_help():  # the help of a noun without a command
+        if ctx is None or error.message != ctx.get_help():  # a noun without a command: its help
             error.message = clean_message(error.message)
         if ctx is not None and hasattr(error, "possibilities"):  # an unknown option
             _show_place(error, ctx)
@@ -136,7 +136,7 @@ def _clean_errors() -> Iterator[None]:
 
 
 def _show_place(error: Any, ctx: Any) -> None:
-    """Say where an option of the root command belongs that follows another command."""
+    """If an option of the root command follows another command, say where it belongs."""
     root = ctx.find_root()
     if any(error.option_name in option.opts for option in root.command.params):
         name, command = root.info_name, ctx.command_path.removeprefix(f"{root.info_name} ")
@@ -148,7 +148,7 @@ def _show_place(error: Any, ctx: Any) -> None:
 
 
 def _leaves(commands: dict[str, Any]) -> Iterator[Any]:
-    """Yield commands, and those of the groups among them."""
+    """Yield the commands, including those within groups."""
     for command in commands.values():
         if hasattr(command, "commands"):
             yield from _leaves(command.commands)
@@ -158,7 +158,7 @@ def _leaves(commands: dict[str, Any]) -> Iterator[Any]:
 
 def _params() -> list[Any]:
     """Return the flags as hidden options for a command."""
-    # Typer makes options only from the signature of a command, so one is made for them.
+    # Typer creates options only from a command's signature, so `_flags` serves as a command.
     app = typer.Typer(add_completion=False)
     app.command()(_flags)
     command: Any = typer.main.get_command(app)

@@ -1,8 +1,9 @@
 """The option ``--labels``: whether labels of nodes begin with 0 or 1, in commands without a store.
 
-Labels of permutations and arrangements have the symbols 1..n here, and 0..n-1 in some papers. The
-option changes what a command reads (roots, faults, rows) and prints (rows, results, messages,
-pictures). Ids and stored figures have labels from 1; commands that use them have no such option.
+Labels of permutations and arrangements have the symbols 1..n in starcast, and 0..n-1 in some
+papers. The option changes the labels that a command reads (roots, faults, rows) and prints (rows,
+results, messages, pictures). Ids and stored figures always have labels from 1, so commands on them
+lack this option.
 """
 
 from typing import Annotated

@@ -1,8 +1,9 @@
-"""Commands from operations: a typed method of `Lab` as a command of the terminal.
+"""Commands from operations: turn a typed method of `Lab` into a command.
 
-Positional parameters become arguments, keyword-only ones options, ``*ids`` a list of arguments, and
-``**options`` of a TypedDict an option each. The help is the docstring. The class of the result says
-how it is printed, and which options that adds (`starcast.cli.results`).
+Positional parameters become arguments, keyword-only parameters become options, ``*ids`` becomes a
+list of arguments, and each item of ``**options``, a TypedDict, becomes an option. The help is the
+docstring. The class of the result determines how it is printed, and which options that adds
+(`starcast.cli.results`).
 """
 
 import json
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from starcast.lab.connection import Connection
 
 _CODE = re.compile(r"``([^`]+)``|`([^`]+)`")
-#: A sentence of a docstring that says nothing to people at a terminal, and the mark of one that
-#: says nothing to others.
+#: A docstring sentence on Python, which the help omits, and the words "In a shell," which the help
+#: drops from a sentence.
 _FOR_PYTHON = re.compile(r"\s*\bIn Python\b.*?\.(?=\s|$)", re.DOTALL)
 _FOR_SHELL = re.compile(r"\bIn a shell, (\w)")
 _LABELS = Parameter("labels", Parameter.KEYWORD_ONLY, default=None, annotation=LabelsOption)
@@ -53,13 +54,13 @@ def command(
         operation: a method of `Lab`.
         labelled: add ``--labels``, for operations that read or print labels of nodes.
         settings: the settings that the command has options for, with their annotations.
-        printer: the printer, where it is not that of the class of the result.
-        fixed: values of parameters that the command does not ask for, such as ``kind="forest"``.
+        printer: the printer (default: the printer for the class of the result).
+        fixed: fixed values of parameters that get no option, such as ``kind="forest"``.
 
     Example:
         >>> command(app, "drop", Lab.drop, kind="forest")
     """
-    # Not `Lab`, which imports the modules of all operations.
+    # The class that defines the operation, because `Lab` imports the modules of all operations.
     owner = getattr(sys.modules[operation.__module__], operation.__qualname__.partition(".")[0])
     declared = signature(operation)
     _, *known = declared.parameters.values()
@@ -76,13 +77,13 @@ def command(
     flags = {each.name: _flag(each) for each in asked if each.kind is Parameter.KEYWORD_ONLY}
 
     def run(ctx: typer.Context, **given: Any) -> None:
-        # The option has already taken effect, in its callback.
+        # `--labels` has already taken effect, in its callback.
         given.pop("labels", None)
         chosen = {each.name: given.pop(each.name) for each in printing}
         print_result = show(**chosen)
         for each in asked:
             question = _kind(each.annotation)[1].confirm
-            # A script has no terminal to answer at, and has decided by naming the flag.
+            # A script has no terminal to answer at; by giving the flag it has confirmed.
             if question and given[each.name] and sys.stdin.isatty():
                 confirm(question, "nothing was changed")
         given |= {name: chosen["output"] == word for name, word in formats.items()}
@@ -100,7 +101,7 @@ def command(
                 given["executor"] = executor
             result = _call(operation, lab, known, given | fixed)
             print_result(result)
-        # After printing: what a check found is shown in full, then it decides the exit code.
+        # Raised after printing: a check shows all its findings, then sets the exit code.
         if failure := getattr(result, "failure", None):
             raise failure
 
@@ -112,7 +113,7 @@ def command(
         *printing,
     ]
     keywords = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters]
-    run.operation = operation.__name__  # type: ignore[attr-defined]  # for the reference
+    run.operation = operation.__name__  # type: ignore[attr-defined]  # for docs/commands.md
     run.__signature__ = Signature(keywords)  # type: ignore[attr-defined]
     # Typer reads names and defaults from the signature, but types from the annotations.
     run.__annotations__ = {each.name: each.annotation for each in keywords}
@@ -124,7 +125,7 @@ def command(
 
 
 def _expanded(parameters: list[Parameter]) -> Iterator[Parameter]:
-    """Yield the parameters that a shell has: ``**options`` by the items of their TypedDict."""
+    """Yield the parameters of a command: each item of ``**options`` is a parameter of its own."""
     for each in parameters:
         if each.kind is Parameter.VAR_KEYWORD:
             for options in _options(each):
@@ -137,7 +138,7 @@ def _expanded(parameters: list[Parameter]) -> Iterator[Parameter]:
 
 
 def _documented(operation: Operation, parameters: list[Parameter]) -> Documentation:
-    """Return the docstring, with the meanings of the items of a TypedDict."""
+    """Return the parsed docstring, with the descriptions of the items of ``**options``."""
     about = Documentation.of(operation)
     for each in parameters:
         if each.kind is Parameter.VAR_KEYWORD:
@@ -147,12 +148,12 @@ def _documented(operation: Operation, parameters: list[Parameter]) -> Documentat
 
 
 def _options(parameter: Parameter) -> tuple[Any, ...]:
-    """Return the TypedDict of ``Unpack[X]`` or ``Annotated[Any, X]``; nothing of ``Any``."""
+    """Return (X,) for an annotation ``Unpack[X]`` or ``Annotated[Any, X]``, and () for ``Any``."""
     return get_args(parameter.annotation)[-1:]
 
 
 def _as_typer(parameter: Parameter, meaning: str, flags: Mapping[str, str]) -> Parameter:
-    """Return a parameter as Typer reads it: an argument or an option, with its help."""
+    """Return a parameter in Typer's form: an argument or an option, with its help."""
     if parameter.name == "executor":
         return distribution.WORKERS
     kind, shell = _kind(parameter.annotation)
@@ -177,7 +178,7 @@ def _as_typer(parameter: Parameter, meaning: str, flags: Mapping[str, str]) -> P
 
 
 def _kind(annotation: Any) -> tuple[Any, Shell]:
-    """Return the type of a parameter in a shell, and what else its annotation says."""
+    """Return a parameter's type on the command line, and its other command-line properties."""
     shell = Shell()
     if get_origin(annotation) is Annotated:
         annotation, shell = get_args(annotation)
@@ -185,7 +186,7 @@ def _kind(annotation: Any) -> tuple[Any, Shell]:
     if kind is dict:
         # Typer has no mappings: `_parse_values` reads the words name=TEXT.
         return list[str], shell
-    # Typer accepts lists, but not sequences.
+    # Typer accepts `list`, but not `Sequence`.
     return (list[get_args(kind)] if get_origin(kind) is Sequence else kind), shell  # type: ignore[misc]
 
 
@@ -198,7 +199,7 @@ def _flag(parameter: Parameter) -> str:
 
 
 def _plain(text: str, flags: Mapping[str, str]) -> str:
-    """Return a text for a terminal: without markup, parameters as options, quotes if needed."""
+    """Return a docstring as help: without markup, with options instead of parameter names."""
 
     def replace(code: re.Match[str]) -> str:
         name = code[1] or code[2]
@@ -215,7 +216,7 @@ def _sentence(text: str) -> str:
 def _call(
     operation: Operation, lab: "Connection", parameters: list[Parameter], given: dict[str, Any]
 ) -> Any:
-    """Call an operation with the values of a command line; what is not given has its default."""
+    """Call an operation with the values of a command line; omitted values have their defaults."""
     given = {name: value for name, value in given.items() if value is not None}
     arguments: list[Any] = []
     for each in parameters:
@@ -229,10 +230,10 @@ def _call(
 
 
 def _parse_values(arguments: Sequence[str]) -> dict[str, Any]:
-    """Return the values by name.
+    """Parse query parameters; return their values by name.
 
     Args:
-        arguments: ``name=TEXT``, or ``name:=JSON`` for a value of JSON.
+        arguments: ``name=TEXT``, or ``name:=JSON`` for a JSON value.
 
     Raises:
         InputError: an argument has another form, is not JSON, or repeats a name.

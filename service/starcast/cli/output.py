@@ -1,6 +1,6 @@
 """Output of every command: data on stdout in one of five formats, everything else on stderr.
 
-`rich` draws progress bars; its tables would take longer than most commands.
+`rich` draws only the progress bars: drawing a table with it takes longer than most commands.
 """
 
 import json
@@ -22,31 +22,31 @@ from starcast.support.progress import ProgressLines, Reporter, Silent, Task
 from starcast.support.text import format_value, to_json
 from starcast.support.vocabulary import Format, ListingFormat
 
-#: Formats for people: cells are shortened, and laid out as in a table.
+#: Formats for human readers: cells are shortened, and laid out as in a table.
 READABLE = (Format.TABLE, Format.MARKDOWN, Format.LATEX)
 
 FormatOption = Annotated[ListingFormat, typer.Option("--format", "-f", help="Output format.")]
-#: For listings whose table omits columns that do not fit on the terminal.
+#: The option --all of listings whose table omits columns that do not fit on the terminal.
 AllOption = Annotated[
     bool, typer.Option("--all", help="Show all columns in the table, as in other formats.")
 ]
 
 Row = Mapping[str, Any]
 
-#: Width of tables that are written to a file, in columns of text.
+#: Width of tables that are written to a file, in characters.
 PAGE = 120
 
-#: Columns of a table in a paper, unless more are asked for.
+#: Maximum number of columns of a LaTeX table, unless --all is given.
 MAX_IN_LATEX = 8
 
-#: The flags of the running command.
+#: The values of --quiet and --verbose of the running command.
 quiet = False
 verbosity = 0
-#: Name of the log's events that are messages for people.
+#: Name of the log events that are messages for the user.
 MESSAGE = "message"
 
 _COLUMN_GAP = 3  # blanks between two columns of a table
-#: How terminals begin and end bold text.
+#: Terminal codes that begin and end bold text.
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
@@ -95,7 +95,7 @@ def emit_properties(properties: Mapping[str, Any], output: Format) -> None:
         return
     rows = []
     for name, value in properties.items():
-        # A table has one line for each text of a list; other formats have one row per property.
+        # A table shows each sentence of a list on its own line; other formats show one row.
         is_split = output is Format.TABLE and _is_list_of_sentences(value)
         first, *others = value if is_split else [value]
         rows.append({"property": name, "value": first})
@@ -108,12 +108,12 @@ def _is_list_of_sentences(value: Any) -> bool:
 
 
 def write_text(text: str, out: Path | None, sentence: str = "") -> None:
-    """Write a page or a picture to a file that the user named, or to stdout.
+    """Write a page or a picture to the file that the user named, or to stdout.
 
     Args:
-        text: what to write.
+        text: the text of the page or picture.
         out: the file; None for stdout.
-        sentence: what to report of a file; the default names it.
+        sentence: message after writing a file (default: a message that names the file).
 
     Raises:
         InputError: the file cannot be written.
@@ -129,25 +129,25 @@ def write_text(text: str, out: Path | None, sentence: str = "") -> None:
 
 
 def confirm(question: str, unchanged: str) -> None:
-    """Ask a question on the terminal, and leave the command unless the answer is yes.
+    """Ask a question on the terminal, and exit unless the answer is yes.
 
     Args:
         question: the question, which the option ``--yes`` answers.
-        unchanged: what to say if the answer is no, such as "nothing was deleted".
+        unchanged: message if the answer is no, such as "nothing was deleted".
 
     Raises:
         InputError: there is no terminal.
     """
     if not sys.stdin.isatty():
         raise InputError(f"{unchanged}: there is no terminal to ask", hint="add --yes")
-    # To stderr, because stdout holds only data.
+    # The question goes to stderr, because stdout holds only data.
     if not typer.confirm(question, err=True):
         say(unchanged)
         raise typer.Exit
 
 
 def _print_json(value: Any) -> None:
-    # Not ASCII only, so that names with other letters remain readable.
+    # `ensure_ascii` is off, so that names with other letters remain readable.
     print(json.dumps(value, default=to_json, ensure_ascii=False, indent=2))
 
 
@@ -157,10 +157,10 @@ def fits(rows: Iterable[Row], columns: Sequence[str], file_width: int | None = N
 
 
 def narrowed(rows: Sequence[Row], columns: Sequence[str], optional: Sequence[str]) -> list[str]:
-    """Return the columns of a table that fits, without some optional columns.
+    """Return the columns of a table, without optional columns that do not fit.
 
     Optional columns are removed in the given order. A table that is written to a file is limited
-    to `PAGE`, so that it can be read on a terminal later.
+    to the width `PAGE`, so that it can be read on a terminal later.
     """
     kept = list(columns)
     widths = _widths(rows, columns)
@@ -172,7 +172,7 @@ def narrowed(rows: Sequence[Row], columns: Sequence[str], optional: Sequence[str
 
 
 def limited(columns: Sequence[str], optional: Sequence[str]) -> list[str]:
-    """Return at most `MAX_IN_LATEX` columns, without optional ones, the first one first."""
+    """Remove optional columns, in the given order, until `MAX_IN_LATEX` columns remain."""
     kept = list(columns)
     for name in optional:
         if len(kept) > MAX_IN_LATEX and name in kept:
@@ -197,7 +197,7 @@ def _widths(rows: Iterable[Row], columns: Sequence[str]) -> dict[str, int]:
 def _fit(widths: Iterable[int], file_width: int | None) -> bool:
     if file_width is None or sys.stdout.isatty():
         file_width = _terminal_width()
-    table_width = sum(width + _COLUMN_GAP for width in widths) - 1  # margins of one blank each
+    table_width = sum(width + _COLUMN_GAP for width in widths) - 1  # with one blank at each margin
     return table_width <= file_width
 
 
@@ -230,7 +230,7 @@ def _print_table(
     bold: Sequence[Collection[str]],
     below: Sequence[str],
 ) -> None:
-    # Escaped, because values may hold control characters, which a terminal would obey.
+    # Values may hold control characters, which a terminal would execute, so they are escaped.
     cells = [[escape(format_value(value)) for value in values] for values in table]
     is_terminal = sys.stdout.isatty()
     widths = _column_widths(columns, cells, _terminal_width() if is_terminal else None)
@@ -238,14 +238,14 @@ def _print_table(
         _print_records(columns, cells, title, below)
         return
     is_right = [
-        # `all` is true without rows, which would align the headings to the right.
+        # Without rows, `all` is true and would align the headings to the right.
         bool(table)
         and all(isinstance(values[index], int | float | Fraction | None) for values in table)
         for index in range(len(columns))
     ]
     inner = sum(widths) + _COLUMN_GAP * (len(columns) - 1)
     blank = " " * (inner + 2)
-    is_forced = bool(os.environ.get("FORCE_COLOR"))  # as for other programs
+    is_forced = bool(os.environ.get("FORCE_COLOR"))  # a variable that many programs honour
     has_styles = (is_terminal or is_forced) and os.environ.get("TERM") != "dumb"
 
     def print_row(texts: Sequence[str], emphasized: Collection[str]) -> None:
@@ -276,7 +276,7 @@ def _print_table(
 
 
 def _fold(text: str, width: int) -> list[str]:
-    """Return the lines of a text in a column; words that are too long are broken."""
+    """Wrap a text to the width of a column; break words that are too long."""
     if len(text) <= width:
         return [text]
     import textwrap
@@ -291,10 +291,10 @@ def _align(text: str, width: int, right: bool) -> str:
 def _column_widths(
     columns: Sequence[str], cells: Sequence[Sequence[str]], terminal_width: int | None
 ) -> list[int] | None:
-    """Return widths of columns that break no word, such as an id; None if the room is too small.
+    """Return column widths that break no word, such as an id; None if the terminal is too narrow.
 
-    Every column has at least the width of its longest word. The widest columns wrap first; without
-    a terminal none does.
+    Every column has at least the width of its longest word. The widest columns wrap first. Without
+    a terminal, no column wraps.
     """
     complete = [
         max(len(name), *(len(line[index]) for line in cells), 0)
@@ -322,7 +322,7 @@ def _column_widths(
 def _print_records(
     columns: Sequence[str], cells: Sequence[Sequence[str]], title: str, below: Sequence[str]
 ) -> None:
-    """Print rows one below the other, a value per line, which no terminal breaks in its copies."""
+    """Print each row as a block with one value per line, so that copied values have no breaks."""
     margin = max(map(len, columns))
     blocks = [
         "\n".join(
@@ -334,7 +334,7 @@ def _print_records(
 
 
 def _terminal_width() -> int:
-    """Return the width of the terminal; lines are not wrapped in a file."""
+    """Return the width of the terminal, or a large number for a file, where no line wraps."""
     return get_terminal_size().columns if sys.stdout.isatty() else 1_000
 
 
@@ -352,7 +352,7 @@ def warn(line: str) -> None:
 
 
 def reset() -> None:
-    """Forget the flags of the command line before in this process."""
+    """Forget the flags of an earlier command line in this process."""
     global quiet, verbosity  # noqa: PLW0603 - one command line per process, except in tests
     quiet = False
     verbosity = 0
@@ -362,18 +362,18 @@ def reset() -> None:
 
 
 def echo_log(level: int) -> None:
-    """Print events of the log to stderr too, except for the messages of `say`."""
+    """Print log events to stderr too, except for the messages of `say`."""
     log.LOGGER.addHandler(_Echo(level))
     log.LOGGER.setLevel(min(level, log.LOGGER.level or level))
 
 
 class _Echo(logging.StreamHandler[TextIO]):
-    """Prints events as lines, with their values as ``name=value``."""
+    """Prints log events as lines, with their values as ``name=value``."""
 
     def __init__(self, level: int) -> None:
         super().__init__(sys.stderr)
         self.setLevel(level)
-        # `say` and `main` have already printed these.
+        # `say` has already printed the messages, and `main` the errors.
         self.addFilter(lambda record: record.getMessage() not in {MESSAGE, "error"})
 
     def format(self, record: logging.LogRecord) -> str:
@@ -404,7 +404,7 @@ class _Terminal:
             *amount,
             progress.TimeRemainingColumn(),
         )
-        # Without emoji: rich would replace parts of ids between colons.
+        # Emoji are off: rich would take parts of ids between colons for emoji names.
         with progress.Progress(
             *columns, console=Console(stderr=True, highlight=False, emoji=False)
         ) as bars:
@@ -421,7 +421,7 @@ class _Bar:
 
 
 def _rate_column(unit: str) -> Any:
-    """Return a column with the rate in units per second; `rich` has one for bytes only."""
+    """Return a column with the rate in units per second; the column of `rich` is only for bytes."""
     from rich.progress import ProgressColumn
     from rich.text import Text
 

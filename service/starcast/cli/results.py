@@ -1,7 +1,7 @@
-"""How a terminal shows the results of operations, one kind of result at a time.
+"""Printers of results: how the command line shows each kind of result of an operation.
 
-A printer is a function of the options that its kind of result has. They are checked before the
-operation begins; it returns the function that prints the result.
+The parameters of a printer are the output options of the command. A printer checks them before the
+operation begins, and returns the function that prints the result.
 """
 
 import json
@@ -44,7 +44,7 @@ OutFile = Annotated[Path | None, typer.Option("--out", help="Output file (defaul
 
 
 def table(output: FormatOption = Format.TABLE) -> Show:
-    """Print rows; a note, such as that there is nothing, replaces an empty table."""
+    """Print rows, then the note of the table; an empty table with a note prints only the note."""
 
     def show(result: "Table") -> None:
         shown = result.readable() if output in READABLE else result
@@ -57,7 +57,7 @@ def table(output: FormatOption = Format.TABLE) -> Show:
 
 
 def wide_table(everything: AllOption = False, output: FormatOption = Format.TABLE) -> Show:
-    """Print rows; a table omits spare columns until it fits, and names them below."""
+    """Print rows; omit optional columns until the table fits, and name them below it."""
     if output not in (Format.TABLE, Format.LATEX):
         return table(output)
 
@@ -101,7 +101,7 @@ def answer(
 
     def show(result: "Answer") -> None:
         if show_cypher:
-            # JSON is valid Cypher for all values of parameters.
+            # The JSON form of a parameter value is valid Cypher.
             for name, value in result.parameters.items():
                 say(f":param {name} => {json.dumps(value, ensure_ascii=False)}")
             say(result.cypher)
@@ -162,7 +162,7 @@ def comparison(
         typer.Option(metavar="FILE", help="Write the page's plots to a .svg, .pdf or .png file."),
     ] = None,
 ) -> Show:
-    """Print a comparison in the first layout that fits, between the remarks on it."""
+    """Print a comparison in the first layout that fits, with remarks before and after it."""
     if out is not None and output is not Format.HTML:
         raise InputError(
             f"--out writes html, and the format is {output}",
@@ -232,23 +232,23 @@ def _emit_comparison(result: "ComparisonTable", output: Format) -> None:
     emit(rows, columns, output, title, layout.best, below)
 
 
-#: The columns of a comparison that a paper can do without, those that it misses least first.
+#: Columns that a comparison in LaTeX omits if it has too many, least important first.
 _DISPENSABLE = ("change", "note", "steps", "missing", "gap", "verdict", "change_percent")
 
 
 def _rank(column: str) -> int:
-    """Return when a column of a comparison is omitted; parameters and times are not."""
+    """Return the rank of a column in `_DISPENSABLE`; parameters and times come last."""
     kinds = [kind for kind in _DISPENSABLE if f"{column}_".startswith(f"{kind}_")]
     return _DISPENSABLE.index(max(kinds, key=len)) if kinds else len(_DISPENSABLE)
 
 
 def text() -> Show:
-    """Print a text, or the name of a file."""
+    """Print a text, or the path of a file."""
     return lambda result: print(str(result).rstrip())
 
 
 def facts(output: FormatOption = Format.TABLE) -> Show:
-    """Print named values; a sentence, if there is one, replaces them for people."""
+    """Print named values; in the format table, print only their sentence if they have one."""
 
     def show(result: "Facts") -> None:
         if output is not Format.TABLE or result.sentence == "":
@@ -269,7 +269,7 @@ def claim(
     ] = False,
     output: FormatOption = Format.TABLE,
 ) -> Show:
-    """Print what is known of a claim, or its counterexample as Cypher."""
+    """Print the properties of a claim, or its counterexample as Cypher."""
     return (lambda result: print(result.cypher())) if cypher else facts(output)
 
 
@@ -282,7 +282,7 @@ def claim_report(
         ),
     ] = None,
 ) -> Show:
-    """Write a report in a format, or in that of the file."""
+    """Write a report in the given format, or in the format of the file's suffix."""
     suffixes = {Format.HTML: (".html", ".htm"), Format.MARKDOWN: (".md", ".markdown")}
     is_named_html = out is not None and out.suffix.lower() in suffixes[Format.HTML]
     chosen = page or (Format.HTML if is_named_html else Format.MARKDOWN)
@@ -297,7 +297,7 @@ def claim_report(
 
 
 def _readable(properties: dict[str, Any]) -> dict[str, Any]:
-    """Return properties with nested values as text."""
+    """Return properties in which nested values are written as text."""
     shown: dict[str, Any] = {}
     for name, value in properties.items():
         if name == "levels":
@@ -312,7 +312,7 @@ def _readable(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def picture(out: PictureFile = None) -> Show:
-    """Write a picture in the format that the name of the file says, or as SVG to stdout."""
+    """Write a picture in the format of the file's suffix, or as SVG to stdout."""
     if out is not None:
         check_suffix(out, ".svg", ".png", ".pdf")
 
@@ -327,7 +327,7 @@ def picture(out: PictureFile = None) -> Show:
 
 
 def exchange_file(out: OutFile = None) -> Show:
-    """Write a file of another program, or print it if it is text."""
+    """Write a file for another program; without a file name, print it if it is text."""
 
     def show(result: ExchangeFile) -> None:
         if out is None:
@@ -341,7 +341,7 @@ def exchange_file(out: OutFile = None) -> Show:
     return show
 
 
-#: The printers of the kinds of results, by the names of their classes.
+#: The printer of each kind of result, by the name of its class.
 PRINTERS: dict[str, Callable[..., Show]] = {
     "Table": table,
     "RunTable": table,

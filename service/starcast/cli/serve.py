@@ -1,4 +1,4 @@
-"""``starcast serve``: the laboratory in a browser."""
+"""``starcast serve``: use starcast in a browser."""
 
 import sys
 from typing import Annotated
@@ -13,7 +13,7 @@ from starcast.web import explain_missing_package
 def serve(
     ctx: typer.Context,
     home: context.HomeOption = None,
-    # Only for this machine by default, because the server has no login.
+    # By default only this machine can connect, because the server has no login.
     host: Annotated[
         str, typer.Option(help="Address to listen on; other machines reach others than 127.0.0.1.")
     ] = "127.0.0.1",
@@ -23,8 +23,8 @@ def serve(
 ) -> None:
     """Serve the explorer, the pages and the HTTP API, until Ctrl-C.
 
-    What is stored comes from the servers of the settings; networks, forests and schedules are
-    computed without any server. Nothing is ever written. Needs the extra: pip install
+    Stored data come from the servers that the settings name; networks, forests and schedules are
+    computed without them. Nothing is ever written. This command needs the extra: pip install
     'starcast[web]'.
 
     \b

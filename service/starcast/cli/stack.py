@@ -18,8 +18,8 @@ def uninstall(
 ) -> None:
     """Stop the embedded servers and delete all their data, downloads, logs and passwords.
 
-    Lists everything, and asks first. Files that starcast did not create stay, and so does what
-    other homes still need. The Python package is removed with pip.
+    It lists everything, and asks first. Files that starcast did not create stay, and so does
+    everything that other homes still need. Use pip to remove the Python package.
     """
     from starcast.embedded.uninstall import find_traces, remove
 

@@ -1,7 +1,7 @@
-"""Pictures: topologies, forests, schedules, and the part of a topology that a query names.
+"""Pictures: topologies, forests, schedules, and the subgraph that a query result names.
 
-All are SVG documents that follow the dark mode of a page and fit a narrow one; `convert` turns them
-into PNG and PDF. Every picture is a `Scene`, which `starcast.drawing.svg` writes.
+All pictures are SVG documents that follow the dark mode of a page and fit a narrow page; `convert`
+turns them into PNG and PDF. Every picture is a `Scene`, which `starcast.drawing.svg` writes.
 """
 
 from starcast.drawing.display import represent

@@ -1,4 +1,4 @@
-"""Representations of topologies, forests and schedules: pictures, or tables of large ones."""
+"""Topologies, forests and schedules in notebooks: pictures, or tables if they are large."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,7 +20,7 @@ def represent(thing: object, form: Form) -> str | None:
 
     Args:
         thing: a topology, a forest or a schedule.
-        form: ``svg`` for the picture, ``html`` for the table of an object that is too large.
+        form: ``svg`` for a picture, ``html`` for the table of an object too large for a picture.
 
     Returns:
         An SVG document or an HTML fragment; None if the object is shown in the other form, or if it
@@ -34,10 +34,10 @@ def represent(thing: object, form: Form) -> str | None:
     draw, summarize = renderers[0]
     try:
         picture = draw(thing)
-    # Neither picture nor table of an invalid forest: a notebook then shows its repr.
+    # An invalid forest has neither a picture nor a table: a notebook then shows its repr.
     except RejectedError:
         return None
-    # Too large for a picture: without one, a notebook asks for the table.
+    # Too large for a picture: if there is no SVG, a notebook asks for the HTML table.
     except StarcastError:
         return None if form == "svg" else summarize(thing).html()
     return picture if form == "svg" else None

@@ -1,6 +1,6 @@
 """The explorer as one HTML file that works without a server, and the data that it shows.
 
-The facts have the names of the HTTP API, so that the same scripts read both.
+The data have the same field names as in the HTTP API, so that the same scripts read both.
 """
 
 import base64
@@ -27,13 +27,13 @@ Facts = dict[str, Any]
 
 #: The largest number of nodes of a topology that a page shows; S8 has 40 320.
 MAX_NODES = 50_000
-#: The largest number of rows of a schedule in a page.
+#: The largest number of rows of a schedule on a page.
 MAX_ROWS = 4_000_000
 
-#: The page of the explorer as a server sends it.
+#: The explorer page that a server sends.
 EXPLORER = STATIC / "explorer" / "explorer.html"
 
-#: Families whose labels the scripts compute from the ranks.
+#: Families for which the scripts compute the labels of nodes from their ranks.
 _LABELLED_FAMILIES = ("star", "nk-star", "hypercube")
 
 
@@ -45,14 +45,14 @@ def build_page(
 ) -> str:
     """Return an HTML document that shows a topology, forests and schedules without a server.
 
-    Nothing is loaded from anywhere: the page can be mailed.
+    The page loads no other files, so it can be mailed.
 
     Args:
-        forests: forests on it.
-        schedules: schedules on it.
-        state: the state that the page opens, as in the explorer's URLs: ``step=3&node=21345``.
-            It shows the first schedule, else the first forest, unless it names another or is
-            empty.
+        forests: forests on the topology.
+        schedules: schedules on the topology.
+        state: the initial state of the page, as in the explorer's URLs: ``step=3&node=21345``. The
+            page shows the first schedule, or else the first forest, unless the state names another
+            or is empty.
 
     Raises:
         InputError: a forest or schedule is on another topology.
@@ -71,7 +71,7 @@ def build_page(
     }
     _name_apart(data["schedules"])
     data["state"] = _opening_state(data, state)
-    # A name that contains </script> would end the element.
+    # A name that contains </script> would otherwise end the script element.
     held = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     element = f'<script id="starcast-data" type="application/json">{held}</script>\n'
     return inline_files(EXPLORER.read_text(encoding="utf-8"), element)
@@ -99,7 +99,7 @@ def _check(topology: Topology, forests: Sequence[Forest], schedules: Sequence[Sc
 
 
 def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedule:
-    """Return a schedule by its short name.
+    """Build the schedule with this short name.
 
     Args:
         name: collective, algorithm with its arguments, and optionally the port model:
@@ -121,7 +121,7 @@ def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedu
 
 
 def describe_topology(topology: Topology) -> Facts:
-    """Return the facts of a topology that the explorer shows, with the names of its layouts."""
+    """Return the properties of a topology that the explorer shows, with its layouts."""
     names = layouts(topology)
     return {
         "spec": topology.spec,
@@ -139,7 +139,7 @@ def describe_topology(topology: Topology) -> Facts:
 
 
 def describe_forest(forest: Forest) -> Facts:
-    """Return the facts of a forest that the explorer shows."""
+    """Return the properties of a forest that the explorer shows."""
     return {
         "id": forest.id,
         "name": forest.id.partition(":")[2] if forest.root else _construction(forest),
@@ -149,7 +149,7 @@ def describe_forest(forest: Forest) -> Facts:
 
 
 def describe_schedule(schedule: Schedule) -> Facts:
-    """Return the facts of a schedule that the explorer shows."""
+    """Return the properties of a schedule that the explorer shows."""
     return {
         "id": schedule.id,
         "name": _short_name(schedule),
@@ -166,13 +166,13 @@ def describe_schedule(schedule: Schedule) -> Facts:
 
 
 def pack_topology(topology: Topology) -> Facts:
-    """Return the facts of a topology with its neighbours and the positions of all layouts."""
+    """Return the properties of a topology, its neighbours, and the positions in all layouts."""
     facts: Facts = {
         **describe_topology(topology),
         "neighbors": pack(neighbour_table(topology)),
         "positions": {name: pack(layout(topology, name)) for name in layouts(topology)},
     }
-    # The scripts count symbols from 1, so that other labels have to be sent.
+    # The scripts number symbols from 1 and know few families, so other labels have to be sent.
     counts_from_one = topology.label(0) == topology.stored_label(0)
     if topology.family not in _LABELLED_FAMILIES or not counts_from_one:
         facts["labels"] = topology.labels().tolist()
@@ -180,12 +180,12 @@ def pack_topology(topology: Topology) -> Facts:
 
 
 def pack_forest(forest: Forest) -> Facts:
-    """Return the facts of a forest with its array."""
+    """Return the properties of a forest, and its array of parent ports."""
     return {**describe_forest(forest), "parent_ports": pack(forest.parent_port)}
 
 
 def pack_schedule(schedule: Schedule) -> Facts:
-    """Return the facts of a schedule with its rows."""
+    """Return the properties of a schedule, and its rows."""
     return {**describe_schedule(schedule), "rows": pack(schedule_rows(schedule))}
 
 
@@ -195,25 +195,25 @@ def neighbour_table(topology: Topology) -> NDArray[Any]:
 
 
 def schedule_rows(schedule: Schedule) -> NDArray[Any]:
-    """Return the columns of a schedule, int32 ``[columns, rows]``; a reduction has ``combine``."""
+    """Return the rows of a schedule, int32 ``[columns, rows]``; reductions have ``combine`` too."""
     return np.stack([column.astype(np.int32) for column in schedule.columns.present().values()])
 
 
 def pack(array: NDArray[Any]) -> Facts:
-    """Return an array as dtype, shape and its little-endian bytes: deflated, in base64."""
+    """Return an array as dtype, shape, and its little-endian bytes, compressed, in base64."""
     little = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
     data = base64.b64encode(zlib.compress(little.tobytes(), 9)).decode()
     return {"dtype": array.dtype.name, "shape": list(array.shape), "data": data}
 
 
 def _short_name(schedule: Schedule) -> str:
-    """Return collective and algorithm, with arguments and port model that are not the defaults."""
+    """Return collective and algorithm, with arguments and port model unless they are defaults."""
     arguments = dict(schedule.arguments)
     ports = schedule.ports
     try:
         algorithm = find(schedule.collective, schedule.algorithm)
         defaults = algorithm.resolve_arguments(schedule.topology, {})
-    except InputError:  # rows of a file, or an argument without a default
+    except InputError:  # the schedule comes from a file, or an argument has no default
         defaults = {}
     else:
         ports = algorithm.resolve_ports(None)
@@ -227,7 +227,7 @@ def _construction(forest: Forest) -> str:
 
 
 def _name_apart(schedules: dict[str, Any]) -> None:
-    """Replace short names that several schedules have by the ids without the topology."""
+    """Replace a short name that several schedules share by the id without the topology."""
     names = [entry["name"] for entry in schedules.values()]
     for schedule_id, entry in schedules.items():
         if names.count(entry["name"]) > 1:

@@ -3,8 +3,8 @@
 In the layout of a tree, levels are rows, and parents are centred above their children. A subtree is
 described by its contours: how far it extends to the left and right of its root on each of its
 levels. Subtrees are pushed together until their contours touch, once from the left and once from
-the right. The mean of both is as narrow, and centres small subtrees between large ones (Reingold &
-Tilford 1981).
+the right. The mean of these two layouts is just as narrow, and centres small subtrees between large
+ones (Reingold & Tilford 1981).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ from starcast.support.text import pluralize
 from starcast.trees import Forest
 from starcast.trees.metrics import edges_of
 
-#: The least distance between neighbours on a level.
+#: The smallest distance between neighbours on a level.
 SPACING = 1.0
 
 
@@ -63,9 +63,9 @@ def tidy_layout(root: int, children: Mapping[int, Sequence[int]]) -> dict[int, f
     order = [root]
     for node in order:  # the list grows during the traversal, level by level
         order.extend(children.get(node, ()))
-    offset: dict[int, float] = {root: 0.0}  # from the parent
+    offset: dict[int, float] = {root: 0.0}  # position relative to the parent
     contours: dict[int, _Contour] = {}
-    # Children first and without recursion: a Hamiltonian path is a tree with a level per node.
+    # Children before parents, without recursion, which would be too deep for a Hamiltonian path.
     for node in reversed(order):
         subtrees = [contours.pop(child) for child in children.get(node, ())]
         positions = _spread(subtrees)
@@ -94,11 +94,11 @@ def _spread(contours: Sequence[_Contour]) -> list[float]:
 
 
 def _push_left(contours: Sequence[_Contour]) -> list[float]:
-    """Return the positions if each subtree is pushed left until it touches a previous subtree."""
+    """Return the positions after pushing each subtree left until it touches an earlier subtree."""
     positions: list[float] = []
     merged = _Contour([], [])
     for contour in contours:
-        # Not strict: only on levels that both have can they touch.
+        # Not strict: the contours can touch only on levels that both have.
         levels = zip(merged.right, contour.left, strict=False)
         positions.append(max((right - left + SPACING for right, left in levels), default=0.0))
         _merge(merged, contour, positions[-1])
@@ -115,9 +115,9 @@ def _merge(merged: _Contour, contour: _Contour, position: float) -> None:
 #: The largest number of nodes of all trees together; S5 with its n-1 trees has 480.
 MAX_NODES = 2_048
 
-_ROW, _DOT = 22.0, 2.6  # distance of two levels; radius of a node
-_NEAR, _FAR = 7.0, 16.0  # distance of two nodes of a level, in large and in small trees
-_WIDE = 225.0  # trees are as wide if their nodes can be near enough
+_ROW, _DOT = 22.0, 2.6  # distance between two levels; radius of a node
+_NEAR, _FAR = 7.0, 16.0  # distance between two nodes of a level, in large and in small trees
+_WIDE = 225.0  # width of a tree, if the distances of its nodes are between these limits
 _MAX_WIDE = 5.0  # width of the links with the largest load
 
 
@@ -159,7 +159,7 @@ def draw_tree(forest: Forest, tree: int = 0, force: bool = False) -> str:
     The root is at the top, and each edge has the colour of its dimension.
 
     Args:
-        forest: a verified forest; those of all constructions are.
+        forest: a verified forest; forests that a construction builds are verified.
         tree: the number of the tree, from 0.
         force: whether to draw trees of more than `READABLE` nodes.
 
@@ -193,7 +193,7 @@ def draw_forest(forest: Forest, layout: str | None = None) -> str:
     Nodes are dots. A node shows its label, and an edge its port, when a pointer is over it.
 
     Args:
-        forest: a forest; it is not trusted.
+        forest: a forest, which is verified first.
         layout: one of `starcast.drawing.layouts.layouts`, in which all trees have the nodes in
             the same positions; by default every tree has its root at the top and its levels as
             rows.
@@ -201,7 +201,7 @@ def draw_forest(forest: Forest, layout: str | None = None) -> str:
     Raises:
         InputError: the topology has no such layout.
         RejectedError: the array is not a forest.
-        LimitError: the trees have more than `MAX_NODES` nodes together.
+        LimitError: the trees have more than `MAX_NODES` nodes in total.
 
     Example:
         >>> draw_forest(forest("S4", "multiple")).startswith("<svg")
@@ -214,7 +214,7 @@ def draw_forest(forest: Forest, layout: str | None = None) -> str:
             f" up to {MAX_NODES:,}",
             hint="draw a single tree: starcast forest draw --tree 0",
         )
-    # Notebooks draw any forest, and a cycle has no levels.
+    # Notebooks draw unverified forests too, and an array with a cycle has no levels.
     forest.verify()
     if layout is not None:
         return draw_trees(forest, range(forest.trees), layout)
@@ -246,7 +246,7 @@ def draw_trees(forest: Forest, trees: Iterable[int], layout: str | None = None) 
             Stroke(frame.curves(arc.parent, arc.child), tree.colour, 1.8, arc.title, arrow=True)
             for arc in tree.arcs
         ]
-        # First, because SVG paints later elements over earlier elements.
+        # The background comes first, because SVG paints later elements over earlier elements.
         strokes.insert(0, frame.background)
         root = {forest.root: 1.0}
         panels.append(frame.panel(strokes, root, forest.root, tree.caption, tree.colour))
@@ -254,7 +254,7 @@ def draw_trees(forest: Forest, trees: Iterable[int], layout: str | None = None) 
 
 
 def draw_load(forest: Forest, layout: str | None = None) -> str:
-    """Return the load of all directed links as an SVG document: the larger, the wider.
+    """Return the load of all directed links as an SVG document: higher loads are wider.
 
     Args:
         forest: a verified forest.
@@ -274,7 +274,7 @@ def draw_load(forest: Forest, layout: str | None = None) -> str:
             receiver, count = int(neighbours[sender]), int(load[sender, column])
             width = max(1.0, _MAX_WIDE * count / forest.congestion)
             title = f"{frame.labels[sender]} -{port}-> {frame.labels[receiver]}: load {count}"
-            # The two directions lie side by side.
+            # The two directions of a link are drawn side by side.
             curves = frame.curves(sender, receiver, shift=1 + width / 2)
             strokes.append(Stroke(curves, ACCENT, width, title))
     histogram = ", ".join(

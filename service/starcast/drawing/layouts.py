@@ -26,7 +26,7 @@ Positions = NDArray[np.float32]
 
 #: The largest number of nodes in a layout; S9 has 362 880.
 MAX_NODES = 400_000
-#: From this number of nodes on, the quotient by substars is shown unless another layout is named.
+#: From this number of nodes on, the quotient by substars is the default layout.
 QUOTIENT_FROM = 40_320
 _SMALLEST_QUOTIENT = 120
 
@@ -65,7 +65,7 @@ def layouts(topology: str | Topology) -> tuple[LayoutName, ...]:
 
 
 def choose_layout(topology: Topology, name: str | None) -> LayoutName:
-    """Return the layout of a topology with a name, by default the first.
+    """Return the name of a topology's layout after checking it; by default the first layout.
 
     Raises:
         InputError: the topology has no such layout.
@@ -89,7 +89,7 @@ def layout(topology: str | Topology, name: str | None = None) -> Positions:
         name: one of `layouts`; by default the first.
 
     Returns:
-        float32 ``[nodes, 2]``, read-only. Two nodes coincide only in a quotient.
+        float32 ``[nodes, 2]``, read-only. Nodes coincide only in the quotient layout.
 
     Raises:
         InputError: the topology has no such layout.
@@ -114,7 +114,7 @@ def layout(topology: str | Topology, name: str | None = None) -> Positions:
 def substar_groups(topology: Topology) -> NDArray[np.int64]:
     """Return the number of each node's substar in the quotient, int64 ``[nodes]``.
 
-    The last symbol is the same in a substar, from 720 nodes on the last two.
+    The nodes of a substar share the last symbol, or the last two symbols from 720 nodes on.
     """
     symbols = 2 if topology.nodes >= 720 else 1
     ends = [label[-symbols:] for label in topology.labels().tolist()]

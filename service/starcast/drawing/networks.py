@@ -42,19 +42,19 @@ MAX_NODES, MAX_DRAWN = 5_040, 20_000
 MAX_PANELS = 64
 
 _LINK = 36.0  # the visible part of the shortest link between boxes
-_PANEL, _WIDEST = 224.0, 1_000.0  # width of one of several panels, and of one alone
+_PANEL, _WIDEST = 224.0, 1_000.0  # width of one of several panels, and of a single panel
 _NEAR, _BEND, _SLACK = 0.25, 0.5, 0.12
 _MAX_BENT = 200  # links of larger topologies are straight
-_CUT = 0.6  # the part of a link over the border of the torus that is drawn at each of its ends
+_CUT = 0.6  # share of a link across the border of the torus that is drawn at each of its ends
 
 
 class Frame:
     """The positions of all nodes, for panels of one size.
 
     Args:
-        name: the layout; by default the topology's first that shows all nodes.
-        panels: how many panels there are; a single one is larger, and has labels if the topology
-            has at most `READABLE` nodes.
+        name: the layout; by default the topology's first layout.
+        panels: number of panels; a single panel is larger, and has labels if the topology has at
+            most `READABLE` nodes.
 
     Raises:
         InputError: the topology has no such layout.
@@ -98,12 +98,12 @@ class Frame:
 
     @cached_property
     def background(self) -> Stroke:
-        """All links, faintly."""
+        """All links, drawn faintly."""
         curves = [curve for stroke in self.coloured_links() for curve in stroke.curves]
         return Stroke(curves, LINE, 0.8)
 
     def coloured_links(self) -> list[Stroke]:
-        """Return every link once, from the lower rank, in the colour of its port."""
+        """Return a stroke for each link, once, from the lower rank, in the colour of its port."""
         strokes = []
         for port in self.topology.ports:
             colour, dashes = style(self.topology, port)
@@ -123,7 +123,7 @@ class Frame:
         caption: str = "",
         colour: str = INK,
     ) -> Panel:
-        """Return a panel with strokes, and with nodes filled to a share from 0 to 1."""
+        """Return a panel with strokes, and with nodes shaded by their share, from 0 to 1."""
         nodes = list(self._nodes)
         for rank, share in (shares or {}).items():
             ink = "white" if share > 0.6 else INK  # white keeps its colour in the dark mode
@@ -135,7 +135,7 @@ class Frame:
         return Panel(strokes, nodes, self._size.real, self._size.imag, caption, colour)
 
     def curves(self, sender: int, receiver: int, shift: float = 0.0) -> list[Curve]:
-        """Return a link as a curve, or as its two ends if it crosses the border of the torus."""
+        """Return a link as one curve, or as two pieces if it crosses the border of the torus."""
         start, end = self._nodes[sender], self._nodes[receiver]
         over = self._shift_over_border(sender, receiver)
         if not over:
@@ -151,11 +151,11 @@ class Frame:
         first, second = self._periods
         shifts = [i * first + j * second for i in (0, -1, 1) for j in (0, -1, 1)]
         along = self._points[receiver] - self._points[sender]
-        # Rounded, so that images at equal distances are chosen by order and not by rounding errors.
+        # Rounded, so that rounding errors do not choose among images at equal distances.
         return complex(min(shifts, key=lambda shift: round(abs(along + shift), 3)))
 
     def _bend(self, sender: int, receiver: int) -> float:
-        """Return how far a link bends to its left to pass no other node."""
+        """Return how far a link must bend to its left to avoid other nodes."""
         if self._periods is not None or self.topology.nodes > _MAX_BENT:
             return 0.0
         start, end = self._points[sender], self._points[receiver]
@@ -166,7 +166,7 @@ class Frame:
         between[[sender, receiver]] = False
         if not between.any():
             return 0.0
-        # Links that are rotations of each other bend to the same side, seen from their outer ends.
+        # Bending to the same side as seen from the outer end keeps the rotational symmetry.
         middle = self._size / 2
         size = _BEND * self._gap + _SLACK * length
         return size if abs(start - middle) > abs(end - middle) else -size
@@ -200,10 +200,10 @@ def draw_topology(topology: Topology, layout: str | None = None) -> str:
 
 
 def check_size(topology: Topology, panels: int) -> None:
-    """Check that a picture can have so many panels.
+    """Check that a picture of this topology can have this number of panels.
 
     Raises:
-        LimitError: they have too many nodes.
+        LimitError: there are too many panels, or too many nodes in the panels.
     """
     nodes = topology.nodes * panels
     if topology.nodes <= MAX_NODES and nodes <= MAX_DRAWN and panels <= MAX_PANELS:

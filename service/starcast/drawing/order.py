@@ -1,4 +1,4 @@
-"""The order of nodes: on levels with few crossings, in rings with links between neighbours."""
+"""The order of nodes on levels, with few crossings, and in rings, with neighbours adjacent."""
 
 from collections.abc import Collection, Sequence
 
@@ -13,9 +13,9 @@ _SWEEPS = 12
 def arrange(level: NDArray[np.integer], weight: Floats) -> Floats:
     """Return the horizontal position of every node in a layout by levels.
 
-    Every level is ordered by the means of its neighbours (Sugiyama, Tagawa & Toda 1981). The order
-    with the fewest crossings of all sweeps is chosen; then nodes move towards their neighbours as
-    far as the order permits.
+    Sweeps order every level by the mean positions of the nodes' neighbours (Sugiyama, Tagawa & Toda
+    1981). The order with the fewest crossings over all sweeps is chosen; then nodes move towards
+    their neighbours as far as the order permits.
 
     Args:
         level: the level of each node.
@@ -29,12 +29,12 @@ def arrange(level: NDArray[np.integer], weight: Floats) -> Floats:
     x = np.zeros(len(level))
     for row in rows:
         x[row] = np.arange(len(row)) - (len(row) - 1) / 2
-    # A sweep can add crossings, so that the best order is kept.
+    # A sweep can add crossings, so the best order is kept.
     best, fewest = x.copy(), _crossings(level, weight, x)
     for sweep in range(_SWEEPS):
         for row in rows if sweep % 2 == 0 else rows[::-1]:
-            # Stable, so that nodes with equal means keep their order: pictures do not
-            # change by chance.
+            # Stable sorting: nodes with equal means keep their order, so equal input gives
+            # equal pictures.
             row[:] = row[np.argsort(_neighbour_means(row, weight, x), kind="stable")]
             x[row] = np.arange(len(row)) - (len(row) - 1) / 2
         crossings = _crossings(level, weight, x)
@@ -44,11 +44,10 @@ def arrange(level: NDArray[np.integer], weight: Floats) -> Floats:
 
 
 def order_ring(adjacent: Sequence[Collection[int]], start: int = 0) -> list[int]:
-    """Return all nodes in an order in which many are adjacent to the next.
+    """Return all nodes in an order in which many nodes are adjacent to the next.
 
-    The walk continues at the neighbour with the fewest unvisited neighbours (Warnsdorff's rule,
-    which finds most Hamiltonian paths). Where it cannot continue, it restarts at the first
-    unvisited node.
+    The next node is the neighbour with the fewest unvisited neighbours (Warnsdorff's rule, which
+    finds most Hamiltonian paths). If all neighbours are visited, it is the first unvisited node.
 
     Args:
         adjacent: the neighbours of each node.
@@ -69,17 +68,17 @@ def order_ring(adjacent: Sequence[Collection[int]], start: int = 0) -> list[int]
 
 
 def nearest_distance(points: NDArray[np.complex128]) -> float:
-    """Return the least distance of two different points, from a sample of more than 1,024."""
+    """Return the smallest distance of two different points, sampled if there are over 1,024."""
     sample = points if len(points) <= 1_024 else points[:: len(points) // 64]
     apart = np.abs(sample[:, None] - points)
-    # Nodes of a quotient coincide, and a distance of 0 would give no scale.
+    # Nodes coincide in a quotient, and a distance of 0 cannot be used as a scale.
     apart[apart < 1e-5] = np.inf
     least = float(apart.min())
     return least if np.isfinite(least) else 1.0
 
 
 def _neighbour_means(row: NDArray[np.integer], weight: Floats, x: Floats) -> Floats:
-    """Return the mean position of each node's neighbours; its own if it has none."""
+    """Return the mean position of each node's neighbours, or its own if it has no neighbours."""
     total = weight[row].sum(axis=1)
     mean = weight[row] @ x / np.where(total > 0, total, 1)
     means: Floats = np.where(total > 0, mean, x[row])
@@ -87,7 +86,7 @@ def _neighbour_means(row: NDArray[np.integer], weight: Floats, x: Floats) -> Flo
 
 
 def _crossings(level: NDArray[np.integer], weight: Floats, x: Floats) -> float:
-    """Return the number of pairs of links between the same levels that cross, weighted."""
+    """Return the weighted number of pairs of crossing links between the same levels."""
     upper, lower = np.nonzero(np.where(level[:, None] < level[None, :], weight, 0))
     same = level[upper][:, None] == level[upper][None, :]
     apart = (x[upper][:, None] - x[upper]) * (x[lower][:, None] - x[lower])
@@ -104,9 +103,9 @@ def _move_to_neighbours(rows: Sequence[NDArray[np.integer]], weight: Floats, x: 
 
 
 def _space_out(wanted: Floats) -> Floats:
-    """Return the positions nearest to those wanted, in the same order, at least 1 apart.
+    """Return positions near the wanted positions, in the same order, at least 1 apart.
 
-    It is a least-squares fit by pooling adjacent violators.
+    This is a least-squares fit by the pool-adjacent-violators algorithm.
     """
     pools: list[tuple[float, int]] = []
     for value in wanted - np.arange(len(wanted)):

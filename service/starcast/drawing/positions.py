@@ -1,13 +1,14 @@
 """The positions of nodes in each layout; `starcast.drawing.layouts` chooses among them.
 
-* Recursive substars: nodes with the same last symbol lie together, and so on inside them.
+* Recursive substars: nodes with the same last symbol lie together, and recursively within them.
 * Levels: rows of nodes by their distance from the identity.
 * Rings of necklaces: the rotation of a star graph is a rotation of the picture.
-* S_4 on the torus: its 24 nodes and 36 links bound 12 hexagons. Links of two dimensions form
-  hexagons, four for each of the three pairs. At even permutations the dimensions 2, 3, 4 follow
-  each other clockwise, at odd permutations counterclockwise; hence the hexagons are the faces.
-  Rolled out, they are the honeycomb, in which every node occurs once in each period.
-* A hypercube as a projection: every bit moves a node along a direction of its own.
+* S_4 on the torus: its 24 nodes and 36 links bound 12 hexagons. The links of two dimensions
+  form four hexagons, and there are three pairs of dimensions. Around even permutations the
+  dimensions 2, 3, 4 follow each other clockwise, around odd permutations counterclockwise; hence
+  the hexagons are the faces. Unrolled into the plane, they form a honeycomb, in which every node
+  occurs once per period.
+* A hypercube as a projection: every bit has its own direction, along which it moves a node.
 """
 
 from math import pi, sin, sqrt
@@ -22,15 +23,15 @@ from starcast.topologies.permutations import arrangement_rank, arrangement_unran
 
 Points = NDArray[np.complex128]
 
-_APART = 1.42  # distance of two substars, in their diameters
-_TURNS = range(0, 360, 15)  # the angles among which that of a substar is chosen
+_APART = 1.42  # distance of two substars, in units of their diameter
+_TURNS = range(0, 360, 15)  # candidate angles for the rotation of a substar
 
 
 def place_by_substars(topology: Topology) -> NDArray[np.float64]:
     """Return the positions of the nodes of a star graph or (n,k)-star, float64 ``[nodes, 2]``.
 
-    The substars lie around a circle, and so do their own substars. Rotating the picture adds 1 to
-    all symbols, cyclically.
+    The substars lie around a circle, and so on recursively. Rotating the picture by one substar
+    adds 1 to all symbols, cyclically.
     """
     length = topology.n if topology.k is None else topology.k
     points = substar_points(topology.n, length)
@@ -38,7 +39,7 @@ def place_by_substars(topology: Topology) -> NDArray[np.float64]:
 
 
 def substar_points(n: int, length: int) -> Points:
-    """Return the positions of the arrangements of n symbols, by rank; the nearest are 1 apart.
+    """Return the positions of all arrangements of n symbols, by rank, with minimum distance 1.
 
     Args:
         n: the number of symbols.
@@ -52,32 +53,31 @@ def substar_points(n: int, length: int) -> Points:
     inner = substar_points(n - 1, length - 1)
     rows = arrangement_unrank(n, length, np.arange(n * len(inner))).astype(np.int64)
     last = rows[:, -1]
-    moved = (rows - 1 - last[:, None]) % n + 1  # to the substar whose last symbol is n
+    moved = (rows - 1 - last[:, None]) % n + 1  # the image in the substar with last symbol n
     index = arrangement_rank(moved[:, :-1].astype(np.uint8), n - 1)
     swapped = rows[:, [length - 1, *range(1, length - 1), 0]]
     neighbour = arrangement_rank(swapped.astype(np.uint8), n)
-    # The nodes of S_3 form a regular hexagon. Larger substars are discs that do not touch.
+    # The nodes of S_3 form a regular hexagon. Larger substars lie in discs that do not touch.
     is_hexagon = n == length == 3
     radius = np.abs(inner).max() * (3**0.5 if is_hexagon else _APART / sin(pi / n))
     candidates = [
         np.exp(-2j * pi * last / n) * (inner[index] * np.exp(2j * pi * turn / 360) - 1j * radius)
         for turn in ([0] if is_hexagon else _TURNS)
     ]
-    # Rounded, so that every machine chooses the same of several equal turns.
+    # Rounded, so that every machine chooses the same of several equally good rotations.
     return min(candidates, key=lambda points: round(np.abs(points - points[neighbour]).sum(), 6))
 
 
-#: Up to so many nodes, levels are single rows in an order with few crossings.
+#: Up to this number of nodes, each level is a single row in an order with few crossings.
 _SINGLE_ROWS = 256
 _BAND_SWEEPS = 8
-_ASPECT = 1.6  # width by height
+_ASPECT = 1.6  # ratio of width to height
 
 
 def place_on_levels(topology: Topology) -> NDArray[np.float64]:
     """Return the positions of nodes on levels from top to bottom, float64 ``[nodes, 2]``.
 
-    A level of a large topology is a band of several rows, so that the picture does not become a
-    line.
+    A level of a large topology is a band of several rows, since single rows would be too wide.
     """
     level = topology.distances().astype(np.int64)
     neighbours = topology.table()
@@ -104,7 +104,7 @@ def _place_bands(level: NDArray[np.int64], neighbours: NDArray[np.int32]) -> NDA
     rows = [np.flatnonzero(level == number) for number in range(int(level.max()) + 1)]
     columns = int(np.ceil(np.sqrt(len(level) * 2 * _ASPECT)))
     share = np.zeros(len(level))  # the position in the level, from -1 to 1
-    # Not by `arrange`, whose matrix of all pairs would not fit: there are up to 400,000 nodes.
+    # `arrange` needs a matrix of all pairs, too large for the up to 400,000 nodes here.
     for sweep in range(_BAND_SWEEPS):
         for row in rows if sweep % 2 == 0 else rows[::-1]:
             wanted = share[neighbours[:, row]].mean(axis=0)
@@ -123,9 +123,9 @@ def _place_bands(level: NDArray[np.int64], neighbours: NDArray[np.int32]) -> NDA
     return positions
 
 
-_RING = 1.6  # least distance of two levels
-_NARROW = 1.0  # distance of two rings of a level
-#: Up to so many nodes, every level is a single ring.
+_RING = 1.6  # smallest distance between two levels
+_NARROW = 1.0  # distance between two rings of a level
+#: Up to this number of nodes, every level is a single ring.
 _SINGLE_RINGS = 128
 
 
@@ -147,7 +147,7 @@ def place_necklaces(topology: Topology) -> NDArray[np.float64]:
     for number in range(1, topology.diameter + 1):
         leaders = np.flatnonzero((level == number) & (rings.turns == 0))
         ahead = neighbours[:, leaders]
-        # The mean direction of the nodes nearer to the centre, with all sectors laid on each other.
+        # The mean direction of the neighbours nearer to the centre, with all sectors overlaid.
         angles = (slot + turned)[ahead] * (n - 1)
         means = np.where(level[ahead] < number, np.exp(1j * angles), 0).sum(axis=0)
         order = leaders[np.argsort(np.angle(means) % (2 * pi), kind="stable")]
@@ -166,14 +166,14 @@ def place_necklaces(topology: Topology) -> NDArray[np.float64]:
 
 
 def _count_rings(innermost: float, nodes: int) -> int:
-    """Return how many rings around a disc hold so many nodes that are 1 apart."""
+    """Return how many rings around a disc are needed for these nodes at distance 1."""
     count = 1
     while 2 * pi * innermost * count < nodes:
         count += 1
     return count
 
 
-#: The translations of the honeycomb that take every node to itself; links are 1 long.
+#: Translations of the honeycomb that map every node to an image of itself; links have length 1.
 PERIODS: NDArray[np.float64] = np.array([[6.0, 0.0], [3.0, 3.0 * sqrt(3)]])
 
 
@@ -209,7 +209,7 @@ def _centred(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(images[nearest, np.arange(len(points))])
 
 
-_GROWTH = 1.37  # of the lengths of the directions: nodes of a regular projection would coincide
+_GROWTH = 1.37  # ratio of the lengths of successive directions: with equal lengths nodes coincide
 
 
 def place_by_projection(topology: Topology) -> NDArray[np.float64]:

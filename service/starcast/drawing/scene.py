@@ -1,4 +1,4 @@
-"""The parts of every picture: nodes, strokes between them, panels, and the scene that has them all.
+"""The parts of every picture: nodes, strokes between them, panels, and the scene with all panels.
 
 A position is a complex number in pixels: the real part to the right, the imaginary part downwards.
 The colours are those of Okabe and Ito, which people with the common kinds of colour blindness can
@@ -18,7 +18,7 @@ READABLE = 128
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000")
 _DASHES = ("", "6 3", "2 2")
 INK, FAINT, PAPER = "#222222", "#8A8A8A", "#FFFFFF"
-#: The colour of links that carry nothing, and of nodes by what they hold.
+#: The colour of idle links, and the colour that shades nodes by the units that they hold.
 LINE, ACCENT = "#D0D7DE", "#0072B2"
 
 CHARACTER = 7.3  # width in the labels' font, 12 pixels high
@@ -34,14 +34,14 @@ class Node(NamedTuple):
     """A node: a box around its label, or a dot whose label is shown under a pointer.
 
     Attributes:
-        center: its position.
-        label: its label.
+        center: the position of the node.
+        label: the label of the node.
         radius: the radius of a dot; 0 for a box.
-        width: the width of a box; 0 for that of the label.
+        width: the width of a box; 0 for a width that fits the label.
         fill: the colour inside; "none" for a label without a box.
-        opacity: of the fill, from 0 to 1.
+        opacity: the opacity of the fill, from 0 to 1.
         outline: the colour of the outline, or "none".
-        outline_width: in pixels.
+        outline_width: the width of the outline in pixels.
         ink: the colour of the label.
         title: the text shown under a pointer instead of the label.
     """
@@ -65,7 +65,7 @@ class Node(NamedTuple):
         return complex((self.width or box_width(self.label)) / 2, BOX_HEIGHT / 2)
 
     def border(self, inside: complex, towards: complex) -> complex:
-        """Return the point, a pixel outside, where a line from a point inside leaves the node."""
+        """Return the point, one pixel outside, where a line from inside leaves the node."""
         way = towards - inside
         reach = self.half + 1 + 1j
         if self.radius:
@@ -77,16 +77,16 @@ class Node(NamedTuple):
 
 
 class Stroke(NamedTuple):
-    """A line along one link, or along several that look the same.
+    """A line along one link, or along several links that look the same.
 
     Attributes:
-        curves: its pieces.
-        colour: its colour.
-        width: in pixels.
+        curves: the pieces of the line.
+        colour: the colour of the line.
+        width: the width in pixels.
         title: the text shown under a pointer, if any.
         arrow: whether the last curve has an arrowhead.
-        dashes: its dash pattern, or "" for none.
-        opacity: from 0 to 1.
+        dashes: the dash pattern, or "" for a solid line.
+        opacity: the opacity, from 0 to 1.
     """
 
     curves: Sequence[Curve]
@@ -99,15 +99,15 @@ class Stroke(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Nodes and strokes in an area, whose upper left corner is 0.
+    """Nodes and strokes in an area, whose upper left corner is at position 0.
 
     Attributes:
-        strokes: the strokes, which are below the nodes.
+        strokes: the strokes, which are painted below the nodes.
         width: the width of the area.
-        height: its height.
-        caption: a line above it.
+        height: the height of the area.
+        caption: a line above the area.
         colour: the colour of the caption.
-        levels: the number of each row, by its vertical position.
+        levels: the level number of each row of nodes, by its vertical position.
     """
 
     strokes: Sequence[Stroke]
@@ -123,11 +123,11 @@ class Scene(NamedTuple):
     """A picture.
 
     Attributes:
-        topology: the topology of its nodes.
+        topology: the topology of the nodes.
         lines: lines below the title.
         panels: the panels, which are side by side in rows.
-        ports: the ports in the legend; none for a picture without a legend.
-        animated: whether the panels after the first are shown on it, one after the other.
+        ports: the ports in the legend; empty for a picture without a legend.
+        animated: whether the other panels are shown one after the other on top of the first.
     """
 
     topology: Topology
@@ -153,24 +153,24 @@ def box_width(label: str) -> float:
 
 
 def style(topology: Topology, port: int) -> tuple[str, str]:
-    """Return the colour of a port and its dash pattern, "" for none."""
+    """Return the colour of a port and its dash pattern, "" for solid lines."""
     number = topology.ports.index(port)
     return COLOURS[number % len(COLOURS)], _DASHES[number // len(COLOURS) % len(_DASHES)]
 
 
 def port_noun(topology: Topology) -> str:
-    """Return the word for a port of a topology."""
+    """Return the word for a port of this topology: "dimension", or "port" for (n,k)-stars."""
     return "port" if topology.family == "nk-star" else "dimension"
 
 
 def join(start: Node, end: Node, bend: float = 0.0, shift: float = 0.0) -> Curve:
-    """Return the line or curve from the border of a node to that of another.
+    """Return the line or curve from the border of one node to the border of another.
 
     Args:
-        start: a node.
-        end: another node.
+        start: the first node.
+        end: the other node.
         bend: how far the curve is bent to its left.
-        shift: how far it lies to the left.
+        shift: how far the whole curve is shifted to its left.
     """
     along = end.center - start.center
     left = -1j * along / (abs(along) or 1.0)
@@ -184,8 +184,8 @@ def row_heights(reaches: Sequence[float]) -> list[float]:
     """Return the vertical positions of rows of boxes, from the top.
 
     Args:
-        reaches: the largest horizontal distance of the ends of a link to the row above, for every
-            row but the first. Wide links need height: their slopes tell them apart.
+        reaches: for every row but the first, the largest horizontal extent of a link to the row
+            above. Wide links need height, because they are told apart by their slopes.
     """
     steps = [min(max(_LOWEST_ROW, _SLOPE * reach), _HIGHEST_ROW) for reach in reaches]
     return list(accumulate(steps, initial=BOX_HEIGHT / 2))

@@ -26,15 +26,16 @@ from starcast.judges.simulator.sums import Sums
 from starcast.support.errors import InputError, LimitError
 from starcast.support.text import pluralize
 
-_ROW, _LEAST_CELL = BOX_HEIGHT + 2, 24.0  # distance of two rows; least width of a cell
+_ROW, _LEAST_CELL = BOX_HEIGHT + 2, 24.0  # distance between two rows; smallest width of a cell
 _PALEST, _DARKEST = 0.12, 0.65
 
 
 def draw_schedule(schedule: Schedule) -> str:
     """Return a schedule as an SVG document with a row for each port and a column for each step.
 
-    A cell holds the number of units that cross links of the port in the step, in the colour of the
-    port; the more units, the darker. Of a symmetric schedule, the units of one source are counted.
+    A cell has the colour of its port, and shows the number of units that cross links of the port in
+    the step; cells with more units are darker. For a symmetric schedule, the units of one source
+    are counted.
 
     Raises:
         InputError: the schedule has no steps.
@@ -100,10 +101,10 @@ def count_units(schedule: Schedule) -> NDArray[np.int64]:
 def draw_steps(
     schedule: Schedule, steps: Sequence[int] | None = None, layout: str | None = None
 ) -> str:
-    """Return steps of a schedule as an SVG document: busy links, and what nodes hold afterwards.
+    """Return an SVG document of steps: busy links, and how much each node holds afterwards.
 
     Args:
-        schedule: the schedule; of a symmetric one, the rows of its source are drawn.
+        schedule: the schedule; if it is symmetric, the rows of its source are drawn.
         steps: the steps, from 1; by default all, side by side.
         layout: one of `starcast.drawing.layouts.layouts`; by default the first.
 
@@ -124,9 +125,9 @@ def draw_steps(
 
 
 def animate_schedule(schedule: Schedule, layout: str | None = None) -> str:
-    """Return an animated SVG document: a step after the other, in any browser, without a script.
+    """Return an animated SVG document that shows one step after the other, without a script.
 
-    With reduced motion, the last step is shown.
+    In browsers set to reduced motion, only the last step is shown.
 
     Args:
         layout: as in `draw_steps`.
@@ -163,7 +164,7 @@ def _lines(schedule: Schedule) -> tuple[str, str]:
 
 
 def _part(schedule: Schedule) -> str:
-    """Return which of the units of all nodes a symmetric schedule has, as the end of a text."""
+    """Return a suffix that says which units are counted if a schedule is symmetric, or ""."""
     if not schedule.symmetric:
         return ""
     return " of one destination" if schedule.collective in REDUCTIONS else " of one source"
@@ -184,7 +185,7 @@ def _step_panel(
         title = f"{frame.labels[sender]} -{schedule.port[row]}-> {frame.labels[receiver]}"
         title += f": {pluralize(count, 'unit')}"
         colour = COLOURS[int(schedule.tree[row]) % len(COLOURS)]
-        # By the logarithm: packets of a hundred units would hide all others.
+        # Logarithmic, because linearly wide packets of a hundred units would hide all others.
         width = float(min(1.2 + 0.5 * np.log2(count), 4.0))
         shift = 2.5 if (sender, receiver) in opposite else 0.0
         curves = frame.curves(sender, receiver, shift)
@@ -195,10 +196,10 @@ def _step_panel(
 
 
 def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
-    """Return the share of units that each node holds after a step, relative to the final most."""
+    """Return each node's share of units after a step, relative to the largest final number."""
     nodes = schedule.topology.nodes
     postcondition = derive_postcondition(schedule)
-    if postcondition.reduces:  # of the contributions to all units
+    if postcondition.reduces:  # the share of the contributions to all units
         rows = Rows(schedule)
         sums = Sums(postcondition, rows, int(np.searchsorted(rows.step, step, side="right")))
         return np.asarray(sums.contributions().mean(axis=1) / nodes)
@@ -212,7 +213,7 @@ def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
     now = initial + np.bincount(
         schedule.receiver[first[schedule.step[first] <= step]], minlength=nodes
     )
-    # The source of a scatter holds all from the start, and would leave all others pale.
+    # The source of a scatter holds all units from the start, so it would make other nodes pale.
     counted = np.ones(nodes, dtype=bool) if postcondition.to_all else initial == 0
     most = max(int(final[counted].max(initial=1)), 1)
     return np.minimum(now / most, 1.0)

@@ -1,4 +1,4 @@
-"""The part of a topology that a query result names: its nodes and links, and faintly all others."""
+"""Pictures of the nodes and links that a query result names; other links are drawn faintly."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -31,12 +31,12 @@ from starcast.topologies import Topology
 
 _SMALLEST_RING, _FLATTEST = 90.0, 0.62
 _LINK = 26.0  # the visible part of a link between neighbours in a ring
-_WIDEST = 5.0  # pixels of a link that many rows name
+_WIDEST = 5.0  # largest width in pixels, for links that many rows name
 _ASIDE = 9.0  # how far two links between the same nodes bend away from each other
 
 
 class Link(NamedTuple):
-    """A link between two ranks, over a port of the sender; ``arrow`` if it has a direction."""
+    """A link between two ranks by a port of the sender; ``arrow`` if its direction is shown."""
 
     sender: int
     port: int
@@ -51,8 +51,8 @@ class Subgraph:
     Attributes:
         topology: the topology of the nodes.
         subtitle: a line below the title.
-        nodes: ranks, each once, in the order in which they were named.
-        links: how many rows name each link; its nodes are among ``nodes`` or the source.
+        nodes: ranks without repetition, in the order in which the rows name them.
+        links: for each link, how many rows name it; its ends are among ``nodes`` or the source.
         source: the node from which levels are counted, if any; it is always drawn.
     """
 
@@ -65,13 +65,13 @@ class Subgraph:
 
     @cached_property
     def drawn(self) -> tuple[int, ...]:
-        """All nodes of the picture."""
+        """The ranks of all nodes in the picture, the source first."""
         first = () if self.source is None else (self.source,)
         return tuple(dict.fromkeys([*first, *self.nodes]))
 
     @cached_property
     def others(self) -> tuple[Link, ...]:
-        """The links among the nodes that are not named, each once, from the lower rank."""
+        """The links among the drawn nodes that no row names, each once, from the lower rank."""
         ranks = np.array(self.drawn)
         named = {frozenset((link.sender, link.receiver)) for link in self.links}
         links: list[Link] = []
@@ -87,12 +87,12 @@ def draw_subgraph(subgraph: Subgraph, layout: Layout | None = None) -> str:
     """Return a subgraph as an SVG document.
 
     Args:
-        subgraph: its nodes and links.
+        subgraph: the nodes and links to draw.
         layout: ``levels``, by distance from the source, or ``ring``; by default levels if there
             are a source and named links, else a ring.
 
     Raises:
-        InputError: there are no nodes, or levels are asked for without a source.
+        InputError: there are no nodes, or the layout is levels but there is no source.
         LimitError: there are more than `READABLE` nodes.
     """
     _check(subgraph, layout)
@@ -141,9 +141,9 @@ def _check(subgraph: Subgraph, layout: Layout | None) -> None:
 def _place_on_levels(
     subgraph: Subgraph, source: int
 ) -> tuple[dict[int, complex], complex, dict[float, int]]:
-    """Return the centers of all boxes on levels from top to bottom, their area, and the rows.
+    """Place boxes on levels from top to bottom; return their centers, the area, and the levels.
 
-    Nodes are near their neighbours on other levels; named links pull more strongly.
+    Nodes are placed near their neighbours on other levels; named links attract more strongly.
     """
     index = {node: number for number, node in enumerate(subgraph.drawn)}
     level = subgraph.topology.distances(source)[list(index)]
@@ -151,7 +151,7 @@ def _place_on_levels(
     for links, strength in ((subgraph.links, 1.0), (subgraph.others, 0.05)):
         for link in links:
             first, second = index[link.sender], index[link.receiver]
-            # Links within a level pull to no side, and would only add crossings.
+            # Links within a level are ignored, because they would only add crossings.
             if level[first] != level[second]:
                 weight[first, second] = weight[second, first] = strength
     box = box_width(subgraph.topology.label(0))
@@ -166,9 +166,9 @@ def _place_on_levels(
 
 
 def _place_in_ring(subgraph: Subgraph) -> tuple[dict[int, complex], complex]:
-    """Return the centers of all boxes on an ellipse, from the top, and their area.
+    """Place boxes on an ellipse, from the top; return their centers and the area.
 
-    The source is the first node, or the centre if it is not one of the nodes.
+    The source is the first node, or is at the centre if it is not one of the nodes.
     """
     nodes, source = subgraph.nodes, subgraph.source
     index = {node: number for number, node in enumerate(nodes)}
@@ -206,9 +206,9 @@ def _summarize(subgraph: Subgraph, *, by_levels: bool) -> str:
 
 
 def _strokes(subgraph: Subgraph, boxes: Mapping[int, Node], *, by_levels: bool) -> Iterator[Stroke]:
-    """Yield the strokes of the links; the faint links first, below the others.
+    """Yield the strokes of the links, beginning with the faint links, which are painted below.
 
-    No link is faint if none is named.
+    If no link is named, no link is faint.
     """
     faint_width, opacity = (1.0, 0.3) if subgraph.links else (1.5, 1.0)
     opposite = {(link.receiver, link.sender) for link in subgraph.links}
@@ -218,9 +218,9 @@ def _strokes(subgraph: Subgraph, boxes: Mapping[int, Node], *, by_levels: bool) 
         colour, dashes = style(subgraph.topology, link.port)
         title = f"{start.label} -{link.port}{'->' if link.arrow else '-'} {end.label}"
         is_turned = (link.sender, link.receiver) in opposite
-        # Both directions of a link would lie on each other if they were straight.
+        # If both directions of a link were straight, they would cover each other.
         bend = _ASIDE if is_turned else 0.0
-        if by_levels and start.center.imag == end.center.imag:  # around the boxes between
+        if by_levels and start.center.imag == end.center.imag:  # bend around the boxes between
             along = end.center.real - start.center.real
             bend = BOX_HEIGHT + 0.12 * abs(along)
             bend = bend if (along > 0) != is_turned else -bend

@@ -1,6 +1,6 @@
-"""Scenes as SVG documents, which follow the dark mode of a page and fit a narrow one.
+"""Scenes as SVG documents, which follow the dark mode of a page and fit a narrow page.
 
-Other formats are made of these.
+Other formats are converted from these documents.
 """
 
 import re
@@ -24,7 +24,7 @@ from starcast.drawing.scene import (
 )
 from starcast.support.errors import InputError
 
-#: Colours of a dark page, by those of a light one; all other colours are legible on both.
+#: Replacements of colours on a dark page; all other colours are legible on light and dark.
 _DARK = {
     PAPER: "#12161C",
     INK: "#E6E9EE",
@@ -43,11 +43,11 @@ _CAPTION, _BETWEEN = 20.0, 26.0  # the line above a panel; between two panels
 _LEVELS = 34.0  # width of the column of level numbers
 _WIDEST = 1_000.0  # panels are wrapped into rows of this width
 _WORD, _SAMPLE = 80.0, 58.0  # widths in the legend: its title, and each port
-_SECONDS = 1.2  # of a step of an animation
+_SECONDS = 1.2  # duration of a step of an animation
 
 
 def render(scene: Scene) -> str:
-    """Return a scene as an SVG document, one line per element."""
+    """Return a scene as an SVG document with one line per element."""
     corners, width, height = _arrange(scene)
     column = _LEVELS if any(panel.levels for panel in scene.panels) else 0.0
     inside = max(column + width, _head_width(scene))
@@ -63,13 +63,13 @@ def render(scene: Scene) -> str:
             parent = _element(svg, "g", style=f"animation-delay:{_SECONDS * (number - 1):.1f}s")
             parent.set("class", "step last" if panel is scene.panels[-1] else "step")
         _draw_panel(parent, panel, first + corner, inside + _MARGIN)
-    # A line per element, so that versions of a picture can be compared line by line.
+    # One line per element, so that versions of a picture can be compared line by line.
     ET.indent(svg, " ")
     return ET.tostring(svg, encoding="unicode") + "\n"
 
 
 def _arrange(scene: Scene) -> tuple[list[complex], float, float]:
-    """Return the upper left corner of each panel, and the size of all together."""
+    """Return the upper left corner of each panel, and the total width and height."""
     caption = _CAPTION if any(panel.caption for panel in scene.panels) else 0.0
     corners = []
     x = y = width = bottom = 0.0
@@ -84,7 +84,7 @@ def _arrange(scene: Scene) -> tuple[list[complex], float, float]:
 
 
 def _document(title: str, width: float, height: float) -> ET.Element:
-    """Return an empty document with a title, of a size in pixels."""
+    """Return an empty document with a title and a size in pixels."""
     box = " ".join(["0 0", *map(_number, (width, height))])
     svg = _element(
         None, "svg", xmlns="http://www.w3.org/2000/svg", width=width, height=height, viewBox=box
@@ -99,14 +99,14 @@ def _document(title: str, width: float, height: float) -> ET.Element:
 
 
 def _style() -> str:
-    """Return the rules by which a picture fits a narrow page and follows the dark mode."""
+    """Return the CSS rules that fit a picture to a narrow page and follow the dark mode."""
     rules = [
         f'.starcast [{name}="{light}"] {{ {name}: {dark}; }}'
         for light, dark in _DARK.items()
         for name in ("fill", "stroke")
     ]
     fit = ".starcast { max-width: 100%; height: auto; }"
-    # Dark on screens only, because paper is light.
+    # Dark colours only on screens, because paper is light.
     return f"{fit} @media screen and (prefers-color-scheme: dark) {{ {' '.join(rules)} }}"
 
 
@@ -146,7 +146,7 @@ def _head_width(scene: Scene) -> float:
 
 
 def _draw_panel(parent: ET.Element, panel: Panel, corner: complex, right: float) -> None:
-    """Draw a panel; the lines of its levels end at ``right``."""
+    """Draw a panel; lines that mark its levels extend to ``right``."""
     if panel.caption:
         caption = _text(parent, panel.caption, corner - 8j, panel.colour)
         caption.set("font-weight", "bold")
@@ -156,7 +156,7 @@ def _draw_panel(parent: ET.Element, panel: Panel, corner: complex, right: float)
         _element(parent, "line", **ends, stroke="#EEEEEE", stroke_width=1)
         number = _text(parent, str(level), complex(_MARGIN + 16, y + 4), FAINT, font_size=11)
         number.set("text-anchor", "end")
-    # Strokes before nodes, because SVG paints in the order of the document.
+    # Strokes come before nodes, because SVG paints in document order.
     for stroke in panel.strokes:
         _draw_stroke(parent, stroke, corner)
     for node in panel.nodes:
@@ -176,7 +176,7 @@ def _draw_stroke(parent: ET.Element, stroke: Stroke, corner: complex) -> None:
         size = 3 + 2 * stroke.width
         along = size * (tip - before[-1]) / (abs(tip - before[-1]) or 1.0)
         neck = tip - along
-        # The line ends behind the head: its blunt end would cover the tip.
+        # The line ends behind the arrowhead, whose tip it would otherwise cover.
         curves[-1] = (*before, neck)
         head = " ".join(map(_point, (tip, neck + along * 0.5j, neck - along * 0.5j)))
     path = _element(group, "path", d=" ".join(map(_path, curves)))
@@ -225,7 +225,7 @@ def _text(
 
 
 def _element(parent: ET.Element | None, tag: str, **attributes: float | str) -> ET.Element:
-    """Add an element with attributes, whose names have ``_`` for ``-``, and return it."""
+    """Add an element and return it; ``_`` in the names of its attributes stands for ``-``."""
     values = {
         name.replace("_", "-"): value if isinstance(value, str) else _number(value)
         for name, value in attributes.items()
@@ -238,7 +238,7 @@ def _point(position: complex) -> str:
 
 
 def _number(value: float) -> str:
-    # A tenth of a pixel is fine enough, and hides rounding errors of different machines.
+    # A tenth of a pixel suffices, and hides the rounding errors of different machines.
     return f"{value:.1f}".removesuffix(".0")
 
 
@@ -251,7 +251,7 @@ _PAGE = '#set page(width: auto, height: auto, margin: 0pt)\n#image("picture.svg"
 
 
 def convert(picture: str, form: PictureFormat) -> bytes:
-    """Return a picture in a format: PNG with two dots per pixel, or PDF with its lines as vectors.
+    """Convert a picture to PNG, with two dots per pixel, or to PDF, with lines as vectors.
 
     Args:
         picture: an SVG document without animation.
@@ -276,7 +276,7 @@ def convert(picture: str, form: PictureFormat) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.typ"
         page.write_text(_PAGE, encoding="utf-8")
-        # The rules of the style sheet are for browsers; a file has the colours of a light page.
+        # The style rules are only for browsers; other files have the colours of a light page.
         plain = _STYLE.sub("", picture)
         (page.parent / "picture.svg").write_text(plain, encoding="utf-8")
         return bytes(typst.compile(page, format=form, ppi=_DOTS_PER_INCH))

@@ -1,6 +1,6 @@
-"""Files of other tools: schedules, topologies and forests written for them, and schedules read.
+"""File formats of other tools: export of schedules, topologies and forests; import of schedules.
 
-`docs/formats.md` describes what each format holds, what is lost and its limits.
+`docs/formats.md` describes the contents and limits of each format, and the data that it loses.
 """
 
 from starcast.formats.goal_reader import schedule_from_goal

@@ -18,18 +18,18 @@ def write_chrome_trace(
 ) -> Iterator[str]:
     """Yield a trace with one complete event per packet, from its start to its end.
 
-    One unit of time of T_s and T_c is displayed as a microsecond.
+    One time unit of T_s and T_c is displayed as one microsecond.
 
     Args:
         rows: the rows of all sources, in the order of packets.
-        timing: its times.
-        parameters: the parameters of the times, by name.
+        timing: the times of the packets.
+        parameters: the values that determine the times, such as T_s, by name.
     """
     schedule = rows.schedule
     labels = schedule.topology.labels().tolist()
     about = {"schedule": schedule.id, **parameters, "execution": timing.execution}
     yield f'{{"displayTimeUnit": "ns", "otherData": {json.dumps(about)}, "traceEvents": ['
-    # Event by event, because the text of a large trace can exceed the memory.
+    # Events are written one by one, because the text of a large trace may not fit into memory.
     separator = "\n"
     for event in _name_events(schedule, labels):
         yield separator + json.dumps(event)
@@ -37,7 +37,7 @@ def write_chrome_trace(
     packets = timing.packets
     begin = np.cumsum(packets.units) - packets.units
     columns = (packets.step, packets.sender, packets.port, packets.receiver)
-    # JSON has no fractions, and a display needs no exact times.
+    # JSON has no fractions, and a viewer needs no exact times.
     times = (packets.start.astype(float), (packets.end - packets.start).astype(float))
     values = (column.tolist() for column in (*columns, begin, begin + packets.units, *times))
     for step, sender, port, receiver, first, end, start, duration in zip(*values, strict=True):

@@ -1,8 +1,8 @@
 """Conversion of topologies and forests to objects of networkx, igraph and scipy.sparse.
 
-Each library is an optional extra of the same name, and is imported on demand. Nodes are ranks, with
-labels as attributes. For work on large topologies the arrays are faster: networkx creates Python
-objects for every edge.
+Each library is installed by an extra of the same name, and is imported on demand. Nodes are ranks,
+with labels as attributes. For large topologies, working with arrays is faster: networkx creates
+Python objects for every edge.
 """
 
 from importlib import import_module
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _Edges(NamedTuple):
-    """Edges as columns of equal length, with their attributes by name."""
+    """Edges as columns of equal length; the attributes are columns by name."""
 
     start: NDArray[np.int64]
     end: NDArray[np.int64]
@@ -33,11 +33,11 @@ class _Edges(NamedTuple):
 def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Graph":
     """Convert a topology to a `networkx.Graph`, a forest to a `networkx.DiGraph`.
 
-    Nodes have a ``label``. A link has the ``port`` of its lower node. An edge of a forest, from
-    parent to child, has its ``tree``, its ``level`` (the child's distance from the root in the
-    tree, from 1) and the parent's ``port``. Since trees may share links, a forest becomes a
-    `networkx.MultiDiGraph`, a subclass of DiGraph, with the tree as the edge's key; a single tree
-    becomes a plain `networkx.DiGraph`. Nodes that are in none of the trees are omitted.
+    Nodes have the attribute ``label``. A link has the ``port`` of its end with the lower rank. An
+    edge of a forest, from parent to child, has its ``tree``, its ``level`` (the child's distance
+    from the root in the tree, from 1) and the parent's ``port``. Since trees may share links, a
+    forest becomes a `networkx.MultiDiGraph`, a subclass of DiGraph, with the tree as the edge's
+    key; a single tree becomes a plain `networkx.DiGraph`. Nodes that are in no tree are omitted.
 
     Args:
         artifact: a topology or a forest.
@@ -74,8 +74,8 @@ def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Gra
 def to_igraph(artifact: Topology | Forest, tree: int | None = None) -> "igraph.Graph":
     """Convert a topology to an undirected `igraph.Graph`, a forest to a directed one.
 
-    Vertex v is the node of rank v, with its ``label``; there is a vertex for every node. Edges have
-    the attributes of `to_networkx`. Trees that share a link give parallel edges.
+    Vertex v is the node of rank v, with its ``label``; every node becomes a vertex. Edges have the
+    same attributes as in `to_networkx`. Trees that share a link give parallel edges.
 
     Args:
         artifact: a topology or a forest.
@@ -106,8 +106,8 @@ def to_scipy(artifact: Topology | Forest, tree: int | None = None) -> "sparse.cs
         tree: the number of one tree, from 0; None for all trees.
 
     Returns:
-        `scipy.sparse.csr_array`, int16 ``[nodes, nodes]``. Entry (u, v) of the adjacency matrix is
-        1 if there is a link; of the load matrix, it is the number of trees that use the directed
+        `scipy.sparse.csr_array`, int16 ``[nodes, nodes]``. In the adjacency matrix, entry (u, v) is
+        1 if u and v are linked. In the load matrix, it is the number of trees that use the directed
         link from parent u to child v.
 
     Raises:
@@ -120,7 +120,7 @@ def to_scipy(artifact: Topology | Forest, tree: int | None = None) -> "sparse.cs
     # The sums reach 256, the largest number of trees, which int8 cannot hold.
     ones = np.ones(len(edges.start), dtype=np.int16)
     shape = (topology.nodes, topology.nodes)
-    matrix = sparse.csr_array((ones, (edges.start, edges.end)), shape=shape)  # sums repeated places
+    matrix = sparse.csr_array((ones, (edges.start, edges.end)), shape=shape)  # adds equal positions
     return matrix + matrix.T if isinstance(artifact, Topology) else matrix
 
 
@@ -128,7 +128,7 @@ def import_library(module: str, extra: str = "") -> Any:
     """Import a module of an optional library.
 
     Args:
-        extra: the extra of starcast that installs it; by default that of the library's name.
+        extra: the extra of starcast that installs the library (default: the library's name).
 
     Raises:
         UnavailableError: the library is not installed.
@@ -137,7 +137,7 @@ def import_library(module: str, extra: str = "") -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        # An installed package that lacks one of its own dependencies has another remedy.
+        # If an installed package lacks one of its dependencies, this hint would not help.
         if (error.name or "").partition(".")[0] != package:
             raise
         raise UnavailableError(

@@ -1,8 +1,9 @@
 """GOAL: the text format of the simulators LogGOPSim and ATLAHS.
 
 Each rank has its sends and receives, and `requires` says which operations must end before another
-begins. A packet is one send and one receive with a tag of its own. Its units, trees and step are
-comments, from which `schedule_from_goal` restores the schedule; simulators ignore them.
+operation begins. A packet is one send and one receive with a unique tag. Its units, trees and step
+are written as comments, from which `schedule_from_goal` restores the schedule; simulators ignore
+comments.
 
 Reference: T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim: simulating large-scale applications
 in the LogGOPS model", HPDC 2010; ``sim/LogGOPSim`` of spcl/atlahs.
@@ -19,26 +20,26 @@ from starcast.judges.simulator.simulation import Executed
 from starcast.support.errors import LimitError
 from starcast.support.vocabulary import GoalDialect
 
-#: LogGOPSim keeps the numbers of network interfaces and of CPUs in one byte each.
+#: LogGOPSim stores the number of a network interface, and of a CPU, in one byte.
 MAX_INTERFACES = 256
 
 
 def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Iterator[str]:
     """Yield a GOAL file.
 
-    A send requires the receives of its units and the packet before it on its link; in the one-port
-    model, the packet before it of its node. All-port nodes have a network interface per port, so
-    that ports do not wait for each other. LogGOPSim keeps a clock per CPU, and a send would not
-    wait for a receive on another CPU that it requires: nodes have one CPU. ATLAHS passes the end of
-    a receive to the operations that require it: nodes have a CPU per port and direction, so that
-    they do not wait for each other.
+    A send requires the receives of its units and the previous packet on its link; in the one-port
+    model, it requires the previous packet that its node sent. All-port nodes have a network
+    interface per port, so that ports do not wait for each other. For LogGOPSim, nodes have one CPU:
+    it keeps a clock per CPU, so a send would not wait for a required receive on another CPU. For
+    ATLAHS, which passes the end time of a receive to the operations that require it, nodes have a
+    CPU per port and direction, so that these do not wait for each other.
 
     Raises:
         LimitError: a node has more ports than LogGOPSim has interfaces or CPUs.
     """
     schedule = executed.rows.schedule
     topology = schedule.topology
-    # For ATLAHS, each direction of a port has a CPU and an interface of its own.
+    # For ATLAHS, each direction of a port has its own CPU and interface.
     limit = MAX_INTERFACES // 2 if dialect == "atlahs" else MAX_INTERFACES
     if schedule.ports == "all" and topology.degree > limit:
         raise LimitError(
@@ -51,8 +52,8 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
     yield f"// starcast {schedule.id}\nnum_ranks {topology.nodes}\n"
     operations = _Operations(executed, packets, unit_bytes, dialect)
     count = len(packets)
-    # A step's receives follow its sends, which cannot need them. Packet i is sent by operation i
-    # and received by operation count + i.
+    # Receives are listed after the sends of the same step, which do not depend on them. Packet i is
+    # sent by operation i and received by operation count + i.
     rank = np.concatenate([columns.sender, columns.receiver])
     step = np.concatenate([columns.step, columns.step])
     order = np.lexsort((np.arange(2 * count), step, rank))
@@ -88,7 +89,7 @@ class _Operations:
         self._combine = None if combine is None else combine.tolist()
         self._arrivals, self._arrival_bounds = _list_arrivals(executed, packets)
         before = [find_previous(chain.number).tolist() for chain in packets.chains()]
-        self._sent_before = before[0]  # on the link; one-port, by the sender
+        self._sent_before = before[0]  # previous packet on the link, or one-port: of the sender
         self._received_before = before[-1]
 
     def send(self, packet: int) -> str:
@@ -125,7 +126,7 @@ class _Operations:
         return int(self._packets.units[packet]) * self._unit_bytes
 
     def _place(self, port: int, direction: int) -> str:
-        """Return the CPU and the interface of an operation; what is omitted is number 0."""
+        """Return the CPU and the interface of an operation; if omitted, they are number 0."""
         number = self._interfaces[port]
         if self._has_cpus:
             number = 2 * number + direction
@@ -134,7 +135,7 @@ class _Operations:
 
 
 def _list_arrivals(executed: Executed, packets: Packets) -> tuple[list[int], list[int]]:
-    """Return the packets whose receives each send needs, as one list and its bounds."""
+    """Return the packets that each send must have received: one list, and each send's bounds."""
     packet_of = np.repeat(np.arange(len(packets)), packets.units)
     pairs = packet_of[find_awaited(packets, executed)]
     pairs = np.unique(pairs, axis=1)

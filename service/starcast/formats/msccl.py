@@ -1,12 +1,11 @@
 """MSCCL XML: algorithms that MSCCL and RCCL execute on GPUs.
 
-A node is a GPU, a unit is a chunk, and each direction of a link is a thread block at either end:
-one sends the chunks of the link in the order of the steps, one receives them. A send waits for the
-receive that brought its chunk. Chunks in transit are kept in the scratch buffer. In a reduction, a
-receive that adds (``rrc``) reads a partial sum and writes the next one to a chunk of its own, so
-nothing is overwritten that is still to be sent. The attributes
-``step`` and ``tree`` of a send are those of the row, for `starcast.schedule_from_msccl`; parsers
-ignore attributes that they do not know.
+A node is a GPU, and a unit is a chunk. Each direction of a link has a thread block at either end:
+one sends the chunks of the link in the order of the steps, the other receives them. A send waits
+for the receive that brought its chunk. Chunks in transit are kept in the scratch buffer. In a
+reduction, a receive that adds (``rrc``) reads a partial sum and writes the next partial sum to a
+separate chunk, so that no chunk is overwritten before it is sent. A send also has the attributes
+``step`` and ``tree`` of its row, for `starcast.schedule_from_msccl`; other parsers ignore them.
 
 Reference: ``src/include/msccl.h`` and ``src/graph/xml.h`` of microsoft/msccl; M. Cowan et al.,
 "MSCCLang: Microsoft Collective Communication Language", ASPLOS 2023.
@@ -26,20 +25,21 @@ from starcast.judges.simulator.rows import Indices, Rows
 from starcast.support.errors import LimitError
 from starcast.support.vocabulary import Collective
 
-#: Limits of MSCCL. A file is parsed by every rank, which keeps the elements of its own GPU.
+#: Limits of MSCCL. Every rank parses the file, and keeps only the elements of its own GPU.
 MAX_CHANNELS = 32
 MAX_STEPS = 256
 MAX_BLOCKS = 216
 MAX_ELEMENTS = 4096
 MAX_CHILDREN = 1024
 MAX_CHUNKS_PER_STEP = 71
-#: Bits of a block's number in a dependency, and of an offset in a buffer, without their signs.
+#: Limits by field width, without sign: 7 bits for the number of a thread block in a dependency, and
+#: 15 bits for an offset in a buffer.
 MAX_DEPENDED_BLOCKS = 2**7
 MAX_OFFSET = 2**15 - 1
-#: One step of a further channel is kept for a dependency on the channel before.
+#: One step of each channel is reserved for a dependency on the previous channel.
 _SENDS_PER_CHANNEL = MAX_STEPS - 1
 _MAX_NAME = 63
-#: Any message may use the algorithm.
+#: Upper limit of the message sizes for which MSCCL may use the algorithm: practically none.
 _MAX_BYTES = 2**62
 
 #: Collectives whose message is the whole vector, not a part per rank.
@@ -50,18 +50,18 @@ _HINT = "use a smaller topology, or fewer segments or messages"
 
 
 class _Place(NamedTuple):
-    """A chunk of a buffer: i(nput), o(utput) or s(cratch)."""
+    """A chunk of a buffer: ``i`` (input), ``o`` (output) or ``s`` (scratch)."""
 
     buffer: str
     offset: int
 
 
 class Buffer(NamedTuple):
-    """The units of an input or output: messages whose first units are a stride apart.
+    """The units in an input or output buffer: messages whose first units are a stride apart.
 
     Attributes:
-        first: the first unit.
-        stride: the distance of the first units of two messages.
+        first: the first unit of the first message.
+        stride: the difference between the first units of successive messages.
         messages: the number of messages.
         units: the number of units of a message.
     """
@@ -73,16 +73,16 @@ class Buffer(NamedTuple):
 
     @property
     def chunks(self) -> int:
-        """The number of chunks, each of which holds a unit."""
+        """The number of chunks, each of which holds one unit."""
         return self.messages * self.units
 
     def unit(self, offset: int) -> int:
-        """Return the unit of a chunk."""
+        """Return the unit in the chunk with this offset."""
         message, index = divmod(offset, self.units)
         return self.first + message * self.stride + index
 
     def offset(self, unit: int) -> int | None:
-        """Return the chunk of a unit, or None."""
+        """Return the offset of a unit's chunk, or None if the buffer does not hold the unit."""
         message, index = divmod(unit - self.first, self.stride)
         is_inside = 0 <= message < self.messages and index < self.units
         return message * self.units + index if is_inside else None
@@ -91,7 +91,7 @@ class Buffer(NamedTuple):
 def lay_out(
     collective: Collective, nodes: int, units: int, root: int, rank: int
 ) -> tuple[Buffer, Buffer]:
-    """Return the input and the output of a rank, for messages of some units."""
+    """Return the input and the output buffer of a rank, for messages of this many units."""
     message = Buffer(rank * units, units, 1, units)
     all_messages = Buffer(0, units, nodes, units)
     vector = Buffer(0, units, 1, units)
@@ -123,7 +123,7 @@ class _Copy(NamedTuple):
 
 
 def write_msccl(rows: Rows) -> Iterator[str]:
-    """Yield an MSCCL XML file; there is no XML declaration, which the parsers do not know.
+    """Yield an MSCCL XML file, without an XML declaration, which MSCCL's parsers do not support.
 
     Raises:
         LimitError: the file would exceed a limit of MSCCL.
@@ -137,7 +137,7 @@ def write_msccl(rows: Rows) -> Iterator[str]:
             hint="use a smaller topology",
         )
     program = _Program(rows)
-    # All GPUs before the first line, so that a limit leaves no incomplete file.
+    # All GPUs are rendered before the first line, so that a limit leaves no incomplete file.
     blocks = [program.write_gpu(rank) for rank in range(nodes)]
     yield (
         f'<algo name="{escape(schedule.id[:_MAX_NAME])}" proto="Simple" '
@@ -192,10 +192,10 @@ class _Program:
         self._receives = _group(self._receiver, self._ranks)
 
     def write_gpu(self, rank: int) -> str:
-        """Return the element of a GPU.
+        """Return the XML element of a GPU.
 
         Raises:
-            LimitError: it exceeds a limit.
+            LimitError: the GPU would exceed a limit of MSCCL.
         """
         receives = self._blocks(self._receives[rank], self._sender)
         sends = self._blocks(self._sends[rank], self._receiver)
@@ -231,7 +231,7 @@ class _Program:
                 f"{MAX_STEPS * MAX_CHUNKS_PER_STEP:,}",
                 hint=_HINT,
             )
-        # The parser also counts the root and the GPUs, and needs a free place for an end tag.
+        # The parser also counts the root and the GPUs, and needs one more element for an end tag.
         elements = 1 + self._ranks + sum(block.count("<tb ") for block in blocks)
         elements += sum(block.count("<step ") for block in blocks)
         if elements >= MAX_ELEMENTS:
@@ -253,7 +253,7 @@ class _Program:
         blocks: dict[tuple[int, int], list[int]] = {}
         for row in rows:
             blocks.setdefault((peer[row], self._channel[row]), []).append(row)
-        # Sorted, because the block of a further channel waits for that of the channel before.
+        # Sorted, because the thread block of a channel waits for that of the previous channel.
         return dict(sorted(blocks.items()))
 
     def _receive_block(
@@ -271,7 +271,7 @@ class _Program:
     def _end_of_receive(
         self, numbers: dict[tuple[str, int, int], int], row: int
     ) -> tuple[int, int]:
-        """Return the thread block and step that receives a row; -1 for no row."""
+        """Return the thread block and step that receive a row, or (-1, -1) for the row -1."""
         if row < 0:
             return -1, -1
         return numbers["r", self._sender[row], self._channel[row]], self._step[row]
@@ -288,14 +288,14 @@ class _Program:
         steps: list[str] = []
         waits = (-1, -1)
         if channel:
-            # The units of a link keep their order: wait for the last send of the channel before.
+            # To keep the units of a link in order, wait for the last send of the previous channel.
             before = numbers["s", peer, channel - 1]
             waits = before, self._last_steps[before]
         for row in rows:
             needs = waits
             delivery = self._delivery[row]
             if delivery >= 0:
-                # A step has one dependency, so another dependency is a step of its own.
+                # A step has only one dependency, so the second dependency needs a step of its own.
                 if waits != (-1, -1):
                     steps.append(_step(len(steps), "nop", _NO_BUFFERS, waits, count=0))
                 needs = self._end_of_receive(numbers, delivery)
@@ -307,7 +307,7 @@ class _Program:
         return _block(numbers["s", *key], send=peer, receive=-1, channel=channel, steps=steps)
 
     def _copy(self, rank: int) -> _Copy:
-        """Return the units of a rank's output that are in its input; contributions are not."""
+        """Return the units to copy from a rank's input to its output; none in a reduction."""
         inputs, outputs = self._buffers[rank]
         for source in range(0, inputs.chunks, self._chunks):
             target = outputs.offset(inputs.unit(source))
@@ -316,7 +316,7 @@ class _Program:
         return _Copy(0, 0, 0)
 
     def _fixed_place(self, node: int, unit: int) -> _Place | None:
-        """Return the place of a unit in a node's input or output; None if it is in transit.
+        """Return the chunk of a unit in a node's input or output; None if the unit is in transit.
 
         The input of a reduction holds contributions, not units.
         """
@@ -327,9 +327,9 @@ class _Program:
         return None
 
     def _place_chunks(self) -> list[_Place]:
-        """Return the place of the chunk that each row writes.
+        """Return the chunk that each row writes.
 
-        Each unit and each partial sum in transit has a chunk of its own in the scratch buffer.
+        Each unit and each partial sum in transit has its own chunk in the scratch buffer.
         """
         places = []
         scratch: dict[tuple[int, int, int], _Place] = {}
@@ -345,10 +345,10 @@ class _Program:
         return places
 
     def _write_buffers(self, nodes: list[int], writers: list[int]) -> list[str]:
-        """Return the text of the chunk of each row at a node, which a row wrote, and the target."""
+        """Return for each row the XML attributes of the chunk that it reads, and of its target."""
         texts = []
         for node, writer, unit, b in zip(nodes, writers, self._unit, self._targets, strict=True):
-            offset = self._buffers[node][0].offset(unit) or 0  # none: the row adds to nothing
+            offset = self._buffers[node][0].offset(unit) or 0  # None if the row adds to no chunk
             a = self._targets[writer] if writer >= 0 else _Place("i", offset)
             texts.append(
                 f'srcbuf="{a.buffer}" srcoff="{a.offset}" dstbuf="{b.buffer}" dstoff="{b.offset}"'
@@ -357,22 +357,23 @@ class _Program:
 
 
 def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
-    """Return the row that wrote the chunk that each row sends, or adds to; -1 for an input.
+    """For each row, find the rows that wrote the chunk it sends and the chunk it adds to.
 
-    The third value is the rows that write partial sums. A node has a sum along each tree.
+    A value of -1 stands for a chunk of the input. The third result is the set of rows that write
+    partial sums. A node has a separate sum for each tree.
     """
     delivery, addend = [-1] * len(rows), [-1] * len(rows)
     partial: set[int] = set()
     if rows.combine is None:
         return find_deliveries(rows).tolist(), addend, partial
-    # Complete units are held under -1 in the place of a tree.
+    # In keys, -1 instead of a tree stands for a complete unit.
     of_unit = rows.unit.tolist(), np.where(rows.combine, rows.tree, np.int64(-1)).tolist()
     sent = list(zip(rows.sender.tolist(), *of_unit, strict=True))
     received = list(zip(rows.receiver.tolist(), *of_unit, strict=True))
     nodes, own = rows.schedule.topology.nodes, (-1, 1)
-    held: dict[tuple[int, int, int], tuple[int, int]] = {}  # row and number of contributions
+    held: dict[tuple[int, int, int], tuple[int, int]] = {}  # writing row, number of contributions
     for _, step in groupby(range(len(rows)), key=rows.step.tolist().__getitem__):
-        # What is sent in a step was held before it.
+        # A step sends only chunks that were held before the step.
         for row, (writer, arriving) in {row: held.get(sent[row], own) for row in step}.items():
             delivery[row] = writer
             size = arriving
@@ -388,8 +389,8 @@ def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
 
 
 def _places_on_links(rows: Rows) -> tuple[Indices, int]:
-    """Return the place of each row among those of its link, from 0, and the greatest number."""
-    # Ports are uint8, so that no two links have the same number.
+    """Number the rows of each link from 0; return the numbers, and the most rows of any link."""
+    # Ports are uint8, so no two links have the same number.
     link = rows.sender * np.int64(256) + rows.port
     order = np.argsort(link, kind="stable")  # rows are in the order of steps
     _, first, counts = np.unique(link[order], return_index=True, return_counts=True)

@@ -1,7 +1,7 @@
 """The elements of an MSCCL XML file: GPUs, thread blocks and steps, each checked when it is read.
 
-A file is not trusted: it has no document type and so no entities, and its size and all numbers have
-limits. What it uses beyond moving data is refused by name.
+A file is not trusted: a document type, and thus entities, are refused, and the file size and all
+numbers have limits. Elements and types of steps that are not supported are named in the error.
 
 Reference: ``msccl/language/ir.py`` of microsoft/msccl-tools, ``src/misc/msccl/msccl_parser.cc`` of
 ROCm/rccl; M. Cowan et al., "MSCCLang: Microsoft Collective Communication Language", ASPLOS 2023.
@@ -27,20 +27,20 @@ from starcast.support.vocabulary import Collective
 from starcast.topologies import Topology
 
 HINT = "write the file again, for this topology and collective"
-#: Types of steps; `rcs` receives a chunk and sends it on.
+#: Types of steps that send, and that receive; `rcs` receives a chunk and sends it on.
 SENDS, RECEIVES = ("s", "rcs", "rrs", "rrcs"), ("r", "rcs", "rrc", "rrs", "rrcs")
-#: Types that add a chunk of the GPU and what they receive, or (`re`) another chunk.
+#: Types of steps that add: to a chunk of the GPU the received chunk, or (`re`) another chunk.
 ADDS = ("re", "rrc", "rrs", "rrcs")
-#: Types that write a chunk of the GPU, and that read one.
+#: Types of steps that write a chunk of the GPU, and that read one.
 WRITES = ("r", "rcs", "cpy", "re", "rrc", "rrcs")
 _READS = ("s", "cpy", *ADDS)
 _TYPES = ("s", "cpy", "nop", *RECEIVES, "re")
-#: Collectives whose input may be a part of the output.
+#: Collectives that may be executed in place, with overlapping input and output.
 _IN_PLACE = ("broadcast", "allgather", "alltoall", *REDUCTIONS)
 
-#: Bytes of a file: several times the largest that starcast writes for S5.
+#: Maximum size of a file in bytes: several times the largest file that starcast writes for S5.
 _MAX_BYTES = 100 * MB
-#: Bytes of a tag or comment. The parser scans it from its start whenever more of it is read.
+#: Maximum size of a tag or comment in bytes. The parser rescans it whenever more of it is read.
 _MAX_TOKEN = MB
 _CHUNK = 2**16
 _PARENTS = {"algo": "", "gpu": "algo", "tb": "gpu", "step": "tb"}
@@ -52,12 +52,12 @@ class Instruction(NamedTuple):
 
     Attributes:
         type: one of ``s``, ``r``, ``rcs``, ``rrc``, ``rrs``, ``rrcs``, ``re``, ``cpy`` and ``nop``.
-        source: buffer and offset of the first chunk that it reads of its own GPU, if any.
+        source: buffer and offset of the first chunk of its own GPU that it reads, if any.
         target: buffer and offset of the first chunk that it writes.
         chunks: the number of chunks.
-        needs: the thread block and step that must end before; -1 for none.
-        has_dependent: whether it reports its end.
-        row_step: the step of the schedule; 0 if the file does not say it.
+        needs: the thread block and step that must end first; -1 for none.
+        has_dependent: whether another step depends on its end.
+        row_step: the step of the schedule; 0 if the file does not have it.
         tree: the tree of the schedule.
     """
 
@@ -73,7 +73,7 @@ class Instruction(NamedTuple):
 
 @dataclass
 class Block:
-    """A thread block: its peers, or -1, its channel, and its steps."""
+    """A thread block: the peers that it sends to and receives from (or -1), channel, and steps."""
 
     rank: int
     number: int
@@ -85,7 +85,7 @@ class Block:
 
 @dataclass
 class Gpu:
-    """A GPU: the number of chunks of its buffers ``i``, ``o`` and ``s``, and its thread blocks."""
+    """A GPU: the number of chunks in its buffers ``i``, ``o`` and ``s``, and its thread blocks."""
 
     rank: int
     chunks: dict[str, int]
@@ -97,7 +97,7 @@ class ElementReader:
 
     Attributes:
         gpus: the GPUs by rank.
-        in_place: whether the input is a part of the output.
+        in_place: whether the collective is executed in place.
     """
 
     def __init__(self, topology: Topology, collective: Collective) -> None:
@@ -120,11 +120,11 @@ class ElementReader:
         self._parser.StartDoctypeDeclHandler = lambda *_: self._fail("declares a document type")
 
     def read(self, path: str | Path) -> None:
-        """Read a file; it then has all GPUs, and every step waits for one that exists.
+        """Read a file; check that it has all GPUs, and that steps wait only for existing steps.
 
         Raises:
-            InputError: the file cannot be read, is not valid, or uses what is not supported.
-            LimitError: it is too large.
+            InputError: the file cannot be read, is not valid, or uses unsupported features.
+            LimitError: the file is too large.
         """
         try:
             with open(path, "rb") as file:  # noqa: PTH123 - a device or a pipe is read as well
@@ -182,7 +182,7 @@ class ElementReader:
 
     def _begin_algo(self) -> None:
         collective, nodes = self._collective, self._topology.nodes
-        # msccl-tools calls collectives that MSCCL does not know custom, and writes reduce_scatter;
+        # msccl-tools writes "custom" for collectives that MSCCL does not know, and reduce_scatter;
         # RCCL reads reducescatter.
         names = (collective, "custom", collective.replace("-", "_"), collective.replace("-", ""))
         if self._text("coll") not in names:

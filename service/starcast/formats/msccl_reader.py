@@ -1,8 +1,9 @@
-"""Schedules from MSCCL XML: files of `starcast.formats.msccl`, of msccl-tools, and for RCCL.
+"""Reading of schedules from MSCCL XML of `starcast.formats.msccl`, of msccl-tools, and for RCCL.
 
-The thread blocks of all GPUs are executed with the numbers of units in the place of data. So the
-unit of each send is known, and that each step waits for what it reads and overwrites. In a
-reduction a chunk also has the ranks whose contributions it holds: none is counted twice or lost.
+The thread blocks of all GPUs are executed with unit numbers instead of data. This gives the unit of
+each send, and checks that each step waits for the chunks that it reads and overwrites. In a
+reduction, each chunk also records the ranks whose contributions it holds, so that a contribution
+that is counted twice or lost is detected.
 """
 
 from collections import defaultdict, deque
@@ -34,7 +35,7 @@ from starcast.topologies import Topology, as_topology
 
 #: Rank, buffer and offset of a chunk.
 Place = tuple[int, str, int]
-#: A row of the schedule, and its columns.
+#: A row of the schedule, with the values of these columns.
 Row = tuple[int, ...]
 _COLUMNS = ("step", "sender", "port", "receiver", "unit", "tree", "combine")
 
@@ -48,9 +49,10 @@ def schedule_from_msccl(
 ) -> Schedule:
     """Return the schedule of an MSCCL XML file, whose ranks are the nodes of a topology.
 
-    A file that starcast wrote has the steps and trees of its units in further attributes. In other
-    files, a send is in the first step after all sends that it waits for: those before it in its
-    thread block, and through ``depid`` and receives. The chunks of a step are one packet.
+    A file that starcast wrote has the steps and trees of its units in additional attributes. In
+    other files, a send is in the first step after all sends that it waits for: the earlier sends of
+    its thread block, and sends that it depends on through ``depid`` and receives. The chunks of a
+    step are one packet.
 
     Args:
         path: the file.
@@ -93,10 +95,10 @@ def schedule_from_msccl(
 
 
 class _Knowledge(NamedTuple):
-    """What a thread block has waited for.
+    """The events that a thread block has waited for, directly or indirectly.
 
     Attributes:
-        ended: the last step of each thread block of the GPU that has ended; -1 for none.
+        ended: for each thread block of the GPU, its last step that has ended; -1 for none.
         arrived: the last step of the schedule in which a chunk arrived.
         sent: the last step of the schedule in which a chunk was sent.
     """
@@ -106,7 +108,7 @@ class _Knowledge(NamedTuple):
     sent: int
 
     def merge(self, other: "_Knowledge", block: int, step: int) -> "_Knowledge":
-        """Return the knowledge after waiting for a step of another thread block."""
+        """Return the combined knowledge after waiting for a step of another thread block."""
         ended = np.maximum(self.ended, other.ended)
         ended[block] = max(ended[block], step)
         return _Knowledge(ended, max(self.arrived, other.arrived), max(self.sent, other.sent))
@@ -125,7 +127,7 @@ class _RunningBlock:
         return len(self.after)
 
     def knows(self, uses: dict[int, int]) -> Iterator[bool]:
-        """Yield for steps of thread blocks whether they have ended."""
+        """Yield, for each of these steps, whether it is known to have ended."""
         for number, step in uses.items():
             yield number == self.block.number or self.now.ended[number] >= step
 
@@ -133,12 +135,12 @@ class _RunningBlock:
         raise RejectedError(f"{self} {problem}", hint=HINT)
 
     def __str__(self) -> str:
-        """The place of the next step."""
+        """The rank, thread block and number of the next step, as text for messages."""
         return f"rank {self.block.rank}, thread block {self.block.number}, step {self.done}"
 
 
 class _Sum(NamedTuple):
-    """A unit: its number, and a bit for each rank whose contribution is in it (reductions only)."""
+    """A unit number; in reductions also a bit for each rank whose contribution is in the sum."""
 
     unit: int
     ranks: int
@@ -150,8 +152,8 @@ class _Chunk:
 
     Attributes:
         held: the unit.
-        written: the first step of each thread block that wrote it; empty if it is input.
-        used: the last step of each thread block that read or wrote it.
+        written: for each thread block that wrote the chunk, its first such step; empty for input.
+        used: for each thread block that read or wrote the chunk, its last such step.
     """
 
     held: _Sum
@@ -171,7 +173,7 @@ class _Execution:
 
     Attributes:
         rows: the rows of the schedule.
-        places: the thread block and step of each row.
+        places: the rank, thread block and step of each row, as text for messages.
     """
 
     def __init__(
@@ -187,11 +189,11 @@ class _Execution:
         if rest or not units:
             raise InputError(f"buffers of {chunks} chunks are not for {nodes} GPUs", hint=HINT)
         self._buffers = [lay_out(collective, nodes, units, root, rank) for rank in range(nodes)]
-        # In place, the input of an allgather is a part of the output; in a reduce-scatter it is the
-        # reverse.
+        # In place, the input of an allgather is a part of the output, and the output of a
+        # reduce-scatter is a part of the input.
         parts = {"allgather": "i", "reduce-scatter": "o"} if elements.in_place else {}
         self._part, self._part_units = parts.get(collective, ""), units
-        #: The contributions of a complete unit.
+        #: The contributions of a complete unit, as bits.
         self._complete = 2**nodes - 1 if collective in REDUCTIONS else 0
         self._ports = {
             (rank, neighbour): port
@@ -206,16 +208,16 @@ class _Execution:
             for rank, gpu in sorted(elements.gpus.items())
         }
         self._chunks: dict[Place, _Chunk] = {}
-        #: Messages by sender, receiver and channel.
+        #: Messages that are not yet received, by sender, receiver and channel.
         self._wires: dict[tuple[int, int, int], deque[_Message]] = defaultdict(deque)
 
     def run(self) -> None:
-        """Execute all steps, and check that nothing waits and that all outputs are right.
+        """Execute all steps, and check that no step waits for ever and that outputs are right.
 
         Raises:
-            InputError, LimitError, RejectedError: see `schedule_from_msccl`.
+            InputError, LimitError, RejectedError: as in `schedule_from_msccl`.
         """
-        #: Thread blocks that wait for a message on a wire, or for a thread block to go on.
+        #: Waiting thread blocks, by the message or the thread block that they wait for.
         waiting: dict[tuple[int, ...], list[_RunningBlock]] = defaultdict(list)
         ready = deque(run for runs in self._runs.values() for run in runs)
         while ready:
@@ -236,7 +238,7 @@ class _Execution:
         self._check_end()
 
     def _advance(self, run: _RunningBlock, step: Instruction) -> tuple[int, ...]:
-        """Execute the next step of a thread block, or return what it waits for."""
+        """Execute the next step of a thread block, or return the key of what it waits for."""
         block = run.block
         wire = block.receive, block.rank, block.channel
         if step.needs[0] >= 0:
@@ -266,7 +268,7 @@ class _Execution:
         return ()
 
     def _add(self, run: _RunningBlock, own: list[_Sum], units: list[_Sum]) -> list[_Sum]:
-        """Return the sums of chunks and of what arrives."""
+        """Add arriving units to the GPU's own chunks, and return the sums."""
         sums = []
         for one, other in zip(own, units, strict=True):
             if one.unit != other.unit:
@@ -293,7 +295,7 @@ class _Execution:
             combine = int(ranks != self._complete)
             row = row_step, block.rank, port, block.send, unit, step.tree, combine
             self.rows.append(row)
-            # As `schedule_from_msccl` finds it: without `combine` if it is not a reduction.
+            # The key that `schedule_from_msccl` looks up has no `combine` unless it is a reduction.
             self.places[row if self._complete else row[:-1]] = str(run)
         if len(self.rows) > MAX_ROWS:
             raise LimitError(f"it sends more than {MAX_ROWS:,} units", hint="use fewer chunks")
@@ -306,7 +308,7 @@ class _Execution:
             chunk = self._chunk(place)
             if chunk is None:
                 run.fail(f"reads {place[1]}[{place[2]}], which holds nothing yet")
-            # Any writer suffices, because all of them have written the same unit.
+            # Waiting for any one writer suffices, because all writers wrote the same unit.
             if chunk.written and not any(run.knows(chunk.written)):
                 number, first = next(iter(chunk.written.items()))
                 run.fail(
@@ -329,7 +331,7 @@ class _Execution:
                     )
                 chunk = self._chunks[place] = _Chunk(unit, {number: run.done})
             elif chunk.written:
-                # Copies of a unit may arrive in any order: the chunk stays the same.
+                # Copies of a unit may arrive in any order, and leave the chunk unchanged.
                 chunk.written.setdefault(number, run.done)
             chunk.used[number] = run.done
 
@@ -343,7 +345,7 @@ class _Execution:
         return rank, self._input if buffer == "i" else buffer, offset + start
 
     def _chunk(self, place: Place) -> _Chunk | None:
-        """Return a chunk that holds a unit, or None."""
+        """Return the chunk at a place, or None if it holds no unit yet."""
         if place not in self._chunks:
             rank, buffer, offset = place
             inputs = self._buffers[rank][0]

@@ -1,4 +1,4 @@
-"""Schedules from files, whose formats follow from their names."""
+"""Reading of schedules from files, whose formats follow from their suffixes."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def read_schedule(
     ports: Ports = "all",
     root: int | str = 0,
 ) -> Schedule:
-    """Return the schedule of a GOAL file (.goal), of an MSCCL XML file (.xml), or of a CSV file.
+    """Read a schedule from a GOAL file (.goal), an MSCCL XML file (.xml), or a CSV file.
 
     See `starcast.schedule_from_goal`, `starcast.schedule_from_msccl` and
     `starcast.schedule_from_csv` for arguments and errors.

@@ -1,4 +1,4 @@
-"""The formats by name, and `export`, which writes topologies, forests and schedules."""
+"""Export of topologies, forests and schedules, and the table of all export formats."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -29,18 +29,18 @@ Artifact = Topology | Forest | Schedule
 Parts = Iterator[str] | Iterator[bytes]
 Values = dict[str, Any]
 
-#: Bytes of a unit, and the price of a packet, if they are not given; as in `starcast.costs`.
+#: Defaults of the bytes of a unit, of T_s and of T_c, the same as in `starcast.costs`.
 UNIT_BYTES = 64
 T_S, T_C = 100, 1
 
 
 @dataclass(frozen=True)
 class FileFormat:
-    """One format for one kind of artifact.
+    """A file format for one kind of artifact.
 
     Attributes:
-        suffixes: usual endings of file names, the first of which is the most common.
-        write: function from an artifact and the values of the options to the parts of a file.
+        suffixes: the usual suffixes of file names, most common first.
+        write: function that turns an artifact and option values into the parts of a file.
         options: the names of the options that the format uses.
         is_text: whether the file is text.
     """
@@ -139,11 +139,11 @@ def export(
     dialect: GoalDialect | None = None,
     tree: int | None = None,
 ) -> None:
-    """Write a topology, a forest or a schedule to a file of another tool.
+    """Write a topology, a forest or a schedule to a file for another tool.
 
-    A schedule is simulated before, except for the tables ``csv`` and ``parquet``. A symmetric
-    schedule is expanded to all sources for ``goal``, ``msccl-xml`` and ``chrome-trace``, which say
-    what every node does. The file replaces an existing file only when it is complete.
+    A schedule is simulated first, except for the tables ``csv`` and ``parquet``. A symmetric
+    schedule is expanded to all sources for ``goal``, ``msccl-xml`` and ``chrome-trace``, which
+    describe every node. The file replaces an existing file only when it is complete.
 
     Args:
         artifact: the topology, the forest or the schedule.
@@ -157,7 +157,7 @@ def export(
         execution: ``synchronous`` (default) or ``asynchronous``, for ``chrome-trace``; see
             `starcast.timing`.
         dialect: ``loggopsim`` (default) or ``atlahs``, for ``goal``: the simulator that reads it.
-        tree: number of the only tree to write of a forest; all by default.
+        tree: for a forest, number of the only tree to write; all trees by default.
 
     Raises:
         InputError: the format or an option is unknown or invalid, or the file cannot be written.
@@ -179,7 +179,7 @@ def export(
 def render(artifact: Artifact, to: str, **options: Any) -> Iterator[bytes]:
     """Yield the parts of a file; the arguments and errors are those of `export`.
 
-    An error is raised by the call or by the first part, except for limits of single nodes.
+    Errors are raised by the call or by the first part, except for limits of individual nodes.
     """
     kind = kind_of(artifact)
     chosen = find_format(kind, to)
@@ -192,7 +192,7 @@ def kind_of(artifact: Artifact) -> type[Artifact]:
     """Return the kind of an artifact, which selects its formats.
 
     Raises:
-        InputError: it is neither a topology nor a forest nor a schedule.
+        InputError: the object is neither a topology nor a forest nor a schedule.
     """
     for kind in FORMATS:
         if isinstance(artifact, kind):
@@ -204,7 +204,7 @@ def kind_of(artifact: Artifact) -> type[Artifact]:
 
 
 def find_format(kind: type[Artifact], name: str) -> FileFormat:
-    """Return the format of a name for a kind of artifact.
+    """Return the format with this name for a kind of artifact.
 
     Raises:
         InputError: there is no such format.
@@ -240,7 +240,7 @@ def _check_options(kind: type[Artifact], to: str, options: Values) -> Values:
 
 
 def _execute(schedule: Schedule) -> Executed:
-    """Execute the schedule of all sources.
+    """Execute a schedule, expanded to all sources.
 
     Raises:
         RejectedError: the schedule violates its port model or leaves units undelivered.

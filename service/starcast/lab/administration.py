@@ -20,13 +20,13 @@ class Administration(Connection):
     def status(self) -> Table:
         """Show process, port, uptime, memory and log of the embedded servers.
 
-        In a shell, exit code 0 if both are running, else 4.
+        In a shell, the exit code is 0 if both are running, else 4.
         """
         from starcast.embedded import stack
 
         servers = [vars(server) for server in stack.status(self.settings.home)]
         columns = ("server", "state", "pid", "port", "uptime_s", "memory_mb", "log")
-        # Kept in the table instead of raised: the states are shown, and then decide the exit code.
+        # Returned in the table, not raised: the states are shown first, then set the exit code.
         failure = None
         if stopped := [each for each in servers if each["state"] != "running"]:
             named = " and ".join(each["server"] for each in stopped)
@@ -47,8 +47,8 @@ class Administration(Connection):
     def start(self) -> Table:
         """Start the embedded Neo4j and PostgreSQL; the first start downloads Neo4j.
 
-        When run as root, creates the system user ``starcast``, which runs both servers; programs
-        that it cannot read are put into /var/cache/starcast. In Python, ``connect(start=True)``
+        When run as root, it creates the system user ``starcast`` to run both servers. Programs that
+        this user cannot read are put into /var/cache/starcast. In Python, ``connect(start=True)``
         also creates the tables.
 
         Returns:
@@ -66,7 +66,7 @@ class Administration(Connection):
         In Python, this also closes the lab.
 
         Raises:
-            BusyError: another process is starting or stopping them.
+            BusyError: another process is starting or stopping the servers.
         """
         from starcast.embedded import stack
 
@@ -78,10 +78,10 @@ class Administration(Connection):
     def schema(self) -> Facts:
         """Check that the schema has the newest revision and that its tables match the models.
 
-        In a shell, exit code 6 if not.
+        In a shell, the exit code is 6 if not.
 
         Returns:
-            The revision of the tables, the newest one, and how the tables differ from it.
+            The revision of the tables, the newest revision, and the differences from the models.
 
         Raises:
             UnavailableError: the server cannot be reached.
@@ -112,22 +112,22 @@ class Administration(Connection):
         """Create the tables, or upgrade them to the newest revision.
 
         Comments, views, and the rights of the roles starcast_writer and starcast_reader are written
-        again. On your own server the role needs the rights of the owner of the tables: see the
-        setting postgres_owner. In Python, ``connect(start=True)`` does it for the embedded stack.
+        again. On your own server, the role must have the rights of the owner of the tables: see the
+        setting postgres_owner. In Python, ``connect(start=True)`` upgrades the embedded stack.
 
         Returns:
-            The revision before and now: ``previous``, ``revision``.
+            The revision before and after the upgrade: ``previous``, ``revision``.
 
         Raises:
-            RejectedError: a newer version of starcast has created the tables, or they are not
-                starcast's.
+            RejectedError: a newer version of starcast has created the tables, or they do not
+                belong to starcast.
             UnavailableError: the server cannot be reached, or refuses the owner of the tables.
         """
         from starcast.embedded.endpoints import migration_url
         from starcast.stores.database import migrations, sessions
 
         self._check_open()
-        # The role of the other operations may have no right to change tables.
+        # The role that other operations connect with may have no right to change tables.
         owner = sessions.connect(migration_url(self.settings))
         try:
             before = sessions.current(owner)
@@ -139,14 +139,14 @@ class Administration(Connection):
     def backup(self, file: BackupFile) -> Facts:
         """Write everything stored to a file: artifacts, experiments, runs and verdicts.
 
-        The file holds a dump by PostgreSQL's own pg_dump, which must have the version of the
+        The file holds a dump by PostgreSQL's pg_dump, which must have the same version as the
         server, and a checksum of each table. The graph is not included: ``restore`` rebuilds it.
 
         Args:
-            file: the file of the backup.
+            file: path of the backup file.
 
         Returns:
-            The rows of each table, and when the backup was made.
+            The number of rows in each table, and when the backup was made.
 
         Raises:
             InputError: the file cannot be written.
@@ -158,7 +158,7 @@ class Administration(Connection):
         from starcast.ingest.backup import back_up
 
         self._check_open()
-        # `back_up` connects by the settings, so only this check notices a closed lab.
+        # `back_up` opens its own connection, so only this check notices a closed lab.
         manifest = back_up(self.settings, Path(file))
         size = Path(file).stat().st_size
         done = f"{manifest.rows:,} rows of {len(manifest.tables)} tables, {size / 1e6:.1f} MB"
@@ -178,13 +178,13 @@ class Administration(Connection):
         what it held before.
 
         Args:
-            file: the file of the backup.
-            graph: rebuild the graph; without it no Neo4j is needed.
-            replace: replace what the stores hold; a terminal asks once. The rows are backed up to
-                the folder ``backups`` of the home before.
+            file: path of the backup file.
+            graph: rebuild the graph; otherwise no Neo4j is needed.
+            replace: replace what the stores hold; a terminal asks first. The old rows are backed
+                up to the folder ``backups`` of the home.
 
         Returns:
-            The rows of each table, and when the backup was made.
+            The number of rows in each table, and when the backup was made.
 
         Raises:
             InputError: the file is not a complete backup; nothing was changed.

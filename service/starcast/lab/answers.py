@@ -29,7 +29,7 @@ class Answer(Table):
         note: a sentence about omitted rows and the option that shows them; empty if complete.
         cypher: the statement that ran.
         parameters: the values of its parameters.
-        more: whether the row limit cut off further rows.
+        more: whether the row limit omitted further rows.
     """
 
     cypher: str = ""
@@ -73,8 +73,8 @@ class Answer(Table):
 
 
 def _are_paths(rows: Sequence[Row]) -> bool:
-    """Return whether the columns hold paths: one port for every node but the last."""
-    # A query may give other values these names, which `hops` cannot join.
+    """Return whether all rows hold paths: one port for every node but the last."""
+    # A query may use these column names for other values, which `hops` cannot join.
     pairs = [(row["path"] or [], row["ports"] or []) for row in rows]
     return all(
         isinstance(nodes, list) and isinstance(ports, list) and len(nodes) in {0, len(ports) + 1}
@@ -83,7 +83,7 @@ def _are_paths(rows: Sequence[Row]) -> bool:
 
 
 def hops(nodes: Sequence[Any], ports: Sequence[Any]) -> str:
-    """Return a path hop by hop, ``123 -2-> 213 -3-> 312``, with the port of each sender."""
+    """Return a path as text, hop by hop, with the sender's port: ``123 -2-> 213 -3-> 312``."""
     steps = [f" -{port}-> {node}" for node, port in zip(nodes[1:], ports, strict=True)]
     return "".join([str(nodes[0]), *steps]) if nodes else ""
 
@@ -116,10 +116,10 @@ class RunTable(Table):
 
 @dataclass(frozen=True, repr=False)
 class ComparisonTable(Table):
-    """A comparison of stored runs: one row per point, with a single value in each cell.
+    """A comparison of stored runs: one row per common point, and a single value in each cell.
 
-    Notebooks show it as the command line does: figures of the sides next to each other, the best in
-    bold.
+    Notebooks show it as the command line does: the figures of the compared sides next to each
+    other, the best in bold.
 
     Attributes:
         comparison: the matched runs.
@@ -141,13 +141,13 @@ class ComparisonTable(Table):
         return render_file(self.comparison, self.profiles(), everything=self.everything)
 
     def plots(self, file: str | Path) -> None:
-        """Write the plots of the page to a file of their own, one below the other.
+        """Write the plots of the page, one below the other, to a file.
 
         Args:
-            file: the name, which ends in .svg, .pdf or .png.
+            file: a file name that ends in .svg, .pdf or .png.
 
         Raises:
-            InputError: the name ends in something else, or there is nothing to plot.
+            InputError: the name has another ending, or there is nothing to plot.
             UnavailableError: matplotlib is not installed, or the lab is closed.
         """
         from starcast.comparison.plots import check_plot, plot_file
@@ -160,7 +160,7 @@ class ComparisonTable(Table):
             opened.write(content)
 
     def profiles(self) -> "Profiles":
-        """Return the directed links used in each step, by the numbers of the runs that are plotted.
+        """Return how many directed links each plotted run uses in each step, by run number.
 
         Raises:
             UnavailableError: the lab is closed.
@@ -168,7 +168,7 @@ class ComparisonTable(Table):
         return self._load_profiles()
 
     def crossovers(self) -> Table:
-        """Return the message sizes at which another side becomes the fastest."""
+        """Return the message sizes at which another of the compared sides becomes the fastest."""
         from starcast.comparison.layout import tabulate_crossovers
 
         return tabulate_crossovers(self.comparison)
@@ -183,6 +183,6 @@ class ComparisonTable(Table):
 
 @dataclass(frozen=True, repr=False)
 class _Emphasized(Table):
-    """A table with emphasized cells."""
+    """A table that shows the best cells of each row in bold."""
 
     best: Sequence[Collection[str]] = ()  # type: ignore[misc]

@@ -73,26 +73,26 @@ class Artifacts(Connection):
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
             trees: constructions, separated by commas, such as
-                ``multiple,dimension-change(base=greedy,i=2)``, or ``all`` that need no arguments.
-                In Python also lists of constructions, ids and `Forest` objects, which are
-                stored under their own ids.
+                ``multiple,dimension-change(base=greedy,i=2)``, or ``all``: every construction that
+                needs no arguments. In Python also lists of constructions, ids and `Forest` objects,
+                which are stored under their own ids.
             schedules: algorithms, separated by commas, such as ``multiple``,
                 ``allgather:necklace``, ``alltoall:edge-disjoint(copies=2)`` or ``broadcast:all``,
                 or ``all``. Their forests are stored too.
-            forest: a forest of your own, written by Forest.save or ``starcast forest build``. It is
-                stored under the name that it has in the file. Can be repeated.
+            forest: a forest file, written by Forest.save or ``starcast forest build``. The forest
+                is stored under the name that it has in the file. Can be repeated.
             method: load method: bolt, import (offline, embedded Neo4j only), or auto (the faster).
             wait: wait for another ingest or drop instead of failing.
             dry_run: only estimate the cost. No server is needed.
             options: `IngestOptions`.
 
         Returns:
-            The created artifacts with their rows and seconds; the note says what was there before.
+            The created artifacts with their rows and seconds; the note says what was stored before.
 
         Raises:
             InputError: a name or an argument is wrong, or a forest is on another topology.
-            RejectedError: a verification failed; that artifact is not stored. Or the id of a forest
-                is that of other trees; nothing was written.
+            RejectedError: a verification failed; that artifact is not stored. Or a forest has the
+                id of a forest with other trees; nothing was written.
             BusyError: another process is changing the stores.
             LimitError: the request exceeds the limits or the disk; nothing was written.
             UnavailableError: a server is not running.
@@ -124,7 +124,7 @@ class Artifacts(Connection):
         is_embedded = self.settings.neo4j_uri is None
         try:
             self.reporter.say(
-                # A dry run connects to no store, so the list of what is stored is empty.
+                # A dry run connects to no store, so its list of stored artifacts is empty.
                 choose_method(method, plan.artifacts, [], embedded=is_embedded).reason
             )
         # Only an ingest fails: a dry run still lists the sizes that are too large.
@@ -159,7 +159,7 @@ class Artifacts(Connection):
         forests += [self._forest_of(each) for each in texts if _is_id(each)]
         forests += [Forest.open(file) for file in files]
         names = [each for each in texts if not _is_id(each)]
-        # A shell gives None for a root that is not named; rank 0 is the identity.
+        # The command line gives None if --root is omitted; rank 0 is the identity.
         given: dict[str, Any] = {**options, "root": options.get("root") or 0}
         plan = parse_request(
             as_topology(topology).spec, names, algorithms, forests=forests, **given
@@ -169,7 +169,7 @@ class Artifacts(Connection):
         return plan
 
     def _forest_of(self, forest_id: str) -> "Forest":
-        """Return the forest of an id, which need not be stored."""
+        """Return the forest with this id, even if it is not stored."""
         from starcast.ingest.artifacts import artifact_from_id
         from starcast.support.spec_syntax import normalize_id
 
@@ -191,16 +191,16 @@ class Artifacts(Connection):
         Fails if other stored artifacts depend on it, unless ``cascade`` is given.
 
         From the embedded Neo4j, large artifacts are dropped by importing all others into a new
-        store, which then replaces the old one while Neo4j restarts: that is faster and frees the
-        disk.
+        store, which then replaces the old one while Neo4j restarts. This is faster and frees disk
+        space.
 
         Args:
             artifact_id: the id of a stored topology, forest or schedule.
             kind: the kind that the artifact must have: topology, forest or schedule.
             cascade: also drop the artifacts that depend on it.
             wait: wait for another ingest or drop instead of failing.
-            method: bolt (delete the rows), import (the rows that remain, into a new store; embedded
-                Neo4j only), or auto (the faster).
+            method: bolt (delete the rows), import (load the remaining rows into a new store;
+                embedded Neo4j only), or auto (the faster).
 
         Returns:
             The ids of the dropped artifacts: ``dropped``.
@@ -219,7 +219,7 @@ class Artifacts(Connection):
         return Facts({"dropped": dropped}, f"dropped {pluralize(len(dropped), 'artifact')}")
 
     def _named(self, artifact_id: str, kind: str | None) -> tuple[str, str]:
-        """Return the id of an artifact in its normal form, and its kind."""
+        """Return the normalized id of an artifact, and its kind."""
         from starcast.stores.database.listing import find_kind
         from starcast.support.spec_syntax import normalize_id
 
@@ -265,7 +265,7 @@ class Artifacts(Connection):
             spec = as_topology(topology).spec
         with self._session() as session:
             rows = list_artifacts(session, kind, spec)
-        # Nearly always empty, so that the column is listed only if it has a value.
+        # The column is nearly always empty, so it is listed only if it has a value.
         has_errors = any(row["error"] for row in rows)
         return Table.of(rows, [name for name in columns(kind) if name != "error" or has_errors])
 
@@ -281,7 +281,7 @@ class Artifacts(Connection):
 
         Raises:
             NotFoundError: no such artifact is stored.
-            RejectedError: ``verify`` is given, and the graph holds something else.
+            RejectedError: ``verify`` is given, and the graph has other counts or checksums.
         """
         from starcast.stores.database.listing import describe_artifact
 
@@ -330,13 +330,13 @@ class Artifacts(Connection):
 
 
 def list_loaded(loaded: "Iterable[Loaded]", note: str) -> Table:
-    """Return the artifacts that were stored, with a sentence about all of them."""
+    """Return a table of the artifacts that were stored, with this note."""
     columns = ("kind", "id", "nodes", "relationships", "seconds")
     return Table.of(map(vars, loaded), columns, note)
 
 
 def _is_id(text: str) -> bool:
-    """Return whether a text is the id of a forest, such as ``S5:multiple:12345``, not a name."""
+    """Return whether a text is a forest id, such as ``S5:multiple:12345``, not a construction."""
     return text.count(":") == 2
 
 

@@ -1,4 +1,4 @@
-"""Conversion of arguments for which Python accepts more forms than a shell."""
+"""Conversion of arguments that have more forms in Python than on the command line."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -11,10 +11,10 @@ _Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 def choose(choices: type[_Choice], text: str, noun: str) -> _Choice:
-    """Return the value of the enumeration with this text.
+    """Return the member of the enumeration whose value is this text.
 
     Raises:
-        InputError: there is no such value.
+        InputError: there is no such member.
 
     Example:
         >>> choose(Layout, "levels", "layout")
@@ -29,11 +29,11 @@ def choose(choices: type[_Choice], text: str, noun: str) -> _Choice:
 
 
 def plain_values(value: Any) -> Any:
-    """Return the values of an axis in the form of a grid file: plain values, and lists of them."""
-    # Text and mappings can be iterated too, but each is a single value.
+    """Return the values of an axis as in a grid file: a plain value, or a list of plain values."""
+    # Text and mappings are iterable, but each is a single value.
     if isinstance(value, str | Fraction | Mapping):
         return value
-    if hasattr(value, "spec"):  # a topology, which is not imported for this
+    if hasattr(value, "spec"):  # a `Topology`, without importing that class
         return value.spec
     if not isinstance(value, Iterable):
         # `item` converts numpy's numbers to Python's.
@@ -42,7 +42,7 @@ def plain_values(value: Any) -> Any:
 
 
 def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
-    """Return the topologies of a list, which text separates by commas; S4,2 is one topology.
+    """Return a list of topologies; in text they are separated by commas, and S4,2 is one topology.
 
     Raises:
         InputError: the list is empty.
@@ -55,7 +55,7 @@ def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
         return None if topologies is None else list(topologies)
     specs: list[str] = []
     for word in topologies.replace(",", " ").split():
-        # A number alone names no topology, so it is the k of the S_{n,k} before it.
+        # A bare number is not a topology: it is the k of the S_{n,k} whose n precedes it.
         if word.isdigit() and specs:
             specs[-1] += f",{word}"
         else:
@@ -66,7 +66,7 @@ def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
 
 
 def as_conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
-    """Return conditions in the form of the command line: ``topology=S5``.
+    """Return conditions as the command line writes them: ``topology=S5``.
 
     Raises:
         InputError: a condition has no values.
@@ -77,7 +77,7 @@ def as_conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
     for axis, value in conditions.items():
         plain = plain_values(value)
         values = plain if isinstance(plain, list) else [plain]
-        # Without text for this axis, all runs would be selected instead of none.
+        # An axis without any values would select all runs instead of none.
         if not values:
             raise InputError(f"the condition on {axis} has no values", hint="give one, or omit it")
         texts += [f"{axis}={each}" for each in values]

@@ -1,4 +1,4 @@
-"""The operations on claims of the papers: list, show and verify them, and report on stored runs."""
+"""The operations on the papers' claims: list, show and verify them, and report on stored runs."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
@@ -40,13 +40,13 @@ class ClaimFacts(Facts):
         self._verdict = verdict
 
     def cypher(self) -> str:
-        """Return its counterexample as Cypher, below the command that ingests the topology.
+        """Return the claim's counterexample as Cypher, below the command that ingests its topology.
 
         If no verdict is stored, the claim is verified first, at quick sizes.
 
         Raises:
-            NotFoundError: the claim has no counterexample, or the graph has no element that
-                represents it.
+            NotFoundError: the claim has no counterexample, or no element of the graph represents
+                the counterexample.
         """
         from starcast.claims.verify import check
         from starcast.queries.counterexample import to_cypher
@@ -58,13 +58,13 @@ class ClaimFacts(Facts):
 class ClaimReport:
     """A report on a verification run.
 
-    It has a summary for each paper, the claims that fail with what is true instead, and one row for
-    each claim.
+    It has a summary for each paper, the claims that fail with the correct statements, and one row
+    for each claim.
 
     Attributes:
         subject: the run, and the number of its claims.
         verdicts: the verdicts.
-        about: the provenance of the run, label by label.
+        about: the provenance of the run, as values by label.
     """
 
     subject: str
@@ -97,7 +97,7 @@ class Claims(Connection):
         Without a running server the verdicts are omitted.
 
         Args:
-            names: ids, or beginnings of ids: TS.L5, NK.Tab1, TS (default: all claims).
+            names: ids, or prefixes of ids: TS.L5, NK.Tab1, TS (default: all claims).
             verdict: only the claims with this stored verdict.
 
         Raises:
@@ -161,17 +161,17 @@ class Claims(Connection):
     ) -> Table:
         """Verify claims by computation, and show their verdicts.
 
-        A claim holds, holds as a bound, fails, or is not checkable. The level deep omits sizes that
-        exceed the memory.
+        A claim holds, holds as a bound, fails, or is not checkable. The level ``deep`` omits sizes
+        that exceed the memory.
 
         In a shell, the exit code is 0 even if claims fail.
 
         Args:
-            names: ids, or beginnings of ids: TS.L5, NK.Tab1, TS (default: all claims).
+            names: ids, or prefixes of ids: TS.L5, NK.Tab1, TS (default: all claims).
             level: sizes to verify.
             sizes: topologies to verify instead of a level; (n,k)-stars as S4,2.
             jobs: number of processes.
-            executor: computes the checks instead of processes on this machine.
+            executor: runs the checks, instead of processes on this machine.
             store: store evidence and verdicts once all are computed; --no-store needs no server.
 
         Returns:
@@ -195,7 +195,7 @@ class Claims(Connection):
             raise InputError("--level and --sizes cannot be combined", hint="remove one")
         chosen, specs = level or "quick", as_specs(sizes)
         claims = select_claims(names)
-        # Asked before the computation, which may take minutes.
+        # Connect before the computation, which may take minutes.
         store = store and self._can_store()
         verdicts = verify.verify_claims(claims, chosen, specs, jobs, self.reporter, executor)
         if not store:
@@ -204,13 +204,13 @@ class Claims(Connection):
             with self._session() as session:
                 asked = storage.question_of(names, chosen, specs)
                 number = storage.save_claim_run(session, asked, verdicts).id
-        except StarcastError as error:  # the verdicts are shown, whatever happened to the server
+        except StarcastError as error:  # The verdicts are shown even if they cannot be stored.
             return report.list_verdicts(verdicts, claims, specs, "nothing is stored", error)
         stored = f"stored as verification run {number}"
         return report.list_verdicts(verdicts, claims, specs, stored)
 
     def claim_runs(self) -> Table:
-        """List the stored verification runs: requested claims, code, and number of verdicts."""
+        """List the stored verification runs: requested claims, code version, number of verdicts."""
         from starcast.claims import report
 
         with self._session() as session:
@@ -223,7 +223,7 @@ class Claims(Connection):
     ) -> Table:
         """List the claims whose verdicts differ between two stored verification runs.
 
-        A claim that only one of the runs has is listed too, with one verdict.
+        A claim that only one of the runs verified is listed too, with its one verdict.
 
         Args:
             before: number of the first run.
@@ -244,11 +244,11 @@ class Claims(Connection):
     def claim_report(self, *, run: RunNumber = None) -> ClaimReport:
         """Report on a stored verification run.
 
-        The report has a summary for each paper, the claims that fail with what is true instead, and
-        one row for each claim.
+        The report has a summary for each paper, the claims that fail with the correct statements,
+        and one row for each claim.
 
         Args:
-            run: number of the verification run in ``claims runs``.
+            run: number of the verification run, as ``claims runs`` lists it.
 
         Raises:
             NotFoundError: there is no such run.
@@ -270,7 +270,7 @@ class Claims(Connection):
         return ClaimReport(subject, verdicts, run_provenance(found))
 
     def _can_store(self) -> bool:
-        """Return whether there is a database; if no embedded server is running, say so."""
+        """Return whether the database can be used; report it if the embedded server is stopped."""
         try:
             self.engine  # noqa: B018 - connects
         except UnavailableError as error:
@@ -283,12 +283,12 @@ class Claims(Connection):
         return True
 
     def _verdicts(self, *, demanded: bool = False) -> "report.Stored":
-        """Return the newest stored verdict of each claim with its run; none without a server.
+        """Return the newest stored verdict of each claim with its run, or none without a server.
 
         Raises:
             UnavailableError: verdicts are demanded, and no server is running; or the settings name
                 a server, and it cannot be reached.
-            NotFoundError: they are demanded, and none is stored.
+            NotFoundError: verdicts are demanded, and none is stored.
         """
         from starcast.claims.storage import newest_verdicts
 
@@ -300,7 +300,7 @@ class Claims(Connection):
             if demanded:
                 raise
             if isinstance(error, UnavailableError):
-                # Only the embedded server may be stopped; a server of the settings has to run.
+                # The embedded server may be stopped, but a server that the settings name must run.
                 self._raise_if_configured(error)
             else:
                 self.reporter.say(f"no verdicts are shown: {error.message}; {error.hint}")

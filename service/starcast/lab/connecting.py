@@ -60,12 +60,12 @@ def connect(
     """Connect to the servers that the settings name, or else to the embedded stack.
 
     Args:
-        home: the folder of the embedded stack; by default that of the settings.
+        home: the folder of the embedded stack (default: the folder that the settings name).
         start: start the embedded stack if it is not running, and create or upgrade the tables. It
             keeps running when the lab is closed; see `Lab.stop`.
         plugins: plug-ins to load in addition to those of the settings: modules or .py files.
-        reporter: receives progress: a `starcast.support.progress.Reporter`, or a function of one
-            line of text, such as ``print``.
+        reporter: receives progress: a `starcast.support.progress.Reporter`, or a function that
+            takes a line of text, such as ``print``.
         settings: other settings, such as ``neo4j_uri``; ``starcast config`` lists them.
 
     Returns:
@@ -94,7 +94,7 @@ def connect(
         _start(loaded, progress)
     lab = Lab(loaded, progress)
     try:
-        lab.database  # noqa: B018 - connects, so that a server that is missing is noticed here
+        lab.database  # noqa: B018 - connects, so that a missing server is noticed here
     except UnavailableError as error:
         # The hint below helps only with the embedded stack, and only if it was not started here.
         if loaded.postgres_uri is not None or start:
@@ -107,7 +107,7 @@ def connect(
 def _start(settings: "Settings", progress: "Reporter") -> None:
     from starcast.embedded import stack
 
-    # With only one of them, the other server is still the embedded one.
+    # If the settings name only one server, the other is still the embedded one.
     if settings.neo4j_uri is not None and settings.postgres_uri is not None:
         raise InputError(
             "start=True starts the embedded stack, but the settings name other servers: "

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starcast.stores.graph.connection import Graph
     from starcast.support.settings import Settings
 
-#: A reporter, or a function that receives messages and the state of long work, line by line.
+#: A reporter, or a function that receives messages and progress, line by line.
 Progress = Reporter | Callable[[str], None]
 
 
@@ -31,7 +31,7 @@ class Connection:
 
     Args:
         settings: the settings that name the servers, or a function that loads them when they are
-            needed first.
+            first needed.
         progress: receives messages and progress.
 
     Attributes:
@@ -60,13 +60,13 @@ class Connection:
         return self._settings
 
     def close(self) -> None:
-        """Close the connections. A closed lab refuses everything else."""
+        """Close the connections. A closed lab refuses all operations that need a store."""
         self._close_graph()
         if self._engine is not None:
             self._engine.dispose()
             self._engine = None
         self._is_closed = True
-        # Its thread would go on writing the state of work that has ended.
+        # Otherwise the reporter's thread would go on printing progress.
         if isinstance(self.reporter, ProgressLines):
             self.reporter.close()
 
@@ -86,7 +86,7 @@ class Connection:
         servers = [
             uri for uri in (self.settings.neo4j_uri, self.settings.postgres_uri) if uri is not None
         ]
-        # With one server named, the other is still the embedded one.
+        # If the settings name only one server, the other is still the embedded one.
         if len(servers) < 2:
             servers.append(f"the embedded stack in {self.settings.home}")
         return f"<Lab: {state}{' and '.join(servers)}>"
@@ -133,7 +133,7 @@ class Connection:
         from starcast.stores.database.sessions import check
 
         engine = self.database
-        # Once for each lab: the check asks the server, and only an upgrade changes its result.
+        # Checked once per lab: it takes a query, and only an upgrade changes the result.
         if not self._is_schema_checked:
             check(engine)
             self._is_schema_checked = True
@@ -182,7 +182,7 @@ class Connection:
             )
 
     def _raise_if_configured(self, error: UnavailableError) -> None:
-        """Raise the error if the settings name a server, or the lab is closed."""
+        """Raise the error if the settings name a PostgreSQL server, or the lab is closed."""
         if self._is_closed or self.settings.postgres_uri is not None:
             raise error
 
@@ -193,7 +193,7 @@ class Connection:
 
 
 def as_reporter(progress: Progress | None) -> Reporter:
-    """Return the reporter of a lab: silent without one."""
+    """Return a reporter for this argument of `connect`, a silent one for None."""
     if progress is None:
         return Silent()
     return progress if isinstance(progress, Reporter) else ProgressLines(progress)

@@ -1,4 +1,4 @@
-"""The operations on costs by the papers' closed forms, and on runs in the papers' tables."""
+"""The operations that tabulate costs: by the papers' closed forms, or of runs, as in the papers."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ COLUMNS = (
     "transmissions", "time", "lower_bound", "gap", "simulated_steps", "simulated_time",
     "simulated_gap", "note",
 )  # fmt: skip
-#: Columns for people; ``ref`` is the letter of the line below with source and note.
+#: Columns of the printed table; ``ref`` is the letter of the source line below the table.
 NARROW = (
     "name", "pieces", "start_ups", "bytes", "time", "gap", "simulated_time", "simulated_gap", "ref",
 )  # fmt: skip
@@ -51,11 +51,11 @@ class CostPart(NamedTuple):
 
     Attributes:
         title: collective, topology, message, machine and port model; or the title in the paper.
-        rows: rows for people. Those of a `CostTable` have the letter of their source: ``ref``.
-        columns: the columns for people.
+        rows: rows of the printed table; ``ref``, if present, is the letter of the row's source.
+        columns: columns of the printed table.
         spare: the columns to omit from a table that is too wide, in this order.
-        sources: the lines below: letter, source and note.
-        label: the label in LaTeX.
+        sources: the lines below the table: letter, source and note.
+        label: the LaTeX label.
     """
 
     title: str
@@ -68,7 +68,7 @@ class CostPart(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class CostTable(Table):
-    """Costs which people read as several tables.
+    """A table of costs that is printed as several smaller tables.
 
     Attributes:
         parts: a table per collective and port model, or per case of a paper's table.
@@ -107,18 +107,18 @@ class Costs(Connection):
     ) -> CostTable:
         """Show the papers' cost tables: costs on a topology, or the runs of an experiment.
 
-        For a topology, no server is needed, and the fastest algorithm is the first. A row is an
-        algorithm of starcast or a row of a paper's table. Its time is start_ups T_s + bytes T_c,
-        exact, by the closed form of its source. pieces is the number of segments or unit messages,
-        by default the optimum, and real_pieces the optimum over the real numbers. The gap is time /
-        lower bound for the same number of copies. Simulated figures are those of the executed
-        schedule; a note explains where they differ from the closed form.
+        For a topology, no server is needed, and the fastest algorithm comes first. A row is an
+        algorithm of starcast or a row of a paper's table. Its exact time, start_ups T_s + bytes
+        T_c, is computed by the closed form of its source. pieces is the number of segments or unit
+        messages, by default the optimum, and real_pieces the optimum over the real numbers. The gap
+        is time / lower bound for the same number of copies. Simulated figures come from executing
+        the schedule; a note explains where they differ from the closed form.
 
         With ``experiment``, rows and columns are those of the paper, one table per topology and
         message. The figures of a row are those of the fastest stored run of the algorithm that is
-        its basis. A row about a work that the paper cites and starcast cannot execute is marked as
-        cited; its figures are those of the paper's closed form, if it has one. References are keys
-        of references.bib.
+        its basis. If the paper cites a work that starcast cannot execute, its row is marked as
+        cited and shows the paper's closed form, if there is one. References are keys of
+        references.bib.
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
@@ -157,7 +157,7 @@ class Costs(Connection):
             $ starcast cost table --experiment ts1 --where topology=S5 -f latex > table.tex
         """
         if experiment is not None:
-            # A stored run has its own values of these, so that options would have no effect.
+            # A stored run has its own values of these parameters, so options would have no effect.
             computed = {
                 "topology": topology, "collective": collective, "ports": ports, "t_s": t_s,
                 "message_bytes": message_bytes, "t_c": t_c, "segments": segments,
@@ -208,7 +208,7 @@ class Costs(Connection):
                 costs = self._costs(problem, max_rows if simulate else 0)
                 parts.append(_part(costs, f"{name} {title}, {model}-port"))
                 rows += costs
-            # Python does not order None and numbers: rows without a time come last.
+            # Python cannot compare None with numbers; rows without a time come last.
             rows.sort(key=lambda row: (row["time"] is None, row["time"] or 0))
             records += [{"topology": network.spec, "collective": name, **row} for row in rows]
         listed = Table.of(records, ("topology", "collective", *COLUMNS))
@@ -221,7 +221,7 @@ class Costs(Connection):
         from starcast.comparison.paper_rows import find_table, load_table, tabulate
         from starcast.comparison.sides import read_conditions
 
-        read_conditions(conditions)  # before a server is needed
+        read_conditions(conditions)  # report an invalid condition before connecting to a server
         if table is not None:
             find_table(table)
         with self._session() as session:
@@ -233,7 +233,7 @@ class Costs(Connection):
         return CostTable(records.columns, records.rows, parts=parts, is_paper=True)
 
     def _costs(self, problem: "Problem", max_rows: int) -> list[Row]:
-        """Return the rows of a collective in a port model, the fastest first."""
+        """Return the rows of a collective in a port model, fastest first."""
         from starcast.costs.tables import build_table
 
         return [
@@ -244,7 +244,7 @@ class Costs(Connection):
                     "source": row.source,
                     "cited": row.cited,
                     "pieces": row.pieces,
-                    "real_pieces": row.real_pieces or None,  # 0: fewer pieces are always better
+                    "real_pieces": row.real_pieces or None,  # 0 if fewer pieces are always better
                     **{name: getattr(row.cost, name, None) for name in COSTS},
                     "lower_bound": row.bound.time,
                     "gap": rounded(row.gap),
@@ -256,7 +256,7 @@ class Costs(Connection):
         ]
 
     def _simulated(self, problem: "Problem", row: "CostRow", max_rows: int) -> Row:
-        """Return the simulated figures of a row; if there are none, report the reason."""
+        """Simulate the schedule of a row; return its figures, or report why there are none."""
         from starcast.costs import tables
         from starcast.support.errors import LimitError
 
@@ -346,8 +346,8 @@ def _machine(t_s: Number, t_c: Number) -> "Machine":
 
 
 def _part(rows: list[Row], title: str) -> CostPart:
-    # Letters, because names and sources already contain the papers' numbers.
-    # Not strict, because the letters never end.
+    # Letters instead of numbers, since names and sources contain the papers' numbers.
+    # Not strict: the generator of letters is infinite.
     letters = dict(zip(dict.fromkeys(map(_source, rows)), _letters(), strict=False))
     lettered = [{**row, "ref": letters[_source(row)]} for row in rows]
     simulated = any(row.get("simulated_time") is not None for row in rows)
@@ -364,7 +364,7 @@ def _check_defaults(values: Mapping[str, Any]) -> None:
     """
     parameters = signature(Costs.cost_table).parameters
     for name, value in values.items():
-        # A shell writes numbers as text.
+        # The command line passes numbers as text.
         if str(value) != str(parameters[name].default):
             raise InputError(
                 f"{name} is for computed costs, but an experiment is given",
@@ -373,7 +373,7 @@ def _check_defaults(values: Mapping[str, Any]) -> None:
 
 
 def _paper_part(paper: "PaperCases", case: "Case", rows: list["PaperRow"]) -> CostPart:
-    """Return a case under the paper's headings; repeated models are left empty."""
+    """Return a case of a table under the paper's headings; leave repeated models empty."""
     from starcast.comparison.paper_rows import case_values
 
     table = paper.table
@@ -395,7 +395,7 @@ def _paper_part(paper: "PaperCases", case: "Case", rows: list["PaperRow"]) -> Co
         printed.append(cells)
     title = f"{table.source}. {table.caption}: {shown}"
     name = "-".join([paper.name, *map(str, values.values())])
-    # LaTeX takes characters such as `%` and `#` in a label for its own.
+    # LaTeX would not take characters such as `%` and `#` in a label literally.
     label = re.sub(r"[^\w.+-]", "-", name, flags=re.ASCII)
     return CostPart(title, printed, tuple(headings.values()), (), label=f"tab:{label}")
 
@@ -407,7 +407,7 @@ def _letters() -> Iterator[str]:
 
 
 def _source(row: Mapping[str, Any]) -> str:
-    """Return the source of a row, whether it is cited only, and its note."""
+    """Return the text below the table for a row: source, "(cited)" if it is cited only, note."""
     cited = " (cited)" if row["cited"] else ""
     note = f"; {row['note']}" if row["note"] else ""
     return f"{row['source']}{cited}{note}"

@@ -52,7 +52,7 @@ class Experiments(Connection):
     ) -> RunTable:
         """Build, verify and simulate a schedule; show its exact costs and the lower bound.
 
-        A stored run of the same point in the same collection is replaced.
+        A stored run with the same parameters in the same collection is replaced.
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
@@ -172,25 +172,25 @@ class Experiments(Connection):
 
         Args:
             name: the experiment's name.
-            grid: TOML file with the axes, or a shipped example (``starcast experiment examples``);
+            grid: TOML file with the axes, or an example from ``starcast experiment examples``;
                 an option of an axis replaces that axis of the grid. In Python also the axes.
             replace: delete a stored experiment of this name first.
             jobs: number of processes. In Python, an algorithm that is defined in a notebook can
                 only run in the process of the notebook.
-            executor: executes the points instead of processes on this machine.
+            executor: executes the runs, instead of processes on this machine.
             shard: compute only part I of N and write it to ``out``; store nothing.
             out: output file of ``shard``, such as part.json or part.json.gz.
             axes: values of axes, each a value or a list.
 
         Returns:
-            The numbers of runs ``created``, and ``kept`` as they were stored before; of a shard,
+            The number of runs ``created``, and of runs ``kept`` as stored before; for a shard,
             ``runs`` and ``file``.
 
         Raises:
             InputError: the name, an axis or a value is wrong, or the experiment has another grid.
             RejectedError: some runs failed. They are stored as failed, and never compared.
             BusyError: another process is using the experiment.
-            LimitError: a point does not fit into memory; earlier runs are stored.
+            LimitError: a run does not fit into memory; earlier runs are stored.
 
         Example:
             >>> lab.experiment("e1", topology="S5", algorithm="multiple", message_bytes=[64, 4096])
@@ -236,7 +236,7 @@ class Experiments(Connection):
         )
 
     def merge_experiment(self, *files: ShardFiles, name: NewName = None) -> Facts:
-        """Store the experiment whose shards ``starcast experiment run --shard`` has written.
+        """Store an experiment from the shards that ``starcast experiment run --shard`` wrote.
 
         Shards that are incomplete, overlapping, damaged or of another version are refused.
 
@@ -246,7 +246,7 @@ class Experiments(Connection):
 
         Raises:
             InputError: the files are not all shards of one experiment, or are damaged.
-            RejectedError: they were computed by other code, or contradict stored runs.
+            RejectedError: the shards were computed by other code, or contradict stored runs.
 
         Example:
             $ starcast experiment merge part-*.json
@@ -275,12 +275,12 @@ class Experiments(Connection):
         Args:
             name: the experiment's name, or a run's number.
             jobs: number of processes.
-            executor: executes the points instead of processes on this machine.
+            executor: executes the runs, instead of processes on this machine.
 
         Returns:
             A row per run: for each figure either ``same``, or the stored and the new value; the
-            column ``agrees`` says whether all figures are the same. The failure says how many runs
-            have other figures.
+            column ``agrees`` says whether all figures are the same. The table's ``failure`` says
+            how many runs have other figures.
 
         Raises:
             NotFoundError: no such experiment or run is stored.
@@ -292,7 +292,7 @@ class Experiments(Connection):
         return listing.list_repetitions(repetitions, str(name))
 
     def examples(self) -> Table:
-        """List the shipped experiments.
+        """List the example experiments that come with starcast.
 
         Run one with ``starcast experiment run NAME --grid EXAMPLE``.
         """
@@ -301,16 +301,16 @@ class Experiments(Connection):
         return listing.list_examples()
 
     def experiments(self) -> Table:
-        """List the stored experiments with their grids, stored runs and points."""
+        """List the stored experiments with their grids and numbers of stored and possible runs."""
         from starcast.comparison import listing
 
         with self._session() as session:
             return listing.list_experiments(session)
 
     def show_experiment(self, name: ExperimentName) -> Table:
-        """List the runs of an experiment in the order of its points.
+        """List the runs of an experiment in the order of its grid.
 
-        The command that runs it is reported; the note says how many runs are missing.
+        The command that runs the experiment is reported; the note says how many runs are missing.
 
         Args:
             name: the experiment's name.
@@ -335,7 +335,7 @@ class Experiments(Connection):
 
         Raises:
             NotFoundError: no such experiment is stored.
-            InputError: it is a collection of single runs.
+            InputError: the experiment is a collection of single runs, which has no grid.
 
         Example:
             $ starcast experiment grid crossovers > crossovers.toml
@@ -378,11 +378,11 @@ class Experiments(Connection):
     ) -> Table:
         """Store the experiments of a file; runs that are stored already are kept.
 
-        Nothing is stored if a run of the file has other figures in this store (exit code 6).
+        If a run of the file has other figures in this store, nothing is stored (exit code 6).
 
         Args:
             file: a file of ``starcast experiment export``.
-            name: name for the only experiment of the file.
+            name: new name for the experiment, if the file holds only one.
 
         Raises:
             InputError: the file is not valid, or an experiment of this name has another grid.
@@ -419,14 +419,15 @@ class Experiments(Connection):
         everything: All = False,
         sort: Annotated[str | None, Shell(metavar="COLUMN")] = None,
     ) -> ComparisonTable:
-        """Compare experiments, or single runs, at their common points.
+        """Compare experiments, or single runs, at their common grid points.
 
-        A row is a point, with the simulated figures and the gap (time / lower bound) of each side
-        and the change in time of each side but the baseline. Rows without differences are hidden;
-        the shortest time is bold. If runs are not comparable, the row says why. A single
-        experiment is split by algorithm, base and copies. In json and csv, a parameter that differs
-        between the sides has a column per side. If ``across`` is topology, each side may have its
-        own network: their sizes are listed, and nothing is normalised.
+        The compared experiments or runs are called sides; a single experiment is split into sides
+        by algorithm, base and copies. A row is a grid point, with the simulated figures and the gap
+        (time / lower bound) of each side and the change in time of each side but the baseline. Rows
+        without differences are hidden; the shortest time is bold. If runs are not comparable, the
+        row says why. In json and csv, a parameter that differs between the sides has a column per
+        side. If ``across`` is topology, each side may have its own network: their sizes are listed,
+        and nothing is normalised.
 
         In a shell, --plot FILE.svg also writes the plots of the page, one below the other: time
         against message size, and links busy in each step. They need matplotlib.
@@ -437,7 +438,7 @@ class Experiments(Connection):
                 repeated.
             conditions: only runs with this value, such as topology=S5; repeat it for alternatives.
             baseline: side that the others are compared with.
-            by: match equal numbers of pieces of a message, or of segments of each tree's share.
+            by: match runs by equal numbers of pieces of a message, or of segments per tree.
             everything: show all parameters, figures and rows.
             sort: sort by this column; -COLUMN descends; time is the shortest time of all sides.
 
@@ -459,7 +460,7 @@ class Experiments(Connection):
 
         axes = check_crossed([across] if isinstance(across, str) else across)
         wanted = as_conditions(conditions)
-        read_conditions(wanted)  # before a server is needed
+        read_conditions(wanted)  # report an invalid condition before connecting to a server
         with self._session() as session:
             comparison = compare_stored(
                 session,
@@ -473,7 +474,7 @@ class Experiments(Connection):
             )
             table = tabulate(comparison, everything=everything)
 
-        # Only pages and plots show profiles, so they are read when one of these is made.
+        # Only pages and plots need the step profiles, so they are read when one is made.
         def profiles() -> "Profiles":
             with self._session() as session:
                 return load_profiles(session, comparison)

@@ -1,4 +1,4 @@
-"""Results that are files: pictures, and files of other programs."""
+"""Results that are files: pictures, and files for other programs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture, which notebooks show.
+    """A picture, which notebooks display.
 
     Attributes:
         svg: an SVG document.
@@ -53,12 +53,12 @@ class Picture:
 
 @dataclass(frozen=True)
 class ExchangeFile:
-    """A topology, a forest or a schedule in the format of another program; rendered when written.
+    """A topology, forest or schedule in the format of another program, rendered when written.
 
     Attributes:
         artifact: the topology, forest or schedule.
         to: the name of the format.
-        options: options of the format, as of `starcast.export`.
+        options: options of the format, as for `starcast.export`.
     """
 
     artifact: "Artifact"
@@ -67,7 +67,7 @@ class ExchangeFile:
 
     @property
     def format(self) -> "FileFormat":
-        """The format: its suffixes, and whether it is text.
+        """The properties of the format, such as its suffixes and whether it is text.
 
         Raises:
             InputError: there is no such format for this kind of artifact.
@@ -98,7 +98,7 @@ class ExchangeFile:
 
 
 def check_suffix(out: str | Path, *suffixes: str) -> None:
-    """Check that the suffix of an output file, if it has one, is one of the format.
+    """Check that an output file has one of the format's suffixes, or none.
 
     Raises:
         InputError: the file has the suffix of another format.

@@ -1,4 +1,4 @@
-"""The operations on forests: of a construction, in a file, or stored."""
+"""The operations on forests that a construction builds, a file holds, or the stores hold."""
 
 import os
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ class ForestOptions(TypedDict, total=False):
     Attributes:
         root: label of the root (default: the identity). In Python also its rank.
         base: construction that label-change and dimension-change start from.
-        i: number of places, for dimension-change.
+        i: number of places by which dimension-change shifts dimensions.
     """
 
     root: Root
@@ -59,7 +59,7 @@ class ForestOptions(TypedDict, total=False):
 
 
 class Forests(Artifacts):
-    """Forests, which need no server unless they are stored."""
+    """Operations on forests, which need no server except for stored forests."""
 
     def constructions(self, topology: OptionalTopology = None) -> Table:
         """List the constructions with their families, arguments and papers. No server is needed.
@@ -119,7 +119,7 @@ class Forests(Artifacts):
         """
         check_suffix(out, ".npz")
         forest = load_forest(topology, construction, options)
-        # Before it is written: an array that is not a forest is never saved.
+        # Verified before it is written, so an array that is not a forest is never saved.
         forest.verify()
         forest.save(out)
         return _one(_counts(forest) | {"file": str(out), "bytes": Path(out).stat().st_size})
@@ -136,13 +136,13 @@ class Forests(Artifacts):
         out: OptionalOutFile = None,
         **options: Unpack[ForestOptions],
     ) -> Table:
-        """Verify that every node of each tree reaches the root. In a shell, exit code 6 if not.
+        """Verify that every node of each tree reaches the root.
 
-        A file whose forest is named after a construction must hold the trees of that construction.
-        No server is needed.
+        In a shell, the exit code is 6 if not. If a forest in a file is named after a construction,
+        its trees must be those of that construction. No server is needed.
 
-        With ``blocks`` also the heights of the trees and the loads of all links are computed; the
-        four options after it belong to it.
+        With ``blocks``, the heights of the trees and the loads of all links are computed too; the
+        next four options require it.
 
         Args:
             source: a topology, such as S5, or a file written by ``starcast forest build``. In
@@ -151,7 +151,7 @@ class Forests(Artifacts):
                 ``dimension-change(base=multiple,i=2)``. Omit it for a file.
             blocks: verify a closed form block by block: up to S16, in little memory (needs numba).
             jobs: number of processes.
-            executor: computes instead of processes on this machine.
+            executor: computes the tasks, instead of processes on this machine.
             shard: compute only part I of N and write it to ``out``.
             out: output file of ``shard``, such as part.json or part.json.gz.
             options: `ForestOptions`.
@@ -160,7 +160,7 @@ class Forests(Artifacts):
             One row: the counts of the forest, or of the shard, and the seconds.
 
         Raises:
-            RejectedError: a tree is not a spanning tree, with the first offending node, or the
+            RejectedError: a tree is not a spanning tree (the first offending node is named), or the
                 forest is named after a construction but holds other trees.
             InputError: a name, an argument or a file is wrong, the construction has no closed form,
                 or the options cannot be combined.
@@ -184,7 +184,7 @@ class Forests(Artifacts):
                     f"--{name} is for the verification by blocks", hint="add --blocks, or remove it"
                 )
         forest = load_forest(source, construction, options)
-        # The seconds are those of the verification alone, without construction or reading.
+        # The time excludes building or reading the forest.
         start = perf_counter()
         forest.verify()
         seconds = perf_counter() - start
@@ -231,14 +231,14 @@ class Forests(Artifacts):
     def merge_forest(self, *files: ShardFiles) -> Table:
         """Merge the shards of a verification by blocks.
 
-        Incomplete, overlapping and damaged shards are refused, and those of other versions.
+        Shards that are incomplete, overlapping, damaged or of another version are refused.
 
         Args:
             files: the files of all shards.
 
         Raises:
             InputError: the files are not all shards of one verification, or are damaged.
-            RejectedError: they were computed by other code, or do not prove the forest.
+            RejectedError: the shards were computed by other code, or do not prove the forest.
 
         Example:
             $ starcast forest merge part-*.json
@@ -272,7 +272,8 @@ class Forests(Artifacts):
         Raises:
             InputError: a name, an argument or a file is wrong, or the options cannot be combined.
             NotFoundError: no such forest is stored.
-            RejectedError: the array of a file is not a forest, or the graph holds something else.
+            RejectedError: the array of a file is not a forest, or the graph has other counts or
+                checksums.
 
         Example:
             >>> lab.show_forest("S6", "multiple")["congestion"]
@@ -318,10 +319,10 @@ class Forests(Artifacts):
         force: bool = False,
         **options: Unpack[ForestOptions],
     ) -> Picture:
-        """Draw a tree by levels, with edges coloured by dimension, or all trees.
+        """Draw one tree by levels, with edges coloured by dimension, or draw all trees.
 
-        No server is needed. With ``layout``, the nodes have the places that they have in
-        ``topology draw``. Drawings are readable up to S5.
+        No server is needed. With ``layout``, the nodes are placed as in ``topology draw``. Drawings
+        are readable up to S5.
 
         Args:
             source: a topology, such as S5, or a file written by ``starcast forest build``. In
@@ -330,7 +331,7 @@ class Forests(Artifacts):
                 ``dimension-change(base=multiple,i=2)``. Omit it for a file.
             tree: number of the tree, from 0 (default: 0).
             all_trees: draw all trees side by side.
-            load: draw the load of all trees as the width of links.
+            load: draw the load of each link, over all trees, as the width of the link.
             layout: positions of the nodes.
             force: draw even if the tree has more than 128 nodes.
             options: `ForestOptions`.
@@ -372,10 +373,10 @@ class Forests(Artifacts):
         tree: int | None = None,
         **options: Unpack[ForestOptions],
     ) -> ExchangeFile:
-        """Verify a forest and write it to a file of another tool. No server is needed.
+        """Verify a forest and write it to a file for another tool. No server is needed.
 
         dot has an edge from parent to child for every edge of a tree; newick has a line per tree;
-        json has nested nodes with their children.
+        json nests each node's children in the node.
 
         Args:
             source: a topology, such as S5, or a file written by ``starcast forest build``. In
@@ -402,11 +403,10 @@ class Forests(Artifacts):
         construction: str | None,
         options: ForestOptions,
     ) -> "Forest":
-        """Return a verified forest; warn if its trees differ from the construction it names."""
+        """Return a verified forest; warn if its trees differ from the construction in its name."""
         forest = load_forest(source, construction, options)
         forest.verify()
-        # Only a warning: the trees are valid, whatever their name. `verify_forest` rejects the
-        # name.
+        # Only a warning: the trees are valid under any name. `verify_forest` rejects a wrong name.
         if construction is None and (sentence := _other_trees(source, forest)):
             self.reporter.say(sentence)
         return forest
@@ -417,7 +417,7 @@ def load_forest(
     construction: str | None = None,
     options: ForestOptions | None = None,
 ) -> "Forest":
-    """Return the forest of a construction, or the one that is given or in a file.
+    """Return a forest: built by a construction, read from a file, or the given `Forest`.
 
     Raises:
         InputError: the topology, construction, root, argument or file is unknown, or they cannot
@@ -442,7 +442,7 @@ def load_forest(
 
 
 def is_forest(source: "str | Path | Topology | Forest") -> bool:
-    """Return whether this is a forest or names its file, not a topology or a stored forest."""
+    """Return whether this is a `Forest` or a forest file, not a topology or a stored forest."""
     from starcast.trees import Forest
 
     if isinstance(source, Forest):
@@ -457,7 +457,7 @@ def _given(options: ForestOptions) -> dict[str, Any]:
 
 
 def _other_trees(source: "str | Path | Topology | Forest", forest: "Forest") -> str:
-    """Return a sentence if the trees differ from those of the construction, otherwise ""."""
+    """Return a sentence if the trees differ from the construction in the forest's name, else ""."""
     from starcast.trees.catalogue import find_difference
 
     difference = find_difference(forest)

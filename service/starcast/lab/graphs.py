@@ -23,13 +23,13 @@ class Graphs(Artifacts):
     ) -> Table:
         """Compare the graph in Neo4j with newly built artifacts.
 
-        Every stored topology, forest and schedule is built again. Compared are the numbers of all
-        nodes and rows, the indexes, the artifact nodes, and everything at a random sample of nodes
-        of each topology: a topology that is not larger is compared completely. This takes seconds
-        for a graph of any size. With ``checksums``, every artifact is also verified again, and the
-        counts and checksums of all its rows are compared.
+        Every stored topology, forest and schedule is built again. The comparison covers the numbers
+        of all nodes and rows, the indexes, the artifact nodes, and all data at a random sample of
+        nodes of each topology. A topology with no more nodes than the sample is compared
+        completely. This takes seconds for a graph of any size. With ``checksums``, every artifact
+        is also verified again, and the counts and checksums of all its rows are compared.
 
-        In a shell, exit code 6 if they differ, with a table of the differences.
+        In a shell, the exit code is 6 if they differ, and a table lists the differences.
 
         With ids, only these artifacts, the indexes and the :Store node are compared. Verification
         only reads, and takes no lock: artifacts that an ingest or a drop changes in the meantime
@@ -42,7 +42,7 @@ class Graphs(Artifacts):
             checksums: compare the checksums of all rows, too.
 
         Returns:
-            The differences, without rows if there are none.
+            A table of the differences, which is empty if there are none.
 
         Raises:
             NotFoundError: no artifact with such an id is stored.
@@ -58,7 +58,7 @@ class Graphs(Artifacts):
         from starcast.ingest.sample import Sample
         from starcast.ingest.verification import list_problems, verify
 
-        # Without a seed, `Sample` draws one, which the note reports for a repetition.
+        # Without a seed, `Sample` draws one; the note reports it, so the check can be repeated.
         drawn = Sample(sample) if seed is None else Sample(sample, seed)
         with self._stores() as stores:
             found = verify(stores, ids, drawn, self.reporter, checksums=checksums)
@@ -86,9 +86,9 @@ class Graphs(Artifacts):
 
         An import, which needs the embedded Neo4j, creates a new store that replaces the old one
         after it is verified. Over Bolt, artifacts are deleted and loaded one by one, and orphaned
-        data are deleted. Data of other applications are kept over Bolt, except for relationships at
-        nodes that are recreated; nothing of them is deleted without ``discard_foreign``. An
-        interrupted rebuild continues when it is run again.
+        data are deleted. Over Bolt, data of other applications are kept, except for relationships
+        at nodes that are recreated; none are deleted without ``discard_foreign``. An interrupted
+        rebuild continues when it is run again.
 
         Args:
             ids: ids of artifacts, each with its dependents (default: all).
@@ -102,8 +102,8 @@ class Graphs(Artifacts):
             The rebuilt artifacts, with the load method and the seconds.
 
         Raises:
-            NotFoundError, RejectedError, InputError, LimitError, BusyError: for the reasons that
-                `starcast.ingest.ingestion.rebuild` lists.
+            NotFoundError, RejectedError, InputError, LimitError, BusyError: as listed under
+                `starcast.ingest.ingestion.rebuild`.
 
         Example:
             $ starcast graph rebuild

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 class Networks(Artifacts):
-    """Topologies, computed or as stored."""
+    """Operations on computed and stored topologies."""
 
     def show_topology(
         self, topology: TopologyName, *, stored: bool = False, verify: bool = False
     ) -> Facts:
         """Show the counts and distances of a topology, computed without a server, or as stored.
 
-        The distance profile counts the nodes at distance 0, 1, ... from any node. A reverse port
-        leads back over the link of the port above it; the two differ only for residual links of
-        (n,k)-stars.
+        The distance profile counts the nodes at distance 0, 1, ... from any node. The reverse port
+        of a port is the port that the neighbour uses for the same link; the two differ only for
+        residual links of (n,k)-stars.
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
@@ -34,8 +34,8 @@ class Networks(Artifacts):
 
         Raises:
             InputError: there is no such topology.
-            NotFoundError: it is not stored.
-            RejectedError: the graph holds something else.
+            NotFoundError: the stored figures are requested, but the topology is not stored.
+            RejectedError: the graph has other counts or checksums.
 
         Example:
             >>> lab.show_topology("S6")["diameter"]
@@ -78,7 +78,7 @@ class Networks(Artifacts):
 
         Raises:
             InputError: there is no such topology, or it does not have this layout.
-            LimitError: it has more than 128 nodes.
+            LimitError: the topology has more than 128 nodes.
 
         Example:
             $ starcast topology draw S4 --out star.svg
@@ -91,9 +91,10 @@ class Networks(Artifacts):
         return Picture(drawing.draw_topology(found, layout), found.spec)
 
     def export_topology(self, topology: TopologyName, *, to: TopologyFormat) -> ExchangeFile:
-        """Write a topology to a file of another tool. No server is needed.
+        """Write a topology to a file for another tool. No server is needed.
 
-        Nodes are ranks from 0, from 1 for metis. graphml, gexf and dot also hold labels and ports.
+        Nodes are numbered by their ranks from 0, for metis from 1. graphml, gexf and dot also hold
+        labels and ports.
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
@@ -101,7 +102,7 @@ class Networks(Artifacts):
 
         Raises:
             InputError: there is no such topology.
-            LimitError: it exceeds a limit of the format.
+            LimitError: the topology exceeds a limit of the format.
 
         Example:
             $ starcast topology export S5 --to graphml --out s5.graphml
@@ -125,18 +126,18 @@ class Networks(Artifacts):
     ) -> Facts:
         """Write a page that shows a topology, forests and schedules in any browser, offline.
 
-        The page holds its scripts and its data, and loads nothing: it can be mailed. No server is
-        needed.
+        The page contains its scripts and data and loads no other files, so it can be mailed. No
+        server is needed.
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
             out: output file, such as page.html.
-            forest: a construction, such as multiple, or a file of ``forest build``; can be
+            forest: a construction, such as multiple, or a file written by ``forest build``; can be
                 repeated. In Python also `Forest` objects.
             schedule: COLLECTIVE:ALGORITHM, such as ``broadcast:multiple(segments=4)``; can be
                 repeated. ``:one`` at the end chooses the one-port model.
-            root: label of the root of all of them.
-            state: what the page shows first, as in the explorer's addresses:
+            root: label of the root of all these forests and schedules.
+            state: initial state of the page, written as in the explorer's addresses:
                 ``step=3&node=21345``.
 
         Returns:
@@ -162,7 +163,7 @@ class Networks(Artifacts):
         check_suffix(out, ".html", ".htm")
         network = as_topology(topology)
         at: int | str = 0 if root is None else root
-        # A file carries its own topology and root; a construction is built on this topology.
+        # A forest file has its own topology and root; a construction is built on this topology.
         forests = [
             load_forest(name) if is_forest(name) else load_forest(network, str(name), {"root": at})
             for name in forest

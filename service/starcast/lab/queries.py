@@ -1,4 +1,4 @@
-"""The operations on Cypher queries: list, show, run, check and begin them."""
+"""The operations on Cypher queries: list, show, run and check them, and create query files."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from starcast.queries import Query
     from starcast.stores.graph.connection import QueryResult
 
-#: Greatest time limit in seconds.
+#: Largest allowed time limit in seconds.
 _DAY = 86_400
 
 QueryName = Annotated[str | Path, Shell(str, completes="queries")]
@@ -26,7 +26,7 @@ Timeout = Annotated[float | None, Shell(default="the setting timeout")]
 
 
 class Queries(Connection):
-    """Questions to the graph."""
+    """Operations that query the graph."""
 
     def queries(
         self, search: Annotated[str | None, Shell(metavar="PACK|WORD", completes="packs")] = None
@@ -34,7 +34,7 @@ class Queries(Connection):
         """List the queries with their parameters and the seconds measured on S6, S7 and S8.
 
         Args:
-            search: a pack, or a word in names, titles and questions (default: all queries).
+            search: a query pack, or a word in names, titles and questions (default: all queries).
 
         Raises:
             NotFoundError: no query matches.
@@ -82,17 +82,17 @@ class Queries(Connection):
         """Run a query and show its rows.
 
         The query runs in a read-only transaction on complete artifacts. Tables print paths hop by
-        hop, json and csv as lists. A picture shows the nodes and links that the rows name, and
-        faintly the other links between these nodes.
+        hop; json and csv hold them as lists. A picture shows the nodes and links that the rows
+        name; other links between these nodes are faint.
 
         Args:
-            query: a query, as pack/name or name, or a .cypher file. In Python also Cypher, as of
-                `ask`.
+            query: a query, as pack/name or name, or a .cypher file. In Python also a Cypher
+                statement, as for `ask`.
             parameters: values of its parameters: name=TEXT, or name:=JSON. In Python also as
                 keywords.
             row_limit: maximum number of rows.
             timeout: time limit in seconds.
-            drawable: refuse a query whose answer cannot be drawn, before it runs.
+            drawable: refuse a query whose result cannot be drawn, before it runs.
             values: values of its parameters.
 
         Returns:
@@ -122,7 +122,7 @@ class Queries(Connection):
         name, given = str(query), {**(parameters or {}), **values}
         if _is_statement(name):
             return self._run_statement(name, "statement", given, row_limit, timeout)
-        # A header begins with `//`; a file without one is a mere statement.
+        # A header begins with `//`; a file without a header is run as a plain statement.
         if name.endswith(SUFFIX) and not (text := _read(name)).lstrip().startswith("//"):
             return self._run_statement(text, name, given, row_limit, timeout)
         rows, seconds = self._limits(row_limit, timeout)
@@ -131,7 +131,7 @@ class Queries(Connection):
         if drawable:
             from starcast.queries.picture import check_drawable
 
-            # Before the query runs, which may take as long as its time limit.
+            # Checked first, since running the query may take as long as its time limit.
             check_drawable(found, bound)
         result = run(self.graph, found, bound, row_limit=rows, timeout=seconds)
         return _answer(result, found.cypher, found.compute(bound), narrowing_advice(found), found)
@@ -149,13 +149,13 @@ class Queries(Connection):
         """Run a Cypher statement that only reads, and show its rows.
 
         It runs like the query of a pack: in a read-only transaction, with a row limit and a time
-        limit; writing clauses and procedures are refused before. It may also read artifacts that
-        are not complete. docs/schema.md lists labels and properties.
+        limit. Writing clauses and procedures are refused before it runs. It may also read artifacts
+        that are not complete. docs/schema.md lists labels and properties.
 
         Args:
             statement: Cypher, a .cypher file without a header, or - for stdin.
-            parameters: its parameters: name=TEXT, or name:=JSON for numbers, lists and truth
-                values. In Python also as keywords.
+            parameters: its parameters: name=TEXT, or name:=JSON for numbers, lists and Booleans.
+                In Python also as keywords.
             row_limit: maximum number of rows.
             timeout: time limit in seconds.
             values: values of its parameters.
@@ -179,7 +179,7 @@ class Queries(Connection):
         if statement == "-" or (is_file(statement) and not _is_statement(statement)):
             text, source = _read(statement), "stdin" if statement == "-" else statement
         given = {**(parameters or {}), **values}
-        # In Cypher a text never equals a number, so that a query would just find nothing.
+        # In Cypher a string never equals a number, so the query would silently find no rows.
         for name, value in given.items():
             if isinstance(value, str) and value.isdecimal():
                 self.reporter.say(
@@ -207,7 +207,7 @@ class Queries(Connection):
         return _answer(result, text, values, "add LIMIT")
 
     def _limits(self, row_limit: Any, timeout: Any) -> tuple[int, float]:
-        """Return the limits of rows and of seconds, by default those of the settings."""
+        """Return the row limit and the time limit, by default those of the settings."""
         if row_limit is None:
             row_limit = self.settings.row_limit
         elif not isinstance(row_limit, int) or row_limit < 1:
@@ -228,9 +228,9 @@ class Queries(Connection):
     ) -> Table:
         """Check query files, and the plans that Neo4j makes for them.
 
-        The columns must be those of the header, and a plan free of notifications, cartesian
-        products and writes. Nothing is executed. If Neo4j is not running, only the files are
-        checked.
+        A query must return the columns that its header declares, and its plan must have no
+        notifications, Cartesian products or writes. No query is executed. If Neo4j is not running,
+        only the files are checked.
 
         Args:
             target: a query, a pack, a file, or the folder of a pack or of packs (default: all).
@@ -255,7 +255,7 @@ class Queries(Connection):
         except UnavailableError as error:
             note = f"plans were not checked: {error.message}; {error.hint}"
             return Table(("query", "file"), rows, f"{len(rows)} files are valid; {note}")
-        # Without the indexes, the planner has to scan, which is not a problem of the query.
+        # Without the indexes the planner has to scan, which is not the query's fault.
         ready = has_indexes(graph)
         for row, each in zip(rows, queries, strict=True):
             row["problems"] = "; ".join(find_problems(graph, each, ready))
@@ -284,7 +284,7 @@ class Queries(Connection):
             Path | None, Shell(default="the first of the setting packs, or the working directory")
         ] = None,
     ) -> Path:
-        """Write a query file to begin with: a header, and a statement that runs.
+        """Write a new query file to edit: a header, and a statement that runs.
 
         Args:
             name: name of the query, as pack/name.
@@ -316,7 +316,7 @@ class Queries(Connection):
 
 def _is_statement(text: str) -> bool:
     """Return whether a text is Cypher rather than the name or file of a query."""
-    # A statement has at least two words, and names of queries have no spaces; paths may have.
+    # A statement contains white space. So may a path, but query names do not.
     return any(map(str.isspace, text)) and not os.path.isfile(text)  # noqa: PTH113 - never raises
 
 
@@ -339,10 +339,10 @@ def _read(source: str) -> str:
 
 
 def _select(target: str | None, packs: Sequence[Path]) -> "Sequence[Query]":
-    """Return the queries of a pack, of a folder or of all packs, or a single one.
+    """Return the queries of a pack, of a folder or of all packs, or a single query.
 
     Raises:
-        InputError: one of them is not valid.
+        InputError: a query is not valid.
         NotFoundError: there is no such query.
     """
     from starcast.queries import find, load_library
@@ -357,7 +357,7 @@ def _select(target: str | None, packs: Sequence[Path]) -> "Sequence[Query]":
         return list(library.require_valid().values())
     for name, fault in library.faults.items():
         if name.startswith(f"{target}/"):
-            # Otherwise a pack would pass without its invalid files.
+            # Otherwise a pack with invalid files would pass the check.
             raise fault
     pack = [query for query in library.queries.values() if query.pack == target]
     return pack or [find(target, *packs)]

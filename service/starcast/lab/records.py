@@ -1,4 +1,4 @@
-"""The operations on records: search for them, list, show, verify, prove, merge and store them."""
+"""The operations on records: search for, list, show, verify, prove, merge and store them."""
 
 from concurrent.futures import Executor
 from functools import partial
@@ -33,7 +33,7 @@ _PROOF_SECONDS = 300.0
 
 
 class Records(Connection):
-    """The best known objects of problems, with witnesses and proofs. Most need no server."""
+    """Operations on records, the best known objects of problems. Most need no server."""
 
     def search(
         self,
@@ -52,12 +52,12 @@ class Records(Connection):
         shard: ShardName = None,
         out: Path | None = None,
     ) -> Table:
-        """Search for the best object of a problem, or a proof that there is no better one.
+        """Search for the best object of a problem, or a proof that no better object exists.
 
         The search starts from the best known record, and writes each improvement to the folder of
         your records: repeat an interrupted search to continue it. No server is needed; most
-        problems need the extra starcast[search]. ``starcast records show`` prints all that is known
-        of a record.
+        problems need the extra starcast[search]. ``starcast records show`` prints all details of a
+        record.
 
         In a shell, exit code 7 if the time limit ends the search before value and bound agree, and
         8 if only a second solver supports the bound.
@@ -78,7 +78,7 @@ class Records(Connection):
             engine: solver of formulas.
             folder: folder of your own records.
             fresh: start without the known record. A better known record is never overwritten.
-            executor: runs the searches instead of this process.
+            executor: runs the searches, instead of this process.
             shard: compute only part I of N and write it to ``out``; keep nothing.
             out: output file of ``shard``, such as part.json or part.json.gz.
 
@@ -110,7 +110,7 @@ class Records(Connection):
 
         part = parse_shard(shard, out)
         processes = 1 if jobs is None else check_count("jobs", jobs)
-        # A search takes as many consecutive seeds as it has processes, and no two the same.
+        # Each process of a search uses its own seed; no two searches share a seed.
         numbers = range(seed, seed + check_count("seeds", seeds) * processes, processes)
         tasks = plan_searches(problem.split(","), topologies, _arguments(congestion), numbers)
         budget = Budget(timeout, memory, seed, processes, engine, self.reporter)
@@ -130,7 +130,7 @@ class Records(Connection):
         return as_table(records, failure=find_unsettled(records, timeout))
 
     def problems(self) -> Table:
-        """List the problems: question, symmetry that the search uses, and what that means."""
+        """List the problems: question, formula, and the symmetry that the search exploits."""
         from starcast.records.model import PROBLEMS as SENSES
         from starcast.search import PROBLEMS
 
@@ -151,7 +151,7 @@ class Records(Connection):
     def records(
         self, problem: SomeProblem = None, *, stored: bool = False, folder: Folder = None
     ) -> Table:
-        """List the records: those that are part of starcast, and yours if they are better.
+        """List the records that come with starcast, and your own records that are better.
 
         A terminal shows one line per problem and range of topologies; --all shows each record.
 
@@ -190,7 +190,7 @@ class Records(Connection):
         congestion: Congestion = None,
         folder: Folder = None,
     ) -> Facts:
-        """Show the best known record: why its bound holds, what was tried, and how to repeat it.
+        """Show the best record: why its bound holds, which searches were tried, how to repeat it.
 
         Args:
             problem: a problem, such as one-port-broadcast.
@@ -219,19 +219,19 @@ class Records(Connection):
         proof_timeout: Seconds = _PROOF_SECONDS,
         folder: Folder = None,
     ) -> Table:
-        """Verify records: witnesses from their definitions, bounds by theory or by their proofs.
+        """Verify records: witnesses by their definitions, bounds by theory or by proofs.
 
-        In a shell, exit code 6 if a record is wrong, and 8 if a bound is not verified.
+        In a shell, the exit code is 6 if a record is wrong, and 8 if a bound is not verified.
 
-        Each witness is checked by code that knows nothing of the searches. A bound has to be that
-        of theory, or follow from a certificate of inequalities, or its LRAT proof is made again and
-        checked. A bound without ``proofs``, or whose proof takes too long, is "not made again"; a
-        bound that only a second solver supports is "not checked" unless a proof is found now. A
-        wrong record is "rejected".
+        Each witness is checked by code that is independent of the searches. A bound must follow
+        from theory or from a certificate of inequalities, or its LRAT proof is generated again and
+        checked. Without ``proofs``, or if generating the proof takes too long, the bound is "not
+        made again". A bound that only a second solver supports is "not checked" unless a proof is
+        found now. A wrong record is "rejected".
 
         Args:
             files: JSON files of records (default: all records).
-            proofs: make the proofs of bounds again.
+            proofs: generate the proofs of bounds again.
             proof_timeout: time limit of each proof in seconds.
             folder: folder of your own records.
 
@@ -269,10 +269,10 @@ class Records(Connection):
         proof_timeout: Seconds = _PROOF_SECONDS,
         folder: Folder = None,
     ) -> Facts:
-        """Make the LRAT proof of a record again, and have an independent checker accept it.
+        """Generate the LRAT proof of a record again, and check it with an independent checker.
 
-        Formula and proof are files that other checkers accept too. The verified checker cake_lpr
-        also has to accept the proof if it is on the PATH.
+        Other checkers can read the files of the formula and the proof. If the verified checker
+        cake_lpr is on the PATH, it must accept the proof too.
 
         Args:
             problem: a problem, such as fault-diameter.
@@ -280,12 +280,12 @@ class Records(Connection):
             congestion: trees that may use a directed link, for congestion-trees.
             out: write the LRAT proof to a file.
             formula: write the formula in DIMACS to a file.
-            proof: check this LRAT or DRAT proof, and make none.
+            proof: check this LRAT or DRAT proof instead of generating one.
             proof_timeout: time limit of the proof in seconds.
             folder: folder of your own records.
 
         Returns:
-            The statement, and the checker that accepted its proof.
+            The proved statement, and the checker that accepted its proof.
 
         Raises:
             InputError: the problem is unknown, or a file cannot be read or written.
@@ -330,13 +330,15 @@ class Records(Connection):
         """Compare the bounds of one-port broadcasts on the star graphs S3, S4, ..
 
         The lower bound counts the nodes that can be informed in each round. The upper bound is the
-        record, or 1 + ceil(log2(n-1)) more than that of S_(n-1) (docs/one-port-conjecture.md).
+        record, or else the upper bound of S_(n-1) plus 1 + ceil(log2(n-1))
+        (docs/one-port-conjecture.md).
 
         Args:
             most: the largest n.
 
         Returns:
-            A row for each n: bounds, ceil(log2 n!), and the published sum of ceil(log2 i), i <= n.
+            A row for each n: both bounds, ceil(log2 n!), and the published number of steps, the sum
+            of ceil(log2 i) for i <= n.
 
         Example:
             $ starcast records bounds --most 120
@@ -357,14 +359,14 @@ class Records(Connection):
         return Table.of(rows, rows[0])
 
     def merge_records(self, *files: ShardFiles, folder: Folder = None) -> Table:
-        """Keep the records of the shards of a search, if they are better than known.
+        """Merge the shards of a search, and keep the records that are better than the known ones.
 
-        Of each problem and topology the best value and the best bound are kept. Witnesses and
-        bounds are verified; refused are incomplete, overlapping and damaged shards, and those of
-        other versions.
+        For each problem and topology, the best value and the best bound are kept. Witnesses and
+        bounds are verified. Shards that are incomplete, overlapping, damaged or of another version
+        are refused.
 
         Args:
-            files: the files of all shards, which ``starcast search --shard`` has written.
+            files: the files of all shards, as written by ``starcast search --shard``.
             folder: folder of your own records.
 
         Returns:
@@ -372,7 +374,7 @@ class Records(Connection):
 
         Raises:
             InputError: the files are not all shards of one list of searches, or are damaged.
-            RejectedError: they were computed by other code, or a witness or bound is wrong.
+            RejectedError: the shards were computed by other code, or a witness or bound is wrong.
 
         Example:
             $ starcast records merge part-*.json
@@ -394,18 +396,18 @@ class Records(Connection):
         proof_timeout: Seconds = _PROOF_SECONDS,
         folder: Folder = None,
     ) -> Facts:
-        """Verify all records, and store them in PostgreSQL. A better stored record stays.
+        """Verify all records, and store them in PostgreSQL. Better stored records are kept.
 
-        What was checked of each record is stored with it, as ``starcast records verify`` prints it:
-        verified, not made again, or not checked.
+        The result of each check is stored with the record, as ``starcast records verify`` prints
+        it: verified, not made again, or not checked.
 
         Args:
-            proofs: make the proofs of bounds again.
+            proofs: generate the proofs of bounds again.
             proof_timeout: time limit of each proof in seconds.
             folder: folder of your own records.
 
         Returns:
-            The number of verified records, and of those that were stored since they are better.
+            The number of verified records, and of those that were stored because they are better.
 
         Raises:
             RejectedError: a record is wrong; nothing is stored.
@@ -419,7 +421,7 @@ class Records(Connection):
         budget = Budget(proof_timeout) if proofs else None
         checked = list(check_records(records, budget, self.reporter))
         verification = tabulate_checks(checked)
-        # A record whose proof ran out of time is stored as such; a wrong one stops everything.
+        # A record whose proof ran out of time is stored and marked; a wrong record stops all.
         if isinstance(verification.failure, RejectedError):
             raise verification.failure
         states = [
@@ -433,7 +435,7 @@ class Records(Connection):
         )
 
     def _folders(self, folder: Path | None) -> list[Path]:
-        """Return the folders of the known records: those of starcast, and those of the user."""
+        """Return the folders of records: the records that come with starcast, and the user's."""
         from starcast.records import shipped_folder
 
         return [shipped_folder(), self._own_folder(folder)]
@@ -477,12 +479,12 @@ class Records(Connection):
 
 
 def _arguments(congestion: int | None) -> dict[str, int]:
-    """Return the arguments of a problem that are given."""
+    """Return the given arguments of a problem by name."""
     return {} if congestion is None else {"congestion": congestion}
 
 
 def _newest(records: "list[Record]") -> "list[Record]":
-    """Return the last record of each problem and topology, which is the best."""
+    """Return the last listed record of each problem and topology, which is the best."""
     return list({record.id: record for record in records}.values())
 
 

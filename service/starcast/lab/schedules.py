@@ -1,4 +1,4 @@
-"""The operations on schedules as rows: list, draw and export them, without a server."""
+"""The operations on the rows of schedules: list, draw and export them, without a server."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 AlgorithmName = Annotated["str | Path", Shell(str, completes="algorithms")]
 
-#: Endings of the files of rows that stand for an algorithm.
+#: Suffixes of schedule files, which can be given instead of an algorithm.
 _ROW_FILES = (".csv", ".goal", ".xml")
 
 
 class ScheduleOptions(TypedDict, total=False):
-    """Options that name a schedule, besides its topology, collective and algorithm.
+    """Options that define a schedule, together with its topology, collective and algorithm.
 
     Attributes:
         ports: port model (default: the first of the algorithm; all for a file).
@@ -60,7 +60,7 @@ class ScheduleOptions(TypedDict, total=False):
 
 
 class Schedules(Connection):
-    """Schedules of algorithms and of files: their rows, pictures, and files of other tools."""
+    """Operations on schedules of algorithms and files: rows, pictures, files for other tools."""
 
     def algorithms(
         self,
@@ -156,9 +156,9 @@ class Schedules(Connection):
         layout: Layout = None,
         **options: Unpack[ScheduleOptions],
     ) -> Picture:
-        """Draw the steps of a schedule: busy links, and what nodes hold. No server is needed.
+        """Draw the steps of a schedule: busy links, and units that nodes hold. No server is needed.
 
-        A node has the same place in all steps. Of a symmetric schedule, one source is drawn.
+        A node has the same place in all steps. For a symmetric schedule, one source is drawn.
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
@@ -210,11 +210,11 @@ class Schedules(Connection):
         dialect: Annotated[GoalDialect | None, Shell(default="loggopsim")] = None,
         **options: Unpack[ScheduleOptions],
     ) -> ExchangeFile:
-        """Write a schedule to a file of another tool. No server is needed.
+        """Write a schedule to a file for another tool. No server is needed.
 
         goal is for LogGOPSim and ATLAHS, msccl-xml for MSCCL and RCCL, chrome-trace for Perfetto;
-        these three always hold the schedule of all sources, which is simulated before. csv and
-        parquet hold the rows. A file of rows is converted.
+        these three always hold the schedule of all sources, which is simulated first. csv and
+        parquet hold the rows. If the algorithm is a file of rows, that file is converted.
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
@@ -279,5 +279,5 @@ def build_schedule(
 
 def is_file(algorithm: str | Path) -> bool:
     """Return whether the algorithm is given as a file of rows."""
-    # By its ending, not by its existence: a missing file is then reported as a file.
+    # Decided by the suffix, not by existence, so a missing file is reported as a missing file.
     return isinstance(algorithm, Path) or algorithm.lower().endswith(_ROW_FILES)

@@ -1,7 +1,7 @@
-"""Properties of operations' parameters on the command line that their types do not contain.
+"""Command-line properties of the operations' parameters that their types do not express.
 
-The command line makes its commands from the signatures and docstrings of the methods of `Lab`. This
-module and the signatures import nothing large, so that ``starcast --help`` stays fast.
+The command line derives its commands from the signatures and docstrings of the methods of `Lab`.
+This module and the signatures import no large modules, so that ``starcast --help`` stays fast.
 """
 
 import re
@@ -29,19 +29,19 @@ class Shell:
     """The properties of a parameter on the command line, as metadata of its annotation.
 
     Attributes:
-        type: the type on the command line, where Python accepts more: ``str`` for
+        type: the type on the command line, if Python accepts more types: ``str`` for
             ``str | Topology``, and ``dict`` for a mapping, which is written as ``name=TEXT`` and
             ``name:=JSON``.
-        flag: the name of the option, such as ``--all``; by default that of the parameter.
+        flag: the name of the option, such as ``--all`` (default: the parameter's name).
         short: short names of the option, such as ``("-m",)``.
-        metavar: the word that stands for the value in the help.
+        metavar: the placeholder for the value in the help.
         completes: the function of `starcast.cli.completion` that suggests values.
-        required: whether a list of arguments may not be empty.
-        least: the smallest number that is allowed.
-        most: the largest number that is allowed.
+        required: whether a list of arguments must not be empty.
+        least: the smallest allowed number.
+        most: the largest allowed number.
         default: the text that the help shows in place of the default value.
         confirm: the question that a terminal asks if the switch is on.
-        format: the output format that turns a switch on; the switch then is no option itself.
+        format: the output format that turns a switch on; the switch then has no option.
     """
 
     type: Any = None
@@ -72,12 +72,12 @@ SomeExperiment = Annotated[str | None, Shell(completes="experiments")]
 MessageBytes = Annotated["float | str | Fraction", Shell(str, short=("-m",))]
 #: An exact number: 100, 2.5 or 23/3.
 Number = Annotated["float | str | Fraction", Shell(str)]
-#: Values that runs must have; a mapping from axes to values, or ``topology=S5``.
+#: Conditions on runs: a mapping from axes to values, or texts such as ``topology=S5``.
 Conditions = Annotated[
     "Mapping[str, Any] | Iterable[str]",
     Shell(list[str], flag="--where", metavar="AXIS=VALUE"),
 ]
-#: Labels; Python also takes ranks.
+#: The label of a root; in Python also its rank.
 Root = Annotated["int | str | None", Shell(str)]
 All = Annotated[bool, Shell(flag="--all")]
 Layout = Annotated[LayoutName | None, Shell(completes="layouts")]
@@ -89,8 +89,8 @@ ShardFiles = Annotated["str | Path", Shell(Path, metavar="FILES", required=True)
 
 
 def _axes(names: Iterable[str], kind: Any) -> Any:
-    """Return a TypedDict with an item for each axis; on the command line, these are options."""
-    # Made from `AXES`, because a TypedDict written by hand would list the axes a second time.
+    """Return a TypedDict with an item for each axis, which becomes an option."""
+    # Derived from `AXES`: a literal TypedDict would repeat the list of axes.
     items = {
         name: Annotated[
             Any,
@@ -111,7 +111,7 @@ def _axes(names: Iterable[str], kind: Any) -> Any:
     return axes
 
 
-#: Values of axes as ``**axes``: several of every axis, or one of each that a run has by default.
+#: Types of ``**axes``: several values of every axis, or one value of each optional axis of a run.
 SeveralValues = Annotated[Any, _axes(AXES, list[str])]
 SingleValues = Annotated[
     Any,
@@ -135,7 +135,7 @@ class Documentation:
 
     @classmethod
     def of(cls, documented: Callable[..., Any] | type) -> "Documentation":
-        """Return the parts of a docstring in the style of Google.
+        """Return the parts of a Google-style docstring.
 
         Example:
             >>> Documentation.of(Lab.drop).arguments["cascade"]

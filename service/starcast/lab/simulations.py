@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from starcast.judges.simulator import CriticalSend, Fault, FaultLike, Simulation, Timing
 
 Faults = Annotated["Sequence[FaultLike]", Shell(Sequence[str])]
-#: Packets of a critical path that are listed: the last ones.
+#: Number of packets that are listed, from the end of the critical path.
 _MAX_SENDS = 30
 
 
 class Simulations(Connection):
-    """Executions of schedules of algorithms and of files."""
+    """Operations that execute schedules of algorithms and of files."""
 
     def simulate_schedule(
         self,
@@ -39,7 +39,7 @@ class Simulations(Connection):
         """Build a schedule and execute it. No server is needed.
 
         For a symmetric schedule, figures cover all sources together. With faults, rows that cannot
-        be executed are skipped and missing units are counted. In a shell, exit code 6 if the
+        be executed are skipped and missing units are counted. In a shell, the exit code is 6 if the
         schedule violates the model, or if units are missing without faults.
 
         Args:
@@ -48,8 +48,8 @@ class Simulations(Connection):
                 allreduce.
             algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a file of
                 rows, such as mine.csv.
-            fault: a faulty node or link, from the start or from a step on: 21345, 12345-21345,
-                21345@3. Can be repeated.
+            fault: a faulty node such as 21345, or a faulty link such as 12345-21345; 21345@3 fails
+                from step 3 on. Can be repeated.
             acknowledged: wait for acknowledgements, in an allgather along edge-disjoint trees.
             options: `ScheduleOptions`.
 
@@ -100,7 +100,7 @@ class Simulations(Connection):
     ) -> Table:
         """Build a schedule, execute it, and show the load of each step. No server is needed.
 
-        For a symmetric schedule, links of all sources are counted. Exit codes are those of
+        For a symmetric schedule, links of all sources are counted. The exit codes are those of
         ``starcast schedule simulate``.
 
         Args:
@@ -169,30 +169,31 @@ class Simulations(Connection):
     ) -> Facts:
         """Compute the exact time of a schedule. No server is needed.
 
-        The end of the critical path is listed: the packets that decide the time. Another simulator,
-        SimGrid, can execute the same rows; in a shell, exit code 6 if the clocks differ.
+        The critical path consists of the packets that decide the time; its end is listed. Another
+        simulator, SimGrid, can execute the same rows. In a shell, the exit code is 6 if the two
+        times differ.
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
-            execution: execution model: step by step, or asynchronous: packets start as soon as they
-                can.
+            execution: execution model: synchronous (step by step), or asynchronous (each packet
+                starts as soon as it can).
             unit_bytes: bytes per unit, such as 64, 2.5 or 23/3.
             t_s: start-up time per packet, T_s in the papers.
             t_c: time per byte, T_c in the papers.
             fault: a faulty node or link, as in ``starcast schedule simulate``. Can be repeated.
-            compare_with: execute the rows by another simulator too, and compare the clocks.
+            compare_with: also execute the rows with another simulator, and compare the times.
             options: `ScheduleOptions`.
 
         Returns:
-            The figures; times that are not whole numbers are text, such as 2444/3.
+            The figures; times that are not whole numbers are strings, such as 2444/3.
 
         Raises:
             InputError: a name, a number or a fault is wrong, or the file cannot be read.
             LimitError: the schedule does not fit into memory, or is too large for SimGrid.
-            RejectedError: the schedule violates its port model, so it has no time.
+            RejectedError: the schedule violates its port model, so it cannot be timed.
             UnavailableError: SimGrid is not installed.
 
         Example:
@@ -207,7 +208,7 @@ class Simulations(Connection):
         from starcast.support.axes import read_number
 
         machine = {"unit_bytes": unit_bytes, "t_s": t_s, "t_c": t_c}
-        # Before the schedule is built, which takes much longer than to refuse a number.
+        # Numbers are checked first, because building the schedule takes much longer.
         values = {name: read_number(value, name) for name, value in machine.items()}
         schedule = build_schedule(topology, collective, algorithm, options)
         faults = _faults(fault)
@@ -223,7 +224,7 @@ class Simulations(Connection):
                 installation=self.settings.simgrid,
             )
             figures |= {"simgrid_time": _exact(run.time), "simgrid_version": run.version}
-            # `run_simgrid` rounds its time to a tick, so that no tolerance is needed here.
+            # `run_simgrid` rounds its time to a tick, so no tolerance is needed here.
             if run.time != times.time:
                 failure = RejectedError(
                     f"{schedule.id} takes {times.time} by starcast and {run.time} by SimGrid "
@@ -241,18 +242,18 @@ class Simulations(Connection):
         ports: Ports = "all",
         root: Root = None,
     ) -> Facts:
-        """Read the schedule of a file, execute it and judge it. No server is needed.
+        """Read a schedule from a file, execute it and check it. No server is needed.
 
-        In a shell, exit code 6 if the schedule violates the model or leaves units undelivered.
-        Commands that build a schedule, such as ``starcast schedule time``, take the file instead of
-        an algorithm.
+        In a shell, the exit code is 6 if the schedule violates the model or leaves units
+        undelivered. Commands that build a schedule, such as ``starcast schedule time``, take the
+        file instead of an algorithm.
 
-        A file that ends in .xml is MSCCL XML, whose GPUs are ranks of nodes. Its thread blocks are
-        executed; rank, thread block and step of the first violation are named.
+        A file that ends in .xml is MSCCL XML; the ids of its GPUs are node ranks. Its thread blocks
+        are executed; rank, thread block and step of the first violation are reported.
 
-        A file that ends in .goal is GOAL, whose ranks are ranks of nodes. A file of starcast
-        keeps its units and steps; in other files a send carries the unit of its tag, as early as
-        ``requires`` allows.
+        A file that ends in .goal is GOAL; its ranks are node ranks. A file written by starcast
+        keeps its units and steps. In other files the tag of a send is its unit, which is sent as
+        early as ``requires`` allows.
 
         Any other file is CSV. It begins with the names of the columns step, sender, port and unit,
         and optionally tree and receiver, as ``starcast schedule rows -f csv`` writes them. Nodes
@@ -295,7 +296,7 @@ def _failure(
     """Return the error of an invalid execution: a violation or, without faults, missing units."""
     if result.violation is not None:
         problem = f"{schedule.id} is invalid: {result.violation}"
-    # Faults make units undeliverable: then missing units are a result, not a failure.
+    # With faults, missing units are a result, not a failure.
     elif not (result.complete or faults):
         problem = f"{schedule.id} leaves {pluralize(result.missing, 'unit')} undelivered"
     else:
@@ -324,7 +325,7 @@ def _times(timing: "Timing") -> dict[str, Any]:
 
 
 def _exact(time: "int | Fraction") -> int | str:
-    """Return a time as JSON can hold it exactly."""
+    """Return a time in a form that JSON represents exactly."""
     return time if isinstance(time, int) else str(time)
 
 

@@ -1,1 +1,1 @@
-"""General helpers without domain knowledge: integers, arrays, text, files, signals, processes."""
+"""General helpers that know nothing of topologies: integers, text, files, signals, processes."""

@@ -9,11 +9,11 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def frozen_copy(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return the array itself if it cannot be written, else a read-only copy.
+    """Return the array itself if its content cannot change, else a read-only copy.
 
-    A view of a writable array counts as writable: its content can change through the base array.
+    A view of a writable array is copied: its content can change through the base array.
     """
-    # A read-only view still changes with the array behind it.
+    # A read-only view still changes with its base array.
     if array.flags.writeable or (isinstance(array.base, np.ndarray) and array.base.flags.writeable):
         return freeze(array.copy())
     return array

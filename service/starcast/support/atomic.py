@@ -1,9 +1,9 @@
 """Atomic writes: a file or folder appears under its name complete and on disk, or not at all.
 
 Data is written to a file without a name, which the operating system deletes if the process is
-killed. A folder, and a file on a file system that has no such files, has a hidden temporary name
-and is locked while it is written. The next write in the same place deletes those of ended
-processes.
+killed. Folders, and files on file systems that do not support unnamed files, have a hidden
+temporary name and are locked while they are written. The next write in the same folder deletes
+those that killed processes have left.
 """
 
 import ctypes
@@ -20,14 +20,14 @@ from typing import BinaryIO
 
 from starcast.support.errors import InputError
 
-#: Beginning of all temporary names; independent of the target, whose name may be of full length.
+#: Prefix of temporary names, which do not contain the target's name: it may have maximum length.
 PREFIX = ".starcast-"
-#: Errors of file systems and kernels without unnamed files.
+#: Errors of file systems and kernels that do not support unnamed files.
 _NO_UNNAMED_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL}
 #: Arguments of renameat2(2), which Python does not define, and the errors of systems without it.
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 _NO_EXCHANGE = {errno.EINVAL, errno.ENOSYS}
-#: Seconds after which the file or folder of a running process is certainly locked.
+#: Age in seconds from which a temporary file of a running process is certainly locked.
 _GRACE = 60
 
 
@@ -53,7 +53,7 @@ def atomic_replace(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
             if not is_named:
-                # A link cannot replace an existing file; only the renaming below can.
+                # Linking cannot replace an existing file, so the file gets a temporary name first.
                 _link(file.fileno(), temporary)
         temporary.replace(path)
     finally:
@@ -68,10 +68,10 @@ def write_text(path: Path, text: str, mode: int = 0o644) -> None:
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open an output file that a user named; it replaces an existing one only when complete.
+    """Open an output file that a user named; replace an existing file only when it is complete.
 
     Raises:
-        InputError: the operating system refuses: no such folder, no permission, a full disk.
+        InputError: the file cannot be written: no such folder, no permission, or a full disk.
     """
     target = Path(path)
     if os.path.isdir(target):  # noqa: PTH112 - never raises
@@ -89,10 +89,10 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def temporary_folder(path: Path) -> Iterator[Path]:
-    """Create a folder that replaces ``path`` at the end, or is deleted on an error.
+    """Create a folder that replaces ``path`` at the end, or is deleted after an error.
 
     Args:
-        path: a new folder, or one whose contents are to be replaced.
+        path: a new folder, or a folder that will be replaced.
 
     Raises:
         OSError: the folder cannot be created or renamed.
@@ -107,7 +107,7 @@ def temporary_folder(path: Path) -> Iterator[Path]:
         _try_lock(descriptor)
         yield temporary
         if path.exists():
-            _exchange(temporary, path)  # then the old folder is deleted under the temporary name
+            _exchange(temporary, path)  # the old folder gets the temporary name, and is deleted
         else:
             temporary.rename(path)
 
@@ -121,7 +121,7 @@ def delete_abandoned(folder: Path) -> None:
 
 def _delete_if_abandoned(path: Path) -> None:
     with suppress(OSError), ExitStack() as stack:
-        # A link or a pipe with such a name is not ours, and opening it must not block.
+        # A link or a pipe with such a name was not created here, and opening it must not block.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         stack.callback(os.close, descriptor)
         if time.time() - os.fstat(descriptor).st_mtime < _GRACE or not _try_lock(descriptor):
@@ -133,14 +133,14 @@ def _delete_if_abandoned(path: Path) -> None:
 
 
 def _exchange(first: Path, second: Path) -> None:
-    """Exchange two folders, so that neither name is missing at any time."""
+    """Exchange two folders, if possible so that neither name is missing at any time."""
     names = os.fsencode(first), os.fsencode(second)
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0:
         return
     if ctypes.get_errno() not in _NO_EXCHANGE:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(second))
-    # On such a system the second name is missing for a moment.
+    # Without support for exchange, the second name is missing for a moment.
     aside = _temporary_path(second)
     second.rename(aside)
     first.rename(second)
@@ -152,7 +152,7 @@ def _temporary_path(path: Path) -> Path:
 
 
 def _open_unnamed(folder: Path, mode: int) -> int | None:
-    """Open a file without a name in a folder; None if the file system has no such files."""
+    """Open an unnamed file in a folder; None if the file system does not support such files."""
     if not hasattr(os, "O_TMPFILE"):
         return None
     try:
@@ -164,7 +164,7 @@ def _open_unnamed(folder: Path, mode: int) -> int | None:
 
 
 def _link(descriptor: int, path: Path) -> None:
-    """Give an open file without a name a name."""
+    """Give a name to an unnamed open file."""
     # Python follows the link in /proc only if the folder of the new name is a descriptor.
     folder = os.open(path.parent, os.O_RDONLY)
     try:
@@ -174,9 +174,9 @@ def _link(descriptor: int, path: Path) -> None:
 
 
 def _try_lock(descriptor: int) -> bool:
-    """Lock a file or folder until it is closed; False if another process holds the lock."""
+    """Lock a file or folder until it is closed; return whether the lock was acquired."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # locked, or a file system without locks
+    except OSError:  # locked by another process, or locks are not supported
         return False
     return True

@@ -1,9 +1,9 @@
 """The parameters of a run: the only declaration of the axes of experiments, and their values.
 
-From `Parameters` follow the fields of a grid and of a point, the options of the command line, the
-columns of the table ``run`` and of its views, the files of experiments, the types of the HTTP API,
-and the matching of comparisons. A new axis is declared here, gets a migration that adds its column,
-and is used by the code that executes it.
+`Parameters` determines the fields of grids and points, the options of the command line, the columns
+of the table ``run`` and of its views, the files of experiments, the types of the HTTP API, and the
+matching of comparisons. A new axis is declared here; it also needs a migration that adds its
+column, and code that executes it.
 
 This module imports no library, so that ``starcast --help`` stays fast.
 """
@@ -18,14 +18,14 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import EXECUTION_MODELS, Collective, Ports
 
-#: The bound of all numerators and denominators: figures computed from them still fit into a double.
+#: The bound of all numerators and denominators, so that computed figures fit into a double.
 LARGEST = 10**30
-#: Counts that depend on the point: the number of segments with the least closed-form time, and the
-#: degree of the topology.
+#: Words for counts that depend on the other axes: the number of segments with the smallest
+#: closed-form time, and the degree of the topology.
 BEST, DEGREE = "best", "degree"
 #: The largest seed: the largest value of PostgreSQL's type bigint.
 MAX_SEED = 2**63 - 1
-#: The value of the axis of faults without faults.
+#: The value of the axis ``faults`` if there are no faults.
 NONE = "none"
 
 # Matched before `Fraction` reads the text, which would write out every digit of a large exponent.
@@ -71,7 +71,7 @@ def read_count(value: str | float, axis: str, words: Sequence[str] = ()) -> int 
     if value in words:
         return str(value)
     expected = " or ".join(["a whole number", *words])
-    # A number that is only too large deserves another message than a word.
+    # A number that is too large gets its own message.
     if _MANY_DIGITS.fullmatch(str(value)):
         raise InputError(f"{axis} is out of range", hint="give at most 10^30")
     try:
@@ -101,7 +101,7 @@ def read_seed(value: str | float, axis: str = "seed") -> int:
 
 
 def read_word(value: object, axis: str) -> str:
-    """Return a name.
+    """Return a text value unchanged.
 
     Raises:
         InputError: the input is not text.
@@ -123,7 +123,7 @@ def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[A
     values = given if isinstance(given, list | tuple) else [given]
     if not values:
         raise InputError(f"the grid has no {axis}", hint=f"give at least one: {axis} = [...]")
-    # Its text would be read as a value, and the message would not name the mistake.
+    # Otherwise the text of a nested list would be read as a value, and the message would mislead.
     nested = next((value for value in values if isinstance(value, list | tuple | dict)), None)
     if nested is not None:
         raise InputError(
@@ -149,13 +149,13 @@ def read_faults(value: object, axis: str) -> str:
 
 
 def drawn_faults(text: str) -> tuple[int, str] | None:
-    """Return the number and the kind (node, link) of faults to draw; None if they are named."""
+    """Return the number and kind (node or link) of faults to draw; None if faults are named."""
     drawn = _DRAWN.fullmatch(text)
     return None if drawn is None else (int(drawn[1]), drawn[2])
 
 
 def split_fault(word: str) -> tuple[list[str], int] | None:
-    """Return the labels and the first step of a named fault; None if it is not one."""
+    """Return the labels and the first step of a named fault; None if the word is not a fault."""
     named = _FAULT.fullmatch(word)
     if named is None:
         return None
@@ -185,27 +185,29 @@ class Axis:
     `AXES` adds the attributes from ``name`` on, which follow from the field of `Parameters`.
 
     Attributes:
-        help: the help text of its option.
-        meaning: the comment of its columns in SQL.
-        read: reads a value that a user has written; receives the value and the name of the axis.
-        default: the value of a grid without the axis, as a user writes it.
-        fallback: what determines the value of a grid without the axis if there is no default.
-        flag: its short option.
-        completion: the function of `starcast.cli.completion` for its values.
-        words: its values, if they form a closed set.
-        least: its smallest number.
-        bits: the size of its column, if its values are integers.
-        is_argument: whether it is an argument of some algorithms; it is ignored for all others.
-        is_structural: whether a synchronous execution depends on it; other axes only price it.
+        help: the help text of the axis's option.
+        meaning: the SQL comment on its columns.
+        read: function that parses a value from a user; its arguments are the value and the name of
+            the axis.
+        default: the value for a grid without the axis, as a user writes it.
+        fallback: what determines the value for a grid without the axis if there is no default.
+        flag: the short option.
+        completion: the function of `starcast.cli.completion` that suggests values.
+        words: the allowed values, if they form a closed set.
+        least: the smallest allowed number.
+        bits: the size of the column, if the values are integers.
+        is_argument: whether the axis is an argument of some algorithms; other algorithms ignore it.
+        is_structural: whether a synchronous execution depends on the axis; other axes only
+            determine its costs.
         matching: ``question`` if comparable runs have equal values, ``choice`` if they may differ,
-            None if comparisons ignore it.
-        not_crossed: why it cannot be crossed by ``compare --across``; empty if it can.
-        spare: how soon a narrow table omits its column, the highest number first; 0 for never.
-        name: its name.
-        type: the type of its values in a `starcast.experiments.point.Point`.
-        has_usual: whether runs have a usual value, which tables and commands omit.
-        usual: that value.
-        is_derived: whether its value follows from other axes, so that no point is given one.
+            None if comparisons ignore the axis.
+        not_crossed: why ``compare --across`` does not allow the axis; empty if it does.
+        spare: order in which a narrow table omits columns, the highest number first; 0 for never.
+        name: the name of the axis.
+        type: the type of the values in a `starcast.experiments.point.Point`.
+        has_usual: whether there is a usual value, which tables and commands omit.
+        usual: the usual value.
+        is_derived: whether the value follows from other axes, so that points do not specify it.
     """
 
     help: str
@@ -231,17 +233,17 @@ class Axis:
 
     @property
     def option(self) -> str:
-        """The option of the command line: the short one if there is one."""
+        """The option of the command line, short if there is a short option."""
         return self.flag or f"--{self.name.replace('_', '-')}"
 
     @property
     def is_required(self) -> bool:
-        """Whether a grid must have values on the axis."""
+        """Whether a grid must have values for the axis."""
         return self.default is None and not self.fallback
 
     @property
     def grid_default(self) -> tuple[Any, ...]:
-        """The values of a grid without the axis; empty if each algorithm has its own."""
+        """The values for a grid without the axis; empty if each algorithm has its own values."""
         return () if self.default is None else (self.read(self.default, self.name),)
 
     def is_usual(self, value: Any) -> bool:
@@ -251,24 +253,24 @@ class Axis:
 
 @dataclass(frozen=True, order=True)
 class Parameters:
-    """The parameters of a run, in the order of columns and of the values that vary the slowest.
+    """The parameters of a run, in the order of columns; in a grid, the first varies most slowly.
 
-    The type of a field is that of the values of a run. Its default is the usual value: an option or
-    a file may omit it, and rows written before the axis existed have it.
+    The type of a field is the type of its values in a run. The default of a field is the usual
+    value: options and files may omit it, and rows that are older than the axis have it.
 
     Attributes:
-        algorithm: name, with the arguments that are no axes in parentheses, as plug-ins may have
-            them: ``two-phase(depth=3)``. Defaults are omitted.
-        base: the construction given to the algorithm, by default its own default; None if the
-            algorithm takes none.
+        algorithm: the name; arguments that are not axes, which plug-ins may have, follow in
+            parentheses: ``two-phase(depth=3)``. Default values are omitted.
+        base: the construction given to the algorithm, by default the algorithm's default; None if
+            the algorithm takes no construction.
         message_bytes: size of the message, m in the papers.
-        segments: pieces of each tree's share of the message. For an algorithm of messages these are
-            the packets that it sends one after the other (Tseng & Sheu 1997, Table 1, row [16]);
-            1 for an algorithm that takes neither segments nor messages.
+        segments: pieces of each tree's share of the message. For an algorithm that sends unit
+            messages, the packets that it sends one after the other (Tseng & Sheu 1997, Table 1, row
+            [16]); 1 for an algorithm that takes neither segments nor messages.
         messages: unit messages of the schedule; 1 if the algorithm takes no messages.
-        copies: trees that carry each unit; 1 if the algorithm has no such argument.
-        faults: nodes and links as `starcast.judges.simulator.Fault` writes them, in ascending
-            order; a tuple, or the list that is stored.
+        copies: number of trees that carry each unit; 1 if the algorithm has no such argument.
+        faults: faulty nodes and links in ascending order, as text in the form of
+            `starcast.judges.simulator.Fault`; a tuple, or a list if stored.
         seed: the random seed of the faults; 0 without faults.
         t_s, t_c: time per packet and time per byte, T_s and T_c in the papers.
     """
@@ -462,7 +464,7 @@ def _read_declaration() -> dict[str, Axis]:
 
 #: The axes by name, in the order of `Parameters`.
 AXES: Mapping[str, Axis] = _read_declaration()
-#: The axes of a point; the values of all others follow from them.
+#: The axes that a point specifies; the values of all other axes follow from these.
 POINT_AXES = tuple(name for name, axis in AXES.items() if not axis.is_derived)
 #: The parameters that comparable runs share, and those in which they may differ, in the order of
 #: matching. The best number of segments depends on all other choices, so segments come last.

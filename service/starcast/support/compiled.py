@@ -1,4 +1,4 @@
-"""The compiler of the inner loops: numba, with its results cached on disk."""
+"""Compilation of the inner loops with numba, whose results are cached on disk."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,19 +23,20 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def jit(function: Function) -> Function:
     """Compile a function at its first call; later processes load the result from the cache.
 
-    Functions are inlined, so that small ones cost nothing. Arrays are copied in loops: numba
-    compiles an assignment of slices together with the texts of its errors, which takes seconds.
+    Functions are inlined, so that calls of small functions cost nothing. Compiled functions copy
+    arrays in loops: numba compiles an assignment of slices together with its error messages, which
+    takes seconds.
     """
     compiler = partial(numba.njit, nogil=True, forceinline=True)
     try:
         compiled = compiler(cache=True)(function)
-    except RuntimeError:  # no folder for the cache is writable: every process compiles
+    except RuntimeError:  # no writable folder for the cache, so every process compiles
         compiled = compiler()(function)
     return cast("Function", compiled)
 
 
 class _Announcement(event.Listener):
-    """Reports the first compilation; numba tells it of none that is loaded from the cache."""
+    """Reports the first compilation; numba signals none if it loads the result from the cache."""
 
     def __init__(self, reporter: Reporter, subject: str) -> None:
         self._reporter = reporter
@@ -57,6 +58,6 @@ class _Announcement(event.Listener):
 
 @contextmanager
 def announced(reporter: Reporter, subject: str) -> Iterator[None]:
-    """Report it if functions are compiled within the context, which takes up to a minute."""
+    """Report the first compilation within the context, which can take up to a minute."""
     with event.install_listener("numba:compile", _Announcement(reporter, subject)):
         yield

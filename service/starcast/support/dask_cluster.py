@@ -1,8 +1,9 @@
 """An executor on an existing Dask cluster (https://distributed.dask.org).
 
 Dask itself runs the tasks of a killed worker again, up to three times. Every task carries the
-identity of the client's code, so that a worker of another version refuses it, also one that joins
-later; and a function that prepares the worker's process once, such as loading plug-ins.
+versions of the client's code, so that workers with other versions refuse it, even those that join
+later. It also carries a function that prepares each worker process once, for example by loading
+plug-ins.
 """
 
 import logging
@@ -30,20 +31,20 @@ if TYPE_CHECKING:
 
 #: Seconds to wait for the scheduler, and for its first worker.
 PATIENCE = 10
-#: Seconds that a cluster may be without workers while work is running.
+#: Seconds for which a cluster may have no workers while work is running.
 LOST_PATIENCE = 60.0
 _COUNT_INTERVAL = 2.0
 _ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[\w.-]+):(\d{1,5})", re.ASCII)
-#: The first bytes of a Dask server are the length of its message; no greeting is this long.
+#: A Dask server first sends the length of its greeting, which is always shorter than this.
 _LENGTH = struct.Struct("Q")
 _MAX_GREETING = 2**20
-#: Name and value of everything that decides results.
+#: Name and version of all software that determines results.
 Identity = dict[str, str]
 
 
 @contextmanager
 def connect(address: str, prepare: Callable[[], object] | None = None) -> Iterator["DaskExecutor"]:
-    """Open an executor on the cluster of a scheduler.
+    """Open an executor on the cluster of a Dask scheduler.
 
     Args:
         address: address of the scheduler, such as ``tcp://127.0.0.1:8786``.
@@ -102,7 +103,7 @@ class DaskExecutor(Executor):
 
     @property
     def slots(self) -> int:
-        """The number of threads of all workers, counted again every few seconds.
+        """The number of threads of all workers, updated every few seconds.
 
         Raises:
             UnavailableError: the cluster has had no workers for a while.
@@ -124,19 +125,19 @@ class DaskExecutor(Executor):
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a call to the cluster; see `concurrent.futures.Executor.submit`."""
         future: Future[Any] = Future()
-        # Every call is a task of its own: for equal arguments Dask would return an earlier result.
+        # `pure=False`, because for equal arguments Dask would return the earlier result.
         task = self._client.submit(
             _run, self._identity, self._prepare, function, args, kwargs, pure=False
         )
         self._running.add(task)
-        # In the client's event loop, results that arrive together are fetched by one request.
+        # In the client's event loop, one request fetches all results that arrive together.
         self._client.loop.add_callback(self._finish, task, future)
         return future
 
     @staticmethod
     def memory_limit() -> int:
-        """Return, on a worker, the bytes that it may still use."""
-        # Neither is a dependency of the client.
+        """Return the bytes that the worker may still use; to be called on a worker."""
+        # The client need not have these packages.
         import psutil  # noqa: PLC0415
         from distributed import get_worker  # noqa: PLC0415
 
@@ -145,7 +146,7 @@ class DaskExecutor(Executor):
         return int(limit - used if limit else psutil.virtual_memory().available)
 
     def cancel(self) -> None:
-        """Cancel all tasks that have not begun; results of the others are discarded."""
+        """Cancel all tasks that have not begun; discard the results of running tasks."""
         running, self._running = self._running, set()
         if running and self._client.status == "running":
             self._client.cancel(list(running), force=True)
@@ -178,7 +179,7 @@ class DaskExecutor(Executor):
             future.set_result(result)
         elif isinstance(error, KilledWorker):
             future.set_exception(WorkerKilledError(error.allowed_failures + 1))
-        elif task.status in ("error", "finished"):  # "finished": the result was lost
+        elif task.status in ("error", "finished"):  # "finished" with an error: the result was lost
             future.set_exception(error)
         else:
             future.set_exception(
@@ -192,7 +193,7 @@ class DaskExecutor(Executor):
 def _check_listener(address: str, host: str, port: int, *, is_tls: bool) -> None:
     """Check that a scheduler listens: it begins every connection with the length of a message.
 
-    Dask's client would wait without limit for a server that accepts connections and says nothing.
+    Dask's client would wait for ever for a server that accepts connections but sends nothing.
     """
     try:
         with socket.create_connection((host, port), timeout=PATIENCE) as connection:
@@ -221,11 +222,11 @@ def _open_client(address: str) -> "Client":
         raise InputError(
             "Dask is not installed", hint="pip install 'starcast[dask]', or omit --workers"
         ) from None
-    # What its loggers report is reported as errors of starcast.
+    # Silence Dask's loggers, because starcast reports these problems as its own errors.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     dask.config.set({"distributed.comm.timeouts.connect": f"{PATIENCE}s"})
     try:
-        # A default client would also receive the Dask computations of the caller's program.
+        # If it were the default client, it would also get the Dask computations of the caller.
         return Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError, EOFError):
         raise _no_scheduler(address) from None
@@ -279,7 +280,7 @@ def _run(
 
 @cache
 def _own_identity() -> Identity:
-    """Return the identity of this worker, whose versions take 2 ms to read."""
+    """Return the versions of this worker, cached because reading them takes 2 ms."""
     return code_identity()
 
 

@@ -1,22 +1,22 @@
 """Representations of objects in notebooks, independent of the code that draws them.
 
-Topologies, forests and schedules offer ``_repr_svg_`` and ``_repr_html_``, which Jupyter and other
-notebooks call. They know no drawing: ``starcast/__init__.py`` registers a function that imports the
-drawings when a representation is asked for. docs/decisions/0013 gives the reasons.
+Topologies, forests and schedules have ``_repr_svg_`` and ``_repr_html_``, which Jupyter and other
+notebooks call. Their modules do not import drawings: ``starcast/__init__.py`` registers a function
+that imports them when a representation is needed. docs/decisions/0013 gives the reasons.
 """
 
 from collections.abc import Callable
 from typing import Literal
 
 Form = Literal["svg", "html"]
-#: Returns the representation of an object in a form, or None if it has none in that form.
+#: Function that returns the representation of an object in a form, or None if it has none.
 Renderer = Callable[[object, Form], str | None]
 
 _renderers: list[Renderer] = []
 
 
 def register_renderer(renderer: Renderer) -> None:
-    """Set the function that renders all objects."""
+    """Set the function that renders all objects in notebooks."""
     _renderers[:] = [renderer]
 
 

@@ -1,16 +1,16 @@
 """The errors of starcast, grouped by what the user can do about them.
 
 Every error has a message, one sentence that says what is wrong, and a ``hint`` that says what to
-do. The class of an error determines the exit code of the command line. Messages may repeat input
-of any kind: control characters in them are escaped, and long input is shortened, in this module.
+do. The class of an error determines the exit code of the command line. Messages may quote any
+input: this module escapes control characters in messages, and shortens long input.
 """
 
 import re
 from typing import ClassVar
 
-#: Longest message; a hint may have twice as many characters.
+#: Maximum length of a message; a hint may be twice as long.
 _MAX_LENGTH = 1_000
-#: Longest quoted text or word in a message; hints contain commands to copy, which stay complete.
+#: Maximum length of a quoted text or word in a message. Hints, with commands to copy, have none.
 _MAX_ECHO = 160
 _LONG_ECHO = re.compile(
     "|".join(form % _MAX_ECHO for form in (r"'[^']{%d,}'", r'"[^"]{%d,}"', r"\S{%d,}"))
@@ -18,7 +18,7 @@ _LONG_ECHO = re.compile(
 
 
 def escape(text: str) -> str:
-    """Return text with unprintable characters, such as line breaks, as escapes of Python."""
+    """Return text with unprintable characters, such as line breaks, as Python escapes."""
     if text.isprintable():
         return text
     return "".join(
@@ -66,7 +66,7 @@ class InputError(StarcastError):
 
 
 class NotFoundError(StarcastError):
-    """A valid name of something that is not stored: ingest it, or list what is stored."""
+    """A valid name under which nothing is stored: ingest it, or list the stored names."""
 
     exit_code = 3
 
@@ -96,7 +96,7 @@ class LimitError(StarcastError):
 
 
 class UncheckedError(StarcastError):
-    """Nothing is wrong, but a part was not checked: make its proof again, or do not rely on it."""
+    """No check failed, but a part was not checked: generate its proof, or do not rely on it."""
 
     exit_code = 8
 

@@ -1,7 +1,7 @@
-"""HTML pages from the templates of `starcast.web`, as a server sends them and as single files.
+"""HTML pages from the templates of `starcast.web`, for a server or as self-contained files.
 
-A page links to the style sheet and the scripts in the static folder. `inline_files` puts them
-inside, so that the same page is one file that works without a server or a network.
+A page links to the style sheet and the scripts in the static folder. `inline_files` inserts them
+into the page, so that it is one file that works without a server or a network.
 """
 
 import base64
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _WEB = Path(__file__).parents[1] / "web"
-#: The folder of everything that the pages load from a server.
+#: The folder of all files that the pages load from a server.
 STATIC = _WEB / "static"
 _LIGHT = (STATIC / "starcast.css").read_text(encoding="utf-8").partition("@media")[0]
 #: Custom properties with the colours of curves and trees, and their values in light mode.
 PALETTE: tuple[tuple[str, str], ...] = tuple(re.findall(r"(--tree-[0-9]): (#[0-9a-f]{6})", _LIGHT))
 
 _CODE = re.compile(r"`([^`]+)`")
-#: The index of a short name, such as T_s and S_{n-1}; longer names are those of columns.
+#: The index of a short name, such as T_s and S_{n-1}; longer names are column names.
 _INDEX = re.compile(
     r"(?:(?<![A-Za-z_])([A-Za-z\u0370-\u03ff]{1,2})_(\{[^{}]*\}|\([^()]*\)\w*|\w+)"
     r"|\b([a-z]+)_([A-Z]+))(?![A-Za-z_])"
@@ -48,36 +48,36 @@ def render_page(template: str, **values: Any) -> str:
 
     Args:
         template: the file name of the template.
-        values: the variables of the template. ``navigation`` are the pages of the server, by
-            default none, ``root`` is the relative URL of the server, and ``has_forms`` says whether
-            it answers forms.
+        values: the variables of the template: ``navigation`` has the pages in the navigation (by
+            default none), ``root`` is the relative URL of the server's root, and ``has_forms`` says
+            whether the server answers forms.
     """
     values = {"root": "", "section": "", "navigation": (), "has_forms": False, **values}
     return _environment().get_template(template).render(values)
 
 
 def inline_files(page: str, data: str = "") -> str:
-    """Return a page with its style sheet and scripts inside.
+    """Return a page with its style sheet and scripts inlined.
 
-    The page's security policy admits nothing else.
+    The page's security policy allows no other styles and scripts.
 
     Args:
         page: the page, with links to files in the static folder.
-        data: elements that the scripts read, to be added at the end.
+        data: HTML elements to add at the end, which the scripts read.
     """
     style = "".join(_read(name) for name in _STYLE.findall(page))
     modules = [text for name in _SCRIPT.findall(page) for text in _modules(STATIC / name, set())]
-    # A browser would end the element at a closing tag inside a string.
+    # A browser would end the script element at a closing tag within a string.
     script = "".join(modules).replace("</script", "<\\/script")
     policy = (
         f"default-src 'none'; img-src data: blob:; style-src '{_digest(style)}'; "
         f"script-src '{_digest(script)}'"
     )
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    # The links go: the security policy would block them, and each would be an error in the console.
+    # The links are removed: the security policy would block them, with errors in the console.
     page = _SCRIPT.sub("", _STYLE.sub("", page))
     page = _ICON.sub('<link rel="icon" href="data:,">', page)
-    # As early as possible: a policy in the page holds for what follows it.
+    # As early as possible, because a policy in a page applies only to what follows it.
     page = page.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{meta}', 1)
     page = page.replace("</head>", f"<style>{style}</style>\n</head>", 1)
     element = f'<script type="module">{script}</script>\n' if script else ""
@@ -101,7 +101,7 @@ def typeset(text: str) -> str:
         'n<sup>2</sup> links of S<sub>n-1</sub>, as `t_s`'
     """
     parts = text.split("`")
-    # Every second part is code.
+    # Every second part is code, which is not changed.
     parts[::2] = map(_typeset_formulas, parts[::2])
     return "`".join(parts)
 
@@ -123,7 +123,7 @@ def _environment() -> "Environment":
     environment = Environment(
         loader=FileSystemLoader(_WEB / "templates"),
         autoescape=True,
-        # Jinja2 prints nothing for a missing value by default, and it is a defect.
+        # A missing value is a defect, but by default Jinja2 prints nothing for it.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -139,7 +139,7 @@ def _environment() -> "Environment":
 
 
 def _group_repeats(values: Iterable[int]) -> str:
-    """Return numbers as text: ``4, 8 (12 times), 3``."""
+    """Return numbers as text, with repetitions counted: ``4, 8 (12 times), 3``."""
     groups = [(value, len(list(group))) for value, group in groupby(values)]
     return ", ".join(f"{value} ({n} times)" if n > 1 else str(value) for value, n in groups)
 
@@ -149,7 +149,7 @@ def _read(name: str) -> str:
 
 
 def _modules(file: Path, done: set[str]) -> Iterator[str]:
-    """Yield a module after those that it imports, each once, without imports and exports."""
+    """Yield the code of a module after the modules that it imports, without import and export."""
     done.add(file.name)
     text = file.read_text(encoding="utf-8")
     for name in _IMPORT.findall(text):

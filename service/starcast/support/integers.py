@@ -22,7 +22,7 @@ def check_count(name: str, value: object, maximum: int | None = None, context: s
     Raises:
         InputError: the value is not an integer from 1 to ``maximum``.
     """
-    # In Python a truth value is an integer, but it is not a count.
+    # In Python a bool is an int, but it is not a count.
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
         raise InputError(
             f"{name} is {value!r}, not a whole number of at least 1", hint=f"give {name} 1 or more"

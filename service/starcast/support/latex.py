@@ -12,8 +12,8 @@ from starcast.support.text import format_value
 if TYPE_CHECKING:
     from pylatexenc.latexencode import UnicodeToLatexEncoder
 
-#: Characters that pylatexenc keeps, but that TeX reads as something else: brackets and stars after
-#: ``\\`` as its arguments, a bar as a dash in the oldest encoding of fonts.
+#: Characters that pylatexenc keeps but TeX would misread: brackets and stars after ``\\`` as its
+#: arguments, and a bar as a dash in the oldest font encoding.
 _PROTECTED = {
     "[": "{[}",
     "]": "{]}",
@@ -21,11 +21,11 @@ _PROTECTED = {
     "|": r"\textbar{}",
     "`": r"\textasciigrave{}",
 }
-#: Pairs of characters that TeX reads as a ligature; braces part them.
+#: Pairs of characters that TeX would combine into a ligature; braces separate them.
 _LIGATURE = re.compile(r"([-,'])(?=\1)")
 _LABEL = re.compile(r"[A-Za-z0-9:_.+/-]+")
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ufeff]+")
-#: The symbols of the papers for columns and parameters.
+#: The papers' symbols for columns and parameters.
 _SYMBOLS = {
     "t_s": "$T_s$",
     "t_c": "$T_c$",
@@ -53,26 +53,26 @@ def booktabs(
 ) -> str:
     r"""Return a table in LaTeX; a document that includes it has to load the package booktabs.
 
-    Heads are words and mathematics: ``time_ours`` is "time ours", and t_s is T with the index s.
-    Specs in columns of topologies are S with an index; thin spaces separate thousands. Other text
-    is escaped: it appears in the document as it is. Letters and symbols that are not ASCII are
-    written as macros of LaTeX; those without a macro, such as Chinese, are kept, for XeLaTeX and
+    Headings consist of words and mathematics: ``time_ours`` becomes "time ours", and t_s becomes T
+    with the index s. Specs in topology columns become S with an index; thin spaces separate
+    thousands. Other text is escaped, so that it is printed unchanged. Letters and symbols outside
+    ASCII become LaTeX macros; those without a macro, such as Chinese, are kept, for XeLaTeX and
     LuaLaTeX.
 
     Args:
         columns: the names of the columns.
-        rows: for each row a value per column: text, numbers, None for an empty cell, and whatever
-            else `starcast.support.text.format_value` can write.
-        caption: the caption. With a caption or a label the table is a float, ``table``; without,
-            it is a bare ``tabular``.
+        rows: for each row a value per column: text, numbers, None for an empty cell, or any other
+            value that `starcast.support.text.format_value` can write.
+        caption: the caption. With a caption or a label the table is a float, ``table``; without
+            them, it is a bare ``tabular``.
         label: the name for ``\ref``: ASCII letters, digits and ``: _ . + / -``.
         alignment: a letter l, c or r per column; by default columns of numbers are aligned right
             and all others left.
-        bold: for each row the names of the columns whose cells are bold; by default none is.
+        bold: for each row, the names of the columns whose cells are bold (default: none).
 
     Raises:
-        InputError: the label or the alignment is invalid, or a row has another number of values
-            than there are columns.
+        InputError: the label or the alignment is invalid, or the number of values in a row differs
+            from the number of columns.
 
     Example:
         >>> print(booktabs(["n", "share"], [[3, "50 %"]]))
@@ -110,13 +110,13 @@ def booktabs(
 
 
 def escape_latex(text: str) -> str:
-    """Return LaTeX that prints a text as it is, on one line."""
+    """Return LaTeX that prints a text unchanged, on one line."""
     cleaned = _INVISIBLE.sub(" ", text)
     return str(_encoder().unicode_to_latex(cleaned))
 
 
 def typeset(text: str) -> str:
-    """Return a text in LaTeX, with specs of topologies and the names of axes as mathematics."""
+    """Return a text in LaTeX, with topology specs and axis names as mathematics."""
     parts = _MATHEMATICS.split(text)
     return "".join(
         _symbol(part) if turn % 2 else escape_latex(part) for turn, part in enumerate(parts)
@@ -149,13 +149,13 @@ def _cell(column: str, value: Any) -> str:
         text = f"{int(text):,}"
     if not is_number:
         return escape_latex(text)
-    # A hyphen is shorter than the minus sign of TeX.
+    # In text, TeX would print a hyphen instead of a minus sign.
     return re.sub("^-", "$-$", text).replace(",", r"\,")
 
 
 @cache
 def _encoder() -> "UnicodeToLatexEncoder":
-    """Return the encoder of pylatexenc, whose tables are loaded on the first use."""
+    """Return pylatexenc's encoder, whose tables are loaded on first use."""
     from pylatexenc.latexencode import (  # noqa: PLC0415 - only for LaTeX
         RULE_DICT,
         RULE_REGEX,
@@ -170,7 +170,7 @@ def _encoder() -> "UnicodeToLatexEncoder":
             UnicodeToLatexConversionRule(RULE_REGEX, [(_LIGATURE, r"\1{}")]),
             "defaults",
         ],
-        # Braces end a macro; a space after it would be read as its end, and not be printed.
+        # Braces end a macro. Without them, TeX would take a space after the macro for its end.
         replacement_latex_protection="braces-after-macro",
         unknown_char_policy="keep",
         unknown_char_warning=False,
@@ -212,7 +212,7 @@ def _alignment(
 
 
 def _is_numeric(index: int, table: Sequence[Sequence[Any]]) -> bool:
-    """Return whether a column has numbers and nothing else."""
+    """Return whether a column has numbers, and no values of other types."""
     values = [row[index] for row in table if row[index] is not None]
     return bool(values) and all(
         isinstance(value, int | float | Fraction) and not isinstance(value, bool)

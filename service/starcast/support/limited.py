@@ -1,9 +1,9 @@
-"""Limited reading of files that users give: a small file cannot take much memory or time.
+"""Reading of users' files with limits: a small file cannot take much memory or time.
 
-A compressed file can claim a thousand times its own size, a text of JSON takes up to a hundred
-times its length as Python objects, and the header of an array can claim any size. All readers of
-such files use the functions of this module, of `starcast.support.limited_json` and of
-`starcast.support.limited_arrays`, which compare sizes with limits before they allocate anything.
+A compressed file can expand to a thousand times its size, Python objects of a JSON text can take a
+hundred times its length, and the header of an array can claim any size. All readers of such files
+use this module, `starcast.support.limited_json` or `starcast.support.limited_arrays`, which compare
+sizes with limits before they allocate memory.
 """
 
 import gzip
@@ -18,12 +18,12 @@ from typing import IO, Any, NoReturn, cast
 from starcast.support.errors import LimitError
 
 MB = 10**6
-#: Bytes of a text that people write, such as a grid or settings.
+#: Maximum size in bytes of a text that people write, such as a grid or settings.
 SMALL_TEXT = MB
 _GZIP = b"\x1f\x8b"
-#: Bytes read at once from an archive, which limits its directory as well.
+#: Maximum number of bytes read at once from an archive, which also limits its directory.
 _CHUNK = 2 * MB
-_ENCRYPTED = 1  # the bit of a member's flags
+_ENCRYPTED = 1  # bit in the flags of a member
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 #: Exceptions of Python's and numpy's readers for damaged archives and arrays.
@@ -38,18 +38,18 @@ DAMAGE = (
     EOFError,
     MemoryError,
     OverflowError,
-    RuntimeError,  # also NotImplementedError and RecursionError
+    RuntimeError,  # includes NotImplementedError and RecursionError
     SyntaxError,
-    TokenError,  # of numpy's parser of headers
+    TokenError,  # raised by numpy's header parser
 )
 
 
 class LimitedStream:
-    """A binary stream of which at most a number of bytes is read.
+    """A binary stream from which at most ``limit`` bytes are read.
 
     Args:
-        stream: a file, or a stream that decompresses one.
-        limit: the number of bytes.
+        stream: a file, or a stream that decompresses a file.
+        limit: the maximum number of bytes.
         source: name of the input in messages.
     """
 
@@ -66,7 +66,7 @@ class LimitedStream:
             LimitError: there are more bytes than the limit.
         """
         if size < 0 or size > self._left:
-            # One byte more than the limit shows that the stream is longer.
+            # Reading one byte more than the limit shows whether the stream is longer.
             size = self._left + 1
         data = self._stream.read(size)
         self._left -= len(data)
@@ -89,11 +89,11 @@ def refuse_size(source: object, limit: int) -> NoReturn:
 
 
 def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
-    """Return the content of a file, which is decompressed if it is a gzip file.
+    """Return the content of a file; decompress a gzip file.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: its compressed data is damaged.
+        ValueError: the compressed data is damaged.
         LimitError: there are more bytes than the limit.
     """
     with open(path, "rb") as file:  # noqa: PTH123 - a device or a pipe is read as well
@@ -106,11 +106,11 @@ def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
 
 
 def read_text(path: str | os.PathLike[str], limit: int = SMALL_TEXT) -> str:
-    """Return the text of a file in UTF-8.
+    """Return the text of a UTF-8 file.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is not UTF-8.
+        ValueError: the file is not UTF-8.
         LimitError: there are more bytes than the limit.
     """
     with open(path, "rb") as file:  # noqa: PTH123 - a device or a pipe is read as well
@@ -123,7 +123,7 @@ def open_archive(source: str | os.PathLike[str] | IO[bytes]) -> Iterator[zipfile
 
     Raises:
         OSError: the file cannot be read.
-        zipfile.BadZipFile: it is not a zip archive, or its directory is too large.
+        zipfile.BadZipFile: the file is not a zip archive, or its directory is too large.
         NotImplementedError: the archive needs another version of the format.
     """
     if isinstance(source, str | os.PathLike):
@@ -135,13 +135,13 @@ def open_archive(source: str | os.PathLike[str] | IO[bytes]) -> Iterator[zipfile
 
 
 class _SmallReads:
-    """A file that refuses to read much at once; `zipfile` reads a directory as a whole."""
+    """A file that refuses large reads, since `zipfile` reads a directory with a single read."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
 
     def read(self, size: int = -1) -> bytes:
-        # One byte more than the limit shows that the directory is larger.
+        # Reading one byte more than the limit shows whether the directory is larger.
         data = self._file.read(size if 0 <= size <= _CHUNK else _CHUNK + 1)
         if len(data) > _CHUNK:
             raise zipfile.BadZipFile("its directory is too large")
@@ -152,10 +152,10 @@ class _SmallReads:
 
 
 def read_member(archive: zipfile.ZipFile, name: str, limit: int, source: object) -> bytes:
-    """Return a member of an archive.
+    """Return the content of a member of an archive.
 
     Raises:
-        Exception: one of `DAMAGE`.
+        Exception: one of `DAMAGE`, if the archive is damaged.
         LimitError: the member has more bytes than the limit.
     """
     info = archive.getinfo(name)
@@ -165,13 +165,13 @@ def read_member(archive: zipfile.ZipFile, name: str, limit: int, source: object)
 
 
 def check_method(info: zipfile.ZipInfo) -> None:
-    """Check that a member of an archive is neither encrypted nor compressed in a rare way.
+    """Check that a member of an archive is neither encrypted nor compressed by an unusual method.
 
-    Other methods of compression allocate as much memory as the member claims.
+    Other methods of compression allocate as much memory as the member claims to need.
 
     Raises:
         ValueError: the member is encrypted, or its method of compression is not supported.
     """
-    # Refused before `zipfile` builds a decompressor, which may allocate what the member claims.
+    # Checked before `zipfile` creates a decompressor, which may allocate that memory.
     if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
         raise ValueError(f"{info.filename} is encrypted or compressed by an unknown method")

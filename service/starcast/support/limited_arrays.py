@@ -1,4 +1,4 @@
-"""Limited reading of numpy archives (npz): sizes are compared before an array is allocated."""
+"""Reading of numpy archives (npz) with limits: sizes are checked before an array is allocated."""
 
 import io
 import zipfile
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from starcast.support.limited import MB, check_method, open_archive, refuse_size
 
-#: Bytes of an array: all trees of S11, or one of S12.
+#: Maximum size of an array in bytes: all trees of S11, or one tree of S12.
 MAX_ARRAY = 500 * MB
 #: Maximum size of the header of an array, in bytes.
 _HEADER = 2**16
@@ -20,7 +20,7 @@ _READ_HEADER = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header
 
 
 class ArrayArchive:
-    """The arrays of an npz archive, each read only if its header agrees with its size.
+    """The arrays of an npz archive; an array is read only if its size agrees with its header.
 
     Args:
         source: name of the input in messages.
@@ -48,7 +48,8 @@ class ArrayArchive:
         """Return the shape and dtype of an array after comparing them with its size.
 
         Raises:
-            ValueError: the array is missing, encrypted, of pickled objects, or has another size.
+            ValueError: the array is missing or encrypted, holds pickled objects, or has another
+                size.
         """
         info = self._members.get(f"{name}.npy")
         if info is None:
@@ -60,7 +61,7 @@ class ArrayArchive:
                 raise ValueError(f"{name} has another format")
             shape, _, dtype = _READ_HEADER[version](member, max_header_size=_HEADER)
             size = member.tell() + prod(shape) * dtype.itemsize
-        # Without a size per value, numpy would count up to any number of values.
+        # If a value has size 0, the header could claim any number of values.
         is_valid = min(shape, default=0) >= 0 and dtype.itemsize > 0 and not dtype.hasobject
         if not is_valid or info.file_size != size:
             raise ValueError(f"{name} does not have the size of its array")
@@ -70,8 +71,8 @@ class ArrayArchive:
         """Return an array.
 
         Raises:
-            LimitError: it has more bytes than the limit.
-            Exception: one of `DAMAGE`.
+            LimitError: the array has more bytes than the limit.
+            Exception: one of `DAMAGE`, if the archive is damaged.
         """
         shape, dtype = self.header(name)
         if prod(shape) * dtype.itemsize > limit:
@@ -84,12 +85,12 @@ def read_arrays(content: bytes, limit: int, source: object) -> Mapping[str, NDAr
     """Return all arrays of an npz file.
 
     Args:
-        content: the file.
-        limit: the number of bytes that all arrays may have together.
+        content: the bytes of the file.
+        limit: the maximum number of bytes of all arrays together.
         source: name of the input in messages.
 
     Raises:
-        Exception: one of `DAMAGE`.
+        Exception: one of `DAMAGE`, if the archive is damaged.
         LimitError: the arrays have more bytes than the limit.
     """
     with open_archive(io.BytesIO(content)) as archive:

@@ -1,6 +1,6 @@
-"""Limited reading of JSON, and the comparison of its values with the shape that they must have.
+"""Reading of JSON with limits, and checks that its values have an expected shape.
 
-JSON as Python objects takes up to a hundred times the length of its text.
+Python objects of a JSON text can take up to a hundred times its length.
 """
 
 import json
@@ -13,21 +13,21 @@ from typing import Any, NoReturn
 from starcast.support.errors import LimitError
 from starcast.support.limited import MB
 
-#: A type (exactly that, so a truth value is not an int), a tuple of alternatives, ``None``, a list
-#: with the shape of all elements, a mapping with the shape of every key, or a predicate.
+#: A type (exact, so a bool is not an int), a tuple of alternatives, ``None``, a list with the shape
+#: of all elements, a mapping with the shape of every key's value, or a predicate.
 Shape = Any
 
 
 def check_shape(value: object, shape: Shape, name: str) -> None:
-    """Check that a JSON value has a shape.
+    """Check that a JSON value has the expected shape.
 
     Args:
         value: the JSON value.
-        shape: the shape.
+        shape: the expected shape.
         name: name of the value in messages, such as ``its job``.
 
     Raises:
-        ValueError: the value has another shape; the message says where.
+        ValueError: the value has another shape; the message says where they differ.
 
     Example:
         >>> check_shape({"claim": "TS.L5", "sizes": [3, "4"]}, {"claim": str, "sizes": [int]}, "it")
@@ -77,19 +77,20 @@ def _fits(value: object, shape: Shape, name: str) -> bool:
 
 
 def one_of(*words: str) -> Callable[[object], bool]:
-    """Return the predicate that a value is one of some words."""
+    """Return a predicate that tests whether a value is one of these words."""
     return lambda value: isinstance(value, str) and value in words
 
 
 def is_count(value: object) -> bool:
-    """Return whether a value is an integer from 0 of at most 63 bits."""
+    """Return whether a value is a non-negative integer of at most 63 bits."""
     return type(value) is int and 0 <= value < 2**63
 
 
-#: Memory that the objects of a JSON text may take.
+#: Maximum memory in bytes for the Python objects of a JSON text.
 _JSON_MEMORY = 400 * MB
-#: Memory of the objects in a JSON text by the bytes that introduce them: a string takes 64 bytes
-#: for two quotes, an object or array its smallest size, a number 32 bytes and an entry in an array.
+#: Memory of the objects in a JSON text, by the characters that introduce them: a string takes 64
+#: bytes for its two quotes, an object or array its minimum size, a number 32 bytes and an entry in
+#: an array.
 _JSON_COSTS = {b"{": 232, b"[": 80, b'"': 32, b",": 40, b":": 60}
 
 
@@ -98,20 +99,20 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
-#: Escapes of NUL and of surrogates, of which pairs are one character.
+#: Escapes of NUL and of surrogates; a pair of surrogates is one character.
 _SPECIAL = re.compile(r"(?<!\\)(?:\\\\)*\\u(0000|[dD][89a-fA-F])")
 _INCOMPLETE = "its text is incomplete or damaged"
 _BLANKS = re.compile(rb"[ \t\n\r]*")
-#: Sizes of the text in which a value is parsed, tried in this order: most values are short.
+#: Sizes of text windows in which a value is parsed, smallest first, because most values are short.
 _WINDOWS = (2**14, 2**18, 2**23)
 
 
 def parse_json(data: bytes, source: object) -> Any:
-    """Return the value of a JSON text in UTF-8.
+    """Return the value of a UTF-8 JSON text.
 
     Raises:
-        ValueError: it is not JSON, is nested too deeply, or has a number such as NaN.
-        LimitError: its objects would take too much memory.
+        ValueError: the text is not JSON, is nested too deeply, or has a number such as NaN.
+        LimitError: the Python objects would take too much memory.
     """
     text = data.decode()
     needed = len(data) + 2 * sys.getsizeof(text)
@@ -131,24 +132,24 @@ def parse_json(data: bytes, source: object) -> Any:
 
 
 def _check_characters(text: str, value: object) -> None:
-    """Refuse characters that neither UTF-8 nor PostgreSQL can hold: half surrogates, and NUL.
+    """Refuse unpaired surrogates, which UTF-8 cannot encode, and NUL, which PostgreSQL refuses.
 
     Args:
         text: the JSON text, in which such characters are escapes.
-        value: its value.
+        value: the parsed value of the text.
 
     Raises:
         ValueError: the text has such a character.
     """
     if "\\u" in text and (found := _SPECIAL.search(text)):
         if found[1] == "0000":
-            raise ValueError("a text has a NUL character")
-        # UTF-8 cannot encode half of a surrogate pair, so this raises an error.
+            raise ValueError("a string contains a NUL character")
+        # UTF-8 cannot encode half of a surrogate pair, so encoding it raises an error.
         json.dumps(value, ensure_ascii=False).encode()
 
 
 def _decode(text: str) -> tuple[Any, int]:
-    """Return the value at the beginning of a text, and its length."""
+    """Return the JSON value at the beginning of a text, and its length."""
     try:
         value, length = _DECODER.raw_decode(text)
         _check_characters(text[:length], value)
@@ -158,15 +159,15 @@ def _decode(text: str) -> tuple[Any, int]:
 
 
 class JsonCursor:
-    """A position in a JSON text, whose values are read one after the other.
+    """A position in a JSON text, whose values are read one by one.
 
-    So a long list needs no more memory than its text and one of its values.
+    Thus a long list needs no more memory than its text and one value.
 
     Args:
         data: the text, in UTF-8.
 
     Raises:
-        ValueError: from all methods: the text is not JSON here, or a value is too long.
+        ValueError: all methods raise it if the text is not JSON here, or a value is too long.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -174,7 +175,7 @@ class JsonCursor:
         self.position = 0
 
     def members(self) -> Iterator[str]:
-        """Yield the keys of an object; the caller reads the value of each."""
+        """Yield the keys of an object; the caller reads the value of each key."""
         for _ in self._elements(b"{", b"}"):
             if self._peek() != b'"':
                 raise ValueError(_INCOMPLETE)
@@ -183,19 +184,19 @@ class JsonCursor:
             yield key
 
     def items(self) -> Iterator[None]:
-        """Yield at each value of an array; the caller reads it."""
+        """Yield once for each value of an array, which the caller then reads."""
         return self._elements(b"[", b"]")
 
     def value(self) -> Any:
         """Return the next value, which has at most 8 MB of text."""
         self.skip_blanks()
         for size in _WINDOWS:
-            # A character per byte keeps the positions, and the marks of JSON are ASCII.
+            # Latin-1 has one character per byte, so positions agree; JSON's punctuation is ASCII.
             window = self.data[self.position : self.position + size].decode("latin-1")
             is_last = self.position + size >= len(self.data)
             with suppress(json.JSONDecodeError):
                 value, length = _decode(window)
-                # A number at the end of the window may continue after it.
+                # A number at the end of the window may continue beyond it.
                 if length < len(window) or is_last:
                     return self._advance(value, window[:length])
             if is_last:
@@ -237,6 +238,6 @@ class JsonCursor:
         return self.data[self.position : self.position + 1]
 
     def skip_blanks(self) -> None:
-        """Go to the next value or mark."""
+        """Go to the next value or punctuation mark."""
         blanks = _BLANKS.match(self.data, self.position)
         self.position = blanks.end() if blanks else self.position

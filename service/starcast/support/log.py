@@ -1,8 +1,8 @@
 """starcast's own log: one JSON object per line, written by any number of processes at a time.
 
 Modules log with `event`; nothing is written before `start`. The file is rotated when a command
-starts. Other processes notice that and continue in the new file, and every line is written at once,
-so lines of parallel processes do not mix.
+starts. Other processes notice the rotation and continue in the new file. Every line is written in
+one piece, so lines of parallel processes do not mix.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ from starcast.support.errors import shorten
 LOGGER = logging.getLogger("starcast")
 LOGGER.addHandler(logging.NullHandler())
 
-#: Size at which the file is rotated, and the number of older files kept.
+#: Size at which the file is rotated, and the number of older files that are kept.
 ROTATED_BYTES = 5_000_000
 KEPT_FILES = 4
 
@@ -49,9 +49,9 @@ def event(message: str, level: int = logging.INFO, /, **fields: Any) -> None:
     """Log an event.
 
     Args:
-        message: its name, a few words without values.
+        message: the name of the event, a few words without values.
         level: a level of `logging`.
-        fields: its values, which become members of the JSON object.
+        fields: the values of the event, which become members of the JSON object.
     """
     LOGGER.log(level, message, extra={"fields": fields})
 
@@ -69,7 +69,7 @@ def redact(text: str) -> str:
 
 
 def start(target: Target) -> OSError | None:
-    """Write further events to a file; the level ``off`` writes nothing.
+    """Begin to write events to a file; with the level ``off``, none are written.
 
     Returns:
         The error if the file cannot be written, in which case nothing is logged.
@@ -87,14 +87,14 @@ def start(target: Target) -> OSError | None:
     handler.setFormatter(_JsonLines())
     handler.setLevel(target.level.upper())
     LOGGER.addHandler(handler)
-    # Another handler of the program may need more detailed records.
+    # Another handler of the calling program may need more detailed records.
     LOGGER.setLevel(min(handler.level, LOGGER.level or handler.level))
     _target = target
     return None
 
 
 def stop() -> None:
-    """Write no further events to the file."""
+    """Stop writing events to the file."""
     global _target  # noqa: PLW0603
     _target = None
     LOGGER.setLevel(logging.NOTSET)
@@ -105,7 +105,7 @@ def stop() -> None:
 
 
 def current_target() -> Target | None:
-    """Return the target that a worker process passes to `start`; None if nothing is logged."""
+    """Return the target that worker processes pass to `start`; None if nothing is logged."""
     return _target
 
 
@@ -127,7 +127,7 @@ class _JsonLines(logging.Formatter):
         return redact(json.dumps(plain))
 
 
-# Watched, so that a process goes on in the new file after another one has renamed this one.
+# A watched file: after another process has renamed it, this process continues in the new file.
 class _JsonFile(WatchedFileHandler):
     def _open(self) -> TextIOWrapper:
         return open(
@@ -139,16 +139,16 @@ class _JsonFile(WatchedFileHandler):
         )
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record; the folder may have been removed since."""
+        """Write a record; ignore errors, such as a folder that has been removed."""
         with suppress(OSError):
             super().emit(record)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
-        """Ignore a full disk and the like: a log must not end a command."""
+        """Ignore errors such as a full disk: a log must not end a command."""
 
 
 def _rotate(file: Path) -> None:
-    """Rename a large file, in one of the processes that find it too large."""
+    """Rename a file that is too large; only one of several processes renames it."""
     with suppress(FileNotFoundError), file.open("rb") as opened:
         fcntl.flock(opened, fcntl.LOCK_EX)
         size = file.stat().st_size

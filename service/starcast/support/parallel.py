@@ -1,8 +1,8 @@
 """Parallel work on any `concurrent.futures.Executor`, limited by its workers and their memory.
 
 Items start in their order, about as many at a time as the executor has workers. A task whose worker
-is killed runs again: `processes.ProcessExecutor` and Dask do so by themselves. A task that they
-give up does not end the others; it is reported by its name when everything else is done.
+is killed runs again; `processes.ProcessExecutor` and Dask take care of that. If they give up a
+task, the other tasks continue; the error at the end names the tasks that were given up.
 """
 
 import logging
@@ -25,18 +25,18 @@ from starcast.support.text import pluralize
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-#: Seconds for which a task waits on a remote worker until others have freed memory.
+#: Seconds for which a task waits on a remote worker for memory that other tasks free.
 MEMORY_PATIENCE = 60.0
 #: Seconds after which a remote executor is asked again how many workers it has.
 _REMOTE_PAUSE = 5.0
-#: The number of names in an error about tasks that were given up.
+#: The maximum number of tasks that an error names.
 _SHOWN = 5
 _KILLED = ("worker that ran it was killed", "workers that ran it were killed")
 
 
 @dataclass(frozen=True)
 class Workload(Generic[Item, Result]):
-    """The function to apply to items, and its memory.
+    """A function to apply to items, and the memory that it needs.
 
     Attributes:
         perform: computes the result of an item; a module-level function, so that it can be pickled.
@@ -57,22 +57,23 @@ class Workload(Generic[Item, Result]):
 def run_parallel(
     items: Sequence[Item], workload: Workload[Item, Result], executor: Executor
 ) -> Iterator[Iterator[tuple[Item, Result]]]:
-    """Start items in the given order; yield each with its result in the order of completion.
+    """Start items in the given order; yield items with their results in the order of completion.
 
     When the context ends, the tasks that have not begun are cancelled. Running tasks are left to
     the code that opened the executor.
 
     Args:
         items: the arguments of the function, one per task.
-        workload: the function, and the memory that it needs. An executor of this machine starts an
-            item when the memory that is free here suffices. An executor with the attribute
-            ``is_remote`` has every worker check its own memory.
-        executor: runs the tasks, as many at a time as its attribute ``slots`` says. The attribute
-            ``memory_limit`` of a remote executor returns, on a worker, the bytes that it may use.
+        workload: the function, and the memory that it needs. With an executor on this machine, an
+            item starts when this machine has enough free memory. With an executor that has the
+            attribute ``is_remote``, every worker checks its own memory.
+        executor: runs the tasks, at most ``slots`` (an attribute) at a time. The attribute
+            ``memory_limit`` of a remote executor is a function that returns, on a worker, the bytes
+            that the worker may use.
 
     Raises:
-        LimitError: an item does not fit into the free memory, or its workers were killed; all other
-            items have been yielded before in the second case.
+        LimitError: an item does not fit into the free memory, or its workers were killed; in the
+            second case, all other items have been yielded before.
     """
     run = _Run(workload, executor)
     try:
@@ -93,8 +94,8 @@ class _Run(Generic[Item, Result]):
     def results(self, waiting: deque[Item]) -> Iterator[tuple[Item, Result]]:
         yield from self._work(waiting)
         if self._is_remote and self._killed:
-            # Dask also blames the tasks that were queued on a killed worker. Alone, a task proves
-            # its innocence.
+            # Dask also gives up tasks that were only queued on killed workers, so these tasks run
+            # again, one at a time.
             suspects = deque(item for item, _ in self._killed)
             self._killed.clear()
             yield from self._work(suspects, slots=1)
@@ -107,15 +108,15 @@ class _Run(Generic[Item, Result]):
     ) -> Iterator[tuple[Item, Result]]:
         free = 0
         while waiting or self.running:
-            # The memory that is free now must suffice until no item is running again.
+            # The memory that is free now must suffice until no more items are running.
             if not self.running and not self._is_remote:
                 free = self._workload.free()
                 self._workload.demand(waiting[0], free)
-            # Workers of a cluster come and go.
+            # Slots are counted each time, because workers join and leave a cluster.
             while waiting and len(self.running) < (slots or count_slots(self._executor)):
                 size = self._workload.needed(waiting[0])
                 used = sum(size for _, size in self.running.values())
-                # Whether an item fits by itself was checked before.
+                # An item that would run alone has been checked by `demand`.
                 if self.running and not self._is_remote and size + used > free:
                     break
                 self._start(waiting.popleft(), size)
@@ -130,7 +131,7 @@ class _Run(Generic[Item, Result]):
         self.running[future] = (item, size)
 
     def _completed(self) -> Iterator[tuple[Item, Result]]:
-        """Wait for results; yield them with their items, then raise the error of a task."""
+        """Wait for results; yield them with their items, then raise the first error of a task."""
         pause = _REMOTE_PAUSE if self._is_remote else None
         done, _ = wait(self.running, timeout=pause, return_when=FIRST_COMPLETED)
         failure: BaseException | None = None
@@ -155,13 +156,13 @@ def count_slots(executor: Executor) -> int:
 
 @dataclass(frozen=True)
 class Admission(Generic[Item]):
-    """The memory that a task needs, as the worker checks it before it begins.
+    """The memory that a task needs, which the worker checks before the task begins.
 
     Attributes:
         needed: the approximate number of bytes that the item needs.
         free: returns the number of free bytes of the machine on which it is called.
         demand: raises `LimitError` for an item that does not fit into that many bytes by itself.
-        limit: returns the bytes that this worker may still use; None for all that are free.
+        limit: returns the bytes that this worker may still use; None for all free memory.
     """
 
     needed: int
@@ -195,15 +196,16 @@ _reservations: list[int] = []
 
 @contextmanager
 def _reserved(item: Item, admission: Admission[Item]) -> Iterator[None]:
-    """Reserve the memory of a task among the threads of a worker, when it is free.
+    """Wait until the memory of a task is free, and reserve it among the threads of a worker.
 
-    Other processes of the machine may free some: a task that could fit waits.
+    A task that fits into the machine's memory waits, because other processes may free memory.
 
     Raises:
-        LimitError: it is more than the machine has, or is not free within `MEMORY_PATIENCE`.
+        LimitError: the task needs more memory than the machine has, or than becomes free within
+            `MEMORY_PATIENCE`.
     """
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    # Waiting cannot help a task that is larger than the machine's memory.
+    # Waiting does not help a task that needs more than the machine's memory.
     patience = MEMORY_PATIENCE if admission.needed <= physical else 0
     deadline = time.monotonic() + patience
     with _memory:
@@ -211,8 +213,7 @@ def _reserved(item: Item, admission: Admission[Item]) -> Iterator[None]:
             if time.monotonic() >= deadline:
                 admission.demand(item, free)
                 break
-            # Other processes do not announce the memory that they free, so it is checked every
-            # second.
+            # Other processes do not announce that they free memory, so it is checked every second.
             _memory.wait(1.0)
         _reservations.append(admission.needed)
     try:

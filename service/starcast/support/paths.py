@@ -1,7 +1,7 @@
-"""Paths that commands look up before anything large is loaded: settings, data files, plug-ins.
+"""Paths that commands look up before they import large modules: settings, data files, plug-ins.
 
-`importlib.metadata` parses the metadata of all packages, which takes longer than most commands.
-So entry points are only detected here: does any installed package declare a group of them?
+`importlib.metadata` parses the metadata of all packages, which takes longer than most commands. So
+this module only detects whether any installed package declares a group of entry points.
 """
 
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import platformdirs
 
-#: The beginning of the names of all variables.
+#: The prefix of all of starcast's environment variables.
 PREFIX = "STARCAST_"
 #: The variable that names the settings file.
 CONFIG = f"{PREFIX}CONFIG"
@@ -21,8 +21,8 @@ _METADATA = (".dist-info", ".egg-info")
 def config_file() -> Path:
     """Return the path of the settings file, which need not exist.
 
-    It is ``STARCAST_CONFIG``, else ``starcast.toml`` in the working directory, else the file of
-    that name in the user's configuration folder.
+    It is the file that ``STARCAST_CONFIG`` names, else ``starcast.toml`` in the working directory,
+    else the file of that name in the user's configuration folder.
     """
     if path := os.environ.get(CONFIG):
         return Path(path)
@@ -31,13 +31,13 @@ def config_file() -> Path:
 
 
 def data_folder(name: str) -> Path:
-    """Return the folder ``migrations``, ``queries``, ``records`` or ``examples``."""
+    """Return the path of the folder ``migrations``, ``queries``, ``records`` or ``examples``."""
     shipped = _PACKAGE / "_shipped" / name
     return shipped if shipped.is_dir() else _PACKAGE.parents[1] / name
 
 
 def is_declared(group: str) -> bool:
-    """Return whether a package may have entry points of a group; archives are not searched."""
+    """Return whether a package may have entry points of a group; an archive always may."""
     header = f"[{group}]".encode()
     return any(_declares(folder, header) for folder in sys.path)
 
@@ -56,6 +56,6 @@ def _declares(folder: str, header: bytes) -> bool:
                 with open(f"{folder}/{name}/entry_points.txt", "rb") as file:  # noqa: PTH123
                     if header in file.read():
                         return True
-            except OSError:  # most packages have none
+            except OSError:  # most packages have no entry points
                 continue
     return False

@@ -1,12 +1,12 @@
 """An executor of worker processes that survives killed workers.
 
 The worker processes only compute: they use no database. They end when the process that started them
-ends, however it ends.
+ends, even if it is killed.
 
-Every worker has a pipe of its own. `concurrent.futures.ProcessPoolExecutor` and the pools that are
-built like it share queues and their locks among the workers instead: a killed worker fails all
-other tasks, may hold a lock for which the others wait for ever, and leaves locks to Python's
-resource tracker, which reports them (docs/decisions/0020).
+Every worker has its own pipe. In `concurrent.futures.ProcessPoolExecutor` and similar pools, the
+workers share queues and their locks. There, a killed worker makes all other tasks fail, may hold a
+lock for which the others wait for ever, and leaves locks behind that Python's resource tracker
+reports (docs/decisions/0020).
 """
 
 import multiprocessing
@@ -26,7 +26,7 @@ from starcast.support import log
 from starcast.support.errors import InputError, LimitError
 from starcast.support.signals import block_signals, start_blocked
 
-#: How often a task runs again after its worker was killed.
+#: How many times a task runs again after its worker was killed.
 RERUNS = 3
 
 
@@ -46,10 +46,10 @@ class WorkerKilledError(LimitError):
 
 
 def check_jobs(jobs: int | None) -> None:
-    """Check a number of processes; None means that starcast chooses it.
+    """Check a number of processes; None means that starcast chooses the number.
 
     Raises:
-        InputError: it is less than 1.
+        InputError: the number is less than 1.
     """
     if jobs is not None and jobs < 1:
         raise InputError(f"the number of jobs is {jobs}, less than 1", hint="give --jobs 1 or more")
@@ -60,8 +60,9 @@ def choose_jobs(items: int, jobs: int | None, *, worth_it: bool) -> int:
 
     Args:
         items: the number of items.
-        jobs: the number that the user wants; None for one per core.
-        worth_it: whether the work takes longer than starting processes, if ``jobs`` is None.
+        jobs: the number of processes that the user requests; None lets starcast choose.
+        worth_it: whether the work takes longer than starting processes; if not, and ``jobs`` is
+            None, the work stays in this process.
 
     Raises:
         InputError: ``jobs`` is less than 1.
@@ -74,19 +75,19 @@ def choose_jobs(items: int, jobs: int | None, *, worth_it: bool) -> int:
 
 @contextmanager
 def local_processes(workers: int) -> Iterator["ProcessExecutor"]:
-    """Open an executor of processes on this machine; all of them have ended with the context."""
+    """Open an executor of processes on this machine; all processes end with the context."""
     executor = ProcessExecutor(workers)
     try:
         yield executor
     finally:
-        # All results that are needed have arrived, and a worker cannot ignore this signal.
+        # All required results have arrived, so the workers can be killed.
         with block_signals():
             executor.kill()
 
 
 @dataclass(eq=False)
 class _Call:
-    """A pickled call, its future, and how many workers were killed while they ran it."""
+    """A pickled call, its future, and the number of workers that were killed while running it."""
 
     pickled: bytes
     future: Future[Any] = field(default_factory=Future)
@@ -97,7 +98,7 @@ class ProcessExecutor(Executor):
     """An executor whose tasks run again if their worker process is killed.
 
     Processes start when tasks need them. A task runs again up to `RERUNS` times; then its future
-    has a `WorkerKilledError`. All other tasks are unaffected.
+    raises a `WorkerKilledError`. All other tasks are unaffected.
 
     Args:
         workers: the maximum number of processes.
@@ -114,7 +115,7 @@ class ProcessExecutor(Executor):
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a call to a worker process; see `concurrent.futures.Executor.submit`."""
-        # Pickled here, so that an argument without a pickled form is an error of this call.
+        # Pickled here, so that this call raises the error if an argument cannot be pickled.
         call = _Call(bytes(ForkingPickler.dumps((function, args, kwargs))))
         with self._lock:
             if self._is_closed:
@@ -146,13 +147,14 @@ class ProcessExecutor(Executor):
             if cancel:
                 self._waiting.clear()
         for call in cancelled:
-            # A call that would run again is running: it cannot be cancelled, but must end.
+            # A call that waits to run again counts as running and cannot be cancelled, so it gets
+            # an error.
             if not call.future.cancel():
                 call.future.set_exception(CancelledError())
         self._ring()
 
     def _ring(self) -> None:
-        # The pipe is closed after the last task.
+        # The pipe may be closed already, after the last task.
         with suppress(OSError, ValueError):
             self._bell.send_bytes(b"!")
 
@@ -173,7 +175,7 @@ class ProcessExecutor(Executor):
         finally:
             for worker in self._workers:
                 worker.kill()
-                if worker.call is not None:  # whoever waits for it must not wait for ever
+                if worker.call is not None:  # a caller must not wait for its result for ever
                     worker.call.future.set_exception(CancelledError())
             with self._lock:
                 self._bell.close()
@@ -185,7 +187,7 @@ class ProcessExecutor(Executor):
                 call = self._waiting.popleft() if self._waiting else None
             if call is None:
                 return
-            # A call that runs again is running already.
+            # The future of a call that runs again is in the running state already.
             if call.kills or call.future.set_running_or_notify_cancel():
                 try:
                     worker.start(call)
@@ -199,7 +201,7 @@ class ProcessExecutor(Executor):
                     )
 
     def _idle_worker(self) -> "_Worker | None":
-        """Return a worker without a call; None if all are busy or nothing is to do."""
+        """Return a worker without a call; None if all workers are busy or no call is waiting."""
         if not self._waiting:
             return None
         idle = next((worker for worker in self._workers if worker.call is None), None)
@@ -219,7 +221,7 @@ class ProcessExecutor(Executor):
             call.kills += 1
             if call.kills <= RERUNS:
                 with self._lock:
-                    # It was started before all calls that wait.
+                    # Put first, because it was started before all waiting calls.
                     self._waiting.appendleft(call)
                 return
             error = WorkerKilledError(call.kills)
@@ -230,10 +232,10 @@ class ProcessExecutor(Executor):
 
 
 class _Worker:
-    """A process that performs one call at a time, with the pipe to it.
+    """A process that performs one call at a time, and the pipe to it.
 
     Attributes:
-        call: the call that it performs, or None.
+        call: the call that the process performs, or None.
     """
 
     call: _Call | None = None
@@ -241,7 +243,7 @@ class _Worker:
     _process: SpawnProcess | None = None
 
     def start(self, call: _Call) -> None:
-        """Start a call, in a new process if there is none yet.
+        """Start a call; start the process first if it is not running yet.
 
         Raises:
             OSError: the process cannot be started.
@@ -249,13 +251,13 @@ class _Worker:
         if self._process is None:
             self._start_process()
         self.call = call
-        # The end of the worker shows when its result is received.
+        # If the worker has ended, `receive` notices that.
         with suppress(BrokenPipeError):
             self.connection.send_bytes(call.pickled)
 
     def _start_process(self) -> None:
         self.connection, remote = multiprocessing.Pipe()
-        # Spawned, not forked: a fork would share this process's database connection.
+        # Spawned, because a forked process would share this process's database connection.
         arguments = (remote, log.current_target())
         process = SpawnProcess(target=_serve, args=arguments, daemon=True)
         try:
@@ -264,7 +266,7 @@ class _Worker:
             self.connection.close()
             raise
         finally:
-            # The worker's copy is the only one left, so its end closes the pipe.
+            # Now only the worker holds its end of the pipe, so the pipe closes when it ends.
             remote.close()
         self._process = process
 
@@ -279,7 +281,7 @@ class _Worker:
         return result
 
     def kill(self) -> None:
-        """Kill the process, whatever it is doing."""
+        """Kill the process, even while it performs a call."""
         if self._process is None:
             return
         self.connection.close()
@@ -288,7 +290,7 @@ class _Worker:
 
 
 def _serve(connection: Connection, target: log.Target | None) -> None:
-    """Perform the calls that arrive until the pipe is closed; log to the parent's file."""
+    """Perform arriving calls until the pipe is closed; log to the same file as the parent."""
     if target is not None:
         log.start(target)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -300,7 +302,7 @@ def _serve(connection: Connection, target: log.Target | None) -> None:
 def _attempt(connection: Connection) -> tuple[Any, BaseException | None]:
     received = connection.recv_bytes()
     try:
-        # Inside the try block, because unpickling imports modules, which can fail.
+        # Unpickling is within the try block because it imports modules, which can fail.
         function, args, kwargs = ForkingPickler.loads(received)
         return function(*args, **kwargs), None
     except Exception as error:  # noqa: BLE001 - the parent raises it
@@ -308,9 +310,9 @@ def _attempt(connection: Connection) -> tuple[Any, BaseException | None]:
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent ends, for whatever reason."""
+    """End this process when its parent process ends, for any reason."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
-        # The main thread may be inside a computation that no exception could interrupt.
+        # `os._exit`, because no exception may be able to interrupt the main thread's computation.
         os._exit(1)

@@ -1,6 +1,7 @@
-"""Progress reporting: the interface, a reporter that is silent, and one that writes lines.
+"""Progress reporting: the interface, a silent reporter, and a reporter that writes lines.
 
-The lines are for a log or a pipe: one every few seconds, whether or not work reports anything.
+The lines are for a log or a pipe. One is written every few seconds, even if the work reports no
+progress.
 """
 
 import threading
@@ -10,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from time import monotonic
 from typing import Protocol, runtime_checkable
 
-#: Seconds without a line after which one is written.
+#: Seconds without a line after which the reporter writes a line.
 INTERVAL = 5.0
 
 
@@ -50,11 +51,11 @@ class Silent:
 
 
 class ProgressLines:
-    """A `Reporter` that writes lines: each message, and the state of work that takes long.
+    """A `Reporter` that writes lines: each message, and the progress of long work.
 
     Args:
         say: writes a line.
-        interval: seconds without a line after which the state is written.
+        interval: seconds without a line after which the progress is written.
     """
 
     def __init__(self, say: Callable[[str], None], interval: float = INTERVAL) -> None:
@@ -65,7 +66,7 @@ class ProgressLines:
         self._tasks: list[_LineTask] = []
         self._is_closed = False
         _reporters.add(self)
-        # The thread must not keep the reporter alive, which ends with its command.
+        # A weak reference, because the thread must not keep the reporter of an ended command.
         watch = threading.Thread(target=_watch, args=(weakref.ref(self), interval), daemon=True)
         watch.start()
 
@@ -77,7 +78,7 @@ class ProgressLines:
 
     @contextmanager
     def task(self, line: str, total: int, unit: str = "") -> Iterator[Task]:
-        """Begin a task, whose state is written while it takes long."""
+        """Begin a task, whose progress is written if it takes long."""
         task = _LineTask(line, total, unit)
         self._tasks.append(task)
         self._last_line = monotonic()
@@ -89,7 +90,7 @@ class ProgressLines:
             self._step_start = monotonic()
 
     def write_state(self) -> None:
-        """Write the state of the work if nothing was written for the interval."""
+        """Write the progress of the work if no line was written within the interval."""
         now = monotonic()
         is_due = now - self._last_line >= self._interval
         if self._is_closed or not is_due or not (self._tasks or self._step):
@@ -101,16 +102,16 @@ class ProgressLines:
             self._say(f"still working, {now - self._step_start:.0f} s after: {self._step}")
 
     def close(self) -> None:
-        """Write no further states."""
+        """Stop writing progress."""
         self._is_closed = True
 
 
-# Weak references: a reporter ends with its command, whether it was closed or not.
+# Weak references, because a reporter that was never closed must end with its command too.
 _reporters: "weakref.WeakSet[ProgressLines]" = weakref.WeakSet()
 
 
 def close_all() -> None:
-    """Close all reporters at the end of a command; the error that ended it may refer to them."""
+    """Close all reporters when a command ends; its error may still keep references to them."""
     for reporter in list(_reporters):
         reporter.close()
 
@@ -127,7 +128,7 @@ class _LineTask:
         self._done += amount
 
     def describe(self, now: float) -> str:
-        """Return the amounts, the rate, and the seconds left at this rate."""
+        """Return the amount done, the total, the rate, and the seconds left at this rate."""
         rate = self._done / max(now - self._start, 1e-9)
         if self._unit == "%":
             amounts = f"{self._done} %"

@@ -1,4 +1,4 @@
-"""The provenance of stored results: code and machine. Workers and shards must share the code."""
+"""The provenance of results: code and machine. All workers and shards must have the same code."""
 
 import hashlib
 import platform
@@ -10,7 +10,7 @@ from typing import Any
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _CHECKOUT = _PACKAGE.parents[1]
-#: The folder of a checkout whose code decides figures.
+#: The folder of a checkout that contains the code on which results depend.
 _CODE = "service"
 _GIT_SECONDS = 10
 
@@ -29,7 +29,7 @@ def source_digest() -> str:
 def provenance() -> dict[str, Any]:
     """Return versions of starcast, Python, numpy and psycopg, the git revision, and the host.
 
-    A checkout is dirty if a file of its code is changed, deleted or new. Revision and dirty flag
+    A checkout is dirty if a code file is changed, deleted or new. The revision and the dirty flag
     are None outside a checkout. The version of PostgreSQL is added when a run is stored.
     """
     return {
@@ -48,7 +48,7 @@ def _revision(checkout: Path) -> dict[str, Any]:
     if not (checkout / ".git").exists():
         return {"revision": None, "dirty": None}
     revision = _git(checkout, "rev-parse", "HEAD")
-    # A module that is not committed yet changes figures, too.
+    # Untracked files count too, because an uncommitted module can change results.
     changed = _git(checkout, "status", "--porcelain", "--untracked-files=all", "--", _CODE)
     return {"revision": revision, "dirty": None if changed is None else bool(changed)}
 

@@ -1,6 +1,7 @@
 """Settings, in order of precedence: flags, ``STARCAST_*`` variables, ``starcast.toml``, defaults.
 
-Without a server's URI the embedded server is used; `starcast.embedded.endpoints` finds its address.
+If no server URI is set, the embedded server is used; `starcast.embedded.endpoints` finds its
+address.
 """
 
 import os
@@ -24,7 +25,7 @@ from starcast.support.vocabulary import LogLevel
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-#: A variable that is not a setting: whether errors show tracebacks.
+#: An environment variable that is not a setting: it makes errors show tracebacks.
 DEBUG = f"{PREFIX}DEBUG"
 
 #: Flags whose name differs from that of their setting.
@@ -36,10 +37,10 @@ _MESSAGES = {
 }
 _SIZE = r"^[0-9]+[kmgKMG]$"
 _NO_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
-#: Bytes of the settings file.
+#: Maximum size of the settings file in bytes.
 _MAX_FILE = 10**6
 _DAY = 86_400
-#: Parameters of a URI that hold a password or the path of a password file.
+#: URI parameters that hold a password or the path of a password file.
 _SECRETS = {"password", "passfile", "sslpassword"}
 #: A password before the host, as SQLAlchemy parses it; it may contain characters such as / and #.
 _LOGIN = re.compile(r"[^:]*://[^:/]*:[^@]*@")
@@ -169,7 +170,7 @@ class Settings(BaseModel):
 
     @classmethod
     def load(cls, **flags: Any) -> Self:
-        """Return the settings; flags that are None count as not given.
+        """Load the settings from all sources; flags that are None count as not given.
 
         Raises:
             InputError: a value is invalid, the file cannot be read, or it has an unknown key.
@@ -209,10 +210,10 @@ class Settings(BaseModel):
 
 
 def unknown_variables(environment: Mapping[str, str]) -> dict[str, str | None]:
-    """Return the non-empty ``STARCAST_*`` variables that have no meaning.
+    """Return the non-empty ``STARCAST_*`` variables that starcast does not know.
 
     Returns:
-        For the name of each variable, a known variable of similar name, or None.
+        For the name of each such variable, a known variable with a similar name, or None.
     """
     known = {CONFIG, DEBUG, *(f"{PREFIX}{name.upper()}" for name in Settings.model_fields)}
     nonempty = sorted(name for name, value in environment.items() if value)
@@ -223,18 +224,18 @@ def unknown_variables(environment: Mapping[str, str]) -> dict[str, str | None]:
 def _absolute(path: Path) -> Path:
     try:
         return path.expanduser().absolute()
-    except RuntimeError:  # ~NAME of an unknown user
+    except RuntimeError:  # the path begins with ~NAME of an unknown user
         raise ValueError(f"the user of '{path}' has no home folder") from None
 
 
 def _nearest(name: str, known: Collection[str]) -> str | None:
-    # Stricter than did_you_mean: all variables begin with the same prefix.
+    # Stricter than `did_you_mean`, because the common prefix makes all variables similar.
     return next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None)
 
 
 @contextmanager
 def _without_plugins() -> Iterator[None]:
-    """Keep pydantic from searching all installed packages for its plug-ins, as Typer does."""
+    """Keep pydantic from searching all installed packages for pydantic plug-ins."""
     previous = os.environ.get(_NO_PLUGINS)
     os.environ[_NO_PLUGINS] = "1"
     try:
@@ -247,14 +248,14 @@ def _without_plugins() -> Iterator[None]:
 
 
 def _read_environment() -> dict[str, str]:
-    """Return the settings of the environment; empty variables count as unset."""
+    """Return the settings in environment variables; empty variables count as unset."""
     variables = {name.upper(): value for name, value in os.environ.items() if value}
     names = {name: f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
     return {name: variables[each] for name, each in names.items() if each in variables}
 
 
 def _read_file() -> dict[str, Any]:
-    """Return the settings of the settings file; the null device counts as empty."""
+    """Return the settings in the settings file; /dev/null counts as an empty file."""
     file = config_file()
     if os.environ.get(CONFIG) and (not os.path.exists(file) or file.is_dir()):  # noqa: PTH110 - never raises
         raise InputError(
@@ -284,7 +285,7 @@ def _read_file() -> dict[str, Any]:
 
 
 def _input_error(details: "ErrorDetails", flags: Collection[str]) -> InputError:
-    """Turn an error of pydantic into one sentence that names the flag, or else the setting."""
+    """Turn a pydantic error into one sentence that names the flag, or else the setting."""
     name = ".".join(str(part) for part in details["loc"])
     message = details["msg"].removeprefix("Value error, ")
     message = _MESSAGES.get(details["type"], message[:1].lower() + message[1:])

@@ -1,9 +1,9 @@
 """Shards: parts of a job that run independently, such as the tasks of a job array, and their files.
 
-A job consists of numbered tasks whose results are JSON values. Shard i of N computes some of the
-tasks, those that `Shard.select` returns, and writes their results to a file. `merge_shards` reads
-the files of all shards; it accepts them only if together they hold each result of one job once, and
-all were computed by the code that merges them.
+A job consists of numbered tasks whose results are JSON values. Shard i of N computes the tasks that
+`Shard.select` yields, and writes their results to a file. `merge_shards` reads the files of all
+shards. It accepts them only if together they hold every result of one job exactly once, and if all
+were computed by the same code as the merging.
 """
 
 import gzip
@@ -29,9 +29,9 @@ Kind = Literal["forest", "experiment", "search"]
 
 _FORMAT = "starcast shard 1"
 _SHARD = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})", re.ASCII)
-#: Maximum size of a file after decompression, in bytes.
+#: Maximum size of a shard's file after decompression, in bytes.
 _MAX_BYTES = 100 * MB
-#: Digits of a number that is too large for a task.
+#: A number with this many digits is too large for the number of a task.
 _DIGITS = 20
 #: Maximum number of missing shards named in a message.
 _SHOWN = 8
@@ -39,7 +39,7 @@ _SHOWN = 8
 
 @dataclass(frozen=True, order=True)
 class Shard:
-    """Shard ``index`` of ``count``, from 1.
+    """Shard ``index`` of ``count`` shards, counted from 1.
 
     Example:
         >>> list(Shard.parse("2/3").select("abcdefg"))
@@ -54,7 +54,7 @@ class Shard:
         """Return the shard that a text such as ``2/8`` names.
 
         Raises:
-            InputError: it is not a shard, or out of range.
+            InputError: the text does not name a shard, or the shard is out of range.
         """
         parsed = _SHARD.fullmatch(text)
         if parsed is None:
@@ -70,7 +70,7 @@ class Shard:
         return shard
 
     def select(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Task]]:
-        """Iterate over the tasks of this shard with their numbers; every count-th task."""
+        """Iterate over the tasks of this shard, every ``count``-th task, with their numbers."""
         return iter(list(enumerate(tasks))[self.index - 1 :: self.count])
 
     def __str__(self) -> str:
@@ -78,14 +78,14 @@ class Shard:
 
 
 def parse_shard(text: str | None, out: str | Path | None) -> Shard | None:
-    """Return the shard to compute, or None for all of the job.
+    """Return the shard to compute, or None to compute the entire job.
 
     Args:
-        text: such as ``2/8``.
-        out: the file to write it to.
+        text: the shard, such as ``2/8``.
+        out: the output file of the shard.
 
     Raises:
-        InputError: the text is not a shard, or the shard or its file is given without the other.
+        InputError: the text is not a shard, or only one of shard and file is given.
     """
     if (text is None) != (out is None):
         given, other = ("--out", "--shard I/N") if text is None else ("--shard", "--out FILE")
@@ -112,8 +112,8 @@ def write_shard(file: Path, job: Job, shard: Shard, results: Mapping[int, Any]) 
     """Write the results of a shard to a file, compressed if its name ends with ``.gz``.
 
     Args:
-        file: it is replaced only when complete.
-        results: the result of every task of the shard, by the task's number.
+        file: the file, which is replaced only when the new file is complete.
+        results: the result of every task of the shard, by task number.
 
     Raises:
         InputError: the file cannot be written.
@@ -130,7 +130,7 @@ def write_shard(file: Path, job: Job, shard: Shard, results: Mapping[int, Any]) 
     }
     content["sha256"] = _checksum(content)
     text = json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
-    # Without a time stamp, equal results give equal files.
+    # Without a time stamp, equal results give identical files.
     with atomic_write(file) as output:
         output.write(gzip.compress(text, mtime=0) if file.suffix == ".gz" else text)
 
@@ -138,18 +138,18 @@ def write_shard(file: Path, job: Job, shard: Shard, results: Mapping[int, Any]) 
 def merge_shards(
     files: Sequence[Path], kind: Kind, description: Shape, result: Shape
 ) -> tuple[Job, list[Any]]:
-    """Return the job of shards and the results of all its tasks, in the order of the tasks.
+    """Merge the shards of a job; return the job and the results of all tasks, in task order.
 
     Args:
         files: the files of all shards.
         kind: the kind of the job.
-        description: the shape of the description of the job.
-        result: the shape of the result of a task.
+        description: the expected shape of the job's description.
+        result: the expected shape of a task's result.
 
     Raises:
-        InputError: a file cannot be read, is damaged or of another kind, or the shards are not all
+        InputError: a file cannot be read, is damaged or of another kind, or the files are not all
             shards of one job.
-        LimitError: a file is larger than the file of any shard can be.
+        LimitError: a file is larger than any shard can be.
         RejectedError: the shards were computed by other code than this.
     """
     parts = [(file, _read(file, kind)) for file in files]
@@ -172,7 +172,7 @@ def merge_shards(
         except (ValueError, RecursionError) as error:
             raise _damaged(file, str(error)) from None
         for number, values in part["results"].items():
-            # Converting a very long number takes long, so its length is checked first.
+            # Parsing a very long number takes long, so its length is checked first.
             is_task = number.isdecimal() and len(number) < _DIGITS and int(number) < first["tasks"]
             if not is_task or int(number) in results:
                 raise _damaged(file, f"it has an unexpected result {number}")
@@ -199,7 +199,7 @@ def _check_code(file: Path, part: Mapping[str, Any]) -> None:
 
 
 def _check_complete(shards: Sequence[tuple[Path, Shard]]) -> None:
-    """Check that files are shards 1/N to N/N, each once."""
+    """Check that the files are the shards 1/N to N/N, without repetition."""
     files: dict[Shard, Path] = {}
     for file, shard in shards:
         if shard in files:
@@ -270,7 +270,7 @@ _COMMANDS: dict[Kind, str] = {
 }
 
 
-#: The content of a file without its checksum.
+#: The expected shape of a file's content, without the checksum.
 _SHAPE = {
     "format": one_of(_FORMAT),
     "kind": one_of(*_NOUNS),

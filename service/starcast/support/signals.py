@@ -14,7 +14,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 def caused_by_interrupt(error: BaseException | None) -> bool:
     """Return whether a KeyboardInterrupt is among the causes of an error.
 
-    Drivers sometimes turn a Ctrl-C in the middle of an exchange into an error of their own.
+    If Ctrl-C interrupts communication with a server, drivers sometimes raise their own errors.
     """
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
@@ -55,7 +55,7 @@ def start_blocked(process: BaseProcess) -> None:
     Raises:
         OSError: the process cannot be started.
     """
-    # Python starts its resource tracker with the first process, and ends the block then.
+    # Python starts its resource tracker with the first process, and then unblocks the signals.
     resource_tracker.ensure_running()
     with block_signals():
         process.start()
@@ -70,7 +70,7 @@ def defer_signals(cancel: Callable[[], None]) -> Iterator[None]:
 
     Only Python's main thread receives signals; in other threads this does nothing.
     """
-    # Python allows handlers to be set in the main thread only, and runs them there.
+    # In Python, signal handlers are set and run only in the main thread.
     in_main_thread = threading.current_thread() is threading.main_thread()
     previous = {int(number): signal.getsignal(number) for number in _SIGNALS if in_main_thread}
     handlers = {number: handler for number, handler in previous.items() if callable(handler)}
@@ -87,6 +87,6 @@ def defer_signals(cancel: Callable[[], None]) -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        # One signal is enough, because a second Ctrl-C asks for the same.
+        # Only the first signal is handled: a second Ctrl-C asks for the same.
         for number, frame in received[:1]:
             handlers[number](number, frame)

@@ -1,6 +1,6 @@
 """The syntax of a construction with its arguments: ``dimension-change(base=multiple,i=2)``.
 
-Ids of forests, the command line and both stores use it, for algorithms too.
+Forest ids, the command line and both stores use this syntax, also for algorithms.
 """
 
 import re
@@ -17,7 +17,7 @@ _SEPARATOR = re.compile(r",(?![^(]*\))")  # a comma outside parentheses
 
 
 def format_spec(name: str, arguments: Mapping[str, str | int]) -> str:
-    """Return a construction with its arguments, if it has any, in parentheses.
+    """Return the text of a construction, with its arguments, if any, in parentheses.
 
     Example:
         >>> format_spec("dimension-change", {"i": 2, "base": "multiple"})
@@ -32,16 +32,16 @@ def format_arguments(arguments: Mapping[str, str | int]) -> str:
 
 
 def normalize_id(artifact_id: str) -> str:
-    """Return an id with the label at its end in lower case, as ids are stored."""
+    """Return an id in the form in which ids are stored: the label at its end is in lower case."""
     head, colon, label = artifact_id.rpartition(":")
     return f"{head}:{label.lower()}" if colon else artifact_id
 
 
 def parse_spec(text: str, noun: str = "construction") -> tuple[str, Arguments]:
-    """Return the name and the arguments in a text that `format_spec` could have written.
+    """Parse a text in the form that `format_spec` writes; return the name and the arguments.
 
     Args:
-        noun: what is expected, for the error message: ``algorithm``.
+        noun: the kind of name, for the error message, such as ``algorithm``.
 
     Raises:
         InputError: the text has another form.
@@ -56,7 +56,7 @@ def parse_spec(text: str, noun: str = "construction") -> tuple[str, Arguments]:
 
 
 def parse_construction(text: str, given: Mapping[str, str | int]) -> tuple[str, Arguments]:
-    """Return the name of a construction, and its arguments: those in parentheses and others.
+    """Parse a construction; return its name, and the arguments in parentheses and in ``given``.
 
     Args:
         text: the construction, as `parse_spec` reads it.
@@ -65,7 +65,7 @@ def parse_construction(text: str, given: Mapping[str, str | int]) -> tuple[str, 
     Raises:
         InputError: the text has another form, or an argument is given twice.
     """
-    # A plain name is not parsed: the catalogue knows how to suggest a similar one.
+    # A plain name is not parsed, so that the catalogue can suggest a similar name if it is wrong.
     name, arguments = parse_spec(text) if "(" in text else (text, {})
     for repeated in sorted(arguments.keys() & given.keys()):
         raise InputError(
@@ -76,7 +76,7 @@ def parse_construction(text: str, given: Mapping[str, str | int]) -> tuple[str, 
 
 
 def parse_arguments(text: str) -> Arguments:
-    """Return the arguments in a text that `format_arguments` could have written.
+    """Parse arguments in the form that `format_arguments` writes.
 
     Values that look like integers become integers.
 
@@ -97,7 +97,7 @@ def parse_arguments(text: str) -> Arguments:
 
 
 def split_specs(specs: str | Iterable[str]) -> list[str]:
-    """Split a list at its commas, or several lists; commas in parentheses do not separate.
+    """Split lists at their commas; commas in parentheses are not separators.
 
     Example:
         >>> split_specs("greedy, dimension-change(base=multiple,i=2)")

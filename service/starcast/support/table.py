@@ -1,7 +1,7 @@
 """Tables: the results of queries, listings and comparisons, as Python values.
 
-A table converts itself for other libraries, which are imported when they are needed, and shows
-itself in notebooks.
+A table can be converted for other libraries, which are imported on demand, and is displayed in
+notebooks.
 """
 
 import csv
@@ -33,19 +33,19 @@ _CELL = "padding:0.15em 0.7em;white-space:nowrap;text-align:"
 
 
 def as_number(value: Any) -> Any:
-    """Return an exact figure as an integer if it is integral, else as a decimal."""
+    """Return a fraction as an integer if it is integral, else as a float."""
     if not isinstance(value, Fraction):
         return value
     return value.numerator if value.denominator == 1 else float(value)
 
 
 def with_numbers(row: Mapping[str, Any]) -> Row:
-    """Return a row with its exact figures as integers or decimals."""
+    """Return a row with its fractions converted to integers or floats."""
     return {name: as_number(value) for name, value in row.items()}
 
 
 def rounded(value: Fraction | None) -> float | None:
-    """Return a gap to three decimals."""
+    """Return a gap rounded to three decimals."""
     return None if value is None else round(float(value), 3)
 
 
@@ -53,14 +53,14 @@ def rounded(value: Fraction | None) -> float | None:
 class Table:
     """Rows with named columns.
 
-    It is a sequence of rows: ``len(table)``, ``table[0]``, ``for row in table``. A name gives a
-    column: ``table["time"]``.
+    It is a sequence of rows: ``len(table)``, ``table[0]``, ``for row in table``. Indexing with a
+    name returns a column: ``table["time"]``.
 
     Attributes:
         columns: the names of the columns, in order.
         rows: one dictionary per row, with a value for each column.
-        note: a sentence about the rows, such as that there are more; may be empty.
-        failure: the error that the rows report, if any; the command line ends with it.
+        note: a sentence about the rows, such as that more rows exist; may be empty.
+        failure: the error that the rows report, if any; it ends the command.
         spare: the columns that a terminal omits, in this order, until the table fits.
     """
 
@@ -70,7 +70,7 @@ class Table:
     failure: StarcastError | None = None
     spare: tuple[str, ...] = ()
 
-    #: For each row the columns to emphasize; subclasses may override it.
+    #: For each row, the columns to emphasize; subclasses may override this attribute.
     best: ClassVar[Sequence[Collection[str]]] = ()
 
     @classmethod
@@ -82,7 +82,7 @@ class Table:
         failure: StarcastError | None = None,
         spare: tuple[str, ...] = (),
     ) -> Self:
-        """Return the table of some columns of rows; missing values are None."""
+        """Return a table with these columns of the rows; missing values are None."""
         names = tuple(columns)
         chosen = [{name: row.get(name) for name in names} for row in rows]
         return cls(names, chosen, note, failure, spare)
@@ -110,7 +110,7 @@ class Table:
         return [row[key] for row in self.rows]
 
     def select(self, *columns: str) -> "Table":
-        """Return the table of some of its columns.
+        """Return a table with only these columns.
 
         Raises:
             InputError: there is no such column.
@@ -120,7 +120,7 @@ class Table:
         return Table(columns, rows, self.note)
 
     def readable(self) -> "Table":
-        """Return the table in the form that people read; subclasses may override it."""
+        """Return the table in the form for human readers; subclasses may override it."""
         return self
 
     def to_json(self) -> str:
@@ -128,13 +128,13 @@ class Table:
         return json.dumps(self.rows, default=to_json, ensure_ascii=False, indent=2)
 
     def to_csv(self) -> str:
-        """Return the rows as CSV with a line of column names, as ``--format csv`` prints them."""
+        """Return the rows as CSV with a header line, as ``--format csv`` prints them."""
         text = io.StringIO()
         write_csv(text, self.columns, ([row[name] for name in self.columns] for row in self.rows))
         return text.getvalue()
 
     def to_polars(self) -> "pl.DataFrame":
-        """Return the rows as a data frame of polars.
+        """Return the rows as a polars data frame.
 
         A column whose values have no common type becomes text.
 
@@ -148,7 +148,7 @@ class Table:
         return frame
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Return the rows as a data frame of pandas.
+        """Return the rows as a pandas data frame.
 
         Raises:
             UnavailableError: pandas is not installed.
@@ -159,7 +159,7 @@ class Table:
     def to_latex(
         self, caption: str | None = None, label: str | None = None, alignment: str | None = None
     ) -> str:
-        """Return the rows as a table in LaTeX, with the rules of booktabs.
+        """Return the rows as a LaTeX table, for the package booktabs.
 
         Args:
             caption: the caption; with a caption or a label, the table floats.
@@ -175,7 +175,7 @@ class Table:
         return booktabs(self.columns, rows, caption, label, alignment)
 
     def html(self) -> str:
-        """Return all rows as a table in HTML."""
+        """Return all rows as an HTML table."""
         lines = [f'<table style="{_STYLE}">', "<thead>", "<tr>"]
         sides = ["right" if self.is_numeric(name) else "left" for name in self.columns]
         lines += [
@@ -184,7 +184,7 @@ class Table:
         ]
         lines += ["</tr>", "</thead>", "<tbody>"]
         emphasized = self.best or [()] * len(self.rows)
-        # A table that `head` shortens keeps the emphasis of all rows.
+        # If `head` has shortened the table, `best` is longer than the rows.
         for row, best in zip(self.rows, emphasized, strict=False):
             lines.append("<tr>")
             for name, side in zip(self.columns, sides, strict=True):
@@ -198,7 +198,7 @@ class Table:
         return "\n".join(lines)
 
     def head(self, rows: int = MAX_SHOWN) -> "Table":
-        """Return the first rows; the note then says how many there are."""
+        """Return a table of the first rows; its note says how many rows there are in total."""
         if len(self.rows) <= rows:
             return self
         more = f"{rows} of {pluralize(len(self.rows), 'row')}"
@@ -207,7 +207,7 @@ class Table:
         )
 
     def is_numeric(self, name: str) -> bool:
-        """Return whether a column holds numbers only, besides missing values."""
+        """Return whether all values of a column, except for missing values, are numbers."""
         return bool(self.rows) and all(
             isinstance(row[name], int | float | Fraction | None) for row in self.rows
         )
@@ -237,9 +237,9 @@ class Facts(dict[str, Any]):
     """Named values: the properties of one object, or the result of an operation.
 
     Attributes:
-        sentence: text printed instead of the values. If it is empty, the values are printed; if it
-            is None, nothing is, because messages have already reported the result.
-        failure: the error that the values report, if any; the command line ends with it.
+        sentence: text printed instead of the values. If it is empty, the values are printed. If it
+            is None, neither is printed, because messages have already reported the result.
+        failure: the error that the values report, if any; it ends the command.
     """
 
     def __init__(
@@ -257,7 +257,7 @@ class Facts(dict[str, Any]):
 
 
 def write_csv(file: TextIO, columns: Sequence[str], lines: Iterable[Sequence[Any]]) -> None:
-    """Write lines of values as CSV, after a line with the names of the columns."""
+    """Write lines of values as CSV, after a header line with the column names."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows([format_value(value, exact=True) for value in values] for values in lines)
@@ -282,7 +282,7 @@ def _require(library: str) -> Any:
 
 
 def _as_plain(value: Any) -> Any:
-    """Return a value as data frames keep it: paths, words and exact figures as plain values."""
+    """Convert paths, enumeration members and fractions to plain values for data frames."""
     if isinstance(value, Enum | Path):
         return str(value)
     return as_number(value)

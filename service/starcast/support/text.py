@@ -1,4 +1,4 @@
-"""Wording of messages and cells: plurals, durations, suggestions for misspelled names, values."""
+"""Text of messages and table cells: plurals, durations, suggestions for misspelled names."""
 
 import json
 import re
@@ -16,25 +16,25 @@ def pluralize(number: int, singular: str, plural: str = "") -> str:
     """Return a number with the noun that it counts: ``1 run``, ``1,000 runs``.
 
     Args:
-        singular: the noun for one, with its verb if one follows: ``run``, ``unit is``.
-        plural: the noun for all other numbers; by default ``singular`` with an s.
+        singular: the noun for the number 1, with its verb if one follows: ``run``, ``unit is``.
+        plural: the noun for all other numbers (default: ``singular`` with an s).
     """
     return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
 
 
 def as_sentence(text: str) -> str:
-    """Return text with a capital letter, unless it begins with a symbol, and with a full stop."""
+    """Capitalize text, unless it begins with a symbol, and end it with a full stop."""
     capitalized = text[:1].upper() + text[1:] if _WORD.match(text) else text
     return capitalized if capitalized.endswith(".") or not capitalized else f"{capitalized}."
 
 
 def add_flags(hint: str, flags: str) -> str:
-    """Return a hint whose commands begin with flags: ``run 'starcast --home ./lab up'``."""
+    """Add flags to the commands in a hint: ``run 'starcast --home ./lab up'``."""
     return hint.replace("'starcast ", f"'starcast {flags} ") if flags else hint
 
 
 def did_you_mean(name: object, names: Iterable[str]) -> str:
-    """Return ``did you mean 'greedy'? `` for a misspelled name, or nothing if no name is close.
+    """Return ``did you mean 'greedy'? `` for a misspelled name, or "" if no name is similar.
 
     The result ends with a blank, so that a list of all names can follow in the same hint.
     """
@@ -62,7 +62,7 @@ def describe_activity(task: str, seconds: float | None) -> str:
     return f"another process has been {task} since {since:%H:%M:%S}, for {format_duration(seconds)}"
 
 
-#: From this number on, decimals are not shown to people.
+#: From this number on, decimals are not shown to human readers.
 _WHOLE = 1000
 
 
@@ -72,7 +72,7 @@ def format_value(value: Any, *, exact: bool = False) -> str:
     Items of lists are separated by blanks. An object without values is an empty cell.
 
     Args:
-        exact: with all digits of a number, for programs.
+        exact: whether to write all digits of a number, for programs.
     """
     if value is None:
         return ""
@@ -94,7 +94,7 @@ def format_value(value: Any, *, exact: bool = False) -> str:
 
 
 def to_json(value: Any) -> Any:
-    """Convert a value of a Python or numpy type to one that JSON has (``default=``)."""
+    """Convert a value that JSON does not support; for the argument ``default`` of `json.dumps`."""
     if isinstance(value, Fraction):
         return float(value)
     if isinstance(value, datetime):

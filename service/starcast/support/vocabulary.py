@@ -1,6 +1,6 @@
 """The closed sets of words that packages, the command line and the stores share.
 
-This module imports nothing of starcast, so that ``starcast --help`` stays fast.
+This module imports no other module of starcast, so that ``starcast --help`` stays fast.
 """
 
 from enum import StrEnum
@@ -16,7 +16,7 @@ Collective = Literal[
     "reduce-scatter",
     "allreduce",
 ]
-#: The port models: a node uses all its ports in a step, or sends one packet and receives one.
+#: The port models: in a step, a node uses all its ports, or sends and receives one packet each.
 Ports = Literal["all", "one"]
 #: The execution models: all packets of a step start together, or each as soon as it can.
 ExecutionModel = Literal["synchronous", "asynchronous"]
@@ -24,11 +24,11 @@ EXECUTION_MODELS: tuple[ExecutionModel, ...] = get_args(ExecutionModel)
 #: Simulators of other projects that execute schedules.
 ExternalSimulator = Literal["simgrid"]
 
-#: File formats of other tools that schedules, topologies and forests are exported to.
+#: File formats of other tools to which schedules, topologies and forests are exported.
 ScheduleFormat = Literal["goal", "msccl-xml", "chrome-trace", "csv", "parquet"]
 TopologyFormat = Literal["graphml", "gexf", "dot", "metis", "graph6", "anynet"]
 ForestFormat = Literal["dot", "newick", "json"]
-#: The simulators that GOAL files are written for: LogGOPSim itself, and its copy in ATLAHS.
+#: The simulators for which GOAL files are written: LogGOPSim itself, and its copy in ATLAHS.
 GoalDialect = Literal["loggopsim", "atlahs"]
 GOAL_DIALECTS: tuple[GoalDialect, ...] = get_args(GoalDialect)
 
@@ -50,7 +50,7 @@ ListingFormat = Literal[Format.TABLE, Format.JSON, Format.CSV, Format.MARKDOWN, 
 
 
 class LoadMethod(StrEnum):
-    """Method of loading rows into Neo4j: over Bolt, by offline import, or the faster possible."""
+    """Method of loading rows into Neo4j: over Bolt, by offline import, or whichever is faster."""
 
     AUTO = "auto"
     BOLT = "bolt"
@@ -68,14 +68,14 @@ class Layout(StrEnum):
 LayoutName = Literal["substars", "levels", "necklaces", "torus", "projection", "quotient"]
 LAYOUT_NAMES: tuple[LayoutName, ...] = get_args(LayoutName)
 
-#: Solvers of the formulas of searches.
+#: Solvers for the formulas of searches.
 Engine = Literal["cadical", "cp-sat"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
 
-#: Minimum level of the records in starcast's log; off keeps no log.
+#: Minimum level of the records in starcast's log; ``off`` disables the log.
 LogLevel = Literal["debug", "info", "warning", "error", "off"]
 
-#: Sizes on which a claim is verified; each level includes the sizes of the levels before it.
+#: Sizes for which a claim is verified; each level includes the sizes of the levels before it.
 Level = Literal["quick", "full", "deep"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 
@@ -83,10 +83,10 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 VerdictWord = Literal["holds", "holds as a bound", "fails", "not checkable"]
 VERDICT_WORDS: tuple[VerdictWord, ...] = get_args(VerdictWord)
 
-#: The state of a record after a verification. The witness was checked in all of them.
+#: The state of a record after a verification. In every state, the witness was checked.
 #:
-#: * ``verified``: the bound was computed again, or its proof was made again and accepted.
-#: * ``not made again``: the bound has a proof about the right formula, which was not made again.
-#: * ``not checked``: nothing but the word of a second solver supports the bound.
+#: * ``verified``: the bound was computed again, or its proof was generated again and accepted.
+#: * ``not made again``: the bound has a proof of the right formula, which was not generated again.
+#: * ``not checked``: only the result of a second solver supports the bound.
 Verification = Literal["verified", "not made again", "not checked"]
 VERIFICATIONS: tuple[Verification, ...] = get_args(Verification)

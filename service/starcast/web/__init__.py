@@ -1,18 +1,18 @@
-"""The laboratory in a browser: an HTTP API that only reads, and pages.
+"""starcast in a browser: pages, and an HTTP API that only reads.
 
-The package is the extra ``starcast[web]``; only ``starcast serve`` and ``starcast publish`` import
-it. Its endpoints call the functions that `starcast.lab` and the command line call. docs/http-api.md
-describes the API, and docs/decisions/0017-http-api.md the reasons for its security.
+This package needs the extra ``starcast[web]``; only ``starcast serve`` and ``starcast publish``
+import it. Its endpoints call the same functions as `starcast.lab` and the command line.
+docs/http-api.md describes the API, and docs/decisions/0017-http-api.md explains its security.
 """
 
 from starcast.support.errors import UnavailableError
 
-#: The packages of the extra; any of them may be missing.
+#: Packages of the extra, any of which may be missing.
 _PACKAGES = {"fastapi", "starlette", "uvicorn"}
 
 
 def explain_missing_package(error: ModuleNotFoundError) -> Exception:
-    """Return the error for a package of the extra that is not installed, or the error itself."""
+    """Return an error that names the extra if its package is missing, else the error unchanged."""
     # Any other missing module is a defect of starcast, not a missing extra.
     if (error.name or "").partition(".")[0] not in _PACKAGES:
         return error

@@ -47,7 +47,7 @@ def create_app(service: Service, host: str = "127.0.0.1") -> ASGIApp:
         summary="A laboratory for collective communication on star graphs.",
         description=_DESCRIPTION,
         openapi_url="/api/v1/openapi.json",
-        docs_url=None,  # its page would load scripts from another host
+        docs_url=None,  # FastAPI's page would load scripts from another host
         redoc_url=None,
         lifespan=lifespan,
         redirect_slashes=False,
@@ -64,12 +64,12 @@ def create_app(service: Service, host: str = "127.0.0.1") -> ASGIApp:
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     for kind in (StarcastError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _handle_error)
-    # Around everything, so that errors have the security headers as well.
+    # `Guard` wraps the entire application, so that errors have the security headers too.
     return Guard(app, host)
 
 
 def _handle_error(request: Request, error: Exception) -> Response:
-    """Return an error as problem details, or as a page to a reader of pages."""
+    """Return an error as problem details for the API, and otherwise as an HTML page."""
     problem = problems.describe(error, request.url.path, get_service(request).flags)
     if problem.status == 500:
         log.error_event("request failed", error, path=request.url.path)

@@ -1,6 +1,6 @@
-"""Computations of requests that need no server; `starcast.web.workers` runs these functions.
+"""Computations for requests that need no server; `starcast.web.workers` runs these functions.
 
-Artifacts are kept for the next requests of the same page, which ask for several of their arrays.
+Artifacts are cached, because a page requests several arrays of each artifact.
 """
 
 import json
@@ -72,20 +72,20 @@ def node_positions(spec: str, name: str) -> NDArray[Any]:
 
 
 def list_forests(spec: str) -> list[tuple[str, str]]:
-    """Return id and name of the forests at the identity of constructions without arguments."""
+    """Return the ids and names of forests at the identity: all constructions without arguments."""
     topology = parse_topology(spec)
     root = topology.stored_label(0)
     return [(f"{topology.spec}:{name}:{root}", name) for name in plain_constructions(topology)]
 
 
 def list_schedules(spec: str) -> list[tuple[str, str]]:
-    """Return id and name of the schedules at the identity with the default arguments."""
+    """Return the ids and names of schedules at the identity: all algorithms with defaults."""
     topology = parse_topology(spec)
     entries = []
     for each in algorithms_on(topology):
         try:
             values = each.resolve_arguments(topology, {})
-        except InputError:  # it is not defined for its defaults on this topology
+        except InputError:  # the default arguments are not valid on this topology
             continue
         name = f"{each.collective}:{each.name}"
         entries.append((each.id(topology, each.ports[0], values, 0), name))
@@ -144,7 +144,7 @@ def describe_schedule(schedule_id: str) -> Facts:
 
 
 def schedule_rows(schedule_id: str, *, expand: bool = False) -> NDArray[Any]:
-    """Return the columns of a schedule, int32 ``[columns, rows]``; a reduction has ``combine``."""
+    """Return the rows of a schedule, int32 ``[columns, rows]``; reductions have ``combine`` too."""
     built = _expanded(schedule_id) if expand else _schedule(schedule_id)
     return explorer.schedule_rows(built)
 
@@ -153,7 +153,7 @@ def schedule_rows(schedule_id: str, *, expand: bool = False) -> NDArray[Any]:
 def list_schedule_rows(
     schedule_id: str, output: Format = Format.JSON, *, expand: bool = False
 ) -> str:
-    """Return the rows of a schedule with the labels of their nodes, as text."""
+    """Return the rows of a schedule, with labels of nodes, as JSON or CSV text."""
     built = _expanded(schedule_id) if expand else _schedule(schedule_id)
     if len(built) > MAX_LISTED:
         raise LimitError(
@@ -168,13 +168,13 @@ def list_schedule_rows(
 
 
 def draw_schedule(schedule_id: str) -> str:
-    """Return a schedule, ports by steps, as an SVG document."""
+    """Return a chart of a schedule, ports by steps, as an SVG document."""
     return drawing.draw_schedule(_schedule(schedule_id))
 
 
 @lru_cache(maxsize=1)
 def list_steps(schedule_id: str, output: Format = Format.JSON) -> str:
-    """Return the links used and the largest packet of each step, of all sources, as text."""
+    """Return the links used and the largest packet of each step, for all sources, as text."""
     _check_steps(_schedule(schedule_id))
     result = _simulate(schedule_id, ())
     columns = {
@@ -192,15 +192,15 @@ def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> Facts:
             f"{len(faults)} faults are given; at most {MAX_FAULTS} are simulated",
             hint="use 'starcast schedule simulate' for more",
         )
-    # A fault breaks the symmetry by which one source represents all.
+    # With a fault, one source no longer represents all sources.
     built = _expanded(schedule_id) if faults else _schedule(schedule_id)
     _check_steps(built)
     parsed = tuple(Fault.parse(text) for text in faults)
     result = _simulate(schedule_id, parsed)
     rows = find_executed(built, parsed) if faults else slice(None)
     arrivals = built.receiver[rows].astype(np.int64) * built.units + built.unit[rows]
-    # A unit that reaches a node twice counts once. Without units there are no arrivals; the 1 only
-    # avoids a division by 0.
+    # `unique`, since a unit that reaches a node twice counts once. Without units there are no
+    # arrivals; the 1 only avoids a division by 0.
     received = np.bincount(
         np.unique(arrivals) // max(built.units, 1), minlength=built.topology.nodes
     )
@@ -227,15 +227,15 @@ def verify_claim(claim_id: str) -> "Verdict":
     from starcast.claims.catalogue import find_claim  # noqa: PLC0415 - few requests need them
     from starcast.claims.verify import verify_claims  # noqa: PLC0415
 
-    # One process, since this is a worker already.
+    # One process, because this code already runs in a worker.
     return verify_claims((find_claim(claim_id),), "quick", None, 1)[0]
 
 
 def require_drawable(topology: Topology) -> Topology:
-    """Return a topology after checking that its arrays are served.
+    """Return this topology after checking that it is small enough for arrays of its nodes.
 
     Raises:
-        LimitError: it has more than `MAX_NODES` nodes.
+        LimitError: the topology has more than `MAX_NODES` nodes.
     """
     if topology.nodes > MAX_NODES:
         raise LimitError(
@@ -253,7 +253,7 @@ def _small(spec: str) -> Topology:
 def _listing(columns: Mapping[str, NDArray[Any]], output: Format) -> str:
     """Return columns of equal length as JSON or CSV, row by row.
 
-    Worker processes write such text, so that it takes no time of the server's only process.
+    The workers write this text, so that it does not block the server's single process.
     """
     lines = zip(*(column.tolist() for column in columns.values()), strict=True)
     rows = [dict(zip(columns, line, strict=True)) for line in lines]
@@ -264,13 +264,13 @@ def _listing(columns: Mapping[str, NDArray[Any]], output: Format) -> str:
 
 @lru_cache(maxsize=8)
 def _built_forest(forest_id: str) -> Forest:
-    # The size is checked before anything is built.
+    # Check the size before building the forest.
     _small(forest_id.split(":", maxsplit=1)[0])
     return forest_from_id(forest_id)
 
 
 def find_forest(forest: str | Forest) -> Forest:
-    """Return a forest, given by its id or as an object, if its arrays are served."""
+    """Return a forest, given by its id or as an object; refuse topologies that are too large."""
     if isinstance(forest, Forest):
         require_drawable(forest.topology)
         return forest
@@ -320,6 +320,6 @@ _CACHES = (_built_forest, _schedule, _expanded, _simulate, list_schedule_rows, l
 
 
 def forget() -> None:
-    """Forget the artifacts of earlier requests, which frees their memory."""
+    """Clear the caches of artifacts, which frees memory."""
     for kept in _CACHES:
         kept.cache_clear()

@@ -1,11 +1,11 @@
-"""Connections of clients, none of which can keep the server from others.
+"""Client connections, with limits so that no client can block the others.
 
 uvicorn closes idle connections (``timeout_keep_alive``), limits the size of headers
 (``h11_max_incomplete_event_size``), and refuses all requests while there are too many connections
-(``limit_concurrency``). It has no limit for the time in which a request arrives or a response is
+(``limit_concurrency``). It does not limit the time in which a request arrives or a response is
 read. So here a request must be complete after `REQUEST_SECONDS`, a client must keep reading its
-response, and a new connection is never refused: if there are too many, the one that has waited
-longest is closed, of the address with the most connections.
+response, and a new connection is never refused: if there are too many, then among those of the
+address with the most connections, the connection that has waited longest is closed.
 """
 
 import asyncio
@@ -22,11 +22,11 @@ REQUEST_SECONDS = 10.0
 #: A client must read this many bytes of a response in this many seconds.
 LEAST_READ_BYTES = 64 * 1024
 READ_SECONDS = 10.0
-#: Largest number of open connections, if the system allows as many files.
+#: Largest number of open connections, if the limit of open files allows it.
 MAX_CONNECTIONS = 600
 #: Largest number of bytes in memory that clients have not read yet.
 MAX_UNREAD_BYTES = 120_000_000
-#: Connections that may be accepted before any of them is handled.
+#: Number of connections that may be accepted at once, before any of them is handled.
 BACKLOG = 128
 
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -49,7 +49,7 @@ class ClientConnection(H11Protocol):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the server waits for the client: for a request, or for reading."""
+        """Whether the server waits for the client to send a request or to read a response."""
         return self._is_awaiting_request() or self._read_timer is not None
 
     @property
@@ -124,7 +124,7 @@ class ClientConnection(H11Protocol):
 
     def _check_reading(self) -> None:
         self._read_timer = None
-        # Compared over an interval, because a byte now and then would keep a connection for ever.
+        # A minimum per interval, because single bytes would keep a connection open for ever.
         if self._unread - self.unread < LEAST_READ_BYTES:
             self.transport.abort()
         else:
@@ -147,7 +147,7 @@ def close_longest_waiting(connections: Iterable[ClientConnection]) -> None:
     waiting = [
         each
         for each in connections
-        # One that is closing without unread bytes disappears by itself.
+        # A connection that is closing without unread bytes ends by itself.
         if each.is_waiting and (each.unread or not each.transport.is_closing())
     ]
     if not waiting:
@@ -158,7 +158,7 @@ def close_longest_waiting(connections: Iterable[ClientConnection]) -> None:
 
 
 def _limit_unread_bytes(connections: Iterable[ClientConnection]) -> None:
-    """Close the connections that have waited longest with unread bytes, if these are too many."""
+    """Close the longest waiting connections with unread bytes until the total is low enough."""
     unread = sorted((each for each in connections if each.unread), key=lambda each: each.since)
     total = sum(each.unread for each in unread)
     for each in unread:

@@ -1,8 +1,8 @@
-"""Middleware of all requests: checks of host and origin, security headers, ETags, suffixes.
+"""Middleware for all requests: checks of host and origin, security headers, ETags, suffixes.
 
-A page of another site must neither read the laboratory nor make it compute. Browsers let such a
-page send requests to the loopback interface, from its origin or, after DNS rebinding, under its own
-name.
+A page of another site must neither read data of this server nor make it compute. Browsers let such
+a page send requests to the loopback interface, from its origin or, after DNS rebinding, under its
+own host name.
 """
 
 import hashlib
@@ -21,31 +21,31 @@ from starcast.support.errors import BusyError
 from starcast.support.vocabulary import Format
 from starcast.web import problems
 
-#: Longest path with its query string.
+#: Maximum length of a path with its query string.
 MAX_URL = 8_000
 #: Number of requests that are handled at the same time.
 MAX_REQUESTS = 64
-#: The same for the requests of another machine.
+#: Number of requests from one address of another machine that are handled at the same time.
 MAX_REQUESTS_OF_ADDRESS = 32
 _LOCAL_NAMES = frozenset({"localhost"})
 _MAX_PORT = 65_535
-#: A value of ``Host``: a name or IPv4 address, or an IPv6 address in brackets, and a port.
+#: A valid ``Host`` header: a name, an IPv4 address or an IPv6 address in brackets, and a port.
 _HOST = re.compile(
     r"(?P<name>[a-z0-9._-]+|\[[0-9a-f.]*:[0-9a-f:.]*\])(:(?P<port>[0-9]{0,5}))?", re.IGNORECASE
 )
-#: No inline script and no inline style; nothing from another host; no page of others around it.
+#: No inline scripts or styles, nothing from another host, and no embedding in another page.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-#: Pictures have their style inside; as documents of their own they may load nothing at all.
+#: SVG pictures contain their styles; opened on their own, they must not load anything.
 SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    # A browser may keep a response, but asks with its ETag each time: what is stored can change.
+    # A browser may cache a response, but must revalidate its ETag, since stored data can change.
     "Cache-Control": "no-cache",
 }
 _FORMATS = (Format.JSON, Format.CSV, Format.SVG)
@@ -54,7 +54,7 @@ _OPENAPI = f"{_API}openapi.json"
 
 
 class Guard:
-    """ASGI middleware that refuses foreign requests and completes responses.
+    """ASGI middleware that refuses requests from other sites, and adds headers to responses.
 
     Args:
         app: the application.
@@ -69,7 +69,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
         if scope["type"] != "http":
-            # Start and end of the server are events without a request.
+            # An event without a request: the server starts or stops.
             await self.app(scope, receive, send)
             return
         start = perf_counter()
@@ -80,13 +80,13 @@ class Guard:
         if refusal is not None:
             await refusal(scope, receive, reply)
         else:
-            # HEAD is answered as GET without the body, so that its headers are the same.
+            # HEAD is handled as GET and its body dropped, so that the headers are the same.
             method = "GET" if is_head else scope["method"]
             self._running[client] += 1
             try:
                 await self.app({**scope, "method": method, **_split_suffix(scope)}, receive, reply)
             finally:
-                self._running -= Counter([client])  # keeps no address without requests
+                self._running -= Counter([client])  # `-=` drops addresses without requests
         seconds = round(perf_counter() - start, 3)
         log.event(
             "request", logging.DEBUG, path=scope["path"], status=reply.status, seconds=seconds
@@ -103,7 +103,7 @@ class Guard:
                 "open http://127.0.0.1 with the port, or start 'starcast serve --host NAME'",
                 path,
             )
-        # Neither PostgreSQL nor a file name can hold this character.
+        # NUL is not allowed in PostgreSQL's text or in file names.
         if "\0" in path or b"%00" in scope["query_string"]:
             return problems.refuse(
                 400, "the URL contains the character NUL", "remove %00 from it", path
@@ -130,7 +130,7 @@ class Guard:
         return None
 
     def _refusal_of_busy(self, client: str, path: str) -> ASGIApp | None:
-        """Return a refusal if too many requests are running, of all clients or of this address."""
+        """Return a refusal if too many requests are running, in total or from this address."""
         is_local = is_loopback(client)
         if self._running.total() >= MAX_REQUESTS or (
             self._running[client] >= MAX_REQUESTS_OF_ADDRESS and not is_local
@@ -139,7 +139,7 @@ class Guard:
         return None
 
     def _is_served(self, host: str) -> bool:
-        """Return whether a request may name this host: a name of others could be rebound to us."""
+        """Return whether a request may name this host; another name may be DNS rebinding."""
         match = _HOST.fullmatch(host)
         if match is None or int(match["port"] or 0) > _MAX_PORT:
             return False
@@ -150,12 +150,12 @@ class Guard:
             address = ipaddress.ip_address(name)
         except ValueError:
             return False
-        # An attacker can rebind a name to this machine, but not a number.
+        # DNS rebinding can point a name to this machine, but not a numeric address.
         return address.is_loopback or not is_loopback(self.host)
 
 
 class _Reply:
-    """Sends a response with the headers of security and an ETag; 304 if the client has it."""
+    """Sends a response with security headers and an ETag, or 304 if the client has this version."""
 
     def __init__(self, send: Send, asked: Headers, *, hides_body: bool) -> None:
         self.status = 0
@@ -189,7 +189,7 @@ class _Reply:
             if tag in _tags(self._asked.get("if-none-match", "")):
                 self.status = 304
                 self._body.clear()
-                # A 304 has no content that they could describe.
+                # A 304 has no content for these headers to describe.
                 for name in ("content-length", "content-type"):
                     del headers[name]
         body = b"" if self._hides_body else bytes(self._body)
@@ -198,7 +198,7 @@ class _Reply:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a server on this address or name can be reached from this machine only."""
+    """Return whether a server on this address or name is reachable only from this machine."""
     if host.casefold() in _LOCAL_NAMES:
         return True
     try:
@@ -214,7 +214,7 @@ def _too_many_requests() -> BusyError:
 
 
 def _netloc(origin: str) -> str:
-    """Return host and port of an origin; an empty text, which matches no host, if malformed."""
+    """Return host and port of an origin, or "", which matches no host, if it is malformed."""
     try:
         return urlsplit(origin).netloc.casefold()
     except ValueError:
@@ -224,9 +224,9 @@ def _netloc(origin: str) -> str:
 def _is_part_of_foreign_page(headers: Headers) -> bool:
     """Return whether a page of another site loads this as an image, a script, or a frame.
 
-    Such requests have no origin. Links to a page of this server are followed.
+    Such requests have no Origin header. Following a link from another site is allowed.
     """
-    # Only browsers send the header; other programs are not led by foreign pages.
+    # Only browsers send this header, and only browsers run scripts of other sites.
     if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
         return False
     return (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) != (
@@ -236,12 +236,15 @@ def _is_part_of_foreign_page(headers: Headers) -> bool:
 
 
 def _tags(header: str) -> set[str]:
-    # Compared weakly: a proxy that compresses responses weakens their tags.
+    # Weak tags match too, because a proxy that compresses responses makes their tags weak.
     return {tag.strip().removeprefix("W/") for tag in header.split(",")}
 
 
 def _split_suffix(scope: Scope) -> dict[str, object]:
-    """Return the changes to a scope that turn a suffix of the API into the parameter ``format``."""
+    """Turn a suffix of an API path into the parameter ``format``; return the changes to the scope.
+
+    For example, ``/api/v1/forests.csv`` becomes ``/api/v1/forests?format=csv``.
+    """
     path, dot, suffix = scope["path"].rpartition(".")
     if not dot or suffix not in _FORMATS or not path.startswith(_API) or scope["path"] == _OPENAPI:
         return {}

@@ -128,7 +128,7 @@ class Step(BaseModel):
 
 
 class Undelivered(BaseModel):
-    """A unit that a node did not get."""
+    """A unit that did not reach a node."""
 
     node: str
     unit: int
@@ -154,7 +154,7 @@ class SimulationResource(BaseModel):
 
 
 class StoredArtifact(BaseModel):
-    """A stored topology, forest or schedule; null where nothing was saved."""
+    """A stored topology, forest or schedule; fields without a stored value are null."""
 
     id: str
     state: str
@@ -207,7 +207,7 @@ class QueryParameter(BaseModel):
 
 
 class QueryColumn(BaseModel):
-    """A column of the answer of a query."""
+    """A column of a query's result."""
 
     name: str
     meaning: str
@@ -237,7 +237,7 @@ class QueryResource(QueryName):
 
 
 class AnswerResource(BaseModel):
-    """The answer of a query."""
+    """The result of a query."""
 
     query: str
     parameters: dict[str, Any]
@@ -249,7 +249,7 @@ class AnswerResource(BaseModel):
 
 
 class ExperimentResource(BaseModel):
-    """A stored experiment in a listing; its axes as text."""
+    """A stored experiment in a listing; the values of its axes are text."""
 
     experiment: str
     runs: int
@@ -267,7 +267,7 @@ class _Numbered(BaseModel):
 if TYPE_CHECKING:
     _Axes = _Numbered
 else:
-    # The fields follow from the declared axes, so a static class cannot list them.
+    # The fields depend on the declared axes, so a static class cannot list them.
     _TYPES = {Fraction: float, Sequence[str]: list[str]}
     _Axes = create_model(
         "_Axes",
@@ -307,7 +307,7 @@ class SpotData(BaseModel):
 
 
 class CurveData(BaseModel):
-    """The least stored times of an algorithm by message size, or a lower bound."""
+    """The shortest stored times of an algorithm by message size, or a lower bound."""
 
     label: str
     spots: list[SpotData]
@@ -317,7 +317,7 @@ class CurveData(BaseModel):
 
 
 class Crossover(BaseModel):
-    """A message size at which another curve becomes the better one."""
+    """A message size at which another curve becomes the lower curve."""
 
     first: str
     second: str
@@ -357,7 +357,7 @@ class Curves(BaseModel):
 
 
 class CommandsData(BaseModel):
-    """The commands that execute the runs of some sides again."""
+    """The commands that repeat the runs of some of the compared sides."""
 
     sides: list[str]
     repeat: str = Field(description="compares with the stored figures")
@@ -401,7 +401,7 @@ class ClaimResource(BaseModel):
 
 
 class ClaimDetail(ClaimResource):
-    """A claim with everything that is known about this claim."""
+    """A claim with all its details."""
 
     reading: str
     record: str = Field(description="the search problem with the best known values; often empty")
@@ -445,7 +445,7 @@ class SearchAttempt(BaseModel):
 
 
 class RecordDetail(RecordResource):
-    """A record with everything that is known about this record."""
+    """A record with all its details."""
 
     statement: str | None = Field(description="what the proof says does not exist")
     checker: str | None = Field(description="the programs that accepted the proof, by the file")

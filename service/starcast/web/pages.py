@@ -1,6 +1,6 @@
-"""The pages: HTML with links to the style sheet, without inline scripts and styles.
+"""The HTML pages, which link to a style sheet and have no inline scripts or styles.
 
-All URLs are relative, so that the server can be published below any path.
+All URLs are relative, so that the pages can be served below any path.
 """
 
 import shlex
@@ -33,7 +33,7 @@ from starcast.web.service import Service, ServiceParameter, get_service
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
-#: The pages that the navigation names, by their addresses.
+#: The pages in the navigation: address and title.
 NAVIGATION = (
     ("explore/S4", "Explore"),
     ("queries", "Queries"),
@@ -50,7 +50,7 @@ _EXAMPLES = (
     ("S5,3", "an (n,k)-star of 60 nodes"),
     ("Q4", "a hypercube, to compare with"),
 )
-#: The parameters of a comparison besides the names of its sides.
+#: The parameters of a comparison, apart from the names of what is compared.
 _COMPARED = ("across", "condition", "baseline")
 #: Runs listed on the page of an experiment.
 _MAX_RUNS = 200
@@ -60,7 +60,7 @@ _MAX_RUNS = 200
 def show_overview(request: Request, service: ServiceParameter) -> Response:
     """Show an overview of the contents, and which servers are running."""
     state = health.show_health(service)
-    # The servers' state during publishing says nothing to later readers of the site.
+    # The state of the servers while a site is published means nothing to its later readers.
     stores = {} if service.published else {"PostgreSQL": state.postgres, "Neo4j": state.neo4j}
     library = service.library()
     return _render(
@@ -77,7 +77,7 @@ def show_overview(request: Request, service: ServiceParameter) -> Response:
 
 @router.get("/explore")
 def redirect_to_explorer() -> Response:
-    """Open the explorer on a first topology."""
+    """Redirect to the explorer of S4."""
     return RedirectResponse("explore/S4")
 
 
@@ -89,7 +89,7 @@ def show_explorer(spec: str) -> Response:  # noqa: ARG001 - the page reads it fr
 
 @router.get("/favicon.ico")
 def show_icon() -> Response:
-    """Return the icon of pages that name none."""
+    """Return the icon that browsers request for pages without an icon of their own."""
     return FileResponse(STATIC / "icon.svg", media_type="image/svg+xml")
 
 
@@ -116,7 +116,7 @@ def list_queries(request: Request, service: ServiceParameter, search: str = "") 
 
 @router.get("/queries/{pack}/{name}")
 def show_query(request: Request, pack: str, name: str, service: ServiceParameter) -> Response:
-    """Show a query with a form, and its answer if the form was sent."""
+    """Show a query with a form, and its result if the form was sent."""
     query = service.library().find(f"{pack}/{name}")
     values = queries.read_parameters(request)
     problem: ProblemDetails | None = None
@@ -182,7 +182,7 @@ def show_experiment(request: Request, name: str, service: ServiceParameter) -> R
 
 @router.get("/compare")
 def compare(request: Request, service: ServiceParameter) -> Response:
-    """Compare experiments: curves that can be read off, rows, and crossovers."""
+    """Compare experiments: interactive curves, rows, and crossovers."""
     given = request.query_params
     names = given.getlist("name")
     if not names:
@@ -290,13 +290,13 @@ def _render(request: Request, template: str, status: int = 200, **values: Any) -
     text = render_page(
         template,
         root=_root(request),
-        # The navigation has no entry for comparisons: they belong to the experiments.
+        # The navigation has no entry for comparisons, so they count as experiments.
         section=request.url.path.split("/")[1].replace("compare", "experiments"),
         navigation=published or NAVIGATION,
         has_forms=not published,
         **values,
     )
-    # Commands on a page are for this server, so that they name its home and plug-ins.
+    # Commands on a page must use the home and plug-ins of this server.
     if service.flags:
         flags = f"starcast {escape(service.flags)} "
         text = text.replace("<code>starcast ", f"<code>{flags}")
@@ -304,8 +304,8 @@ def _render(request: Request, template: str, status: int = 200, **values: Any) -
 
 
 def _root(request: Request) -> str:
-    """Return the relative URL of the root of the server, for a page of this path."""
-    # Relative URLs work behind a reverse proxy that serves these pages below a path of its own.
+    """Return the URL of the server's root, relative to the requested page."""
+    # Relative, so that it works behind a reverse proxy that serves these pages below a path.
     return "../" * (request.url.path.count("/") - 1)
 
 
@@ -339,7 +339,7 @@ def _fields(
 
 
 def _stored_ids(service: Service) -> dict[str, list[str]]:
-    """Return the ids of complete artifacts by kind; nothing if PostgreSQL is not running."""
+    """Return the ids of complete artifacts by kind, or {} if PostgreSQL is not running."""
     try:
         tables = artifacts.list_stored(service)
     except UnavailableError:
@@ -352,7 +352,7 @@ def _stored_ids(service: Service) -> dict[str, list[str]]:
 
 
 def _explorer_link(root: str, kind: str) -> Callable[[str, Row], str | None]:
-    """Return a function from a cell to its link: ids lead to the explorer."""
+    """Return a function that gives the link of a table cell: ids link to the explorer."""
 
     def link(column: str, row: Row) -> str | None:
         if column != "id":

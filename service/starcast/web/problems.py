@@ -1,4 +1,4 @@
-"""Errors as problem details (RFC 9457), with the hint of the command line."""
+"""Errors as problem details (RFC 9457), with the same hints as on the command line."""
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
@@ -93,7 +93,7 @@ def as_starcast_error(error: Exception) -> StarcastError:
 
 
 def describe(error: Exception, path: str, flags: str = "") -> ProblemDetails:
-    """Describe an exception as problem details, for a request of a path.
+    """Describe an exception as problem details, for a request for this path.
 
     Args:
         error: the exception.
@@ -104,13 +104,13 @@ def describe(error: Exception, path: str, flags: str = "") -> ProblemDetails:
         detail, hint = _describe_status(error, path)
         return _problem("http", error.status_code, detail, hint, path)
     known = as_starcast_error(error)
-    # An error of a subclass has the status of the nearest class in the table.
+    # An error whose class is not in the table has the status of its nearest base class.
     status, kind = next(KINDS[each] for each in type(known).__mro__ if each in KINDS)
     return _problem(kind, status, known.message, add_flags(known.hint, flags), path)
 
 
 def refuse(status: int, detail: str, hint: str, path: str) -> Response:
-    """Return the response to a request that is refused before any endpoint sees it."""
+    """Return the response to a request that is refused before it reaches an endpoint."""
     return respond(_problem("http", status, detail, hint, path))
 
 

@@ -1,6 +1,6 @@
-"""``starcast publish``: an operation that is made into a command like those of `Lab`.
+"""``starcast publish``: an operation that becomes a command as the methods of `Lab` do.
 
-It is no method of `Lab`, because `starcast.lab` does not import the pages that it renders.
+It is not a method of `Lab`, because `starcast.lab` does not import `starcast.web`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,12 +14,12 @@ from starcast.support.table import Facts
 from starcast.support.text import pluralize
 from starcast.web import explain_missing_package
 
-#: Problems and removed files that are named one by one; the others are counted.
+#: Largest number of problems or removed files that are listed; further ones are only counted.
 _NAMED = 5
 
 
 class Publishing(Connection):
-    """The pages of ``starcast serve`` as files."""
+    """The operation that writes the pages of ``starcast serve`` to files."""
 
     def publish(
         self,
@@ -29,14 +29,14 @@ class Publishing(Connection):
         check_claims: bool = False,
         jobs: Jobs = None,
     ) -> Facts:
-        """Publish everything that is stored as a static site.
+        """Publish all stored results as a static web site.
 
         The site has the pages of ``starcast serve`` for experiments, comparisons, claims, records
         and stored artifacts, an explorer for each topology, CSV and JSON files of all tables, and a
-        search. It opens from a file and from any folder of a web server. A page keeps its address
-        when the site is published again; the new site replaces the earlier one only when it is
-        complete. If no server is running, claims and records are published. Needs the extra: pip
-        install 'starcast[web]'.
+        search page. It opens from a file and from any folder of a web server. A page keeps its
+        address when the site is published again; the new site replaces the earlier one only when
+        it is complete. If no server is running, only claims and records are published. This command
+        needs the extra: pip install 'starcast[web]'.
 
         Args:
             folder: folder of the site: new, empty, or an earlier site.
@@ -50,8 +50,8 @@ class Publishing(Connection):
             The folder, and the number of its pages, files and bytes.
 
         Raises:
-            InputError: the folder holds other files, or it cannot be written; or something that is
-                to be published does not exist.
+            InputError: the folder holds other files or cannot be written, or something to publish
+                does not exist.
             UnavailableError: the settings name a server, and it cannot be reached; or a package of
                 the extra is not installed.
 
@@ -68,7 +68,7 @@ class Publishing(Connection):
             raise explain_missing_package(error) from None
 
         target = Path(folder).resolve()
-        # Before anything is rendered, because a folder with other files is refused.
+        # Checked before rendering, because a folder with other files is refused.
         earlier = read_manifest(target)
         with Site(self.settings, has_stores=self._has_stores()) as site:
             if check_claims:
@@ -90,7 +90,7 @@ class Publishing(Connection):
         )
 
     def _has_stores(self) -> bool:
-        """Return whether there is a database; if no embedded server is running, say so."""
+        """Return whether the database can be used; report it if the embedded server is stopped."""
         try:
             self.engine  # noqa: B018 - connects
         except UnavailableError as error:

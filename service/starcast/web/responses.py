@@ -1,4 +1,4 @@
-"""Forms of responses: pages of listings, arrays, CSV and pictures."""
+"""Kinds of responses: pages of listings, arrays, CSV and pictures."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -20,12 +20,12 @@ Item = TypeVar("Item")
 Model = TypeVar("Model", bound=BaseModel)
 Key = TypeVar("Key", str, int)
 
-#: Format of a response; a suffix of the path, ``.csv``, sets it too.
+#: Format of a response; a suffix of the path, such as ``.csv``, sets it too.
 FormatParameter = Annotated[
     Literal[Format.JSON, Format.CSV, Format.SVG],
     Query(alias="format", description="also as a suffix of the path: .json, .csv, .svg"),
 ]
-#: Largest number of items of a page, and how many it has unless fewer are asked for.
+#: Largest number of items per page, which is also the default.
 MAX_ITEMS = 1_000
 SpecParameter = Annotated[
     str, Path(max_length=50, description="spec: S5, S6,3, Q4", examples=["S4"])
@@ -46,11 +46,11 @@ _Responses = dict[int | str, dict[str, Any]]
 
 
 def describe_array(**others: object) -> _Responses:
-    """Return the response with an array, for the OpenAPI document.
+    """Describe the response of an operation that returns an array, for the OpenAPI document.
 
     Args:
-        others: the schemas of other media types of the operation, by format; responses of these
-            types have no headers.
+        others: the schemas of other formats that the operation can return; responses in these
+            formats have no array headers.
     """
     schemas = {_MEDIA_TYPES[Format(name)]: {"schema": schema} for name, schema in others.items()}
     return {
@@ -70,7 +70,7 @@ ARRAY_RESPONSE = describe_array()
 
 
 def with_formats(*formats: Format) -> dict[int | str, dict[str, Any]]:
-    """Return the media types besides JSON that an operation has, for the OpenAPI document."""
+    """Describe the formats that an operation returns besides JSON, for the OpenAPI document."""
     content = {_MEDIA_TYPES[name]: {"schema": {"type": "string"}} for name in formats}
     return {200: {"description": "the resource", "content": content}}
 
@@ -83,11 +83,11 @@ class Page(BaseModel, Generic[Item]):
 
 
 class Paging:
-    """The parameters of a listing, of which a response shows one page.
+    """The paging parameters of a listing; a response shows one page.
 
     Args:
-        request: the request, whose other parameters the next page has too.
-        after: the key of the last item of the page before; None for the first page.
+        request: the request, whose other parameters are repeated in the URL of the next page.
+        after: the key of the last item on the previous page; None for the first page.
         limit: the number of items of a page.
         output: the format of the response.
     """
@@ -108,11 +108,11 @@ class Paging:
         self.output = output
 
     def page(self, items: Iterable[Item], key: Callable[[Item], str]) -> Page[Item]:
-        """Return the page of a listing.
+        """Return the requested page of a listing.
 
         Args:
             items: all items in their order.
-            key: returns the key of an item, which is unique.
+            key: returns the unique key of an item.
 
         Raises:
             NotFoundError: no item has the key ``after``.
@@ -126,10 +126,10 @@ class Paging:
                     f"no item of this listing has the key '{self._after}'",
                     hint="begin again without the parameter 'after'",
                 )
-            # A key instead of a number of items: what is stored or dropped between two requests
-            # moves no item to another page.
+            # A key instead of an offset, so that no item moves to another page when items are
+            # stored or dropped between two requests.
             start = keys.index(self._after) + 1
-        # A static site has one file per listing, which nothing can ask for a second page.
+        # On a static site a listing is a single file, so it has a single page with all items.
         is_published = bool(self._request.app.state.service.published)
         end = len(listed) if is_published else start + self._limit
         shown = listed[start:end]
@@ -142,9 +142,9 @@ class Paging:
         return Page(items=shown, next=following)
 
     def respond(self, items: Iterable[Model], key: Callable[[Model], str]) -> Page[Model]:
-        """Return the page of a listing of models of one class, or its CSV, a column per field.
+        """Return the requested page of a listing of models, as JSON or as CSV, a column per field.
 
-        The annotation is that of the OpenAPI document.
+        For CSV the result is a `Response`; the annotation is the one for the OpenAPI document.
         """
         page = self.page(items, key)
         if self.output != Format.CSV:
@@ -158,7 +158,7 @@ PagingParameter = Annotated[Paging, Depends()]
 
 
 def as_json_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Return rows with values that JSON has, as the command line prints them."""
+    """Return rows with JSON values, converted as the command line converts them."""
     plain: list[dict[str, Any]] = json.loads(
         json.dumps(list(rows), default=to_json, ensure_ascii=False)
     )
@@ -166,7 +166,7 @@ def as_json_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
 
 
 def text_response(text: str, output: Format) -> Response:
-    """Return a response with finished text, such as a listing or a picture."""
+    """Return a response with text that is already formatted, such as a listing or a picture."""
     return Response(text, media_type=_MEDIA_TYPES[output])
 
 
@@ -179,7 +179,7 @@ def array_response(array: NDArray[Any], columns: Sequence[str] = ()) -> Response
     }
     if columns:
         headers["X-Array-Columns"] = ",".join(columns)
-    content = little.reshape(-1).view(np.uint8).data  # not copied, because it may be large
+    content = little.reshape(-1).view(np.uint8).data  # a view, since a copy may be large
     return Response(content, headers=headers, media_type="application/octet-stream")
 
 
@@ -187,7 +187,7 @@ def check_format(request: Request) -> None:
     """Refuse a format that the operation of a request does not declare.
 
     Raises:
-        InputError: the resource has no such format.
+        InputError: the resource is not available in this format.
     """
     name = request.query_params.get("format")
     if name is None:

@@ -26,8 +26,8 @@ Result = TypeVar("Result")
 LABS = 4
 #: Seconds that a request waits for the stores if all connections are in use.
 WAIT_SECONDS = 4.0
-#: Number of requests that use the stores or wait for them. The others fail at once, so that pages
-#: without stored data keep threads of the server for themselves.
+#: Number of requests that may use the stores or wait for them. Further requests fail at once, so
+#: that server threads remain for pages without stored data.
 MAX_STORE_REQUESTS = 12
 
 
@@ -38,10 +38,10 @@ class Service:
     Args:
         settings: the settings that name the servers.
         workers: the processes that compute.
-        published: the pages that a published site links to; none for a server. A site has no
-            forms, its listings have one page, and no claim is verified for a visitor.
-        verdicts: verdicts on claims that have no stored one.
-        flags: flags of the commands in hints and on pages: those that name the home and plug-ins.
+        published: the pages in the navigation of a published site; empty for a server. A site has
+            no forms, its listings have one page, and no claim is verified for a visitor.
+        verdicts: verdicts on claims that have no stored verdict.
+        flags: flags that are added to the commands in hints and on pages: home and plug-ins.
     """
 
     settings: Settings
@@ -49,7 +49,7 @@ class Service:
     published: Sequence[tuple[str, str]] = ()
     verdicts: Stored = field(default_factory=dict)
     flags: str = ""
-    # Last in, first out: while few requests run at a time, few connections are opened.
+    # Last in, first out, so that few concurrent requests open few connections.
     _labs: LifoQueue[Lab | None] = field(default_factory=LifoQueue)
     _places: threading.Semaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(MAX_STORE_REQUESTS)
@@ -61,7 +61,7 @@ class Service:
 
     @contextmanager
     def lab(self) -> Iterator[Lab]:
-        """Borrow connections to the stores, which one request at a time may use.
+        """Lend a lab, with its connections to the stores, to one request at a time.
 
         Raises:
             UnavailableError: PostgreSQL is not running.
@@ -86,7 +86,7 @@ class Service:
                 lab = Lab(self.settings)
             yield lab
         except UnavailableError:
-            # The servers may have been restarted on other ports.
+            # The servers may have been restarted on other ports, so the next request opens a lab.
             if lab is not None:
                 lab.close()
             lab = None
@@ -95,9 +95,9 @@ class Service:
             self._labs.put(lab)
 
     def compute_forest(self, function: Callable[[str | Forest], Result], forest_id: str) -> Result:
-        """Apply a function to a forest, which a worker builds or a store holds.
+        """Apply a function to a forest, which is built by a worker or read from PostgreSQL.
 
-        The construction ``record`` names the witness of a record.
+        The construction ``record`` stands for the witness of a record.
 
         Raises:
             NotFoundError: no construction builds the forest, and it is not stored.
@@ -110,10 +110,10 @@ class Service:
             return self.workers.run(function, forest_id)
         with self.lab() as lab:
             stored = lab.forest(normalize_id(forest_id))
-        return function(stored)  # an array at hand; no code of plug-ins runs
+        return function(stored)  # in this process, since no plug-in code runs
 
     def library(self) -> Library:
-        """Return the query packs as they are on disk."""
+        """Load the query packs from disk."""
         return load_library(*self.settings.packs)
 
     def find_problem(self) -> StarcastError | None:
@@ -131,7 +131,7 @@ class Service:
         self.close_labs()
 
     def close_labs(self) -> None:
-        """Close the connections that no request uses; the next requests open others."""
+        """Close the connections that no request is using; later requests open new connections."""
         idle: list[Lab | None] = []
         with suppress(Empty):
             while True:
@@ -151,5 +151,5 @@ def get_service(request: Request) -> Service:
     return cast("Service", request.app.state.service)
 
 
-#: The parameter by which endpoints receive the service.
+#: The parameter through which endpoints receive the service.
 ServiceParameter = Annotated[Service, Depends(get_service)]

@@ -1,4 +1,4 @@
-"""``starcast serve``: the web application on a socket of this machine."""
+"""``starcast serve``: run the web application on a socket of this machine."""
 
 import errno
 import logging
@@ -55,30 +55,29 @@ def serve(
             )
         say(f"serving on http://{shown}:{bound}; stop it with Ctrl-C")
         config = configure(create_app(Service(settings, flags=flags), host))
-        # Requests and errors are in starcast's own log.
+        # uvicorn prints no log, because starcast's own log has requests and errors.
         logging.getLogger("uvicorn").addHandler(logging.NullHandler())
         logging.getLogger("uvicorn").propagate = False
         with sigterm_as_interrupt():
             uvicorn.Server(config).run(sockets=[listener])
-    # uvicorn returns when it was interrupted; the command ends as every interrupted one.
+    # uvicorn returns normally after an interrupt; the command must end as interrupted.
     raise KeyboardInterrupt
 
 
 def configure(app: ASGIApp) -> uvicorn.Config:
-    """Return the configuration of the server of an application.
+    """Return the uvicorn configuration that serves an application.
 
-    uvicorn's ``limit_concurrency`` is not used: it counts connections, so that clients that send
-    nothing would make all requests fail. `ClientConnection` and `Guard` have other limits.
+    uvicorn's ``limit_concurrency`` is not used: it counts connections, so clients that send
+    nothing could make all requests fail. `ClientConnection` and `Guard` have other limits.
     """
     return uvicorn.Config(
         app,
         http=ClientConnection,
-        ws="none",  # a WebSocket would pass the guard
+        ws="none",  # `Guard` does not check WebSockets
         log_config=None,
         access_log=False,
         server_header=False,
-        # Headers with addresses are not trusted, since `Guard` limits the requests of each
-        # address.
+        # Clients could forge such headers, and `Guard` limits the requests per client address.
         proxy_headers=False,
         backlog=BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
@@ -99,7 +98,7 @@ def _listen(host: str, port: int) -> socket.socket:
             hint="write --host 127.0.0.1, or omit --host",
         ) from None
     listener = socket.socket(family, kind, protocol)
-    # The port of a server that has just ended can be used again at once.
+    # A port can be used again as soon as the server on it has ended.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(address)

@@ -1,9 +1,9 @@
 """A static site: the pages of the application as files, collected by following their links.
 
 Addresses of the server become files: ``/claims/TS.L5`` is ``claims/TS.L5.html``, and
-``/api/v1/experiments/e1.csv`` is ``experiments/e1.csv``. Links are relative. Each page holds its
-style and scripts, because a browser loads no modules for a page that it opened from a file. The
-explorer of a topology is one page with all forests and schedules that other pages link to.
+``/api/v1/experiments/e1.csv`` is ``experiments/e1.csv``. Links are relative. Each page contains its
+styles and scripts, because browsers load no modules for a page that is opened from a file. The
+explorer of a topology is a single page with all forests and schedules that other pages link to.
 """
 
 import asyncio
@@ -42,9 +42,9 @@ from starcast.web.app import create_app
 from starcast.web.service import Service
 from starcast.web.workers import P, Result, Workers
 
-#: The file that lists the files of a site, and so marks its folder.
+#: The file that lists all files of a site, and marks its folder as a site.
 MANIFEST = "starcast-site.json"
-#: Characters of each page that the search knows, and that it shows.
+#: Number of characters of each page that the search covers, and that its results show.
 _SEARCHED, _SHOWN = 1_000, 200
 _API = "/api/v1/"
 _LINK = re.compile(r'(<a\b[^>]*?) href="([^"]*)"')
@@ -53,13 +53,13 @@ _HEADING = re.compile(r"<h1>(.*?)</h1>(.*)</main>", re.DOTALL)
 _UNREAD = re.compile(
     r"<script.*?</script>|<form.*?</form>|<p class=.files.*?</p>|<[^>]*>", re.DOTALL
 )
-#: Names that are used as they are; a colon becomes a tilde.
+#: Names that become file names unchanged, except that a colon becomes a tilde.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.,=()_:-]{0,150}")
 
 
 @dataclass
 class Explorer:
-    """The contents of the explorer of a topology.
+    """The contents of a topology's explorer page.
 
     Attributes:
         forests: forests by their ids.
@@ -72,22 +72,22 @@ class Explorer:
 
 
 class _ThisProcess(Workers):
-    """Computes without a worker process and its limits, because nobody waits for the result."""
+    """Computes in this process, without the limits of workers, because no request is waiting."""
 
     def run(self, function: Callable[P, Result], *arguments: P.args, **options: P.kwargs) -> Result:
-        """Return what a function returns."""
+        """Call a function and return its result."""
         return function(*arguments, **options)
 
 
 class Site:
-    """The pages and files of a site; it is a context manager, which closes the connections.
+    """The pages and files of a site; a context manager, which closes the connections.
 
     Args:
         settings: the settings that name the servers.
-        has_stores: whether PostgreSQL is running; without it nothing stored is published.
+        has_stores: whether PostgreSQL is running; without it no stored data are published.
 
     Attributes:
-        problems: why addresses are not published.
+        problems: for each address that is not published, the error.
     """
 
     def __init__(self, settings: Settings, *, has_stores: bool) -> None:
@@ -125,17 +125,17 @@ class Site:
         """Return the contents of all files by their paths.
 
         Args:
-            ids: topologies, forests and schedules that no page links to.
-            comparisons: the names of experiments or runs that are compared on a page.
+            ids: topologies, forests and schedules to show besides those that pages link to.
+            comparisons: for each comparison page, the names of its experiments or runs.
 
         Raises:
-            StarcastError: one of these cannot be published.
+            StarcastError: one of these ids or comparisons cannot be published.
         """
         named = [_explorer_url(each) for each in ids]
         named += [
             f"/compare?{urlencode([('name', each) for each in names])}" for names in comparisons
         ]
-        linked = [self._read(url) for url in named]  # an error of a named one ends it at once
+        linked = [self._read(url) for url in named]  # an error in one of these is raised
         self._collect({"/"}.union(*linked))
         self._pages["/search"] = render_page(
             "search.html.j2",
@@ -153,8 +153,8 @@ class Site:
         return {**files, MANIFEST: json.dumps(listed, indent=1).encode()}
 
     def _collect(self, addresses: set[str]) -> None:
-        """Read pages and files, and all that they link to."""
-        # Sorted, so that equal stores give equal files.
+        """Read pages and files, and follow their links."""
+        # Sorted, so that equal stores give identical files.
         waiting = deque(sorted(addresses))
         seen: set[str] = set()
         while waiting:
@@ -165,11 +165,12 @@ class Site:
             try:
                 waiting.extend(sorted(self._read(url)))
             except StarcastError as error:
-                # One page does not stop the site: its links become text, and `publish` reports it.
+                # A failed page does not stop the site: links to it become text, and `publish`
+                # reports it.
                 self.problems[url] = error
 
     def _read(self, url: str) -> set[str]:
-        """Read an address, and return those that it links to.
+        """Read the page or file at an address, and return the addresses that it links to.
 
         Raises:
             StarcastError: there is no such page, or it cannot be published.
@@ -177,7 +178,7 @@ class Site:
         if url.startswith("/explore/"):
             self._explored[url] = self._explore(url)
             return set()
-        # The application is called in this process, so that no port is opened.
+        # Calling the application in this process opens no port.
         status, headers, body = asyncio.run(_get(self._app, url))
         if status != 200:
             raise _as_error(url, body.decode())
@@ -189,7 +190,7 @@ class Site:
         return {each for each in linked if "#" not in each and each != "/search"}
 
     def _explore(self, url: str) -> str:
-        """Add what the address of an explorer shows, and return its address on the site."""
+        """Add the artifacts that an explorer address shows; return the address on the site."""
         path, _, query = url.partition("?")
         spec = unquote(path.removeprefix("/explore/"))
         network = computations.require_drawable(topology(spec))
@@ -212,7 +213,7 @@ class Site:
         return f"explore/{file_name(network.spec)}.html{fragment}"
 
     def _finish(self, url: str, page: str) -> bytes:
-        """Return a page with relative links, its style and its scripts."""
+        """Return a page with relative links, and with its styles and scripts inlined."""
         folder = posixpath.dirname(file_of(url))
 
         def relink(match: re.Match[str]) -> str:
@@ -229,13 +230,13 @@ class Site:
         return inline_files(_LINK.sub(relink, page)).encode()
 
     def _target(self, url: str) -> str | None:
-        """Return the file of an address, with a fragment for the explorer; None if it has none."""
+        """Return the file of an address, with an explorer fragment; None if it is not published."""
         if url in self._pages or url in self._files:
             return file_of(url)
         return self._explored.get(url)
 
     def _entries(self) -> list[dict[str, str]]:
-        """Return title, address and text of everything that the search finds."""
+        """Return the entries of the search page: titles, addresses and texts."""
         entries = []
         for url, page in sorted(self._pages.items()):
             title, text = (_plain_text(part) for part in _HEADING.findall(page)[0])
@@ -256,7 +257,7 @@ class Site:
 
 
 def file_of(url: str) -> str:
-    """Return the path of the file for an address of a page or of the API.
+    """Return the path of the site's file for an address of a page or of the API.
 
     Example:
         >>> file_of("/api/v1/compare.csv?name=e1")
@@ -275,10 +276,10 @@ def file_of(url: str) -> str:
 
 
 def file_name(name: str) -> str:
-    """Return a file name for any name, as it is on every file system and in URLs.
+    """Return a file name for any name that is valid on every file system and in URLs.
 
-    Different names have different file names. Names with other characters than those of ids are
-    replaced by a digest and what is left of them.
+    Different names have different file names. A name with characters that ids do not have becomes a
+    digest, followed by the valid characters of the name.
     """
     if _PLAIN.fullmatch(name):
         return name.replace(":", "~")
@@ -287,7 +288,7 @@ def file_name(name: str) -> str:
 
 
 def read_manifest(folder: Path) -> set[str]:
-    """Return the files of an earlier site; nothing if the folder is new or empty.
+    """Return the files of an earlier site; an empty set if the folder is new or empty.
 
     Raises:
         InputError: the folder holds other files.
@@ -304,7 +305,7 @@ def read_manifest(folder: Path) -> set[str]:
             f"{folder} is not a folder that an earlier 'starcast publish' wrote",
             hint="name a new or an empty folder",
         ) from None
-    # The site replaces its folder, so that other files in it would be lost.
+    # The site replaces its folder, so other files in the folder would be lost.
     if others := sorted(listed - known):
         raise InputError(
             f"{folder} holds files that are not part of its site, such as {others[0]}",
@@ -314,10 +315,10 @@ def read_manifest(folder: Path) -> set[str]:
 
 
 def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write the files of a site, and let them replace the folder at once.
+    """Write the files of a site to a temporary folder, which then replaces the folder.
 
     Raises:
-        InputError: the operating system refuses: no permission, a full disk.
+        InputError: the folder cannot be written, for lack of permission or disk space.
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -344,19 +345,19 @@ def _explorer_url(artifact: str) -> str:
 def _render(shown: Explorer) -> bytes:
     schedules = [schedule.build() for schedule in shown.schedules.values()]
     page = explorer.build_page(shown.topology, list(shown.forests.values()), schedules)
-    # Opened from a file, a folder would be listed instead of its index.html.
+    # If the page is opened from a file, the browser would list the folder, not show index.html.
     return page.replace('class="home" href="../"', 'class="home" href="../index.html"', 1).encode()
 
 
 async def _get(app: Any, url: str) -> tuple[int, dict[str, str], bytes]:
-    """Return status, headers and body of the application's response to a request."""
+    """Send a request to the application; return status, headers and body of its response."""
     path, _, query = url.partition("?")
     scope = {
         "type": "http",
         "method": "GET",
         "path": unquote(path),
         "query_string": query.encode(),
-        # `Guard` refuses requests for hosts that it does not serve.
+        # `Guard` refuses requests without a host that is served.
         "headers": [(b"host", b"localhost")],
     }
     sent: list[dict[str, Any]] = []
@@ -379,7 +380,7 @@ def _as_error(url: str, page: str) -> InputError:
 
 
 def _as_array_file(headers: Mapping[str, str], body: bytes) -> bytes | None:
-    """Return an array of the API as a file of numpy; None if the response is not an array."""
+    """Return an array response of the API as an .npy file; None if it is not an array."""
     if "x-array-dtype" not in headers:
         return None
     shape = [int(size) for size in headers["x-array-shape"].split(",") if size]

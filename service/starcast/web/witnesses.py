@@ -14,9 +14,9 @@ from starcast.topologies import topology
 from starcast.trees import Forest
 from starcast.web.computations import require_drawable
 
-#: The construction that the ids of witness forests name.
+#: The construction name in the ids of witness forests.
 CONSTRUCTION = "record"
-#: The schedules that execute the shipped witnesses of a problem.
+#: By problem, the schedule that executes the witnesses that come with starcast.
 _SCHEDULES = {
     "one-port-broadcast": "broadcast:optimal",
     "hamiltonian-decomposition": "allgather:hamiltonian-decomposition",
@@ -24,11 +24,11 @@ _SCHEDULES = {
 
 
 def find_known_record(home: Path, record_id: str) -> Record:
-    """Return the best known record of an id, such as ``congestion-trees:S4:congestion=2``.
+    """Return the best known record with an id such as ``congestion-trees:S4:congestion=2``.
 
     Args:
         home: the user's home directory of starcast, which may contain better records.
-        record_id: the id, from which no path is built.
+        record_id: the id; it is compared with known records, and never used as a path.
 
     Raises:
         NotFoundError: no such record is known.
@@ -41,7 +41,7 @@ def find_known_record(home: Path, record_id: str) -> Record:
 
 
 def build_witness_forest(home: Path, forest_id: str) -> Forest:
-    """Return the trees of a record after verifying the record.
+    """Verify a record and return the trees of its witness.
 
     Args:
         home: the user's home directory of starcast, which may contain better records.
@@ -67,20 +67,20 @@ def build_witness_forest(home: Path, forest_id: str) -> Forest:
         raise NotFoundError(
             f"the witness of {record.id} is not a forest", hint="see 'starcast records show'"
         )
-    # A record can be a file from elsewhere, so its trees are verified before they are shown.
+    # The file of a record may come from anyone, so its trees are verified before they are shown.
     verify(record)
     rows = np.atleast_2d(record.witness["parent_port"])
     return Forest(graph, rows, 0, CONSTRUCTION, {"problem": problem, **record.arguments})
 
 
 def explorer_url(record: Record) -> str | None:
-    """Return the URL at which the explorer shows a witness, or None if it cannot.
+    """Return the URL at which the explorer shows a witness, or None if it cannot show it.
 
-    It is relative to the root of the server.
+    The URL is relative to the root of the server.
     """
     try:
         graph = require_drawable(topology(record.topology))
-    except StarcastError:  # it is too large, or of a plug-in that is not loaded
+    except StarcastError:  # the topology is too large, or its plug-in is not loaded
         return None
     state: dict[str, str] = {}
     scheduled = _SCHEDULES.get(record.problem)

@@ -1,8 +1,7 @@
-"""Worker processes for the computations of requests, each killed after a time limit.
+"""Worker processes for computations; a worker that exceeds the time limit is killed.
 
-Constructions of plug-ins are code of users, which may never return; and the largest topologies take
-seconds. A thread cannot be stopped, so computations run in processes of their own. Their memory is
-limited too.
+Plug-ins contain users' code, which may never return, and the largest topologies take seconds. A
+thread cannot be stopped, so computations run in separate processes. Their memory is limited too.
 """
 
 import resource
@@ -23,12 +22,12 @@ from starcast.catalogue import plugins
 from starcast.support.errors import BusyError, LimitError, StarcastError, UnavailableError
 from starcast.support.processes import ProcessExecutor, WorkerKilledError
 
-#: Seconds that a new process has for its imports, on a machine under load.
+#: Time limit in seconds for the imports of a new process, even on a busy machine.
 START_SECONDS = 60.0
-#: Number of computations that may run or wait. The others fail at once, so that pages which compute
-#: nothing keep threads of the server for themselves.
+#: Number of computations that may run or wait. Further computations fail at once, so that server
+#: threads remain for pages which compute nothing.
 MAX_COMPUTATIONS = 16
-#: Bytes that a worker may use for computations, besides those of its imports.
+#: Bytes that a worker may use for computations, in addition to the memory of its imports.
 MAX_BYTES = 400_000_000
 _KIBIBYTE = 1024
 
@@ -38,29 +37,29 @@ Result = TypeVar("Result")
 
 @dataclass
 class _Slot:
-    """The place of a worker process, which may have been killed or not started yet."""
+    """A slot for a worker process, which may have been killed or not started yet."""
 
     executor: ProcessExecutor | None = None
 
     def clear(self) -> None:
-        """Kill the worker; the next computation starts another."""
+        """Kill the worker, if it has been started."""
         executor, self.executor = self.executor, None
         if executor is not None:
             executor.kill()
 
     def run(self, seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return the result of a function; the worker does not survive its time limit."""
+        """Call a function in the worker; kill the worker when the time limit is reached."""
         executor = self.executor
         if executor is None:
             raise _stopping()
         try:
             future = executor.submit(_perform, plugins.loadable(), function, arguments)
-        except RuntimeError:  # it was shut down
+        except RuntimeError:  # the executor was shut down
             raise _stopping() from None
         try:
             return future.result(seconds)
         except TimeoutError:
-            if future.done():  # the function has raised it
+            if future.done():  # the function itself raised this error
                 raise
             self.clear()
             raise LimitError(
@@ -81,7 +80,7 @@ class Workers:
     """A fixed number of worker processes.
 
     Args:
-        count: their number.
+        count: number of workers.
         seconds: the time limit of a request, which waits for an idle worker for at most half of
             that time, and then computes.
     """
@@ -118,7 +117,7 @@ class Workers:
             self._places.release()
 
     def _run(self, function: Callable[[], Any]) -> Any:
-        # The first requests wait for the start of the first worker, which is not their time.
+        # Waiting for the first worker to start does not count towards the time limit.
         is_starting = not self._was_ready.is_set()
         patience = START_SECONDS if is_starting else self.seconds / 2
         began = time.monotonic()
@@ -126,8 +125,7 @@ class Workers:
             slot = self._idle.get(timeout=patience)
         except Empty:
             raise self._busy() from None
-        # Waiting takes from the time of the computation, so that every answer comes within the
-        # limit.
+        # The waiting time is subtracted, so that every response comes within the limit.
         waited = 0.0 if is_starting else time.monotonic() - began
         try:
             return self._perform(slot, function, self.seconds - waited)
@@ -138,16 +136,16 @@ class Workers:
         return BusyError(f"all {self.count} workers are busy", hint="try again in a few seconds")
 
     def _put_back(self, slot: _Slot) -> None:
-        """Make a worker available; if it was killed, once another has started."""
+        """Make a worker available again; if it was killed, only after another has started."""
         if slot.executor is not None or self._closed.is_set():
             self._idle.put(slot)
             return
-        # In the background: the request whose worker was killed has its answer already.
+        # In the background, because the request whose worker was killed need not wait for it.
         threading.Thread(target=self._restart, args=(slot,), daemon=True).start()
 
     def _restart(self, slot: _Slot) -> None:
         try:
-            with suppress(StarcastError):  # the next request reports it
+            with suppress(StarcastError):  # the next request reports the error
                 self._start(slot)
         finally:
             self._idle.put(slot)
@@ -158,7 +156,7 @@ class Workers:
             threading.Thread(target=self._warm_up, daemon=True).start()
 
     def _warm_up(self) -> None:
-        with suppress(StarcastError):  # the first request reports it
+        with suppress(StarcastError):  # the first request reports the error
             self.run(len, ())
 
     def close(self) -> None:
@@ -178,9 +176,9 @@ class Workers:
 
     def _start(self, slot: _Slot) -> None:
         slot.executor = ProcessExecutor(1)
-        if self._closed.is_set():  # meanwhile
+        if self._closed.is_set():  # `close` ran in the meantime
             slot.clear()
-        # The first call waits for the imports of the process, which do not count for a request.
+        # This first call waits for the imports, which do not count towards a request's time.
         slot.run(START_SECONDS, len, ())
 
 
@@ -196,13 +194,13 @@ def _perform(
         return function(*arguments)
     except MemoryError:
         computations.forget()
-    # The results of earlier requests no longer take memory.
+    # Try again with the memory that the results of earlier requests took.
     return function(*arguments)
 
 
 @cache
 def _prepare(plugin_names: tuple[str, ...]) -> ModuleType:
-    """Import slow modules in a new worker; the limit of a computation does not include it."""
+    """Import slow modules and plug-ins in a new worker, then limit its memory."""
     computations = import_module("starcast.web.computations")
     plugins.load(plugin_names)
     _limit_memory()
@@ -210,11 +208,11 @@ def _prepare(plugin_names: tuple[str, ...]) -> ModuleType:
 
 
 def _limit_memory() -> None:
-    """Let allocations fail that go beyond what this process uses now and `MAX_BYTES`."""
+    """Limit the memory of this process to its present use plus `MAX_BYTES`."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     used = next(line for line in status.splitlines() if line.startswith("VmData:"))
     most = int(used.split()[1]) * _KIBIBYTE + MAX_BYTES
-    # Not RLIMIT_AS, which would also count address space that is reserved and never used.
+    # RLIMIT_AS would also count address space that is reserved and never used.
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if hard == resource.RLIM_INFINITY or hard > most:
         resource.setrlimit(resource.RLIMIT_DATA, (most, hard))

@@ -1,1 +1,1 @@
-"""The resources of the HTTP API: one module per group, each with a router."""
+"""The resources of the HTTP API: one module with a router for each group of resources."""

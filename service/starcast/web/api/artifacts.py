@@ -45,7 +45,7 @@ def list_forests(
     paging: PagingParameter,
     topology: TopologyParameter = None,
 ) -> Page[models.StoredForest]:
-    """List the stored forests, by id. Any forest of a construction can be asked for by its id."""
+    """List the stored forests, by id; any forest of a construction can be requested by its id."""
     with service.lab() as lab:
         rows = lab.forests(topology).rows
     items = [models.StoredForest(**row, url=f"forests/{quote(row['id'])}") for row in rows]
@@ -56,7 +56,7 @@ def list_forests(
 def show_forest(
     forest_id: ForestParameter, service: ServiceParameter, output: FormatParameter = Format.JSON
 ) -> models.ForestResource:
-    """Show the figures of a forest: S5:multiple:12345, or S5:multiple at the identity."""
+    """Show the figures of a forest, such as S5:multiple:12345, or S5:multiple at the identity."""
     if output == Format.SVG:
         picture = service.compute_forest(computations.draw_forest, forest_id)
         return text_response(picture, Format.SVG)  # type: ignore[return-value]
@@ -74,7 +74,7 @@ def show_forest(
     response_class=Response,
 )
 def get_parent_ports(forest_id: ForestParameter, service: ServiceParameter) -> Response:
-    """Return each node's port towards its parent, uint8 [trees, nodes]; 0 at the root."""
+    """Return the port from each node to its parent, uint8 [trees, nodes]; 0 at the root."""
     return array_response(service.compute_forest(computations.parent_ports, forest_id))
 
 
@@ -95,7 +95,7 @@ def list_schedules(
     paging: PagingParameter,
     topology: TopologyParameter = None,
 ) -> Page[models.StoredSchedule]:
-    """List the stored schedules, by id. Any schedule can be asked for by its id."""
+    """List the stored schedules, by id; any other schedule can be requested by its id."""
     with service.lab() as lab:
         rows = lab.schedules(topology).rows
     items = [models.StoredSchedule(**row, url=f"schedules/{quote(row['id'])}") for row in rows]
@@ -106,7 +106,7 @@ def list_schedules(
 def show_schedule(
     schedule_id: ScheduleParameter, service: ServiceParameter, output: FormatParameter = Format.JSON
 ) -> models.ScheduleResource:
-    """Show a schedule: its complete id, or in short S5:broadcast:multiple(segments=4)."""
+    """Show a schedule, given by its id or by a short form, S5:broadcast:multiple(segments=4)."""
     if output == Format.SVG:
         picture = service.workers.run(computations.draw_schedule, schedule_id)
         return text_response(picture, Format.SVG)  # type: ignore[return-value]
@@ -132,7 +132,7 @@ def get_rows(
         Query(alias="format", pattern="^(json|csv)$", description="json or csv; else binary"),
     ] = None,
 ) -> Response:
-    """Return the rows: int32 [columns, rows] by column, or listed with labels as JSON or CSV.
+    """Return the rows of a schedule: int32 [columns, rows], or with labels as JSON or CSV.
 
     The columns are step, sender, port, receiver, tree, unit and, in reductions, combine.
     """
@@ -161,13 +161,13 @@ def simulate(
     schedule: Annotated[str, Query(description="id of the schedule", max_length=500)],
     fault: FaultParameter = [],  # noqa: B006 - FastAPI copies it
 ) -> models.SimulationResource:
-    """Execute a schedule under faults: who received what, and what is missing."""
+    """Execute a schedule under faults: units that each node received, and missing units."""
     facts = service.workers.run(computations.simulate_schedule, schedule, fault)
     return models.SimulationResource(**facts)
 
 
 def list_stored(service: Service) -> dict[str, Table]:
-    """Return the listings of all stored artifacts by kind, for a page."""
+    """Return the listings of stored topologies, forests and schedules, for a page."""
     with service.lab() as lab:
         return {
             "topologies": lab.topologies(),

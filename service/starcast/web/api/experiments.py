@@ -1,4 +1,4 @@
-"""Experiments, runs, and comparisons with the data of their curves."""
+"""Resources of experiments, runs, and comparisons with the data of their curves."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -41,7 +41,7 @@ AcrossParameter = Annotated[
 ConditionsParameter = Annotated[
     list[str], Query(alias="condition", description="only runs with this value: topology=S5")
 ]
-#: Greatest number of runs that are read for a response; they take about 0.4 ms each.
+#: Largest number of runs that are read for a response; each takes about 0.4 ms.
 MAX_RUNS = 10_000
 _HIDDEN = ("experiment", "runs", "points", "failed", "created")
 
@@ -62,7 +62,7 @@ def list_experiments(
 def show_experiment(
     name: NameParameter, service: ServiceParameter, paging: PagingParameter
 ) -> models.ExperimentDetail:
-    """Show the runs of an experiment in the order of its points."""
+    """Show the runs of an experiment in the order of its grid."""
     with service.lab() as lab:
         _check_size(lab, [name])
         table = lab.show_experiment(name)
@@ -75,12 +75,12 @@ def show_experiment(
 
 @router.get("/experiments/{name}/curves")
 def get_curves(name: NameParameter, service: ServiceParameter) -> models.Curves:
-    """Return time against message size of each algorithm of an experiment, with crossovers."""
+    """Return the curves of an experiment, time against message size, and their crossovers."""
     return models.Curves(panels=describe_experiment(service, name))  # type: ignore[arg-type]
 
 
 def describe_experiment(service: Service, name: str) -> list[dict[str, Any]]:
-    """Return the panels of an experiment, as a comparison has them."""
+    """Return the panels of curves of an experiment, in the form that comparisons use."""
     with service.lab() as lab, open_session(lab.engine) as session:
         _check_size(lab, [name])
         alone = Comparison((load_side(session, name),), ())
@@ -100,7 +100,7 @@ def compare(
 ) -> models.ComparisonResource:
     """Compare experiments or runs; a single experiment is split by algorithm.
 
-    The page and the file of ``starcast compare --format html`` show this object.
+    The comparison page and the file of ``starcast compare --format html`` show this object.
     """
     table, profiles = build_comparison(service, names, across, conditions, baseline)
     if output == Format.CSV:
@@ -115,7 +115,7 @@ def build_comparison(
     conditions: Sequence[str] = (),
     baseline: str | None = None,
 ) -> tuple[ComparisonTable, Profiles]:
-    """Return a comparison of experiments that are not too large, and its step profiles."""
+    """Return a comparison of experiments, and its step profiles; refuse too many runs."""
     with service.lab() as lab:
         _check_size(lab, names)
         table = lab.compare(*names, across=across, conditions=conditions, baseline=baseline)
@@ -126,9 +126,9 @@ def _check_size(lab: Lab, names: Sequence[str]) -> None:
     """Check that experiments are small enough to be read for a response.
 
     Raises:
-        LimitError: they have more than `MAX_RUNS` runs together.
+        LimitError: the experiments have more than `MAX_RUNS` runs in total.
     """
-    # Counted in the database, because reading the runs is what takes the time.
+    # The database counts the runs, because reading them all would take too long.
     count = (
         select(func.count())
         .select_from(Run)

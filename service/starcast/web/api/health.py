@@ -1,4 +1,4 @@
-"""The state of the servers, and the limits of requests."""
+"""The resource with the state of the servers, and the limits of requests."""
 
 from importlib.metadata import version
 
@@ -17,7 +17,7 @@ router = APIRouter(tags=["health"])
 
 @router.get("/health")
 def show_health(service: ServiceParameter) -> models.Health:
-    """Show which servers are running, and what requests may ask for."""
+    """Show which servers are running, and the limits of requests."""
     settings = service.settings
     return models.Health(
         version=version("starcast"),
@@ -48,7 +48,7 @@ def _check_neo4j(service: Service) -> models.StoreHealth:
     try:
         with service.lab() as lab:
             graph = lab.graph
-            # The connection may be older than the server's end: only a query shows that it runs.
+            # Neo4j may have stopped since the connection was opened; only a query shows that.
             graph.read("RETURN 1")
             return models.StoreHealth(available=True, version=graph.version, detail="", hint="")
     except StarcastError as error:

@@ -1,4 +1,4 @@
-"""Queries of the packs, and their results."""
+"""Resources of the queries in the packs, and of their results."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -30,7 +30,7 @@ SearchParameter = Annotated[
 ]
 PackParameter = Annotated[str, Path(max_length=100, examples=["overlap"])]
 NameParameter = Annotated[str, Path(max_length=100, examples=["load-histogram"])]
-#: Names of parameters of the URL that are not parameters of a query.
+#: Names of URL parameters that are not parameters of a query.
 _RESERVED = ("format", "picture_layout")
 _FREE = {
     "name": "parameters",
@@ -76,7 +76,7 @@ def get_answer(
         Layout | None, Query(description="arrangement of the nodes of a picture")
     ] = None,
 ) -> models.AnswerResource:
-    """Run a query: its rows, within the row limit and the time limit of the settings."""
+    """Run a query within the row limit and the time limit of the settings, and return its rows."""
     answer = ask(service, f"{pack}/{name}", read_parameters(request), drawable=output == Format.SVG)
     if output == Format.CSV:
         return text_response(answer.to_csv(), Format.CSV)  # type: ignore[return-value]
@@ -94,7 +94,7 @@ def get_answer(
 
 
 def read_parameters(request: Request) -> dict[str, str]:
-    """Return the values of a query's parameters in a URL; empty values count as not given.
+    """Return the values of a query's parameters in a URL; an empty value counts as omitted.
 
     Raises:
         InputError: a parameter is given twice.
@@ -103,7 +103,7 @@ def read_parameters(request: Request) -> dict[str, str]:
     for name, value in request.query_params.multi_items():
         if name in _RESERVED or not value:
             continue
-        # As a mapping, the parameters of the URL would silently keep the last value.
+        # A mapping of the URL's parameters would silently keep only the last value.
         if name in values:
             raise InputError(f"the parameter '{name}' is given twice", hint="remove one of them")
         values[name] = value
@@ -114,7 +114,7 @@ def ask(
     service: Service, query: str, values: Mapping[str, Any], *, drawable: bool = False
 ) -> Answer:
     """Run a query of a pack."""
-    service.library().find(query)  # a name, never a file or a statement
+    service.library().find(query)  # refuses anything but a name, such as a file or a statement
     with service.lab() as lab:
         return lab.query(query, values, drawable=drawable)
 
@@ -153,7 +153,7 @@ def describe(query: PackQuery) -> models.QueryResource:
 
 
 def is_drawable(query: PackQuery, values: Mapping[str, Any]) -> bool:
-    """Return whether the answer for some values of the parameters can be drawn."""
+    """Return whether the result of a query with these parameter values can be drawn."""
     try:
         check_drawable(query, values)
     except StarcastError:
@@ -162,7 +162,7 @@ def is_drawable(query: PackQuery, values: Mapping[str, Any]) -> bool:
 
 
 def default_text(parameter: Parameter) -> str:
-    """Return the default of a parameter as it is written in a form."""
+    """Return the default of a parameter as text for a form field."""
     if parameter.required or parameter.default is None:
         return ""
     default = parameter.default
@@ -170,7 +170,7 @@ def default_text(parameter: Parameter) -> str:
 
 
 def name_query(query: PackQuery) -> models.QueryName:
-    """Return a query as it is listed."""
+    """Return the entry of a query in a listing."""
     return models.QueryName(
         query=query.name,
         title=query.header.title,

@@ -1,4 +1,4 @@
-"""Records: the best known objects of the search problems, with their witnesses."""
+"""Resources of records: the best known objects of the search problems, with their witnesses."""
 
 from typing import Annotated
 from urllib.parse import quote
@@ -43,7 +43,7 @@ def list_records(
 
 @router.get("/records/{record_id}")
 def show_record(record_id: IdParameter, service: ServiceParameter) -> models.RecordDetail:
-    """Show a record: why its bound holds, its proof, and the searches that led to it."""
+    """Show a record: why its bound holds, its proof, and the searches for it."""
     record = witnesses.find_known_record(service.settings.home, record_id)
     fields = record.fields()
     return models.RecordDetail(
@@ -66,7 +66,7 @@ def get_witness(
     name: Annotated[str, Path(max_length=50, examples=["parent_port"])],
     service: ServiceParameter,
 ) -> Response:
-    """Return an array of a witness."""
+    """Return an array of a record's witness."""
     record = witnesses.find_known_record(service.settings.home, record_id)
     if name not in record.witness:
         raise NotFoundError(

@@ -1,4 +1,4 @@
-"""Topologies: facts, labels, neighbours, layouts, drawings, and the entries available on them."""
+"""Resources of topologies: facts, labels, neighbours, layouts, drawings, forests, schedules."""
 
 from typing import Annotated
 from urllib.parse import quote
@@ -29,7 +29,7 @@ def list_topologies(
     service: ServiceParameter,
     paging: PagingParameter,
 ) -> Page[models.StoredTopology]:
-    """List the stored topologies, by spec. Any other topology can be asked for by its spec."""
+    """List the stored topologies, by spec; any other topology can be requested by its spec."""
     with service.lab() as lab:
         rows = lab.topologies().rows
     items = [models.StoredTopology(**row, url=f"topologies/{quote(row['id'])}") for row in rows]
@@ -40,7 +40,7 @@ def list_topologies(
 def show_topology(
     spec: SpecParameter, service: ServiceParameter, output: FormatParameter = Format.JSON
 ) -> models.TopologyResource:
-    """Show the counts and distances of a topology, and what is defined on it."""
+    """Show the counts and distances of a topology, and its constructions and algorithms."""
     if output == Format.SVG:
         picture = service.workers.run(computations.draw_topology, spec)
         return text_response(picture, Format.SVG)  # type: ignore[return-value]
@@ -77,7 +77,7 @@ def get_layout(
 def list_forests_on(
     spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
 ) -> Page[models.ListedArtifact]:
-    """List the forests of a topology: those of all constructions, and further stored forests."""
+    """List the forests of a topology: one of each construction, and other stored forests."""
     computed = service.workers.run(computations.list_forests, spec)
     items = _with_stored(service, "forests", spec, computed)
     return paging.respond(items, lambda item: item.id)
@@ -87,7 +87,7 @@ def list_forests_on(
 def list_schedules_on(
     spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
 ) -> Page[models.ListedArtifact]:
-    """List the schedules of a topology: those of all algorithms, and further stored schedules."""
+    """List the schedules of a topology: one of each algorithm, and other stored schedules."""
     computed = service.workers.run(computations.list_schedules, spec)
     items = _with_stored(service, "schedules", spec, computed)
     return paging.respond(items, lambda item: item.id)
@@ -96,13 +96,13 @@ def list_schedules_on(
 def _with_stored(
     service: Service, kind: str, spec: SpecParameter, computed: list[tuple[str, str]]
 ) -> list[models.ListedArtifact]:
-    """Return the artifacts that can be computed and, if a store is running, other stored ones."""
+    """Return the computed artifacts and, if PostgreSQL is running, other stored artifacts."""
     stored: set[str] = set()
     try:
         with service.lab() as lab:
             table = lab.forests(spec) if kind == "forests" else lab.schedules(spec)
         stored = {row["id"] for row in table if row["state"] == "complete"}
-    except StarcastError:  # without a store, all that can be computed is there
+    except StarcastError:  # without PostgreSQL, list only the computed artifacts
         stored = set()
     names = dict(computed)
     names |= {each: each.partition(":")[2] for each in sorted(stored - names.keys())}

@@ -1,7 +1,7 @@
 /**
  * Plots of a comparison, from the data in the page: time against message size, and links busy per
- * step. A slider, or the pointer, reads off the values of all curves at a message size; crossovers
- * are numbered. The tables of the values, which pages without scripts need, are closed.
+ * step. A slider, or the pointer, selects a message size, at which the values of all curves are
+ * shown; crossovers are numbered. The tables of values, for browsers without scripts, are collapsed.
  */
 
 /**
@@ -14,13 +14,13 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [380, 84, 18, 18, 46];
-/** The widths of a chart; its letters keep their size on a telephone. */
+/** The limits of a chart's width, which keep its letters readable on a telephone. */
 const [NARROWEST, WIDEST] = [340, 860];
 const COLOURS = 8;
 const DASHES = ["", "9 3", "3 3", "12 3 3 3", "1 4"];
 const BOUND_DASHES = ["2 4", "6 3", "1 2", "8 3 2 3"];
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
-/** Marks of crossovers that are nearer than this share a label. */
+/** Marks of crossovers that are closer than this share a label. */
 const NEAR = 18;
 
 /** @param {string} name @param {Record<string, string | number>} attributes @param {Element} [parent] */
@@ -55,7 +55,7 @@ function tickText(power) {
   return `10${power < 0 ? "⁻" : ""}${digits}`;
 }
 
-/** An axis from the least to the greatest of some values, logarithmic or linear from 0. */
+/** An axis up to the largest value: logarithmic from the smallest value, or linear from 0. */
 class Axis {
   /** @param {number[]} values @param {number} from @param {number} to positions of its ends @param {boolean} isLog */
   constructor(values, from, to, isLog = true) {
@@ -113,7 +113,7 @@ class Axis {
   }
 }
 
-/** @type {string[]} the labels of all curves of the page: a curve looks alike in all plots */
+/** @type {string[]} the labels of all curves of the page, so that a curve looks alike in all plots */
 let labels = [];
 
 /** @param {string} label @returns {Record<string, string>} */
@@ -178,7 +178,7 @@ class Plot {
 /** @param {Spot} spot */
 const isDrawn = (spot) => spot.message_bytes > 0 && spot.time > 0;
 
-/** The times of a panel with a slider and the table of values at a message size. */
+/** The plot of a panel's times, with a slider and the table of values at a message size. */
 class Times {
   /** @param {Panel} panel @param {Element} parent */
   constructor(panel, parent) {
@@ -238,7 +238,7 @@ class Times {
     }
   }
 
-  /** Number the crossovers; those that are too near for several labels share one. @param {Plot} plot */
+  /** Number the crossovers; crossovers that are too close share a label. @param {Plot} plot */
   drawCrossovers(plot) {
     /** @type {{x: number, y: number, numbers: number[], sentences: string[]}[]} */
     const marks = [];
@@ -289,7 +289,7 @@ class Times {
     if (nearest !== this.place) this.show(nearest);
   }
 
-  /** @param {number} place the number of a message size */
+  /** @param {number} place the index of a message size */
   show(place) {
     const size = this.sizes[place];
     if (size === undefined) return;
@@ -319,7 +319,7 @@ class Times {
   }
 }
 
-/** Draw the directed links busy in each step; on networks of different size, shares of their links.
+/** Draw the directed links busy in each step, as shares of all links if networks differ in size.
  * @param {Panel} panel @param {Element} parent */
 function drawLinks(panel, parent) {
   const sizes = panel.profiles.map((profile) => profile.links);

@@ -1,6 +1,6 @@
 /**
- * A filter of rows in a page that is a file of its own: by words, and by the other fields of the
- * form, which rows have as data attributes.
+ * A filter for the rows of a self-contained page: by words, and by the other fields of the form, whose
+ * values the rows have as data attributes.
  */
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("filter"));
@@ -27,7 +27,7 @@ function applyFilter() {
 form.hidden = false;
 form.addEventListener("input", applyFilter);
 form.addEventListener("submit", (event) => event.preventDefault());
-// A link to a row shows it whatever is filtered.
+// A link to a row shows the row even if the filter hides it.
 addEventListener("hashchange", () => {
   const row = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (!row?.hidden) return;

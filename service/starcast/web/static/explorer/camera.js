@@ -1,6 +1,6 @@
-/** The part of the drawing that is seen, moved by pointer, wheel, touch and buttons. */
+/** The visible part of the drawing, moved by pointer, wheel, touch and buttons. */
 
-/** Whether wheel and arrow keys have to scroll the page: what is below a large picture is out of reach otherwise. */
+/** Whether wheel and arrow keys scroll the page, because parts below a large picture would be out of reach. */
 export function doesPageScroll() {
   return document.documentElement.scrollHeight > innerHeight;
 }
@@ -9,12 +9,12 @@ export class Camera {
   /**
    * @param {HTMLElement} host
    * @param {(isFinal: boolean) => void} onChange
-   * @param {(x: number, y: number) => void} onClick with a place in pixels of the host
+   * @param {(x: number, y: number) => void} onClick receives the position in the host, in pixels
    */
   constructor(host, onChange, onClick) {
     this.host = host;
     this.scale = 1;
-    this.x = 0; // of the drawing's origin, in pixels
+    this.x = 0; // position of the drawing's origin, in pixels
     this.y = 0;
     this.isFitted = true;
     this.size = { width: 0, height: 0 };
@@ -108,7 +108,7 @@ export class Camera {
     this.onChange(false);
   }
 
-  /** Note the size for which the view was computed. */
+  /** Record the size for which the view was computed. */
   measure() {
     this.size = { width: this.host.clientWidth, height: this.host.clientHeight };
   }

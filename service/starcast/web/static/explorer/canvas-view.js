@@ -1,4 +1,4 @@
-/** A renderer on a plain 2D canvas: where WebGL2 is missing, for PNG files, and to compare with. */
+/** A renderer on a plain 2D canvas: for browsers without WebGL2, for PNG files, and for comparison in tests. */
 
 import { nodeRadius, pieces, strokeScale } from "./geometry.js";
 import { LACKING } from "./scene.js";

@@ -1,4 +1,4 @@
-/** The controls of the page: buttons, lists, keys. */
+/** The controls of the page: buttons, lists and keys. */
 
 import { doesPageScroll } from "./camera.js";
 import { togglePaths } from "./disjoint-paths.js";
@@ -7,7 +7,7 @@ import { save } from "./save.js";
 
 /** @typedef {import("./main.js").Explorer} Explorer */
 
-/** The factor of a button or a key. */
+/** The factor by which a button or key zooms. */
 const ZOOM = 1.4;
 
 /** @param {string} id @returns {any} the element, of the type that it has in the page */
@@ -21,7 +21,7 @@ export function fillSelect(select, entries) {
 }
 
 /**
- * Fill the list of trees with a check box each.
+ * Fill the list of trees, with a check box for each tree.
  *
  * @param {HTMLElement} host @param {number} count @param {number[]} visible
  * @param {(trees: number[] | null) => void} onChange receives the visible trees, null for all
@@ -51,7 +51,7 @@ export function listen(explorer) {
   /** @param {string} id @param {string} type @param {(control: { value: string }) => unknown} action */
   const on = (id, type, action) => {
     byId(id).addEventListener(type, (/** @type {Event} */ event) => {
-      // The value now: an action before this one may set the control to another.
+      // Read the value now, because an earlier action may still set the control to another value.
       const { value } = /** @type {any} */ (event.target);
       explorer.inOrder(() => action({ value }));
     });
@@ -116,7 +116,7 @@ export function listen(explorer) {
     if (node >= 0) explorer.select(node);
   });
   addEventListener("keydown", (event) => onKey(explorer, event));
-  // An address that was changed by hand, or by going back.
+  // The address was edited, or the user went back.
   addEventListener(explorer.source.isComplete ? "hashchange" : "popstate", () => {
     explorer.inOrder(() => explorer.open(explorer.address));
   });
@@ -125,7 +125,7 @@ export function listen(explorer) {
     if (explorer.camera.isFitted && explorer.drawing) explorer.camera.fit(explorer.drawing.bounds());
     else explorer.camera.recentre();
   }).observe(explorer.stage);
-  // A page that is a file of its own has no pages around it; on a published site the link is another.
+  // A page opened as a single file has no home page; on a published site the link differs.
   const home = document.querySelector(".home");
   if (explorer.source.isComplete && home?.getAttribute("href") === "../") home.removeAttribute("href");
 }
@@ -135,7 +135,7 @@ function onKey(explorer, event) {
   const target = /** @type {HTMLElement} */ (event.target);
   if (event.ctrlKey || event.metaKey || event.altKey || !explorer.network) return;
   if (target.matches("input:not([type=checkbox]):not([type=radio]), select, textarea")) return;
-  // Speech input, and keys hit by accident, can spell these.
+  // Speech input, or keys pressed by accident, can trigger single-key commands.
   if (/^[^ ]$/.test(event.key) && !byId("single-keys").checked) return;
   const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
   const isInside = explorer.stage.contains(target) || (target === document.body && !doesPageScroll());

@@ -1,4 +1,4 @@
-/** The texts next to the picture: what is selected, which faults there are and what they cost. */
+/** The texts next to the picture: the selection, the faults, and the units missing because of faults. */
 
 import { togglePaths } from "./disjoint-paths.js";
 import { faultText } from "./state.js";

@@ -1,7 +1,7 @@
 /**
- * Paths between two nodes without a common inner node: as many as exist, of the least total length,
- * by successive shortest paths, as `starcast.topologies.disjoint_paths` finds them. Every node is
- * an entry (side 2 * node) and an exit (2 * node + 1); a path may take back a part of an earlier one.
+ * Internally disjoint paths between two nodes: the maximum number of paths, with minimum total length,
+ * found by successive shortest paths, as in `starcast.topologies.disjoint_paths`. Every node is split
+ * into an entry (side 2 * node) and an exit (2 * node + 1); a path may undo a part of an earlier path.
  */
 
 /** @typedef {import("./main.js").Explorer} Explorer */
@@ -9,12 +9,12 @@
 
 const UNREACHED = 2 ** 30;
 
-/** @param {Explorer} explorer @returns {number[][] | null} from one node to the selected one */
+/** @param {Explorer} explorer @returns {number[][] | null} paths from the marked node to the selected node */
 export function findShownPaths({ network, state: { from, node } }) {
   return !network || from < 0 || node < 0 || from === node ? null : findDisjointPaths(network, from, node);
 }
 
-/** Show the disjoint paths from the selected node to the next selected one, or hide them. @param {Explorer} explorer */
+/** Show the disjoint paths from the selected node to the next selection, or hide them. @param {Explorer} explorer */
 export function togglePaths(explorer) {
   const { network, state } = explorer;
   if (!network || (state.from < 0 && state.node < 0)) return;
@@ -29,7 +29,7 @@ export function togglePaths(explorer) {
  * @returns {number[][]} the arcs of each path from source to target, the shortest path first
  */
 function findDisjointPaths(network, source, target) {
-  /** @type {Set<number>} the arcs of the paths that were found */
+  /** @type {Set<number>} the arcs of the paths found so far */
   const used = new Set();
   while (addPath(network, source, target, used));
   const following = new Map([...used].map((arc) => [network.sender(arc), arc]));
@@ -45,10 +45,10 @@ function findDisjointPaths(network, source, target) {
 }
 
 /**
- * Add the arcs of one more path, if there is one.
+ * Add the arcs of another path, if one exists.
  *
  * @param {Network} network @param {number} source @param {number} target @param {Set<number>} used
- * @returns {boolean} whether there is one
+ * @returns {boolean} whether another path exists
  */
 function addPath(network, source, target, used) {
   const { nodeCount, portCount, neighbors } = network;

@@ -1,4 +1,4 @@
-/** The trees of a forest, from the port of every node towards its parent. */
+/** The trees of a forest, given by the port of every node towards its parent. */
 
 /** @typedef {import("./network.js").Network} Network */
 /** @typedef {import("./source.js").ForestData} ForestData */
@@ -35,7 +35,7 @@ export class ForestModel {
     return arcs.reverse();
   }
 
-  /** @param {number[]} trees @returns {Int16Array} trees that use each arc from parent to child */
+  /** @param {number[]} trees @returns {Int16Array} how many trees use each arc, from parent to child */
   load(trees) {
     const load = new Int16Array(this.network.neighbors.length);
     for (const tree of trees) {

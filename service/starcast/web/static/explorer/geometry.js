@@ -1,4 +1,4 @@
-/** The ends of strokes and links in pixels; the same in all renderers. */
+/** The ends of strokes and links in pixels, the same for all renderers. */
 
 import { STUB } from "./network.js";
 
@@ -8,11 +8,11 @@ import { STUB } from "./network.js";
 const CURVE_PIECES = 8;
 
 /**
- * The pieces of a link in pixels: one, or two stubs where it leaves the torus.
+ * The pieces of a link in pixels: one piece, or two stubs if it crosses the border of the torus.
  *
  * @param {Drawing} drawing @param {{scale: number, x: number, y: number}} camera
  * @param {number} link @param {boolean} back @param {number} shift to the left, in pixels
- * @returns {number[][]} x1, y1, x2, y2, and the parts of the way at which the piece begins and ends
+ * @returns {number[][]} x1, y1, x2, y2, and the fractions of the link at which the piece begins and ends
  */
 export function pieces(drawing, camera, link, back, shift) {
   const from = back ? drawing.b[link] : drawing.a[link];
@@ -69,7 +69,7 @@ export function nodeRadius(drawing, camera) {
 }
 
 /**
- * Strokes are thinner where nodes are small, or those of many links would cover everything.
+ * Strokes are thinner if nodes are small, because the strokes of many links would cover everything.
  *
  * @param {Drawing} drawing @param {{scale: number}} camera @returns {number} the factor of widths
  */
@@ -79,7 +79,7 @@ export function strokeScale(drawing, camera) {
 
 /**
  * @param {Drawing} drawing @param {Camera} camera @param {number} x @param {number} y
- * @returns {{node: number, link: number}} the item or drawn link at a place in pixels, or -1
+ * @returns {{node: number, link: number}} the item or drawn link at a position in pixels, or -1
  */
 export function pick(drawing, camera, x, y) {
   const reach = Math.max(nodeRadius(drawing, camera) * 1.3, 9);

@@ -1,6 +1,6 @@
 /**
  * The renderer of large topologies: WebGL2 without a library. Positions are uploaded once per
- * drawing, and the links are drawn once per view; a step uploads and draws nodes and strokes only.
+ * drawing, and links are drawn once per view; a step uploads and draws only nodes and strokes.
  */
 
 import { nodeRadius, strokeScale } from "./geometry.js";
@@ -205,7 +205,7 @@ export class GlView {
   paintLinks({ drawing, theme, base }) {
     const tints = new Uint8Array(8 * drawing.linkCount);
     const isFaint = base === "faint" || drawing.isQuotient;
-    // Many links on few pixels: fainter, or everything is one patch.
+    // Many links on few pixels are fainter, because they would merge into a solid patch.
     const alpha = drawing.linkCount > 4000 ? 110 : 200;
     for (let link = 0; link < drawing.linkCount; link++) {
       const tint = isFaint ? theme.line : theme.trees[drawing.port[link] % 8];
@@ -232,7 +232,7 @@ export class GlView {
       ends[4 * at + 3] = drawing.y[to];
       forms[2 * at] = strokes.width[at];
       forms[2 * at + 1] = strokes.shift[at];
-      // Packets come first: the strokes of dead and selected links are added last.
+      // Strokes with packets come first, because those of dead and selected links are added last.
       if (strokes.packet[at]) this.packetCount = at + 1;
     }
     this.upload("strokeEnds", ends);
@@ -241,7 +241,7 @@ export class GlView {
   }
 
   /**
-   * Draw all links unless they are there already, and copy them to the canvas.
+   * Draw all links unless they are drawn already, and copy them to the canvas.
    *
    * @param {Scene} scene @param {Camera} camera @param {number} width @param {number} height
    */
@@ -263,7 +263,7 @@ export class GlView {
       gl.drawArrays(gl.LINES, 0, 2 * drawing.linkCount);
     }
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
-    gl.clear(gl.COLOR_BUFFER_BIT); // or Chromium clears a new frame after the copy
+    gl.clear(gl.COLOR_BUFFER_BIT); // otherwise Chromium clears a new frame after the copy
     gl.bindFramebuffer(gl.READ_FRAMEBUFFER, this.groundBuffer);
     gl.blitFramebuffer(0, 0, width, height, 0, 0, width, height, gl.COLOR_BUFFER_BIT, gl.NEAREST);
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);

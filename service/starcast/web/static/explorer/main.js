@@ -1,4 +1,4 @@
-/** The explorer: one page that shows a topology, a forest on it and a schedule over time. */
+/** The explorer: a page that shows a topology, a forest on it, and a schedule step by step. */
 
 import { Camera } from "./camera.js";
 import { CanvasView } from "./canvas-view.js";
@@ -22,7 +22,7 @@ import { readTheme } from "./theme.js";
 /** @typedef {import("./state.js").State} State */
 /** @typedef {import("./source.js").ScheduleData} ScheduleData */
 
-/** Up to so many nodes, a topology is drawn as SVG: S_5 has 120. */
+/** Up to this number of nodes, a topology is drawn as SVG: S_5 has 120. */
 const MOST_SVG_NODES = 200;
 const MOST_UNITS_LISTED = 256;
 
@@ -45,7 +45,7 @@ export class Explorer {
     this.shown = null;
     /** @type {Replay | null} */
     this.replay = null;
-    /** what is missing in the end, if there are faults @type {ReturnType<Replay["findMissing"]> | null} */
+    /** the units missing in the end, if there are faults @type {ReturnType<Replay["findMissing"]> | null} */
     this.result = null;
     /** the replay that the charts show @type {Replay | null} */
     this.charted = null;
@@ -58,7 +58,7 @@ export class Explorer {
     this.paths = null;
     this.player = new Player(this);
     this.ownAddress = "";
-    /** the last action of the user @type {Promise<void>} */
+    /** the user's last action @type {Promise<void>} */
     this.last = Promise.resolve();
     this.camera = new Camera(this.stage, (isFinal) => this.onCamera(isFinal), (x, y) => this.onClick(x, y));
   }
@@ -70,7 +70,7 @@ export class Explorer {
     try {
       return decodeURIComponent(name);
     } catch {
-      return name; // a percent sign that escapes nothing: the server says that it is unknown
+      return name; // a stray percent sign: the server will report the name as unknown
     }
   }
 
@@ -99,7 +99,7 @@ export class Explorer {
     document.body.dataset.ready = "true";
   }
 
-  /** Leave only the sentence that says why the topology cannot be shown. */
+  /** Show only the sentence that says why the topology cannot be shown. */
   showNothing() {
     byId("title").textContent = this.spec;
     for (const element of document.querySelectorAll("main > *, .bar form, .bar .group")) {
@@ -138,7 +138,7 @@ export class Explorer {
   }
 
   /**
-   * Perform an action of the user after those before: a slow answer must not overtake the next.
+   * Perform a user's action after all earlier actions: a slow response must not arrive after a later one.
    *
    * @param {() => unknown} action
    */
@@ -155,7 +155,7 @@ export class Explorer {
     });
   }
 
-  /** Show a state: what of it is possible. @param {string} text */
+  /** Show a state, as far as it is possible. @param {string} text */
   async open(text) {
     const network = /** @type {Network} */ (this.network);
     this.player.stop();
@@ -170,7 +170,7 @@ export class Explorer {
     this.paths = findShownPaths(this);
     this.buildScene(this.state.step);
     this.showLegend();
-    // Player and legend take room from the picture, so the view comes last.
+    // The player and the legend take space from the picture, so the view is set last.
     if (view && !this.camera.fromText(view)) {
       this.problems.push(`view is '${view}', which is not a centre and a scale`);
     }
@@ -349,7 +349,7 @@ export class Explorer {
     this.writeAddress();
   }
 
-  /** Show what the picture means, and fit it into the room that is left. */
+  /** Show the legend, and fit the picture into the remaining space. */
   showLegend() {
     fillLegend(byId("legend"), this);
     if (this.camera.isFitted && this.drawing) this.camera.fit(this.drawing.bounds());
@@ -456,7 +456,7 @@ export class Explorer {
     this.announce(byId("step-text").textContent ?? "");
   }
 
-  /** Let the selection fail from the current step on, or repair it. */
+  /** Make the selected node or link fail from the current step on, or repair it. */
   toggleFault() {
     const { node, faults, step } = this.state;
     const link = this.selectedLink;
@@ -490,7 +490,7 @@ export class Explorer {
     this.writeAddress();
   }
 
-  /** @param {number} across @param {number} down to where the picture moves, in quarters of the window */
+  /** @param {number} across @param {number} down how far the picture moves, in quarters of the window */
   pan(across, down) {
     this.camera.move((across * this.stage.clientWidth) / 4, (down * this.stage.clientHeight) / 4);
     this.writeAddress();

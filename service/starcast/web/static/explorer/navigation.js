@@ -2,10 +2,10 @@
 
 /** @typedef {import("./main.js").Explorer} Explorer */
 
-/** The least cosine of the angle between a link and the direction of an arrow key. */
+/** The smallest cosine of the angle between a link and the direction of an arrow key. */
 const LEAST_LIKENESS = 0.2;
 
-/** @param {Explorer} explorer @returns {number} the selected node, else the focused node, else -1 */
+/** @param {Explorer} explorer @returns {number} the selected node, or else the focused node, or -1 */
 function currentNode({ state, drawing, network }) {
   if (state.node >= 0) return state.node;
   const focused = /** @type {HTMLElement | null} */ (document.activeElement);
@@ -29,7 +29,7 @@ export function cross(explorer, port) {
 }
 
 /**
- * Cross the port whose link leads most nearly in a direction.
+ * Cross the port whose link is closest to a direction.
  *
  * @param {Explorer} explorer @param {number} dx @param {number} dy
  */

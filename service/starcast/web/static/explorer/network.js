@@ -1,4 +1,4 @@
-/** A topology with its links numbered, and its drawing: positions, or those of groups of nodes. */
+/** A topology with numbered links, and its drawing: positions of nodes, or of groups of nodes. */
 
 /** @typedef {import("./source.js").TopologyData} TopologyData */
 
@@ -88,20 +88,20 @@ function computeLabels(data) {
   return labels;
 }
 
-/** Up to so many nodes, links are bent around nodes that they would cross. */
+/** Up to this number of nodes, links are bent around nodes that they would cross. */
 const MOST_BENT = 200;
 
-/** The part of a link that is drawn at each end if it leaves the picture. */
+/** The share of a link that is drawn at each end if the link leaves the picture. */
 export const STUB = 0.6;
-/** The translations under which the torus layout repeats: `starcast.drawing.positions`. */
+/** The translations under which the torus layout repeats, as in `starcast.drawing.positions`. */
 const TORUS_PERIODS = [[6, 0], [3, 3 * Math.sqrt(3)]];
 
 /**
- * What is drawn: one item for each node or, in a quotient, for all nodes at the same place.
- * `x`, `y` are the positions of the items, `itemOf` the item of each node, `a`, `b` the ends of the
- * drawn links, `weight` how many links each of them stands for, `drawnLink` the drawn link of each
- * link (-1 inside an item). `shiftX`, `shiftY` lead from the far end's position to its nearest
- * image on a torus.
+ * The items that are drawn: one for each node or, in a quotient, for all nodes at the same place.
+ * `x` and `y` are the positions of the items, `itemOf` the item of each node, `a` and `b` the ends of
+ * the drawn links, `weight` how many links each drawn link stands for, `drawnLink` the drawn link of
+ * each link (-1 inside an item). `shiftX` and `shiftY` lead from the position of the far end to its
+ * nearest image on a torus.
  */
 export class Drawing {
   /** @param {Network} network @param {Float32Array} positions @param {string} layout */
@@ -165,7 +165,7 @@ export class Drawing {
         const along = ((this.x[item] - this.x[a]) * dx + (this.y[item] - this.y[a]) * dy) / length;
         const away = ((this.x[item] - this.x[a]) * dy - (this.y[item] - this.y[a]) * dx) / length;
         if (along <= 0 || along >= length || Math.abs(away) >= near) continue;
-        // Links that are rotations of each other bend to the same side, seen from their outer ends.
+        // Bending to the same side as seen from the outer end keeps the rotational symmetry.
         const fromA = Math.hypot(this.x[a] - cx, this.y[a] - cy);
         const fromB = Math.hypot(this.x[b] - cx, this.y[b] - cy);
         this.bend[link] = (fromA > fromB ? 1 : -1) * (0.5 * this.spacing() + 0.12 * length);
@@ -260,7 +260,7 @@ export class Drawing {
     return box;
   }
 
-  /** @returns {number} the typical distance of an item from the nearest other, for its radius */
+  /** @returns {number} the typical distance between nearest items, which determines their radius */
   spacing() {
     if (this.gap !== undefined) return this.gap;
     const step = Math.max(1, Math.floor(this.count / 64));

@@ -5,7 +5,7 @@ import { byId } from "./controls.js";
 /** @typedef {import("./main.js").Explorer} Explorer */
 
 const STEP_SECONDS = 0.9;
-/** Where a packet is drawn on its link while nothing moves. */
+/** The position on its link at which a packet is drawn while nothing moves. */
 const PACKET_AT_REST = 0.55;
 
 export class Player {
@@ -17,7 +17,7 @@ export class Player {
     this.frame = 0;
   }
 
-  /** Put the packets at rest. */
+  /** Move the packets to their positions at rest. */
   rest() {
     this.progress = PACKET_AT_REST;
   }
@@ -58,7 +58,7 @@ export class Player {
   }
 
   stop() {
-    cancelAnimationFrame(this.frame); // or two loops run after a quick stop and start
+    cancelAnimationFrame(this.frame); // otherwise two loops run after a quick stop and start
     this.isPlaying = false;
     this.rest();
     byId("play").textContent = "▶";

@@ -7,7 +7,7 @@
 /** @typedef {import("./source.js").ScheduleData} ScheduleData */
 /** @typedef {{node: number, link: number, step: number}} Fault node or link is -1 */
 
-/** The greatest number of rows that are written out for all sources. */
+/** The largest number of rows to which a symmetric schedule is expanded. */
 const MOST_ROWS = 4_000_000;
 const MOST_BITS = 2 ** 28;
 const MANY_SENDERS = ["allgather", "gather", "alltoall"];
@@ -72,10 +72,10 @@ export function whyNotAllSources(network, data) {
 }
 
 /**
- * Write out the rows of all sources, as `Schedule.expand` does.
+ * Expand a symmetric schedule to the rows of all sources, as `Schedule.expand` does.
  *
- * The translation to a source follows the ports of a shortest path from the source instead of from
- * the root.
+ * To translate a node to a source, follow the ports of its shortest path from the root, but begin at
+ * the source.
  *
  * @param {Network} network @param {ScheduleData} data @param {Rows} rows
  * @returns {{data: ScheduleData, rows: Rows}}
@@ -98,7 +98,7 @@ export function expandRows(network, data, rows) {
     }
     images.push(image.slice());
   }
-  // Rows stay in the order of time: row by row, source by source.
+  // Source by source within each row, so that rows stay in the order of time.
   for (let row = 0; row < rows.count; row++) {
     for (let source = 0; source < nodes; source++) {
       const map = images[source];
@@ -171,7 +171,7 @@ export class Replay {
     this.held = new Pairs(network.nodeCount, Math.max(data.unit_count, 1));
     /** the number of units that each node holds from the start */
     this.initial = new Int32Array(network.nodeCount);
-    /** the contributions of a complete unit: those of all nodes that never die */
+    /** the contributions of a complete unit: of all nodes that never die */
     this.contributors = this.alive.reduce((sum, each) => sum + each, 0);
     for (let unit = 0; unit < data.unit_count && !this.reduces; unit++) {
       this.held.add(this.source(unit), unit);
@@ -236,7 +236,7 @@ export class Replay {
   /**
    * @param {number} unit the unit, or -1 for all @param {number} step
    * @returns {{held: Int32Array, complete: number}} the contributions that each node holds after a
-   *   step, and the number of those that are all
+   *   step, and the number of contributions that make a unit complete
    */
   contributionsAfter(unit, step) {
     const all = this.executeSums(step);
@@ -257,7 +257,7 @@ export class Replay {
     return this.data.root;
   }
 
-  /** @param {number} unit @returns {number} its destination, if it has one */
+  /** @param {number} unit @returns {number} the destination of the unit, if it has one */
   destination(unit) {
     if (this.collective === "gather" || this.collective === "reduce") return this.data.root;
     return Math.floor(unit / this.multiplicity) % this.network.nodeCount;
@@ -358,8 +358,8 @@ export class Replay {
   }
 
   /**
-   * The (node, unit) pairs that are missing in the end: nothing need be delivered to nodes that die,
-   * and none of the units that they would have sent.
+   * The (node, unit) pairs that are missing in the end. Nodes that die need not receive any units, and
+   * the units that they would have sent need not be delivered.
    *
    * @param {number} [examples] @returns {{missing: number, undelivered: [number, number][],
    *   perNode: Int32Array}}
@@ -391,7 +391,7 @@ export class Replay {
   }
 
   /**
-   * Figures of every step: arcs used, units by port, and the greatest number of units that an arc
+   * Figures of every step: arcs used, units by port, and the largest number of units that an arc has
    * carried so far.
    */
   profile() {

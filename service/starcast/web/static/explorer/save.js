@@ -1,4 +1,4 @@
-/** Files of what is seen: SVG and PNG. */
+/** Saving the visible picture in a file: SVG or PNG. */
 
 import { SvgView } from "./svg-view.js";
 import { css } from "./theme.js";
@@ -60,14 +60,14 @@ function download(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** Save what is seen in a file. @param {Explorer} explorer @param {"svg" | "png"} kind */
+/** Save the visible picture in a file. @param {Explorer} explorer @param {"svg" | "png"} kind */
 export async function save(explorer, kind) {
   const { scene, camera, view, state, stage, player } = explorer;
   if (!scene) return;
   const parts = [explorer.spec, state.schedule || state.forest, state.step ? `step-${state.step}` : ""];
   const name = parts.filter(Boolean).join("-").replace(/[^A-Za-z0-9,=-]+/g, "-");
   if (kind === "png" && view && !(view instanceof SvgView)) {
-    explorer.draw(); // what a browser has shown is not kept
+    explorer.draw(); // the browser does not keep a picture that it has shown
     download(await canvasBlob(view.canvas), `${name}.png`);
     return;
   }

@@ -1,5 +1,5 @@
 /**
- * What is seen of a drawing at a moment: the colour of every item, and strokes along links. All
+ * The appearance of a drawing at one moment: the colour of every item, and strokes along links. All
  * renderers draw a scene in the same way.
  */
 
@@ -21,7 +21,7 @@ import { mix } from "./theme.js";
  * @property {Int32Array | null} lacking the units that each node misses in the end, under faults
  */
 
-/** A ring in the colour of a warning, around nodes that go without a unit. */
+/** The ring, in the warning colour, around nodes that lack a unit in the end. */
 export const LACKING = 3;
 
 /** Strokes along drawn links, as columns. */
@@ -31,13 +31,13 @@ export class Strokes {
     this.capacity = 64;
     /** the drawn link */
     this.link = new Int32Array(this.capacity);
-    /** 1 from the end `b` to the end `a` */
+    /** 1 if the stroke leads from the end `b` to the end `a` */
     this.back = new Uint8Array(this.capacity);
     /** red, green, blue, alpha */
     this.colour = new Uint8Array(4 * this.capacity);
-    /** in pixels */
+    /** the width in pixels */
     this.width = new Float32Array(this.capacity);
-    /** to the left, in pixels */
+    /** the shift to the left, in pixels */
     this.shift = new Float32Array(this.capacity);
     /** 1 for a packet that moves along the stroke */
     this.packet = new Uint8Array(this.capacity);
@@ -79,14 +79,14 @@ export class Scene {
     this.marks = marks;
     /** red, green, blue, 255 of each item */
     this.fill = new Uint8Array(4 * drawing.count);
-    /** 1 for an outline in the ink's colour, 2 for that of a selected item, or LACKING */
+    /** 1 for an outline in the ink colour, 2 for the outline of a selected item, or LACKING */
     this.ring = new Uint8Array(drawing.count);
-    /** what a screen reader says of an item after its name @type {(item: number) => string} */
+    /** the text that a screen reader adds after the name of an item @type {(item: number) => string} */
     this.note = () => "";
     /** links that are drawn faintly, or by port */
     this.base = /** @type {"ports" | "faint"} */ ("ports");
     this.strokes = new Strokes();
-    /** the largest load, where it is the width of strokes, else 0 */
+    /** the largest load if the width of strokes shows loads, else 0 */
     this.mostLoad = 0;
     this.paint(() => theme.paper);
   }
@@ -99,7 +99,7 @@ export class Scene {
     }
   }
 
-  /** @param {number} arc @returns {{link: number, back: boolean}} the stroke's place; -1 inside */
+  /** @param {number} arc @returns {{link: number, back: boolean}} the drawn link and direction of the stroke; link -1 inside an item */
   place(arc) {
     const { drawing } = this;
     const link = drawing.drawnLink[drawing.network.linkOf[arc]];
@@ -108,7 +108,7 @@ export class Scene {
     return { link, back: drawing.a[link] !== from };
   }
 
-  /** Outline the root and the selection, strike out what is dead. */
+  /** Outline the root and the selection, and cross out dead nodes and links. */
   finish() {
     const { drawing, marks, theme } = this;
     marks.lacking?.forEach((missing, node) => {
@@ -129,7 +129,7 @@ export class Scene {
 }
 
 /**
- * The strokes of trees: side by side on a link that several trees use, or one as wide as its load.
+ * Draw the strokes of trees: side by side on a link that several trees use, or one stroke as wide as the load.
  *
  * @param {Scene} scene @param {ForestModel} forest @param {number[]} trees the visible trees
  * @param {"trees" | "load"} mode
@@ -180,7 +180,7 @@ export function paintForest(scene, forest, trees, mode) {
 }
 
 /**
- * The strokes of paths from one node, each path in a colour of its own.
+ * Draw the strokes of paths from one node, each path in its own colour.
  *
  * @param {Scene} scene @param {number[][]} paths the arcs of each path
  */
@@ -197,7 +197,7 @@ export function paintPaths(scene, paths) {
 }
 
 /**
- * The nodes by what they hold after a step, and the arcs that are busy in it.
+ * Shade the nodes by the units that they hold after a step, and draw the arcs that are busy in the step.
  *
  * @param {Scene} scene @param {Replay} replay @param {number} step from 0, before the first step
  * @param {number} unit the unit whose holders are shown, or -1 for all
@@ -242,7 +242,7 @@ export function paintStep(scene, replay, step, unit, heldStep) {
 /** @param {Replay} replay @returns {number} the most units that a node holds in the end */
 export function mostHeld(replay) {
   if (replay.mostHeld === undefined) {
-    // The source of a scatter holds all from the start, and would leave all others pale.
+    // The source of a scatter holds all units from the start, so it would make other nodes pale.
     let most = 1;
     replay.heldAfter(replay.steps).forEach((count, node) => {
       if (!replay.initial[node] || replay.toAll) most = Math.max(most, count);

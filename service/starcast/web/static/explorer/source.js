@@ -1,6 +1,6 @@
 /**
- * Where the explorer's data come from: the HTTP API of `starcast serve`, or the JSON that a page
- * of `starcast explore` holds. Nothing else knows which of the two it is.
+ * The sources of the explorer's data: the HTTP API of `starcast serve`, or the JSON in a page of
+ * `starcast explore`. Other modules need not know which source is used.
  */
 
 /**
@@ -17,7 +17,7 @@
  * @typedef {{id: string, name: string}} Entry
  */
 
-/** A request that failed, with the hint of the server if it gave one. */
+/** A request that failed, with the server's hint if there is one. */
 export class SourceError extends Error {
   /** @param {string} message @param {string} [hint] */
   constructor(message, hint = "") {
@@ -26,7 +26,7 @@ export class SourceError extends Error {
   }
 }
 
-/** Families whose labels follow from the ranks: `computeLabels`. */
+/** Families whose labels follow from the ranks; see `computeLabels`. */
 const LABELLED_FAMILIES = ["star", "nk-star", "hypercube"];
 
 /** @type {Record<string, {new (buffer: ArrayBuffer): Numbers}>} */
@@ -45,9 +45,9 @@ function toArray(dtype, shape, buffer) {
   return { dtype: name, shape, values: new type(buffer) };
 }
 
-/** Data of the HTTP API. URLs are relative, so that the service may be below any path. */
+/** Data from the HTTP API. URLs are relative, so that the service can be below any path. */
 export class HttpSource {
-  /** @param {string} [base] the address of the API, from the page's own */
+  /** @param {string} [base] the address of the API, relative to the page */
   constructor(base = "../api/v1/") {
     this.base = base;
     this.isComplete = false;
@@ -123,9 +123,9 @@ async function unpack(stored) {
   return toArray(stored.dtype, stored.shape, await new Response(stream).arrayBuffer());
 }
 
-/** Data that the page itself holds. */
+/** Data in the page itself. */
 export class EmbeddedSource {
-  /** @param {any} stored the JSON of the page */
+  /** @param {any} stored the JSON data in the page */
   constructor(stored) {
     this.stored = stored;
     this.isComplete = true;

@@ -1,4 +1,4 @@
-/** The state of the explorer, and its text in the URL, which reopens it. */
+/** The state of the explorer, and its text in the URL, which restores it. */
 
 /** @typedef {import("./network.js").Network} Network */
 /** @typedef {import("./replay.js").Fault} Fault */
@@ -43,7 +43,7 @@ export function faultText(network, fault) {
   return fault.step > 1 ? `${what}@${fault.step}` : what;
 }
 
-/** @param {Network} network @param {string} text @returns {Fault | string} or what is wrong */
+/** @param {Network} network @param {string} text @returns {Fault | string} the fault, or a sentence that says what is wrong */
 export function parseFault(network, text) {
   const [what, at, ...rest] = text.split("@");
   const step = at === undefined ? 1 : Number(at);
@@ -73,7 +73,7 @@ export function formatState(state, network) {
     ["faults", state.faults.map((fault) => faultText(network, fault)).join(",")],
     ["view", state.view],
   ];
-  // Colons, commas and parentheses may stand in a query as they are, and are easier to read.
+  // Colons, commas and parentheses need no escapes in a query, and are easier to read without.
   const readable = (/** @type {string} */ text) =>
     encodeURIComponent(text).replace(/%(3A|2C|40|2F|3D)/gi, (escaped) => decodeURIComponent(escaped));
   return pairs.filter(([, value]) => value).map(([key, value]) => `${key}=${readable(value)}`).join("&");
@@ -81,7 +81,7 @@ export function formatState(state, network) {
 
 /**
  * @param {string} text @param {Network} network
- * @returns {{state: State, problems: string[]}} what is possible, and sentences on what is not
+ * @returns {{state: State, problems: string[]}} the valid part of the state, and sentences on the rest
  */
 export function parseState(text, network) {
   const state = emptyState();

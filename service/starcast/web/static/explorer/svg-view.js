@@ -1,4 +1,4 @@
-/** The renderer of small topologies: SVG elements with names, one for each node. */
+/** The renderer of small topologies: SVG, with a named element for each node. */
 
 import { nodeRadius, pieces, strokeScale } from "./geometry.js";
 import { LACKING } from "./scene.js";
@@ -8,7 +8,7 @@ import { css, mix, readableOn } from "./theme.js";
 /** @typedef {import("./camera.js").Camera} Camera */
 
 const NAMESPACE = "http://www.w3.org/2000/svg";
-const CHARACTER = 6.7; // the width of one, at 11 pixels
+const CHARACTER = 6.7; // the width of a character of 11 pixels
 
 /**
  * @param {string} tag @param {Record<string, string | number>} attributes @param {Node[]} children
@@ -81,17 +81,17 @@ export class SvgView {
     }
   }
 
-  /** @param {Scene} scene @param {Camera} camera @param {number} progress of packets, 0 to 1 */
+  /** @param {Scene} scene @param {Camera} camera @param {number} progress of moving packets, 0 to 1 */
   draw(scene, camera, progress) {
     this.prepare(scene);
     const { drawing } = scene;
     const place = `${camera.scale} ${camera.x} ${camera.y}`;
-    // Between two steps only packets move.
+    // Between two steps, only packets move.
     if (this.scene !== scene || this.place !== place) {
       this.scene = scene;
       this.place = place;
       const { clientWidth, clientHeight } = this.host;
-      const viewBox = `0 0 ${clientWidth} ${clientHeight}`; // with which a printer scales the picture
+      const viewBox = `0 0 ${clientWidth} ${clientHeight}`; // lets a printer scale the picture
       update(this.svg, { "aria-label": `${drawing.network.data.spec}, ${drawing.layout}`, viewBox });
       this.drawBase(scene, camera);
       this.drawStrokes(scene, camera);
@@ -131,9 +131,9 @@ export class SvgView {
   }
 
   /**
-   * The size of labels, 0 if there is no room for them, and half the width and height of a node: a
-   * box around its label, else a dot. When a page is zoomed, labels shrink as far as they are
-   * still as large on the screen as they were.
+   * The size of labels, 0 if there is no space for them, and half the width and height of a node: a
+   * box around its label, or a dot. When the browser zooms the page, labels shrink so that they keep
+   * their size on the screen.
    *
    * @param {import("./network.js").Drawing} drawing @param {Camera} camera
    */
@@ -224,7 +224,7 @@ function pathOf(parts) {
 }
 
 /**
- * An arrowhead in front of the node at the end of a line.
+ * Return an arrowhead in front of the node at the end of a line.
  *
  * @param {number[]} line x1, y1, x2, y2 @param {number} half @param {number} high of the node
  * @param {number} width @param {string} colour @returns {SVGElement}

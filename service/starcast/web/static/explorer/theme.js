@@ -1,4 +1,4 @@
-/** The colours of the page's style sheet, for the renderers that do not read CSS. */
+/** The colours of the page's style sheet, for renderers that do not use CSS. */
 
 /** @typedef {[number, number, number]} Colour red, green, blue from 0 to 255 */
 /**
@@ -19,7 +19,7 @@ export function readTheme(element) {
   const style = getComputedStyle(element);
   const colour = (/** @type {string} */ name) => parseColour(style.getPropertyValue(`--${name}`));
   return {
-    faint: mix(colour("line"), colour("muted"), 0.65), // the least contrast of WCAG for graphics, 3
+    faint: mix(colour("line"), colour("muted"), 0.65), // contrast 3, the minimum of WCAG for graphics
     ink: colour("ink"),
     paper: colour("paper"),
     muted: colour("muted"),
@@ -40,7 +40,7 @@ export function css(colour) {
   return `#${colour.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
 }
 
-/** @param {Colour} ground @returns {string} white or black, whichever has the greater contrast: at least 4.5 */
+/** @param {Colour} ground @returns {string} white or black, whichever has the higher contrast, which is at least 4.5 */
 export function readableOn(ground) {
   const [red, green, blue] = ground.map((part) => ((part / 255 + 0.055) / 1.055) ** 2.4);
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.179 ? "#ffffff" : "#000000";
