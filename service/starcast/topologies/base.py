@@ -15,16 +15,17 @@ from starcast.topologies import memory
 from starcast.topologies.permutations import Ranks, labels_from
 
 _CHUNK = 2**15
-#: The tables of topologies with up to this many directed links are kept: reading neighbours from
-#: them is much faster than computing the neighbours of a few nodes.
+#: A topology with up to this many directed links keeps a table of all neighbours: a look-up in it
+#: is much faster than computing the neighbours of a few nodes.
 _MAX_KEPT = 2**15
 
-#: Reads an array at the neighbours of a chunk of nodes; see `Topology.neighbour_values`.
+#: A function that reads an array at the neighbours of a chunk of nodes; see
+#: `Topology.neighbour_values`.
 ValueReader = Callable[[NDArray[np.uint8], slice], NDArray[np.uint8]]
 
 
 class RankedValueReader:
-    """A `ValueReader` that indexes by the neighbours' ranks.
+    """A `ValueReader` that uses the neighbours' ranks as indices.
 
     It keeps the ranks of the last chunk, since callers read several arrays per chunk.
     """
@@ -38,7 +39,7 @@ class RankedValueReader:
         """Return the values at the neighbours of the nodes of a chunk."""
         if chunk != self._chunk:
             self._chunk, self._ranks = chunk, self._neighbour_ranks(chunk)
-        # With mode "clip" numpy does not look for ranks out of range, of which there are none.
+        # All ranks are in range; with mode "clip" numpy does not check that.
         return np.take(values, self._ranks, mode="clip")
 
 
@@ -46,8 +47,8 @@ class Topology(Displayable, ABC):
     """A vertex-symmetric graph with numbered ports.
 
     Nodes are the ranks 0..nodes-1 of their labels in lexicographic order; the identity is 0.
-    Nothing is allocated before an array is asked for. Arrays over all nodes, indexed by rank, are
-    refused with a `LimitError` if they are larger than the memory of the machine.
+    No array is allocated before a method needs it. Arrays over all nodes are indexed by rank. If
+    one would be larger than the machine's memory, the method raises a `LimitError`.
 
     Attributes:
         family: ``star``, ``nk-star``, ``hypercube``, or the family of a plug-in.
@@ -57,7 +58,7 @@ class Topology(Displayable, ABC):
         nodes: the number of nodes.
         ports: the ports of every node, ascending.
         translation_keeps_ports: whether `translation` maps every link to a link of the same port;
-            False only for S_{n,k} with k < n-1, because of the residual links.
+            False only for S_{n,k} with k < n-1, whose residual links change their ports.
     """
 
     family: str
@@ -67,7 +68,7 @@ class Topology(Displayable, ABC):
     nodes: int
     ports: tuple[int, ...]
     translation_keeps_ports: bool = True
-    #: Families of plug-ins do not keep tables: another topology may have the same spec later.
+    #: Topologies of plug-ins do not keep tables: another topology may have the same spec later.
     _keeps_tables: bool = False
 
     @property
@@ -88,21 +89,21 @@ class Topology(Displayable, ABC):
     @property
     @abstractmethod
     def diameter(self) -> int:
-        """The largest distance of two nodes."""
+        """The largest distance between two nodes."""
 
     @property
     def mean_distance(self) -> Fraction:
-        """The mean distance of a node to the nodes - 1 others, exact."""
+        """The exact mean distance from a node to all other nodes."""
         return Fraction(self.distance_sum, self.nodes - 1)
 
     @property
     def distance_sum(self) -> int:
-        """The sum t of a node's distances, n!(n + 2/n + H_n - 4) in S_n and d 2^(d-1) in Q_d."""
+        """The sum t of a node's distances: n!(n + 2/n + H_n - 4) in S_n and d 2^(d-1) in Q_d."""
         return sum(distance * count for distance, count in enumerate(self.distance_profile()))
 
     @abstractmethod
     def distance_profile(self) -> tuple[int, ...]:
-        """Return the number of nodes at the distances 0, 1, .., diameter from any node."""
+        """Return the number of nodes at each distance 0, 1, .., diameter from any node."""
 
     @abstractmethod
     def reverse_port(self, port: int) -> int:
@@ -157,12 +158,12 @@ class Topology(Displayable, ABC):
         out[:] = self.neighbours(port)
 
     def chunks(self) -> list[slice]:
-        """Return slices that cover all ranks, so small that temporaries stay in the cache."""
+        """Return slices that cover all ranks, each so small that temporaries stay in the cache."""
         starts = range(0, self.nodes, _CHUNK)
         return [slice(start, min(start + _CHUNK, self.nodes)) for start in starts]
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
-        """Return a function from one of `chunks` to the neighbours across a port, int32.
+        """Return a function that maps one of `chunks` to its neighbours across a port, int32.
 
         Data that all chunks share is prepared once.
 
@@ -184,7 +185,7 @@ class Topology(Displayable, ABC):
         return RankedValueReader(self.neighbour_ranks(port))
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """Return the neighbour of each node across the port given for it, int32 ``[count]``.
+        """Return the neighbour of each node across its own entry of ``ports``, int32 ``[count]``.
 
         Args:
             ports: uint8 ``[count]``.
@@ -213,7 +214,7 @@ class Topology(Displayable, ABC):
         """
 
     def carried_ports(self, root: int | str, ports: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the ports to which the translation to the root maps ports.
+        """Return the ports of the links' images under the translation to the root.
 
         Args:
             root: label or rank of the root, as in `translation`.
@@ -247,7 +248,7 @@ class Topology(Displayable, ABC):
         return str(self.labels([self.node(rank)])[0])
 
     def stored_label(self, rank: int) -> str:
-        """Return the label of a node as it is stored, which is from 1 for permutations.
+        """Return the label of a node as it is stored: labels of permutations begin with symbol 1.
 
         Raises:
             InputError: no node has this rank.
@@ -304,7 +305,8 @@ class Topology(Displayable, ABC):
         return f"topology({self.spec!r})"
 
     def __eq__(self, other: object) -> bool:
-        # Objects of one spec are the same topology, also those that a worker has unpickled.
+        # Objects of one spec are the same topology, including objects that a worker process
+        # unpickled.
         return isinstance(other, Topology) and other.spec == self.spec
 
     def __hash__(self) -> int:
@@ -313,5 +315,5 @@ class Topology(Displayable, ABC):
 
 @lru_cache(maxsize=32)
 def kept_table(topology: Topology) -> Ranks:
-    """Return all neighbours in a small topology, read-only; see `Topology.table`."""
+    """Return the read-only table of all neighbours in a small topology; see `Topology.table`."""
     return freeze(topology._compute_table())  # noqa: SLF001 - of this module
