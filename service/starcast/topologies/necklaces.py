@@ -119,7 +119,8 @@ def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
     """Return the displacement d(x) of every node of S_n, uint8 ``[n!]``; 0 for the identity.
 
     Args:
-        n: the number of symbols of S_n. orbits: `necklaces(n)`, if the caller has them.
+        n: the number of symbols of S_n.
+        orbits: `necklaces(n)`, if the caller has them.
     """
     orbits = necklaces(n) if orbits is None else orbits
     perms = permutations.arrangements(n, n)
