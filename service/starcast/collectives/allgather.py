@@ -175,8 +175,8 @@ def _build_hamiltonian_cycle(
 ) -> Schedule:
     """Build the one-port allgather of section 4: messages follow a Hamiltonian path, one by one.
 
-    The path of source q is the translated path, not a part of one cycle that all sources share, so
-    all nodes send across the same dimension in a step.
+    A message takes n!-1 steps. The path of source q is the translated path, not a part of a cycle
+    that all sources share, so all nodes send across the same dimension in a step.
     """
     forest = trees.forest(topology, "hamiltonian-cycle")
     word = cycle_word(topology.n)[:-1]
