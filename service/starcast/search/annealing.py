@@ -78,7 +78,7 @@ def count_defects(
     parent: Integers,
     has_cycle: NDArray[np.bool_],
 ) -> int:
-    """Return the excess components of the classes, and the components between two that are trees.
+    """Count excess components of the classes, and components between two classes that are trees.
 
     Entry ``node * classes + c`` of the work arrays ``parent`` and ``has_cycle`` stands for a node
     in the graph of the links from its class to class c. Sets of entries are joined by union-find.

@@ -62,7 +62,7 @@ Integers = NDArray[np.int64]
 
 
 def _bound(graph: Topology) -> TheoryBound:
-    """Return N lambda / 4 for the second eigenvalue lambda of the Laplacian (Fiedler, Mohar)."""
+    """Return N lambda / 4, with the Laplacian's second eigenvalue lambda (Fiedler, Mohar)."""
     second = _second_eigenvalue(graph)
     halves = (graph.nodes // 2) * ((graph.nodes + 1) // 2)
     # A rounding error must not raise the bound above the true value.
@@ -76,7 +76,7 @@ def _bound(graph: Topology) -> TheoryBound:
 
 
 def _second_eigenvalue(graph: Topology) -> float:
-    """Return the second least eigenvalue of the Laplacian; for large graphs 0, which is less."""
+    """Return the Laplacian's second smallest eigenvalue; for large graphs the lower bound 0."""
     if graph.family == "star" and graph.n > 2:
         return 1.0  # all adjacency eigenvalues of S_n are integers with absolute values below n
     if graph.family == "hypercube":
@@ -106,7 +106,7 @@ def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
 
 
 def _exchange_nodes(graph: Topology, target: int, budget: Budget) -> Decision:
-    """Exchange pairs of nodes by tabu search, from substars, random halves and the last best."""
+    """Exchange nodes by tabu search, from substars, random halves and the best halves so far."""
     generator = np.random.default_rng(budget.seed)
     table = graph.table().astype(np.int64)
     best: NDArray[np.uint8] | None = None
@@ -154,7 +154,7 @@ def _tabu(
     target: int,
     budget: Budget,
 ) -> tuple[NDArray[np.uint8], int]:
-    """Exchange the best pair that was not moved lately, until nothing improves for a while."""
+    """Exchange the best pair not moved recently, until there is no progress for a while."""
     nodes = len(side)
     free_at = np.zeros(nodes, dtype=np.int64)
     outside = (side[table] != side).sum(axis=0)
@@ -184,8 +184,8 @@ def _tabu(
 
 def _formula(graph: Topology, target: int) -> tuple[Formula, NDArray[np.int32]]:
     """Return the formula "two halves have at most ``target`` links", and its variables ``side``."""
-    # The number of links between halves has a fixed parity, so two successive targets give the same
-    # formula. The bound of a record then determines which formula was refuted.
+    # Where all halves have the same parity of links, two successive targets give the same formula.
+    # So the bound of a record determines which formula was refuted.
     rounded = round_cut(graph, target)
     most = rounded if rounded == target else rounded - 2
     formula = Formula()
@@ -332,7 +332,7 @@ class _Program:
         return np.array([average.solution_value() for average in averages])
 
     def certificate(self) -> tuple[Integers, Integers]:
-        """Return the vectors with a multiplier, and the multipliers times `_DENOMINATOR`."""
+        """Return the vectors with positive multipliers, and all multipliers as whole numbers."""
         # Rounded duals still prove a bound: terms that no longer cancel are tiny and added up
         # exactly.
         rounded = np.rint(self._dual * _DENOMINATOR).astype(np.int64)
@@ -406,7 +406,7 @@ def _descend(matrix: Floats, generator: np.random.Generator) -> Integers | None:
 
 
 class BisectionWidth(SearchProblem):
-    """Fewest links between two halves."""
+    """The problem of the fewest links between two halves."""
 
     name = "bisection-width"
     question = "fewest links between two halves"

@@ -264,7 +264,7 @@ def _literals(graph: Topology, target: int) -> int:
 
 
 class OnePortBroadcast(SearchProblem):
-    """Fewest one-port rounds of a broadcast."""
+    """The problem of the fewest one-port rounds of a broadcast."""
 
     name = "one-port-broadcast"
     question = "fewest one-port rounds of a broadcast"

@@ -272,7 +272,7 @@ def _cp_sat(work: _Work, seed: int) -> tuple[str, list[int]] | None:
 
 
 def _end_with_parent() -> None:
-    """Have the kernel kill this process when its parent ends; a solver lets no thread run."""
+    """Have the kernel kill this process when its parent ends; a solver blocks all threads."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     parent = multiprocessing.parent_process()
     if parent is None or not parent.is_alive():

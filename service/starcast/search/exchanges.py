@@ -220,7 +220,7 @@ def _price(tree: BroadcastTree, node: int) -> float:
 
 @jit
 def _cost(tree: BroadcastTree, node: int, informer: int, slot: int) -> float:
-    """Return the cost of a place: the node that has it, and the children that come too early."""
+    """Return the cost of a place: of freeing its present node and the children in early slots."""
     cost = 0.0
     if tree.child[informer, slot] >= 0:
         cost += _price(tree, tree.child[informer, slot])
@@ -234,7 +234,7 @@ def _cost(tree: BroadcastTree, node: int, informer: int, slot: int) -> float:
 def _cheapest_place(
     tree: BroadcastTree, node: int, before: int, chance: np.random.Generator
 ) -> tuple[int, int, float]:
-    """Return an informed neighbour and a slot of it before a limit, with the cost of the place."""
+    """Return the cheapest place before a limit: an informed neighbour, its slot, and the cost."""
     best_informer, best_slot, least = -1, -1, np.inf
     for port in range(tree.table.shape[1]):
         informer = tree.table[node, port]

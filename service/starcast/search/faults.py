@@ -83,7 +83,7 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
 
 
 class _Work(NamedTuple):
-    """Neighbours, nodes that can be distant, most faults, and the distance that is wanted."""
+    """Neighbours, candidates for the distant node, number of faults, and wanted distance."""
 
     table: Table
     ends: list[int]

@@ -31,7 +31,7 @@ from starcast.trees.model import Forest
 
 
 def distances_without_root(graph: Topology, start: int) -> NDArray[np.int64]:
-    """Return the distance of every node from ``start`` without the root; -1 at the root."""
+    """Return every node's distance from ``start`` on paths without the root; -1 at the root."""
     table = graph.table()
     distances = np.full(graph.nodes, -1)
     distances[start], front = 0, np.array([start])
@@ -44,7 +44,7 @@ def distances_without_root(graph: Topology, start: int) -> NDArray[np.int64]:
 
 
 def _best_construction(graph: Topology, congestion: int) -> Forest | None:
-    """Return the lowest forest of the catalogue with at most a congestion, or None."""
+    """Return the lowest known forest with at most a given congestion, or None."""
     candidates = [
         forest(graph, name)
         for name in constructions(graph)

@@ -309,7 +309,7 @@ def _finished(graph: Topology, factors: list[list[list[int]]]) -> Decision:
 
 
 class HamiltonianDecomposition(SearchProblem):
-    """Most link-disjoint Hamiltonian cycles."""
+    """The problem of the most link-disjoint Hamiltonian cycles."""
 
     name = "hamiltonian-decomposition"
     question = "most link-disjoint Hamiltonian cycles"

@@ -84,7 +84,7 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
 
 
 def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator) -> Images:
-    """Return random classes of the nodes of a quotient, which the automorphism maps to the next."""
+    """Return random classes of a quotient's nodes; the automorphism maps each to the next."""
     labels = np.empty(len(quotient.table), np.int64)
     first = chance.integers(0, classes, len(quotient.members))
     steps = np.arange(quotient.members.shape[1])
@@ -253,7 +253,7 @@ def _as_ports(graph: Topology, tree: list[set[int]]) -> NDArray[np.uint8]:
 
 
 class IndependentTrees(SearchProblem):
-    """Most completely independent spanning trees."""
+    """The problem of the most completely independent spanning trees."""
 
     name = "independent-trees"
     question = "most completely independent spanning trees"

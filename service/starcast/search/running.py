@@ -29,7 +29,7 @@ def search(
     keep: Callable[[Record], None] = lambda _record: None,
     **arguments: int,
 ) -> Record:
-    """Improve what is known of a problem on a topology, until it is settled or time is over.
+    """Improve the record of a problem on a topology until it is optimal or time is over.
 
     Args:
         problem: the name of a problem.
