@@ -105,7 +105,7 @@ class Entry:
         origin: the function that was declared.
         families: the families of topologies on which it may be defined; empty for all families.
         arguments: the arguments that it takes besides topology, root and port model.
-        smallest: the least n for which it is defined.
+        smallest: the smallest n for which it is defined.
         exclusion: ``exclusion(topology)`` returns why it is not defined on a topology of its
             families, or None if it is.
     """

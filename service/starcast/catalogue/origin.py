@@ -89,8 +89,8 @@ def describe_used(
     """Return the provenance of the plug-ins that an artifact or a run needs.
 
     Args:
-        topology: its `Topology`.
-        entry: kind and name of its construction or algorithm.
+        topology: the `Topology` of the artifact or run.
+        entry: the kind and name of the construction or algorithm.
         arguments: the arguments of the entry, which may name constructions.
     """
     used = [("family", topology.family)]

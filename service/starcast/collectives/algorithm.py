@@ -198,9 +198,9 @@ def algorithm(
         source: the paper and the number of the algorithm.
         families: the families of topologies on which it is defined; by default all.
         ports: its port models; the first one is its default.
-        smallest: the least n for which it is defined.
+        smallest: the smallest n for which it is defined.
         **foresight: facts that are known before a schedule is built; see the attributes of
-        `Algorithm`.
+            `Algorithm`.
 
     Raises:
         InputError: a name is taken, malformed or unknown, or the function has a wrong signature.

@@ -131,7 +131,7 @@ def _if_single(construction: str) -> Callable[[Topology, str, Arguments], str | 
 def _build_rotated_hamiltonian(
     topology: Topology, root: int, ports: Ports, messages: Messages
 ) -> Schedule:
-    """Build Algorithm 1: the n-1 rotated Hamiltonian paths in order (phase 1), then the leaves.
+    """Build Algorithm 1: first the n-1 rotated Hamiltonian paths (phase 1), then the leaves.
 
     A single message uses symbol n in phase 2 (Rule 1). With several messages, message c uses the
     symbol 2 + (c mod (n-1)), the rotated n.

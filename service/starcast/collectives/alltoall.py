@@ -35,7 +35,7 @@ from starcast.trees import Forest
     rows=count_rows, forest_construction=lambda *_: "near-balanced",
 )  # fmt: skip
 def _build_necklace(topology: Topology, root: int, ports: Ports) -> Schedule:
-    """Build Rule 9: one message to each node, a group per necklace, along the tree of Def. 13."""
+    """Build the alltoall of Rule 9: one message to each node, one group per necklace."""
     forest = trees.forest(topology, "near-balanced")
     units = assign_trees(forest, 1)
     departure = _departures_by_necklace(forest, units, 1)
@@ -50,7 +50,7 @@ def _build_necklace(topology: Topology, root: int, ports: Ports) -> Schedule:
 def _build_perfectly_balanced(
     topology: Topology, root: int, ports: Ports, messages: MultipleMessages
 ) -> Schedule:
-    """Build Rule 10 with M p/(n-1) groups per necklace of period p, for n >= 3.
+    """Build the alltoall of Rule 10, M p/(n-1) groups per necklace of period p, for n >= 3.
 
     A group has one message in each tree of Def. 15.
     """
@@ -66,7 +66,7 @@ def _build_perfectly_balanced(
     forest_construction=lambda *_: "near-balanced",
 )  # fmt: skip
 def _build_one_port(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:
-    """Build section 8: one message travels at a time, in order of distance, rank and number."""
+    """Build the one-port alltoall of section 8: messages travel one by one, nearest first."""
     forest = trees.forest(topology, "near-balanced")
     units = assign_trees(forest, messages)
     length = forest.levels()[units.tree, units.destination].astype(np.int64)

@@ -68,7 +68,7 @@ def _sender_in_clique(number: _Integers, own: int) -> _Integers:
 
 
 def _doublings(number: _Integers, own: int) -> _Integers:
-    """Return how often the nodes 1..2^own - 1 fit before a node; the centre does not send to it."""
+    """Return how many blocks of 2^own - 1 nodes precede a node that the centre does not inform."""
     times: _Integers = np.maximum((number - 1) // (2**own - 1), 1)
     return times
 

@@ -266,8 +266,8 @@ def _build_scatter(
     Units never wait on their way (section 4.5). The paper uses all n-1 trees; for x of them see
     `assign_copies`. A tree with s units takes s steps if its last units go to its first levels,
     which holds for n = 2..8, every x and every M (the tests count the units of each level). Then
-    the schedule takes ceil(Mx (n! - 1) / (n-1)) steps, which no schedule of x copies beats:
-    M (n! - 1) with all n-1 trees.
+    the schedule takes ceil(Mx (n! - 1) / (n-1)) steps, the minimum for x copies; with all n-1 trees
+    that is M (n! - 1) steps.
     """
     forest = trees.forest(topology, _NAME)
     levels = forest.levels()

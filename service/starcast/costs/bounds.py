@@ -37,8 +37,8 @@ def least_work(topology: Topology, collective: str) -> Work:
     * allgather: every node receives the messages of the N-1 other nodes.
     * scatter, gather: the root sends, or receives, N-1 messages, which travel the distances of
       their nodes.
-    * alltoall: every node has N-1 messages, which travel t links, the sum of the distances. So a
-      node sends t messages on average.
+    * alltoall: every node has N-1 messages, which travel t links in all, the sum of the distances.
+      So a node sends t messages on average.
     * reduce: the reverse of a broadcast: the root receives the sum, and every other node sends.
     * reduce-scatter: the reverse of an allgather: every node sends a sum to each of N-1 others.
     * allreduce: the message of every node is a vector. N nodes need at least 2(N-1) one-way

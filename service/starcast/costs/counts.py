@@ -43,7 +43,7 @@ def tree_height(topology: Topology, construction: str) -> int:
 
     Rotated Hamiltonian paths have (n-1)! nodes. For n >= 3 a leaf of phase 2 is attached to the
     end of one path: the ends are rotations of one another, so one of them begins with n. Tseng &
-    Sheu (section 6.2) say about (n-1)!.
+    Sheu (section 6.2) state about (n-1)!.
     """
     n = topology.n
     if construction in ("greedy", "necklace", "balanced", "near-balanced"):

@@ -146,7 +146,8 @@ def find_record(
 def shipped_record(problem: str, topology: str) -> Record:
     """Return the record of a problem without arguments that comes with starcast.
 
-    Raises: NotFoundError: starcast has no such record.
+    Raises:
+        NotFoundError: starcast has no such record.
     """
     record = find_record([shipped_folder()], problem, topology)
     if record is None:

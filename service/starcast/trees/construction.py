@@ -72,7 +72,7 @@ def construction(
         description: the trees, as a noun phrase.
         one_tree_per_port: whether it yields a tree for each port rather than a single tree.
         partial: whether its trees do not reach all nodes.
-        smallest: the least n for which it is defined.
+        smallest: the smallest n for which it is defined.
         exclusion: returns why it is not defined on a topology of its families, or None if it is.
 
     Raises:

@@ -33,9 +33,9 @@ class Tables(NamedTuple):
             ``[m+1, m!]``.
         compositions: the ranks of g∘p, by the ranks of g and p, int16 ``[w!, w!]``.
         cycles: the number of cycles of g∘p, uint8 ``[w!, w!]``.
-        fixed: twice the number of fixed points in the positions 3t+2, .., 3t+4, uint8 ``[2, m^3,
-            w!]``; the second index combines, for each of these positions, the index of the symbol
-            that is at home there.
+        fixed: twice the number of fixed points in the positions 3t+2, .., 3t+4, uint8
+            ``[2, m^3, w!]``; the second index combines, for each of these positions, the index of
+            the symbol that is at home there.
         substar: the port towards the parent, and the step, of each node of S_m in the broadcast
             tree of 2m-3 steps, uint8 ``[2, m!]``.
     """
@@ -258,7 +258,7 @@ def fill_substar(n: int, m: int, x: Array, rest: Array, tables: Tables, out: Arr
 
 @jit
 def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
-    """Relabel a node so that the roots of the substars with its tail become identities.
+    """Relabel a node so that the root of every substar with its tail becomes the identity.
 
     The substar of the nodes with symbol c in position k, k = n, n-1, .., receives the message at
     one node, its root, across port k; it has k in position 1, 1 in position c and c in position k.

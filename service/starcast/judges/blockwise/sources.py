@@ -22,7 +22,7 @@ from starcast.topologies.necklaces import rotate, rotated_dimension
 from starcast.topologies.permutations import Perms
 from starcast.trees.construction import find
 
-#: Symbols of a block that are not in its tail: tables of 6! entries fit into the cache.
+#: Number of a block's symbols outside its tail: tables of 6! entries fit into the cache.
 MAX_BLOCK = 7
 #: The limit comes from 64-bit integers: 4 bits count the trees of each of at most 15 ports.
 LARGEST = 16

@@ -50,7 +50,7 @@ _TASK_BYTES = 300_000_000
 #: Up to this n, all nodes of S_n are followed if no recorded node proves the height.
 _FEW = 6
 
-#: First block, and the block after the last one.
+#: A range of blocks: the first block, and the block after the last one.
 Range = tuple[int, int]
 
 
@@ -176,7 +176,7 @@ def run_ranges(
     """Yield the results of the ranges in the order in which they finish.
 
     Raises:
-        RejectedError: a node's parent is not closer to the root, with tree, node and port.
+        RejectedError: a parent is not closer to the root; the message names tree, node and port.
     """
     nodes = factorial(source.blocks.m) * sum(stop - start for start, stop in ranges)
     is_large = nodes * source.trees > _MANY_EDGES
@@ -214,7 +214,7 @@ def examine_range(source: Source, blocks: Range) -> RangeResult:
     """Examine every tree edge of the nodes of a range of blocks.
 
     Raises:
-        RejectedError: a node's parent is not closer to the root, with tree, node and port.
+        RejectedError: a parent is not closer to the root; the message names tree, node and port.
     """
     tables = build_tables(source.blocks.m)
     found = judge.examine(source.blocks, tables, *blocks)
@@ -430,7 +430,7 @@ def verify_shard(
         The number of ranges of blocks in the shard.
 
     Raises:
-        RejectedError: a node's parent is not closer to the root, with tree, node and port.
+        RejectedError: a parent is not closer to the root; the message names tree, node and port.
         InputError: the file cannot be written.
     """
     ranges = plan_ranges(source)

@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class Fault:
-    """A node or link that is down from a step on.
+    """A node or link that is down from a given step on.
 
     A node that is down neither sends nor receives; a link that is down carries nothing in either
     direction.
