@@ -87,7 +87,7 @@ def _import(name: str, action: Callable[[], object]) -> None:
         ) from None
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # also SystemExit, which would end the command
+    except BaseException as error:  # this includes SystemExit, which would end the command
         raise InputError(
             f"the plug-in '{name}' cannot be imported: {describe(error)}",
             hint="correct it; STARCAST_DEBUG=1 shows its traceback",
@@ -102,7 +102,7 @@ class _Loader(SourceFileLoader):
     """
 
     def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - the name is fixed
-        """Return the code of the file as it is now."""
+        """Return the compiled code of the file's present content."""
         return self.source_to_code(self.get_data(self.path), self.path)
 
 

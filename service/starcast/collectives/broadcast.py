@@ -102,7 +102,7 @@ def build_substar_stream(
 
 def _sub_slots(forest: Forest) -> NDArray[np.int32]:
     """Return the sub-slot in which each node is reached: the position, from 1, of its port."""
-    # A table with an entry for every uint8.
+    # The table has an entry for every uint8.
     position = np.zeros(256, dtype=np.int32)
     position[list(forest.topology.ports)] = np.arange(1, forest.topology.degree + 1)
     return np.asarray(position[forest.topology.reverse_ports()[forest.parent_port]])

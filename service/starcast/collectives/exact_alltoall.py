@@ -288,7 +288,7 @@ def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: 
 
 
 def _serve_short_necklaces(topology: Topology, opening: Opening, total: int) -> Iterator[Columns]:
-    """Yield the rows of the words of short necklaces, one hop of all words at a time."""
+    """Yield the rows of the words of short necklaces; each batch has one hop of every word."""
     words = opening.words
     node = np.zeros(len(words), dtype=np.int32)
     unit = np.array([word.node * total + word.message for word in words], dtype=np.int64)
@@ -306,8 +306,8 @@ def _serve_full_necklaces(
 ) -> Iterator[Columns]:
     """Yield the rows of full necklaces, which cross one hop per step after the opening.
 
-    A group is a necklace and a message, n-1 nodes together. The first a groups have crossed their
-    first dimensions in the opening.
+    A group is one message to each of the n-1 nodes of a necklace. The first a groups have crossed
+    their first dimensions in the opening.
     """
     group = np.arange(len(full.length) * messages)
     necklace, message = np.divmod(group, messages)

@@ -37,7 +37,7 @@ class Columns(NamedTuple):
 
 #: The columns that every schedule has.
 INTEGER_COLUMNS = Columns._fields[:-1]
-#: The final types of the columns.
+#: The final dtypes of the columns.
 DTYPES: dict[str, Any] = {
     "step": np.int32,
     "sender": np.int32,
@@ -150,7 +150,7 @@ def _sort_order(rows: Columns) -> NDArray[np.intp]:
         least = int(column.min())
         width = int(column.max()) - least + 1
         size *= width
-        if size > 2**62:  # one 64-bit key cannot hold all columns
+        if size > 2**62:  # a single 64-bit key cannot hold all columns
             return np.lexsort(keys[::-1])
         combined = combined * width + (column.astype(np.int64) - least)
     return np.argsort(combined)

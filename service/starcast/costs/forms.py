@@ -162,7 +162,7 @@ def _twice(half: Form) -> Form:
     )
 
 
-# The catalogue
+# The closed forms of all algorithms
 
 
 FORMS = {
@@ -214,10 +214,9 @@ def unit_bytes(
     Sheu 1997, Table 1, row [16]), ``segments=p`` into p units per tree. With neither argument the
     message is one unit per tree.
 
-    Arguments are those of `closed_form`.
+    The arguments are those of `closed_form`.
 
-    Raises:
-        InputError: as in `closed_form`.
+    Raises: InputError: as in `closed_form`.
     """
     check_message(message_bytes)
     topology = as_topology(topology)

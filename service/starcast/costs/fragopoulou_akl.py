@@ -91,8 +91,8 @@ ROWS: dict[tuple[str, str], Row] = {
     ("scatter", "perfectly-balanced"): Row(_receive_all, f"{PAPER}, Table 2 (perfectly balanced)"),
     ("scatter", "one-port"): Row(_receive_one, f"{PAPER}, Table 2 (SLA)"),  # Rule 8
     # The necklaces are served one after the other, each in as many steps as its distance. Table 3
-    # states O(ceil(t_n/(n-1))). The paper's h d (Rule 9), d the mean distance of the nodes, weights
-    # all necklaces equally and differs from that sum.
+    # states O(ceil(t_n/(n-1))). The paper has h d (Rule 9), where d is the mean distance of the
+    # nodes. It weights all necklaces equally and differs from that sum.
     ("alltoall", "necklace"): Row(
         lambda topology, _messages: necklace_distance_sum(topology.n, topology.distance_sum),
         f"{OURS}; {PAPER}, Table 3 (Rule 9) gives the order",

@@ -305,12 +305,12 @@ class CostRow:
         return self.gap_of(self.cost)
 
     def gap_of(self, cost: Cost | None) -> Fraction | None:
-        """Return the gap of another cost, such as a simulation's, to the row's bound."""
+        """Return another cost, such as a simulation's, divided by the row's lower bound."""
         return cost.time / self.bound.time if cost and self.bound.time else None
 
 
 def build_table(problem: Problem) -> tuple[CostRow, ...]:
-    """Return the rows of a table, the fastest first and rows without a time last.
+    """Return the rows of a table, sorted by time; rows without a time come last.
 
     Raises:
         InputError: no number of segments is optimal because T_s is 0.

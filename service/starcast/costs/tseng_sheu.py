@@ -140,6 +140,6 @@ misic_jovanovic = _whole_messages(lambda topology: comb(topology.n, 2), "Table 1
 akl = _whole_messages(_phases, "Table 1 [2]")
 mendia_sarkar = _whole_messages(_phases, "Table 1 [12]")
 misic_allgather = _whole_messages(lambda topology: topology.nodes - 1, "Table 2 [13]")
-# The paper says that the height is about (n-1)!.
+# The paper states a height of about (n-1)!.
 hamiltonian_paths = _all_links(lambda topology: factorial(topology.n - 1), "Table 2 [8] HAM")
 necklaces = _all_links(lambda topology: topology.diameter, "Table 2 [8] NL")

@@ -176,7 +176,7 @@ def _congestion(judge: _Judge, arguments: Arguments) -> int:
 
 
 def _independent(judge: _Judge, _arguments: Arguments) -> int:
-    """Check that the trees share no link, and that no node is inner in two (Hasunuma 2001)."""
+    """Check that trees share no link, and that no node is inner in two trees (Hasunuma 2001)."""
     graph = judge.graph
     rows = judge.forest(None)
     used: set[tuple[int, int]] = set()

@@ -125,7 +125,7 @@ def load_all(folder: Path) -> Iterator[Record]:
 def find_record(
     folders: list[Path], problem: str, topology: str, arguments: Mapping[str, int] | None = None
 ) -> Record | None:
-    """Return the best record of some folders, or None.
+    """Return the best record in some folders, or None if there is none.
 
     Raises:
         InputError: see `load_record`.
@@ -224,7 +224,7 @@ class Published(NamedTuple):
 
 @cache
 def published_values() -> dict[str, Published]:
-    """Return the published values by the ids of records.
+    """Return the published values, by record id.
 
     Example:
         >>> published_values()["one-port-broadcast:S7"].value

@@ -1,4 +1,4 @@
-"""Listings of records."""
+"""Tables and summaries of records."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

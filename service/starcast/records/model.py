@@ -13,7 +13,7 @@ FORMAT = 1
 
 #: Whether a problem asks for the smallest or the largest value.
 Sense = Literal["least", "greatest"]
-#: The problems by name, with their sense.
+#: The problems by name, each with its sense.
 PROBLEMS: Mapping[str, Sense] = MappingProxyType(
     {
         "one-port-broadcast": "least",

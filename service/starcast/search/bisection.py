@@ -257,7 +257,7 @@ def bound_cuts(graph: Topology, target: int, budget: Budget) -> Decision:
 def find_certificate(
     work: tuple[Integers, Floats, int, float], seed: int
 ) -> tuple[Integers, Integers]:
-    """Return the vectors and multipliers of a certificate; see the module."""
+    """Return the vectors and multipliers of a certificate; see `starcast.records.cut_bounds`."""
     orbit, linked, links, end = work
     generator = np.random.default_rng(seed)
     program = _Program(orbit, linked)
@@ -406,7 +406,7 @@ def _descend(matrix: Floats, generator: np.random.Generator) -> Integers | None:
 
 
 class BisectionWidth(SearchProblem):
-    """The problem of the fewest links between two halves."""
+    """The problem of finding two halves with the fewest links between them."""
 
     name = "bisection-width"
     question = "fewest links between two halves"

@@ -264,7 +264,7 @@ def _literals(graph: Topology, target: int) -> int:
 
 
 class OnePortBroadcast(SearchProblem):
-    """The problem of the fewest one-port rounds of a broadcast."""
+    """The problem of broadcasting in the fewest one-port rounds."""
 
     name = "one-port-broadcast"
     question = "fewest one-port rounds of a broadcast"

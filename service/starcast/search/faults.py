@@ -78,7 +78,7 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
         "none",
         formula=path_formula(graph, paths),
         evidence={"paths": _as_array(paths)},
-        target=max(map(len, paths)),  # one more than the links of the longest path
+        target=max(map(len, paths)),  # in nodes, one more than in links
     )
 
 
@@ -206,7 +206,7 @@ def _literals(graph: Topology) -> int:
 
 
 class FaultDiameter(SearchProblem):
-    """The problem of the largest diameter after degree - 1 node faults."""
+    """The problem of finding the largest diameter after degree - 1 node faults."""
 
     name = "fault-diameter"
     question = "greatest diameter after degree - 1 node faults"

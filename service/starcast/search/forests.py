@@ -163,7 +163,7 @@ _SYMMETRY = (
 
 
 class CongestionTrees(SearchProblem):
-    """The problem of the minimum height of spanning trees, as many as the degree."""
+    """The problem of finding spanning trees of minimum height, as many as the degree."""
 
     name = "congestion-trees"
     question = "least height of as many spanning trees as the degree, with bounded congestion"
@@ -272,7 +272,7 @@ class CongestionTrees(SearchProblem):
 
 
 class EdgeDisjointTrees(CongestionTrees):
-    """The problem of the minimum height of arc-disjoint spanning trees, with congestion 1."""
+    """The problem of finding arc-disjoint spanning trees (congestion 1) of minimum height."""
 
     name = "edge-disjoint-trees"
     question = "least height of as many arc-disjoint spanning trees as the degree"

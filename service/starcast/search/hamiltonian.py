@@ -309,7 +309,7 @@ def _finished(graph: Topology, factors: list[list[list[int]]]) -> Decision:
 
 
 class HamiltonianDecomposition(SearchProblem):
-    """The problem of the most link-disjoint Hamiltonian cycles."""
+    """The problem of finding as many link-disjoint Hamiltonian cycles as possible."""
 
     name = "hamiltonian-decomposition"
     question = "most link-disjoint Hamiltonian cycles"

@@ -253,7 +253,7 @@ def _as_ports(graph: Topology, tree: list[set[int]]) -> NDArray[np.uint8]:
 
 
 class IndependentTrees(SearchProblem):
-    """The problem of the most completely independent spanning trees."""
+    """The problem of finding as many completely independent spanning trees as possible."""
 
     name = "independent-trees"
     question = "most completely independent spanning trees"

@@ -116,7 +116,7 @@ class SearchProblem(ABC):
         return 0
 
     def rebuild(self, target: int, witness: Witness) -> Formula:  # noqa: ARG002
-        """Write the refuted formula of a record again.
+        """Rewrite the refuted formula of a record.
 
         Raises:
             InputError: the problem has no formula.
@@ -125,10 +125,10 @@ class SearchProblem(ABC):
 
     @classmethod
     def resolve_arguments(cls, given: Mapping[str, int]) -> dict[str, int]:
-        """Return all arguments with their values.
+        """Return all arguments, with the given values or the defaults.
 
         Raises:
-            InputError: an argument is unknown or not a number from 1.
+            InputError: an argument is unknown, or is not a whole number from 1.
         """
         for name, value in given.items():
             if name not in cls.arguments:

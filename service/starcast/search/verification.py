@@ -125,15 +125,15 @@ def _failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
 
 
 def find_unsettled(records: Sequence[Record], seconds: float) -> StarcastError | None:
-    """Return why a search has not settled all of its records; None if it has.
+    """Return why some records of a search are not settled; None if all are.
 
     Args:
         records: the records after the search.
-        seconds: the time limit that it had for each of them.
+        seconds: the time limit of the search for each record.
 
     Returns:
-        A LimitError if value and bound of a record differ, or an UncheckedError if only a second
-        solver supports a bound.
+        A LimitError if the value and bound of a record differ, or an UncheckedError if only a
+        second solver supports a bound.
     """
     if unsettled := [record for record in records if not record.optimal]:
         first, *others = unsettled

@@ -36,7 +36,7 @@ class RankedValueReader:
         self._ranks = np.empty(0, dtype=np.int32)
 
     def __call__(self, values: NDArray[np.uint8], chunk: slice) -> NDArray[np.uint8]:
-        """Return the values at the neighbours of the nodes of a chunk."""
+        """Return the array's values at the neighbours of a chunk's nodes."""
         if chunk != self._chunk:
             self._chunk, self._ranks = chunk, self._neighbour_ranks(chunk)
         # All ranks are in range; with mode "clip" numpy does not check that.
@@ -78,7 +78,7 @@ class Topology(Displayable, ABC):
 
     @property
     def _has_kept_table(self) -> bool:
-        """Whether neighbours are read from `kept_table`: in small topologies of some families."""
+        """Whether neighbours are read from `kept_table`: small topologies of some families do."""
         return self._keeps_tables and self.nodes * self.degree <= _MAX_KEPT
 
     @property
@@ -185,14 +185,14 @@ class Topology(Displayable, ABC):
         return RankedValueReader(self.neighbour_ranks(port))
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """Return the neighbour of each node across its own entry of ``ports``, int32 ``[count]``.
+        """Return each node's neighbour across its port in ``ports``, int32 ``[count]``.
 
         Args:
             ports: uint8 ``[count]``.
             ranks: the nodes, ``[count]``.
         """
         out = np.empty(len(ranks), dtype=np.int32)
-        # Port by port, because `neighbours` takes one port for many nodes.
+        # The loop goes port by port, because `neighbours` takes one port for many nodes.
         for port in np.unique(ports).tolist():
             chosen = ports == port
             out[chosen] = self.neighbours(port, ranks[chosen])
@@ -206,8 +206,8 @@ class Topology(Displayable, ABC):
     def translation(self, root: int | str) -> Ranks:
         """Return the image of each node under the automorphism that maps the identity to the root.
 
-        If `translation_keeps_ports`, it maps every link to a link of the same port; else see
-        `carried_ports`.
+        If `translation_keeps_ports` is True, every link is mapped to a link of the same port;
+        otherwise see `carried_ports`.
 
         Returns:
             int32 ``[nodes]``.

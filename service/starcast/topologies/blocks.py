@@ -71,7 +71,7 @@ class NodeArray:
         self._count, self._size = count, size
 
     def _fill(self, chunk: slice, out: NDArray[Any]) -> None:
-        """Write the values of a slice of blocks, ``[blocks, size]``."""
+        """Write the values for a slice of blocks, ``[blocks, size]``."""
         raise NotImplementedError
 
     def all(self) -> NDArray[Any]:
@@ -91,7 +91,7 @@ class NodeArray:
             self._fill(chunk, rows[chunk])
 
     def part(self, ranks: slice) -> NDArray[Any]:
-        """Return the values of the nodes of one of the chunks."""
+        """Return the values of the nodes in one chunk."""
         size = self._size
         out = np.empty(((ranks.stop - ranks.start) // size, size), dtype=self.dtype)
         self._fill(slice(ranks.start // size, ranks.stop // size), out)
@@ -267,7 +267,7 @@ def through_prefix(
         path from it leaves the prefix, counted from 0, int16 ``[blocks, symbols]``.
     """
     count = int(max(prefix.max(), rest.max(), width)) + 1
-    # Positions are at most 35, so that int8 is enough.
+    # Positions are at most 35, so int8 suffices.
     target = np.empty((len(prefix), count), dtype=np.int8)
     target[:, :width] = prefix
     target[:, width:] = np.arange(width, count)

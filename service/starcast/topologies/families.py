@@ -213,7 +213,7 @@ def count_nodes(spec: str) -> int:
 
 
 def as_topology(topology_or_spec: Topology | str) -> Topology:
-    """Return a topology that is given as an object or as a spec.
+    """Return the topology for an object or a spec.
 
     Raises:
         InputError: see `topology`.

@@ -14,7 +14,7 @@ from starcast.support.errors import InputError
 from starcast.topologies import permutations
 from starcast.topologies.permutations import Ranks
 
-#: Elements of a group: one row each, ``[n]`` or ``[count, n]``.
+#: One element of a group as a row ``[n]``, or several as rows ``[count, n]``.
 Elements = NDArray[np.integer[Any]]
 #: The digits of residues in labels.
 _DIGITS = f"0{permutations.SYMBOLS}"

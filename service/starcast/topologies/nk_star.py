@@ -20,7 +20,7 @@ from starcast.topologies.permutations import Perms, Ranks
 from starcast.topologies.profiles import nk_star_profile
 
 SMALLEST, LARGEST = 2, len(permutations.SYMBOLS)
-MAX_NODES = perm(12, 12)  # as many as the largest star graph: ranks are int32
+MAX_NODES = perm(12, 12)  # as many nodes as the largest star graph: ranks are int32
 
 _ROWS = 2**15  # labels processed together: they and their cliques stay in the cache
 
@@ -132,7 +132,7 @@ class NkStar(Topology):
         return int(permutations.arrangement_rank(row[None, :], self.n)[0])
 
     def rows(self, ranks: ArrayLike) -> Perms:
-        """Return nodes as rows of their symbols, uint8 ``[count, k]``."""
+        """Return the symbols of nodes, one row per node, uint8 ``[count, k]``."""
         return permutations.arrangement_unrank(self.n, self.k, ranks)
 
     def extension(self, root: int | str) -> Perms:

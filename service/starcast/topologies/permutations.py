@@ -22,7 +22,7 @@ from starcast.support.errors import InputError
 
 #: The character of each symbol: SYMBOLS[0] is the character of symbol 1.
 SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyz"
-#: The same for labels from 0.
+#: The same for labels whose smallest symbol is 0.
 _SYMBOLS_FROM_0 = f"0{SYMBOLS[:-1]}"
 _CODES = np.array([0, *map(ord, SYMBOLS)], dtype=np.uint32)
 _CODES_FROM_0 = np.array([0, *map(ord, _SYMBOLS_FROM_0)], dtype=np.uint32)
@@ -163,7 +163,7 @@ def cycles(images: ArrayLike) -> Iterator[list[int]]:
 
 
 def is_odd(rows: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
-    """Return whether each row of distinct numbers has oddly many inversions, bool ``[count]``."""
+    """Return whether each row, of distinct numbers, is an odd permutation, bool ``[count]``."""
     smaller = [
         np.count_nonzero(rows[:, position + 1 :] < rows[:, position, None], axis=1)
         for position in range(rows.shape[1])

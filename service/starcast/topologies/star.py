@@ -83,7 +83,7 @@ class Star(Topology):
         return blocks.chunks(self.n)
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """Return the neighbour of each node across its own entry of ``ports``."""
+        """Return each node's neighbour across its port in ``ports``."""
         index = ports.astype(np.intp) - 1
         if self._has_kept_table:
             return np.asarray(kept_table(self)[index - 1, ranks])

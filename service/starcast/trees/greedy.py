@@ -70,7 +70,7 @@ def multiple_tree(topology: Topology, root: int, i: int) -> Forest:
 
 
 def _write_tree(topology: Topology, root: int, i: int, row: NDArray[np.uint8]) -> int:
-    """Write tree i into a row, and return the root that it had before it was re-rooted."""
+    """Write tree i into a row, and return its root before re-rooting."""
     old_root = permutations.shift(permutations.unrank(topology.n, root)[0], i)
     write_greedy_ports(topology, old_root, row)
     reroot(topology, row, root)
@@ -80,10 +80,10 @@ def _write_tree(topology: Topology, root: int, i: int, row: NDArray[np.uint8]) -
 def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) -> None:
     """Write alpha_root(v) for every node v of S_n into ``out``, 0 at the root.
 
-    In rank order the values form runs. For the (n-1)! nodes with one first symbol, other than the
-    root's, it is the position of that symbol in the root. For the other nodes it is the first
-    position from 2 on where the node differs from the root, the same for all nodes that continue
-    the common prefix with the same symbol.
+    In rank order the values form runs. For the (n-1)! nodes with the same first symbol, other than
+    the root's, the value is the position of that symbol in the root. For the other nodes it is the
+    first position from 2 on where the node differs from the root, the same for all nodes that
+    continue the common prefix with the same symbol.
 
     Args:
         topology: a star graph.

@@ -231,5 +231,5 @@ def label(source: Source, node: NDArray[np.uint8]) -> str:
 
 
 def locate(source: Source, node: Perms, tree: int) -> Address:
-    """Return the address of a node in a tree at the identity."""
+    """Return the address of a node in a tree whose root is the identity."""
     return _address(node, tree, source.blocks.m)

@@ -49,7 +49,7 @@ class Needs(NamedTuple):
         return arrived if self.begins is None else np.maximum.reduceat(arrived, self.begins)
 
     def row_of(self, index: int) -> int:
-        """Return the row that an entry at an index belongs to."""
+        """Return the row to which the entry at an index belongs."""
         if self.begins is None:
             return index
         return int(np.searchsorted(self.begins, index, side="right")) - 1
@@ -61,7 +61,7 @@ class Dependencies(ABC):
     Attributes:
         size: the number of entries.
         initial: the entries of units at their sources.
-        unique: True if no entry is given twice, or given and initial.
+        unique: True if no entry is given twice, and no initial entry is given.
     """
 
     size: int
@@ -70,15 +70,15 @@ class Dependencies(ABC):
 
     @abstractmethod
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return the entries that each of these rows needs."""
+        """Return the entries that each of the given rows needs."""
 
     @abstractmethod
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return the entry that each of these rows gives."""
+        """Return the entry that each of the given rows gives."""
 
 
 class PairDependencies(Dependencies):
-    """An entry for every (node, unit) pair, or for every pair that occurs."""
+    """Dependencies with an entry for every (node, unit) pair, or for every pair that occurs."""
 
     def __init__(self, packets: Packets, executed: Executed) -> None:
         postcondition = executed.postcondition
@@ -106,7 +106,7 @@ class PairDependencies(Dependencies):
 
 
 class JourneyDependencies(Dependencies):
-    """An entry for every row; entry 0 belongs to all units at their sources."""
+    """Dependencies with an entry for every row; entry 0 belongs to all units at their sources."""
 
     def __init__(self, previous: Indices) -> None:
         self._previous = previous

@@ -247,7 +247,7 @@ class Deliveries(ABC):
 
 
 class ArrivalTimes(Deliveries):
-    """The step in which each node first receives each unit, pair by pair; 0 from the start."""
+    """The step in which each node first receives each unit; 0 for units held from the start."""
 
     def __init__(
         self,

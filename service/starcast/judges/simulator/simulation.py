@@ -232,7 +232,7 @@ def _count_per_step(step: Column, steps: int) -> Counts:
 
 
 def _greatest_per_step(sizes: Counts, counts: Counts) -> Counts:
-    """Return the maximum of the ``counts`` sizes of each step; 0 for a step without any."""
+    """Return the maximum size in each step, which has ``counts`` sizes; 0 if it has none."""
     greatest = np.zeros(len(counts), dtype=np.int64)
     used = counts > 0
     greatest[used] = np.maximum.reduceat(sizes, (np.cumsum(counts) - counts)[used])
@@ -291,7 +291,7 @@ class Executed(NamedTuple):
 
     Attributes:
         simulation: the results.
-        rows: all rows in the order of time; under faults, those of all sources.
+        rows: all rows in the order of time; under faults, the rows of all sources.
         selection: the executed rows: the first ones, or under faults a mask of ``rows``.
         sources: the number of sources that each row represents.
         postcondition: the postcondition of ``rows``.

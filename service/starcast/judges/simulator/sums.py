@@ -60,7 +60,7 @@ class Lanes:
             )
 
     def cells(self, node: Column, rows: slice | Indices) -> Indices:
-        """Return the cell of the sum of each node in the lane of each row."""
+        """Return, for each row, the index of a node's sum in the row's lane."""
         return np.asarray(node.astype(np.int64) * self.count + self.of[rows])
 
 

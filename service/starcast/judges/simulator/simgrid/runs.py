@@ -27,9 +27,9 @@ from starcast.support.vocabulary import ExecutionModel
 
 #: SimGrid computes with floating-point numbers and a precision of 1e-9.
 MAX_TICKS = 10**9
-#: Processes are threads of the operating system.
+#: SimGrid's processes are threads of the operating system.
 MAX_PROCESSES = 10_000
-#: Rows that SimGrid executes in about a minute.
+#: Number of rows that SimGrid executes in about a minute.
 MAX_ROWS = 1_000_000
 #: The interpreter for which Debian packages SimGrid.
 SYSTEM_PYTHON = Path("/usr/bin/python3")
@@ -279,7 +279,7 @@ def _run_program(problems: list[dict[str, Any]], installation: Path | None) -> l
         if ran.returncode == program.NOT_INSTALLED:
             continue
         if ran.returncode:
-            # The last line of a traceback is the exception; the others say only location.
+            # The last line of a traceback is the exception; the other lines only give locations.
             last = (ran.stderr.strip().splitlines() or [f"exit code {ran.returncode}"])[-1]
             raise UnavailableError(f"SimGrid failed: {last}", hint=_TESTED)
         results: list[dict[str, Any]] = json.loads(ran.stdout)
