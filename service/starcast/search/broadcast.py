@@ -33,7 +33,7 @@ _SEARCHED = (3, 4, 5, 6)
 _STEPS = 50_000
 #: Minimum number of such parts before a new start, and missing nodes per additional part.
 _LEAST_PARTS, _NODES_PER_PART = 20, 10
-#: Size of the cliques from which on the bound is not computed. Below, it takes a second; for twice
+#: Maximum size of the cliques for which the bound is computed. There it takes a second; for twice
 #: this size it takes minutes, and such large cliques hardly restrict a broadcast.
 _MAX_CLIQUE = 20
 

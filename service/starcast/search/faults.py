@@ -83,7 +83,7 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
 
 
 class _Work(NamedTuple):
-    """Neighbours, candidates for the distant node, number of faults, and wanted distance."""
+    """Neighbours, candidates for the distant node, maximum faults, and wanted distance."""
 
     table: Table
     ends: list[int]
