@@ -1,6 +1,7 @@
-"""The catalogue: families, constructions and algorithms, shipped or of a plug-in, by name.
+"""The catalogue: families, constructions and algorithms by name, from starcast and from plug-ins.
 
 Each is declared by a decorator above its function: `starcast.family`, `starcast.construction` or
-`starcast.algorithm`. The decorators are defined with what they declare (`topologies/families.py`,
-`trees/construction.py`, `collectives/algorithm.py`); here is what they share.
+`starcast.algorithm`. Each decorator is defined in the module for its kind of entry
+(`topologies/families.py`, `trees/construction.py`, `collectives/algorithm.py`); this package has
+the code that they share.
 """

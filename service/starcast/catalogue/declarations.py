@@ -1,4 +1,4 @@
-"""What the decorators of the catalogue share: checks of options, and arguments from a signature."""
+"""Shared code of the decorators: checks of options, and arguments read from a signature."""
 
 import inspect
 import re
@@ -15,12 +15,12 @@ from starcast.support.errors import InputError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Names are parts of ids and specs, where colons, commas and parentheses separate.
+# Names are parts of ids and specs, in which colons, commas and parentheses are separators.
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _KINDS: Mapping[Any, Literal["integer", "text"]] = {
     int: "integer", "int": "integer", str: "text", "str": "text",
 }  # fmt: skip
-#: The options of the decorators, with their types and what to give.
+#: The options of the decorators, with their types and a description for messages.
 _OPTIONS: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(
         ("collective", "source", "description", "noun", "pattern", "spelling", "group"),
@@ -44,7 +44,7 @@ def check_options(origin: Origin, subject: str, options: Mapping[str, Any]) -> N
     """
     for option, value in options.items():
         types, expected = _OPTIONS[option]
-        # True is an int as well, but it is not a size.
+        # True is an int too, but it is not a size.
         is_valid = isinstance(value, types) and (bool in types or not isinstance(value, bool))
         if is_valid and isinstance(value, Collection) and range not in types:
             is_valid = all(isinstance(each, str) for each in value)
@@ -65,8 +65,8 @@ def check_declaration(
     """Check the name and the options of a declaration; return the origin of the function.
 
     Raises:
-        InputError: the name is malformed, an option has a wrong type, a family is unknown, or what
-            is declared is not a function.
+        InputError: the name is malformed, an option has a wrong type, a family is unknown, or the
+            declared object is not a function.
     """
     origin = Origin.of(function)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
@@ -85,7 +85,7 @@ def check_declaration(
 def read_arguments(
     name: str, origin: Origin, function: Callable[..., Any], fixed: Sequence[str]
 ) -> tuple[Argument, ...]:
-    """Return the arguments that the parameters of a function after the fixed ones declare.
+    """Return the arguments that a function declares by its parameters after the fixed ones.
 
     A parameter is annotated with int or str, or with ``Annotated[type, Argument(...)]``.
 
@@ -106,7 +106,7 @@ def _read_argument(name: str, origin: Origin, parameter: inspect.Parameter) -> A
     default = parameter.default
     has_default = default is not inspect.Parameter.empty
     annotation: object = parameter.annotation
-    # Not `get_type_hints`: it would evaluate the annotations of the whole module of a plug-in.
+    # `get_type_hints` is not used: it would evaluate all annotations in a plug-in's module.
     for declared in getattr(annotation, "__metadata__", ()):
         if isinstance(declared, Argument):
             return replace(declared, default=lambda _: default) if has_default else declared
@@ -121,7 +121,7 @@ def _read_argument(name: str, origin: Origin, parameter: inspect.Parameter) -> A
             f"{origin}: the parameter '{parameter.name}' of '{name}' is not an int or a str",
             hint=f"write '{parameter.name}: int', with or without a default",
         )
-    # These names are counts in every algorithm, so that plug-ins refuse 0 as well.
+    # These names are counts in every algorithm, so plug-ins reject 0 as well.
     if parameter.name in ("segments", "messages", "copies"):
         kind = "count"
     return Argument(

@@ -1,4 +1,4 @@
-"""Entries of the catalogue, the checks of the arguments that they declare, and their registries."""
+"""Entries of the catalogue, the checks of their declared arguments, and their registries."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,8 +13,8 @@ from starcast.support.integers import check_count
 from starcast.support.text import did_you_mean
 
 Value = int | str
-#: A `starcast.topologies.Topology`. Families of topologies are entries too, so this package is
-#: imported by that one and cannot name its class.
+#: A `starcast.topologies.Topology`. Families of topologies are entries too, so
+#: `starcast.topologies` imports this package, which therefore cannot import its class.
 Topology = Any
 
 
@@ -23,14 +23,14 @@ class Argument:
     """A parameter of a construction or an algorithm, besides topology, root and port model.
 
     Attributes:
-        name: its keyword.
-        description: a noun phrase that says what to give.
-        default: its value on a topology if it is omitted; None makes it required.
-        maximum: its greatest value on a topology, for integers; None for no limit.
+        name: the keyword of the argument.
+        description: a noun phrase that describes the value.
+        default: the value on a topology if the argument is omitted; None makes it required.
+        maximum: the maximum on a topology, for integers; None for no limit.
         kind: a "count" is an integer from 1, an "index" an integer from 0, an "integer" any
             integer, a "text" a word, and a "construction" the name of a construction.
         choices: the names allowed on a topology, for a "construction".
-        noun: what the choices are, for messages: ``a single spanning tree``.
+        noun: the noun for one of the choices in messages, such as ``a single spanning tree``.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Argument:
     noun: str = ""
 
     def check(self, topology: Topology, value: object) -> Value:
-        """Return a value for this argument after checking it.
+        """Check a value for this argument and return it.
 
         Raises:
             InputError: the value has a wrong type or is out of range on the topology.
@@ -66,7 +66,7 @@ class Argument:
         return str(value)
 
     def _check_text(self, value: object) -> str:
-        # The value becomes part of an id, which must be read back as it was written.
+        # The value becomes part of an id, so parsing the id must yield the same value.
         if not isinstance(value, str) or not value or not _is_word(value):
             raise InputError(
                 f"{self.name} is {value!r}, which is not a word",
@@ -97,7 +97,7 @@ def _is_word(text: str) -> bool:
 class Entry:
     """An entry of a registry: a named function, defined on some topologies.
 
-    ``__str__`` of a subclass is its name in messages.
+    ``__str__`` of a subclass returns the name of the entry for messages.
 
     Attributes:
         name: unique in its registry.
@@ -105,7 +105,7 @@ class Entry:
         origin: the function that was declared.
         families: the families of topologies on which it may be defined; empty for all families.
         arguments: the arguments that it takes besides topology, root and port model.
-        smallest: the least n for which it is defined.
+        smallest: the smallest n for which it is defined.
         exclusion: ``exclusion(topology)`` returns why it is not defined on a topology of its
             families, or None if it is.
     """
@@ -122,7 +122,7 @@ class Entry:
         return f"<{type(self).__name__} {self.name} ({self.source})>"
 
     def unsupported_reason(self, topology: Topology) -> str | None:
-        """Return why this is not defined on a topology, or None if it is."""
+        """Return why the entry is not defined on a topology, or None if it is."""
         if self.families and topology.family not in self.families:
             families = " and ".join(FAMILIES[family].noun for family in self.families)
             return f"it is defined on {families}"
@@ -131,19 +131,19 @@ class Entry:
         return self.exclusion(topology)
 
     def supports(self, topology: Topology) -> bool:
-        """Return whether this is defined on a topology."""
+        """Return whether the entry is defined on a topology."""
         return self.unsupported_reason(topology) is None
 
     def resolve_arguments(
         self, topology: Topology, arguments: Mapping[str, object]
     ) -> dict[str, Value]:
-        """Return all arguments with their values: the value given, or else the default.
+        """Return all arguments, with the given values or the defaults.
 
         Raises:
-            InputError: an argument is unknown, missing or impossible on the topology.
+            InputError: an argument is unknown, missing or invalid on the topology.
         """
-        # Names first: an unknown name may be the misspelling of an argument that would
-        # seem missing.
+        # Names are checked first: an unknown name may be a misspelling of an argument that would
+        # otherwise seem missing.
         self._check_names(arguments)
         values: dict[str, Value] = {}
         for argument in self.arguments:
@@ -189,7 +189,7 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
     """Entries by name, in the order of their registration.
 
     Args:
-        noun: what the entries are, for messages: ``construction``.
+        noun: the noun for an entry in messages, such as ``construction``.
         entries: the entries to register first.
 
     Example:
@@ -204,10 +204,10 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
             self.register(entry)
 
     def register(self, entry: AnyEntry) -> None:
-        """Add an entry; what a plug-in defines again, when it is loaded again, is replaced.
+        """Add an entry; if a plug-in is loaded again, its new entries replace the old ones.
 
         Raises:
-            InputError: its name is taken.
+            InputError: the name is taken.
         """
         known = self._entries.get(entry.name)
         # A plug-in may be loaded again in one process, such as a notebook after an edit.
@@ -222,7 +222,7 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
             ORIGINS[self.noun, entry.name] = entry.origin
 
     def find(self, name: str) -> AnyEntry:
-        """Return the entry of a name.
+        """Return the entry with a name.
 
         Raises:
             InputError: no entry has this name; the hint suggests the closest one.
@@ -242,7 +242,7 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
         """Check that an entry is defined on a topology.
 
         Raises:
-            InputError: it is not; the hint lists the entries that are.
+            InputError: the entry is not defined there; the hint lists the entries that are.
         """
         reason = entry.unsupported_reason(topology)
         if reason is not None:
@@ -268,8 +268,8 @@ class Family(Entry):
 
     Attributes:
         pattern: a regular expression that matches the specs; its groups are the numbers.
-        noun: what its topologies are, in the plural, for messages.
-        spelling: how a spec is written, for messages: ``S2 to S12 for a star graph``.
+        noun: the plural noun for its topologies in messages, such as ``star graphs``.
+        spelling: how messages explain the spec, such as ``S2 to S12 for a star graph``.
         build: ``build(spec, *numbers)`` returns the topology.
     """
 
@@ -282,5 +282,5 @@ class Family(Entry):
         return f"the family '{self.name}'"
 
 
-#: All families of topologies: those that are shipped, then those of plug-ins.
+#: All families of topologies: first those of starcast, then those of plug-ins.
 FAMILIES: Registry[Family] = Registry("family")

@@ -1,4 +1,4 @@
-"""The origin of entries, and errors that name it if that is a plug-in."""
+"""The origin of entries, and errors that name the plug-in if the origin is one."""
 
 import inspect
 import sys
@@ -15,7 +15,7 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class PluginMissingError(InputError):
-    """Something cannot be made again, because a plug-in that it needs is not loaded."""
+    """An artifact cannot be rebuilt, because a plug-in that it needs is not loaded."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Origin:
     """The function that defines an entry.
 
     Attributes:
-        module: the name of its module; a file is imported under the stem of its name.
+        module: the name of its module; for a file, the file name without its extension.
         file: the source file.
         line: the line of the function.
     """
@@ -37,9 +37,9 @@ class Origin:
         """Return the origin of a function.
 
         Raises:
-            InputError: it is not a function that is written in Python.
+            InputError: the object is not a function written in Python.
         """
-        # Unwrapped, because a decorator of a plug-in would hide the function's own file and line.
+        # The function is unwrapped, because a plug-in's decorator would hide its own file and line.
         code = getattr(inspect.unwrap(function), "__code__", None)
         if not isinstance(code, CodeType):
             raise InputError(
@@ -51,13 +51,13 @@ class Origin:
     @property
     def is_shipped(self) -> bool:
         """Whether the function belongs to starcast, rather than to a plug-in."""
-        # With the dot, so that a plug-in may be called starcast_mine.
+        # The dot is included, because a plug-in may be called starcast_mine.
         return self.module.startswith("starcast.")
 
     @cached_property
     def sha256(self) -> str:
         """The SHA-256 of the source file; empty if there is none, as in a notebook."""
-        # Imported only here: every import of the mathematics would pay for it.
+        # Imported only when needed, because every import of the mathematics would pay for it.
         import hashlib  # noqa: PLC0415
 
         path = Path(self.file)
@@ -69,7 +69,7 @@ class Origin:
         return str(getattr(sys.modules.get(self.module), "__version__", ""))
 
     def describe(self) -> dict[str, str]:
-        """Return module, version and SHA-256, as they are stored with results."""
+        """Return module, version and SHA-256 in the form that is stored with results."""
         return {"module": self.module, "version": self.version, "sha256": self.sha256}
 
     def __str__(self) -> str:
@@ -79,7 +79,7 @@ class Origin:
 #: The origin of every entry of a plug-in, by kind (such as ``construction``) and name.
 ORIGINS: dict[tuple[str, str], Origin] = {}
 
-#: Module, version and SHA-256 of plug-ins, by the names that they define.
+#: Provenance: the module, version and SHA-256 of plug-ins, by the names that they define.
 Provenance = Mapping[str, Mapping[str, str]]
 
 
@@ -89,20 +89,20 @@ def describe_used(
     """Return the provenance of the plug-ins that an artifact or a run needs.
 
     Args:
-        topology: its `Topology`.
-        entry: kind and name of its construction or algorithm.
+        topology: the `Topology` of the artifact or run.
+        entry: the kind and name of the construction or algorithm.
         arguments: the arguments of the entry, which may name constructions.
     """
     used = [("family", topology.family)]
     if entry is not None:
         used.append(entry)
-    # An argument that names a construction needs the plug-in of that construction.
+    # If an argument names a construction, the plug-in of that construction is needed too.
     used += [("construction", value) for value in arguments.values() if isinstance(value, str)]
     return {key[1]: ORIGINS[key].describe() for key in used if key in ORIGINS}
 
 
 def find_changed(recorded: Provenance) -> list[str]:
-    """Return the names in a provenance that a loaded plug-in defines by another source now."""
+    """Return the names in a provenance whose plug-in is now loaded with different source code."""
     loaded = {name: origin for (_, name), origin in ORIGINS.items()}
     return [
         name
@@ -123,10 +123,10 @@ def find_missing(recorded: Provenance) -> list[str]:
 
 
 def require_plugins(noun: str, recorded: Provenance) -> None:
-    """Check that the plug-ins by which something was made are loaded.
+    """Check that the plug-ins in a provenance are loaded.
 
     Raises:
-        PluginMissingError: one is not.
+        PluginMissingError: one of the plug-ins is not loaded.
     """
     if missing := find_missing(recorded):
         raise PluginMissingError(
@@ -136,15 +136,15 @@ def require_plugins(noun: str, recorded: Provenance) -> None:
 
 
 def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
-    """Return what a function returns; errors in that of a plug-in name it.
+    """Call a function and return its result; errors in a plug-in's function name the function.
 
     Args:
-        noun: what the function defines, for messages.
+        noun: the name of the defined entry, for messages.
         origin: the function.
-        action: calls it.
+        action: a function that makes the call.
 
     Raises:
-        InputError: that of a plug-in raised an exception, which is the cause of this error.
+        InputError: a plug-in's function raised an exception, which is the cause of this error.
         KeyboardInterrupt: the user has pressed Ctrl-C.
     """
     if origin.is_shipped:
@@ -153,7 +153,8 @@ def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
         return action()
     except KeyboardInterrupt:
         raise
-    # Also SystemExit: sys.exit() in a plug-in would end the command as if it had done its work.
+    # SystemExit is caught too: sys.exit() in a plug-in would end the command as if it had
+    # succeeded.
     except BaseException as error:
         raise InputError(
             f"{noun} ({origin}) raised {describe(error)}",
@@ -168,7 +169,7 @@ def describe(error: BaseException) -> str:
 
 
 class Located:
-    """A context that reads what a function gave; all errors name the function of a plug-in."""
+    """A context for reading a function's result; errors name the function if it is a plug-in's."""
 
     def __init__(self, noun: str, origin: Origin) -> None:
         self.prefix = f"{noun} ({origin})"

@@ -2,9 +2,9 @@
 
 A plug-in is a Python file or module whose functions are decorated with `starcast.construction`,
 `starcast.algorithm` or `starcast.family`. It is loaded if the user names it (`load`), if an
-installed package declares it as an entry point, or by importing it. Then its names are valid
-everywhere. Nothing that a plug-in returns is trusted: arrays are checked by the decorators, forests
-and schedules by their checkers. `pack` sends plug-ins to workers on other machines.
+installed package declares it as an entry point, or if it is imported. Then its names are valid
+everywhere. The results of a plug-in are not trusted: the decorators check arrays, and independent
+checkers verify forests and schedules. `pack` sends plug-ins to workers on other machines.
 """
 
 import hashlib
@@ -27,14 +27,14 @@ from starcast.support.errors import InputError
 ENTRY_POINTS = "starcast.plugins"
 
 
-#: The names given to `load`, in the order of loading; paths are absolute.
+#: The names passed to `load`, in the order of loading; paths are absolute.
 _loaded: dict[str, None] = {}
 
 
 def load(names: Iterable[str]) -> None:
-    """Import plug-ins, and those that installed packages declare.
+    """Import plug-ins, and the plug-ins that installed packages declare.
 
-    Loading a file again replaces what it defined.
+    Loading a file again replaces the entries that it defined.
 
     Args:
         names: names of modules, or paths of .py files.
@@ -46,7 +46,7 @@ def load(names: Iterable[str]) -> None:
         _import(point.value, partial(importlib.import_module, point.module))
     for name in names:
         if name.endswith(".py"):
-            # Absolute, because worker processes may have another working directory.
+            # Paths are made absolute, because worker processes may have another working directory.
             path = Path(name).expanduser().absolute()
             _import(name, partial(_import_file, path))
             _loaded[str(path)] = None
@@ -77,7 +77,7 @@ def loadable() -> tuple[str, ...]:
 def _import(name: str, action: Callable[[], object]) -> None:
     try:
         action()
-    # It names the file and the line already.
+    # This error already names the file and the line.
     except InputError:
         raise
     except ModuleNotFoundError as error:
@@ -87,7 +87,7 @@ def _import(name: str, action: Callable[[], object]) -> None:
         ) from None
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # also SystemExit, which would end the command
+    except BaseException as error:  # this includes SystemExit, which would end the command
         raise InputError(
             f"the plug-in '{name}' cannot be imported: {describe(error)}",
             hint="correct it; STARCAST_DEBUG=1 shows its traceback",
@@ -97,12 +97,12 @@ def _import(name: str, action: Callable[[], object]) -> None:
 class _Loader(SourceFileLoader):
     """Compiles the file at each load.
 
-    Python's bytecode cache takes a file that has kept its size and the second of its last change
-    for unchanged, and would run the plug-in as it was before the edit.
+    Python's bytecode cache treats a file as unchanged if its size and the second of its last change
+    are the same, and would run the plug-in as it was before the edit.
     """
 
     def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - the name is fixed
-        """Return the code of the file as it is now."""
+        """Return the compiled code of the file's present content."""
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
@@ -111,7 +111,7 @@ def _import_file(path: Path) -> None:
         raise InputError(f"there is no plug-in {path}", hint="give the path of a .py file")
     loader = _Loader(path.stem, str(path))
     module = importlib.util.module_from_spec(ModuleSpec(path.stem, loader, origin=str(path)))
-    # Objects of the module can be sent to worker processes only if it is listed.
+    # Objects of the module can be sent to worker processes only if it is in `sys.modules`.
     sys.modules[path.stem] = module
     loader.exec_module(module)
 
@@ -122,8 +122,8 @@ class ShippedPlugin:
 
     Attributes:
         name: the name of its module.
-        source: the text of a plug-in that is a single file; None for a module of a package, which
-            the worker must have.
+        source: the text of a plug-in that is a single file; None for a module in a package, which
+            must be installed at the worker.
     """
 
     name: str
@@ -132,7 +132,7 @@ class ShippedPlugin:
 
 @dataclass(frozen=True)
 class PluginLoader:
-    """A picklable function that loads plug-ins in another process; equal for equal plug-ins."""
+    """A picklable function that loads plug-ins in another process; equal if the plug-ins are."""
 
     plugins: tuple[ShippedPlugin, ...]
 
@@ -146,10 +146,10 @@ class PluginLoader:
 
 
 def pack(names: Sequence[str] | None = None) -> PluginLoader:
-    """Return what loads the plug-ins of this process in another one.
+    """Return a loader that loads the plug-ins of this process in another process.
 
     Args:
-        names: names as for `load`; by default those of all plug-ins that are loaded.
+        names: names as for `load`; by default the names of all loaded plug-ins.
 
     Raises:
         InputError: something is defined in a script or notebook, which others cannot import.
@@ -179,8 +179,8 @@ def _pack(name: str) -> ShippedPlugin:
 
 @cache
 def _folder() -> Path:
-    """Return a folder for the files of plug-ins; this process keeps it until it ends."""
-    # The object must live as long as the process: its end deletes the folder.
+    """Return a folder for plug-in files, which this process keeps until it ends."""
+    # The object must live as long as the process, because deleting it deletes the folder.
     _kept.append(tempfile.TemporaryDirectory(prefix="starcast-plugins-"))
     return Path(_kept[0].name)
 
@@ -189,8 +189,8 @@ _kept: list["tempfile.TemporaryDirectory[str]"] = []
 
 
 def _file(name: str, source: bytes) -> str:
-    """Write the source of a plug-in to a file of its own; return the path."""
-    # A folder for each content: another version of a plug-in does not overwrite this version.
+    """Write the source of a plug-in to a separate file; return the path."""
+    # Each content has its own folder, so another version of a plug-in does not overwrite this one.
     folder = _folder() / hashlib.sha256(source).hexdigest()[:16]
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}.py"

@@ -1,4 +1,4 @@
-"""Collectives: what every node ends with, and the schedules that deliver it."""
+"""Collectives, and the algorithms that build their schedules."""
 
 from starcast.collectives.catalogue import algorithms, schedule
 from starcast.collectives.columns import schedule_from_columns, schedule_from_csv

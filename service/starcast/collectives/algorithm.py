@@ -1,4 +1,4 @@
-"""The declaration of algorithms: their topologies, ports, arguments, and number of rows."""
+"""The decorator that declares an algorithm: its topologies, ports, arguments and number of rows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,10 +25,10 @@ from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 from starcast.trees.construction import CONSTRUCTIONS
 
-#: The arguments of a schedule by name, all with values: what `Algorithm.resolve_arguments` returns.
+#: The complete arguments of a schedule by name, as returned by `Algorithm.resolve_arguments`.
 Arguments = Mapping[str, int | str]
 
-# The parameters that algorithms share.
+# The parameters of every algorithm's function.
 Segments = Annotated[
     int,
     Argument(
@@ -48,7 +48,7 @@ Copies = Annotated[
 
 
 class Refusal(NamedTuple):
-    """Why an algorithm is not defined for some arguments, and which arguments to give instead."""
+    """Why an algorithm is not defined for given arguments, and which arguments to use instead."""
 
     reason: str
     hint: str
@@ -57,7 +57,7 @@ class Refusal(NamedTuple):
 def count_messages(topology: Topology, arguments: Arguments) -> int:
     """Return the number of rows if every node but the root sends or receives each message once.
 
-    No algorithm has fewer; those of plug-ins may have more.
+    No algorithm has fewer rows; algorithms of plug-ins may have more.
     """
     messages = int(arguments.get("messages", arguments.get("segments", 1)))
     return messages * (topology.nodes - 1)
@@ -65,21 +65,21 @@ def count_messages(topology: Topology, arguments: Arguments) -> int:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Algorithm(Entry):
-    """A rule that yields schedules of one collective.
+    """A rule that builds schedules for one collective.
 
     Attributes:
         collective: the collective that its schedules perform.
         ports: its port models; the first one is its default.
         build: ``build(topology, root, ports, **arguments)`` returns the schedule.
-        rows: ``rows(topology, arguments)`` returns the number of rows of its schedule, of one
+        rows: ``rows(topology, arguments)`` returns the number of rows of its schedule, for a single
             source if there are many.
-        forest_construction: ``forest_construction(topology, ports, arguments)`` returns the name
-            of the construction along whose forest it sends, or None if that is not a construction
-            of the catalogue.
+        forest_construction: ``forest_construction(topology, ports, arguments)`` returns the name of
+            the construction along whose forest it sends, or None if that forest has no
+            construction.
         refusal: ``refusal(topology, arguments)`` returns why it is not defined for these
             arguments, or None if it is.
-        sources: ``sources(topology, ports)`` returns how many sources its rows are written out
-            for: 1 if a schedule of one source stands for all, or if there is only one.
+        sources: ``sources(topology, ports)`` returns the number of sources whose rows the schedule
+            contains: 1 if there is a single source, or if one source represents all.
     """
 
     collective: Collective
@@ -97,11 +97,11 @@ class Algorithm(Entry):
         return next((name for name in names if name in ("segments", "messages")), None)
 
     def count(self, topology: Topology, ports: str, arguments: Arguments) -> int:
-        """Return the number of rows of its schedule, without building it."""
+        """Return the number of rows of the algorithm's schedule, without building it."""
         return self.rows(topology, arguments) * self.sources(topology, ports)
 
     def id(self, topology: Topology, ports: str, arguments: Arguments, root: int) -> str:
-        """Return the id of its schedule, without building it."""
+        """Return the id of the algorithm's schedule, without building it."""
         source = root if self.sources(topology, ports) == 1 else None
         return schedule_id(topology, self.collective, self.name, ports, arguments, source)
 
@@ -112,7 +112,7 @@ class Algorithm(Entry):
             return reason
         if self.required_arguments:
             return None
-        # The construction may depend on the arguments: those of a call without any decide.
+        # The construction may depend on the arguments; here the default arguments are used.
         arguments = self.default_arguments(topology)
         construction = self.forest_construction(topology, self.ports[0], arguments)
         if construction is None:
@@ -124,11 +124,11 @@ class Algorithm(Entry):
     def resolve_arguments(
         self, topology: Topology, arguments: Mapping[str, object]
     ) -> dict[str, int | str]:
-        """Return all arguments with their values: the value given, or else the default.
+        """Return all arguments, with the given values or the defaults.
 
         Raises:
-            InputError: an argument is unknown or impossible, or the algorithm is not defined for
-                these values.
+            InputError: an argument is unknown or invalid, or the algorithm is not defined for these
+                values.
         """
         values = super().resolve_arguments(topology, arguments)
         refusal = self.refusal(topology, values)
@@ -140,14 +140,14 @@ class Algorithm(Entry):
         return values
 
     def resolve_ports(self, ports: str | None) -> Ports:
-        """Return the port model asked for, or the algorithm's default if None.
+        """Return the requested port model, or the algorithm's default for None.
 
         Raises:
             InputError: the algorithm has no such port model.
         """
         if ports is None:
             return self.ports[0]
-        # Returns the declared word, whose type is `Ports`, in place of the given text.
+        # Returns the declared name, which has the type `Ports`, instead of the given text.
         for model in self.ports:
             if model == ports:
                 return model
@@ -158,14 +158,14 @@ class Algorithm(Entry):
         return f"{self.collective} by {self.name}"
 
 
-#: A registry of algorithms for each collective.
+#: One registry of algorithms per collective.
 REGISTRIES: dict[str, Registry[Algorithm]] = {
     collective: Registry(f"{collective} algorithm") for collective in COLLECTIVES
 }
 
 
 class Foresight(TypedDict, total=False):
-    """What `Algorithm` knows of schedules before it builds them: its attributes of these names."""
+    """Facts about schedules that are known before building, as in the attributes of `Algorithm`."""
 
     exclusion: Callable[[Topology], str | None]
     rows: Callable[[Topology, Arguments], int]
@@ -189,7 +189,7 @@ def algorithm(
     The function is called as ``function(topology, root, ports, **arguments)`` and returns a
     `Schedule`, or a mapping with the columns ``step``, ``sender``, ``port`` and ``unit`` of equal
     length. ``receiver`` follows from sender and port. The mapping may also hold ``tree``,
-    ``units`` (their number; by default the greatest unit + 1), ``packets`` (by default whether a
+    ``units`` (their number; by default the largest unit + 1), ``packets`` (by default whether a
     directed link carries several units in a step), ``symmetric`` and ``forest``.
 
     Args:
@@ -198,8 +198,9 @@ def algorithm(
         source: the paper and the number of the algorithm.
         families: the families of topologies on which it is defined; by default all.
         ports: its port models; the first one is its default.
-        smallest: the least n for which it is defined.
-        **foresight: what is known before a schedule is built; see `Algorithm`.
+        smallest: the smallest n for which it is defined.
+        **foresight: facts that are known before a schedule is built; see the attributes of
+            `Algorithm`.
 
     Raises:
         InputError: a name is taken, malformed or unknown, or the function has a wrong signature.
@@ -233,7 +234,8 @@ def algorithm(
             collective=collective, name=name, source=source, origin=origin, smallest=smallest,
             families=tuple(families), ports=tuple(ports),
             arguments=read_arguments(name, origin, function, ("topology", "root", "ports")),
-            # Shipped functions are tested; the results of plug-ins are checked at every call.
+            # Tests cover the functions of starcast; the results of plug-ins are checked at every
+            # call.
             build=function if origin.is_shipped else build, **foresight,
         )  # fmt: skip
         REGISTRIES[collective].register(entry)
@@ -244,7 +246,7 @@ def algorithm(
 
 def _read_schedule(noun: str, origin: Origin, result: Any, declared: Mapping[str, Any]) -> Schedule:
     if isinstance(result, Schedule):
-        # Also a Schedule is built again: it may be that of another topology, root or port model.
+        # Even a `Schedule` is built again: it may be for another topology, root or port model.
         columns: Mapping[str, Any] = {
             **result.columns._asdict(),
             **{key: getattr(result, key) for key in ("units", "packets", "symmetric", "forest")},

@@ -5,21 +5,22 @@ split into as many units as there are trees. Unit i travels down tree i, and the
 are crossed in step t.
 
 **In units** on S_n, a link carries one message per step, and source I represents all sources.
-A symmetric schedule is free of conflicts for all sources together if and only if the links of each
-step have different dimensions (Fragopoulou & Akl 1993). The two all-port algorithms achieve this by
+A symmetric schedule has no conflicts between sources if and only if the links of each step have
+different dimensions (Fragopoulou & Akl 1993). The two all-port algorithms achieve this by
 rotation: R takes a link of dimension d to a link of dimension r(d).
 
-A message has *ordered* links, n-1 of them per step, and *last* links, whose tails have the message
-by then and which may be crossed in any order. With M messages, the ordered links come message after
-message, then the last links of all messages together, dimension by dimension. A message leaves one
-cell of its last step empty, that of dimension n. The next message is rotated, so that its empty
-cell has another dimension, and M messages take ceil(M(n!-1)/(n-1)) steps for every M, the least
-possible.
+A message has *ordered* links, n-1 of them per step, and *last* links. The tails of the last links
+have the message after the ordered links, so these may be crossed in any order. With M messages, the
+ordered links come message after message, then the last links of all messages together, dimension by
+dimension. A message leaves one dimension of its last step unused, dimension n. The next message is
+rotated, so another dimension is unused, and M messages take ceil(M(n!-1)/(n-1)) steps for every M,
+the minimum.
 
 **In packets on S_{n,k}**, source x uses LC(x, T) of the trees of Li, Chen, Xiang & Yao.
-One-port, a step becomes n-1 sub-slots, one per port. Translation may take a residual link to a link
-of another port, which is served in another sub-slot, so one source cannot represent all sources.
-Unless k = n-1, the schedule is therefore written out, and is the same for every root.
+In the one-port model, a step becomes n-1 sub-slots, one per port. Translation may map a residual
+link to a link of another port, which is served in another sub-slot, so one source cannot represent
+all sources. Unless k = n-1, the schedule therefore contains the rows of all sources, and is the
+same for every root.
 """
 
 from collections.abc import Callable
@@ -57,13 +58,13 @@ Base = Annotated[
 
 
 def count_sources(topology: Topology, ports: str) -> int:
-    """Return the number of sources whose rows are written out."""
-    # One-port, a sub-slot depends on the port, which translations change on S_{n,k}.
+    """Return the number of sources whose rows the schedule contains."""
+    # In the one-port model, a sub-slot depends on the port, which translations change on S_{n,k}.
     return 1 if ports == "all" or topology.translation_keeps_ports else topology.nodes
 
 
 def build_packets(forest: Forest, ports: Ports, name: str, arguments: Arguments) -> Schedule:
-    """Build the symmetric schedule that sends one unit down each tree of the identity."""
+    """Build the symmetric schedule that sends one unit down each tree rooted at the identity."""
     return build_pipeline(
         forest,
         ports,
@@ -79,7 +80,7 @@ def build_packets(forest: Forest, ports: Ports, name: str, arguments: Arguments)
 def serialize_ports(schedule: Schedule) -> Schedule:
     """Return a one-port schedule: each step becomes one sub-slot per port."""
     topology = schedule.topology
-    # A port leads each node to another node: in its sub-slot none sends or receives twice.
+    # A port maps nodes to nodes one to one, so in its sub-slot no node sends or receives twice.
     sub_slot = np.searchsorted(topology.ports, schedule.port) + 1
     step = (schedule.step - 1) * topology.degree + sub_slot
     return schedule.replace_rows(schedule.columns._replace(step=step), ports="one")
@@ -94,13 +95,13 @@ def _build_dimension_change(topology: Topology, root: int, ports: Ports, base: B
     """Build Algorithm 2 of Tseng & Sheu 1997: segment i of source x travels down LC(x, DC(i, T)).
 
     The n-1 images of a link of T have all dimensions, so in step t every directed link carries as
-    many segments as T has nodes on level t. One-port (section 5.2), a step becomes n-1 sub-slots,
-    one per dimension.
+    many segments as T has nodes on level t. In the one-port model (section 5.2), a step becomes n-1
+    sub-slots, one per dimension.
     """
     tree = trees.forest(topology, base)
     changed = [dimension_change(topology, 0, tree, i) for i in range(topology.n - 1)]
     rows = np.concatenate([forest.parent_port for forest in changed])
-    # `Forest` copies arrays that can be written, and this one is not shared.
+    # `Forest` would copy a writable array; this one is not shared.
     rows.flags.writeable = False
     schedule = build_packets(Forest(topology, rows), ports, "dimension-change", {"base": base})
     return schedule.translate(root)
@@ -110,8 +111,8 @@ class _SingleMessage(NamedTuple):
     """The schedule of one message.
 
     Attributes:
-        forest: its tree.
-        step: int32 ``[nodes]``, the step in which each node receives it; 0 over last links.
+        forest: the tree along which the message travels.
+        step: int32 ``[nodes]``, the step in which each node receives it; 0 for last links.
     """
 
     forest: Forest
@@ -130,10 +131,10 @@ def _if_single(construction: str) -> Callable[[Topology, str, Arguments], str | 
 def _build_rotated_hamiltonian(
     topology: Topology, root: int, ports: Ports, messages: Messages
 ) -> Schedule:
-    """Build Algorithm 1: the n-1 rotated Hamiltonian paths in order (phase 1), then the leaves.
+    """Build Algorithm 1: first the n-1 rotated Hamiltonian paths (phase 1), then the leaves.
 
-    A single message uses symbol n in phase 2 (Rule 1). Of several messages, message c uses
-    2 + (c mod (n-1)), the rotated n.
+    A single message uses symbol n in phase 2 (Rule 1). With several messages, message c uses the
+    symbol 2 + (c mod (n-1)), the rotated n.
     """
     forest = trees.forest(topology, "rotated-hamiltonian")
     step = forest.levels()[0].copy()
@@ -153,9 +154,9 @@ def _build_necklace(topology: Topology, root: int, ports: Ports, messages: Messa
     """Build Algorithm 2: node number m of the MBST receives the message in step ceil(m/(n-1)).
 
     The nodes of the last step are reached over last links. Message c travels down the MBST rotated
-    c mod (n-1) times. The paper's numbers cannot simply continue over several messages: a recipe
-    that begins with a dimension other than 2 puts a node into the step of its parent, for
-    n = 3..7 and every such dimension.
+    c mod (n-1) times. The paper's numbers cannot continue over several messages: if they begin with
+    a dimension other than 2, some node gets the step of its parent, for n = 3..7 and every such
+    dimension.
     """
     forest = trees.forest(topology, "necklace")
     step = (numbering(topology) + np.int32(topology.n - 2)) // np.int32(topology.n - 1)
@@ -172,10 +173,10 @@ def _build_necklace(topology: Topology, root: int, ports: Ports, messages: Messa
 def _build_hamiltonian_cycle(
     topology: Topology, root: int, ports: Ports, messages: Messages
 ) -> Schedule:
-    """Build section 4, one-port: message after message along a Hamiltonian path, n!-1 steps each.
+    """Build the one-port allgather of section 4: messages follow a Hamiltonian path, one by one.
 
-    Source q's path is the translated path, not a part of one cycle for all sources, so all nodes
-    cross the same dimension in a step.
+    A message takes n!-1 steps. The path of source q is the translated path, not a part of a cycle
+    that all sources share, so all nodes send across the same dimension in a step.
     """
     forest = trees.forest(topology, "hamiltonian-cycle")
     word = cycle_word(topology.n)[:-1]
@@ -205,7 +206,7 @@ def _build_overlapped(
     parent_ports, steps = (np.stack(parts) for parts in zip(*rotated, strict=True))
     parent_ports.flags.writeable = False
     topology = single.forest.topology
-    # Rotated trees are not a forest of the catalogue, so only one message names it.
+    # Rotated trees have no construction, so only the schedule of one message names its forest.
     forest = single.forest if messages == 1 else Forest(topology, parent_ports)
     tree = np.arange(messages) % len(turns)
     begins = np.arange(messages, dtype=np.int32)[:, None] * steps.max()
@@ -214,7 +215,7 @@ def _build_overlapped(
     port = parent_ports[tree[message], node]
     step = arrival[message, node]
     last = step == 0
-    # One last link per port and step, so that sources stay free of conflicts.
+    # Each step has one last link per port, so sources do not conflict.
     step[last] = messages * int(steps.max()) + _positions_within_port(port[last])
     parent = forest.parents()[tree[message], node]
     rows = Columns(step, parent, port, node, tree[message], message)
@@ -237,7 +238,7 @@ def _rotate(single: _SingleMessage, count: int) -> tuple[NDArray[np.uint8], NDAr
 
 
 def _positions_within_port(port: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the position of each link, from 1, among the links of its port."""
+    """Return the position of each link among the links of its port, counted from 1."""
     position = np.empty(len(port), dtype=np.int64)
     for number in np.unique(port):
         of_port = port == number
@@ -246,7 +247,7 @@ def _positions_within_port(port: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def _build_units(rows: Columns, forest: Forest, name: str, ports: Ports, messages: int) -> Schedule:
-    """Return the symmetric schedule of the rows of the identity, one unit per link and step."""
+    """Return the symmetric schedule with the identity's rows, one unit per link and step."""
     return build_schedule(
         rows,
         topology=forest.topology,
@@ -276,7 +277,8 @@ def _declare(construction: str, source: str) -> None:
         forest = trees.forest(topology, construction)
         if count_sources(topology, ports) == 1:
             return build_packets(forest, ports, construction, {}).translate(root)
-        # Expanded first: a row belongs to the sub-slot of its real port, which differs by source.
+        # All sources are expanded first: the sub-slot of a row depends on its port, which differs
+        # by source.
         return serialize_ports(build_packets(forest, "all", construction, {}).expand())
 
 

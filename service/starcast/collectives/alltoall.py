@@ -1,10 +1,10 @@
 """Alltoall: every node has separate messages for every other node.
 
-The schedule of one source represents all sources by translation, which keeps dimensions. All-port,
-sources do not conflict if the dimensions used within a step are all different (Theorem 2). The
-nodes of a necklace are rotations of one another, and so are their paths: sent at the same time, hop
-by hop, they use different dimensions in every step. One-port, all nodes use the same dimension in a
-step.
+The schedule of one source represents all sources by translation, which keeps dimensions. In the
+all-port model, sources do not conflict if the dimensions used within a step are all different
+(Theorem 2). The nodes of a necklace are rotations of one another, and so are their paths: messages
+sent to them at the same time use different dimensions in every step. In the one-port model, all
+nodes use the same dimension in a step.
 
 Reference: Fragopoulou & Akl 1993, sections 7 and 8.
 """
@@ -35,7 +35,7 @@ from starcast.trees import Forest
     rows=count_rows, forest_construction=lambda *_: "near-balanced",
 )  # fmt: skip
 def _build_necklace(topology: Topology, root: int, ports: Ports) -> Schedule:
-    """Build Rule 9: one message to each node, one group per necklace, along the tree of Def. 13."""
+    """Build the alltoall of Rule 9: one message to each node, one group per necklace."""
     forest = trees.forest(topology, "near-balanced")
     units = assign_trees(forest, 1)
     departure = _departures_by_necklace(forest, units, 1)
@@ -50,7 +50,7 @@ def _build_necklace(topology: Topology, root: int, ports: Ports) -> Schedule:
 def _build_perfectly_balanced(
     topology: Topology, root: int, ports: Ports, messages: MultipleMessages
 ) -> Schedule:
-    """Build Rule 10: M p/(n-1) groups per necklace of period p, for n >= 3.
+    """Build the alltoall of Rule 10, M p/(n-1) groups per necklace of period p, for n >= 3.
 
     A group has one message in each tree of Def. 15.
     """
@@ -66,7 +66,7 @@ def _build_perfectly_balanced(
     forest_construction=lambda *_: "near-balanced",
 )  # fmt: skip
 def _build_one_port(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:
-    """Build section 8: one message travels at a time, sorted by distance, rank and number."""
+    """Build the one-port alltoall of section 8: messages travel one by one, nearest first."""
     forest = trees.forest(topology, "near-balanced")
     units = assign_trees(forest, messages)
     length = forest.levels()[units.tree, units.destination].astype(np.int64)
@@ -80,8 +80,8 @@ def _departures_by_necklace(forest: Forest, units: Units, messages: int) -> Inte
     """Return the step in which each unit leaves the source, int64 ``[units]``.
 
     A node that is in k trees has M/k groups of k messages, so `assign_trees` puts message i into
-    group i // k. A group leaves when the group before it has arrived: the nearest necklace first,
-    of equally near necklaces the one with the lowest rank.
+    group i // k. A group leaves when the group before it has arrived. The nearest necklace comes
+    first; among equally near necklaces, the one with the lowest rank.
     """
     distance = forest.topology.distances().astype(np.int64)
     # The root is in no tree; 1 avoids a division by zero.

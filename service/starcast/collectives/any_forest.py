@@ -1,7 +1,7 @@
 """The algorithm ``forest``: a collective along the trees of any construction.
 
-It makes a new construction comparable with those of the papers. Units that cross a link in the same
-step travel as one packet, since the trees of a forest may share links.
+It allows a new construction to be compared with those of the papers. Units that cross a link in the
+same step travel as one packet, since the trees of a forest may share links.
 """
 
 from functools import partial
@@ -48,7 +48,7 @@ def _count_stream_rows(topology: Topology, arguments: Arguments) -> int:
 
 def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
     """Return the sum of the levels of all destinations in the trees of their messages."""
-    # The trees are built to be counted: a construction states no sum of levels.
+    # The trees are built, because a construction does not declare the sum of its levels.
     levels = trees.forest(topology, str(arguments["base"])).levels()
     number, node = np.indices(levels.shape)
     each, more = divmod(int(arguments["messages"]), len(levels))
@@ -69,7 +69,7 @@ _declare = partial(
 def _build_broadcast(
     topology: Topology, root: int, ports: Ports, base: Base, segments: Segments
 ) -> Schedule:
-    """Pipeline the segments of each tree down the tree."""
+    """Pipeline each tree's segments down the tree."""
     return build_pipeline(
         trees.forest(topology, base, root),
         ports,
@@ -84,7 +84,7 @@ def _build_broadcast(
 def _build_allgather(
     topology: Topology, root: int, ports: Ports, base: Base, segments: Segments
 ) -> Schedule:
-    """Pipeline the segments of every source down the translated trees of the identity."""
+    """Pipeline the segments of every source down its translated trees."""
     single_source = allgather.count_sources(topology, ports) == 1
     schedule = build_pipeline(
         trees.forest(topology, base),
@@ -108,7 +108,7 @@ def _build_scatter(
     """Scatter down the trees; message i of destination d travels along tree (d + i) mod k.
 
     A single tree uses Rules 5 and 8 of Fragopoulou & Akl 1993. Several trees may share links and
-    have a node on several levels, so one-port each step becomes one sub-slot per port.
+    have a node on several levels, so in the one-port model each step becomes one sub-slot per port.
     """
     forest = trees.forest(topology, base, root)
     destination = np.repeat(np.delete(np.arange(topology.nodes), root), messages)

@@ -24,15 +24,16 @@ def build_pipeline(
 ) -> Schedule:
     """Return the schedule that pipelines units down all trees of a forest at the same time.
 
-    In slot t the links of level l carry unit t-l+1 of their tree, which takes
-    h + ``units_per_tree`` - 1 slots for height h. One-port, a slot becomes ``degree`` sub-slots,
-    one per port; the links of a port are a matching, so no node sends or receives twice.
+    In slot t the links of level l carry unit t-l+1 of their tree, so height h takes h +
+    ``units_per_tree`` - 1 slots. In the one-port model, a slot becomes ``degree`` sub-slots, one
+    per port. A port maps nodes to nodes one to one, so no node sends or receives twice in a
+    sub-slot.
 
     Args:
         forest: any forest.
         ports: the port model.
         units_per_tree: the number of units that travel down each tree.
-        parameters: the other parameters of `Schedule`, and those that differ from a broadcast's.
+        parameters: the other parameters of `Schedule`, which may replace those of a broadcast.
 
     Reference:
         Tseng & Sheu 1997, Algorithm 1 (section 4.1); one-port: section 4.2.
@@ -52,12 +53,12 @@ def build_rounds(
     root: int,
     algorithm: str,
 ) -> Schedule:
-    """Return the one-port broadcast of one unit in which each node is informed in a given round.
+    """Return the one-port broadcast of one unit that informs each node in a given round.
 
     Args:
-        parent_port: the port to the node that informs each node if rank 0 is the root, 0 there;
-            uint8 ``[nodes]``.
-        rounds: the round in which it does, 0 at the root; ``[nodes]``.
+        parent_port: for each node, the port to the node that informs it, for the root of rank 0,
+            which has port 0; uint8 ``[nodes]``.
+        rounds: the round in which each node is informed, 0 at the root; ``[nodes]``.
         root: rank of the root; the broadcast from rank 0 is translated.
         algorithm: name of the algorithm.
     """
@@ -89,9 +90,9 @@ def build_substar_stream(
 ) -> Schedule:
     """Return the schedule that streams messages down the tree of Sheu, Liaw & Chen 1993.
 
-    All-port: one message per step, 2n-4+M steps. One-port: a node serves one child per step, first
-    the children over ports above the port of arrival (Rule 2), then the others, both ascending.
-    The next message follows n-1 steps later, which takes n(n-1)/2 + (M-1)(n-1) steps
+    All-port: one message leaves per step, in 2n-4+M steps. One-port: a node serves one child per
+    step, first the children over ports above the port of arrival (Rule 2), then the others, each in
+    ascending order. The next message follows n-1 steps later, in n(n-1)/2 + (M-1)(n-1) steps in all
     (docs/definitions/tseng-sheu.md, B2).
     """
     gap = 1 if ports == "all" else forest.topology.degree
@@ -100,8 +101,8 @@ def build_substar_stream(
 
 
 def _sub_slots(forest: Forest) -> NDArray[np.int32]:
-    """Return the sub-slot, from 1, of the port over which each node is reached: its position."""
-    # Indexed by port, a uint8.
+    """Return the sub-slot in which each node is reached: the position, from 1, of its port."""
+    # The table has an entry for every uint8.
     position = np.zeros(256, dtype=np.int32)
     position[list(forest.topology.ports)] = np.arange(1, forest.topology.degree + 1)
     return np.asarray(position[forest.topology.reverse_ports()[forest.parent_port]])
@@ -124,7 +125,7 @@ def _one_port_steps(forest: Forest) -> NDArray[np.int32]:
     position = np.arange(len(child)) - np.repeat(begins, sizes) + 1
     step = np.zeros((1, topology.nodes), dtype=np.int32)
     levels = forest.levels()[0][child]
-    # Level by level, because the step of a node depends on that of its parent.
+    # The loop goes level by level, because the step of a node depends on that of its parent.
     for level in range(1, forest.height + 1):
         on_level = levels == level
         step[0, child[on_level]] = step[0, parent[on_level]] + position[on_level]
@@ -141,7 +142,7 @@ def _build_stream(
     packets: bool | None = None,
     **parameters: Any,
 ) -> Schedule:
-    """Return the schedule in which unit j of a tree arrives ``gap * j`` steps after its unit 0."""
+    """Return the schedule in which unit j of a tree follows ``gap * j`` steps after unit 0."""
     tree, position = np.divmod(np.arange(forest.trees * units_per_tree), units_per_tree)
     unit = tree * units_per_tree + position
     return build_schedule(
@@ -151,7 +152,7 @@ def _build_stream(
         ports=ports,
         root=forest.root,
         units=forest.trees * units_per_tree,
-        # Trees that share no link never send two units over one link in a step.
+        # If trees share no link, no link carries two units in a step.
         packets=forest.congestion > 1 if packets is None else packets,
         forest=forest,
         **parameters,
@@ -208,7 +209,7 @@ def _build_recursive_substar(
     )
 
 
-# Not declared with those above: the catalogue lists algorithms in the order of declaration.
+# This is declared separately, because algorithms are listed in the order of declaration.
 _declare_segmented("nk-greedy", "Li, Chen, Xiang & Yao, section 4")
 _declare_segmented("nk-multiple", "Li, Chen, Xiang & Yao, section 5")
 _declare_segmented("binomial", "Johnsson & Ho 1989")

@@ -1,9 +1,9 @@
-"""The algorithms by collective and name, `schedule`, which runs them, and ids of schedules."""
+"""Algorithms by collective and name; `schedule`, which runs an algorithm; and schedule ids."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-# Each module declares its algorithms; they are listed in this order.
+# Each module declares its algorithms; `starcast` lists them in this order.
 # isort: off
 from starcast.collectives import (  # noqa: F401
     broadcast,
@@ -44,9 +44,9 @@ def algorithms(collective: str | None = None) -> tuple[Algorithm, ...]:
 
 
 def algorithms_on(topology: Topology, collective: str | None = None) -> tuple[Algorithm, ...]:
-    """Return the algorithms that are defined on a topology, of all collectives or of one.
+    """Return the algorithms defined on a topology, for all collectives or for one.
 
-    Algorithms with a required argument, such as ``forest``, are not among them.
+    Algorithms with a required argument, such as ``forest``, are omitted.
     """
     return tuple(
         algorithm
@@ -56,7 +56,7 @@ def algorithms_on(topology: Topology, collective: str | None = None) -> tuple[Al
 
 
 def find(collective: str, name: str) -> Algorithm:
-    """Return the algorithm of a name.
+    """Return the algorithm with a name.
 
     Raises:
         InputError: the collective is unknown, or has no algorithm of this name.
@@ -69,7 +69,7 @@ def check_topology(algorithm: Algorithm, topology: Topology) -> None:
     """Check that an algorithm is defined on a topology.
 
     Raises:
-        InputError: it is not.
+        InputError: the algorithm is not defined on the topology.
     """
     REGISTRIES[algorithm.collective].check_topology(algorithm, topology)
 
@@ -84,11 +84,11 @@ def schedule(
 ) -> Schedule:
     """Return the schedule of an algorithm on a topology.
 
-    If the algorithm sends along a forest of the catalogue, `Schedule.forest_id` is the id of that
-    forest, and the column ``tree`` numbers its trees. With more than one message, ``necklace`` and
-    ``rotated-hamiltonian`` (allgather) and ``balanced`` (scatter, gather) use several trees of
-    their own, as ``dimension-change`` always does: then `Schedule.forest` stacks these trees, and
-    ``tree`` numbers the stack.
+    If the algorithm sends along the forest of a construction, `Schedule.forest_id` is the id of
+    that forest, and the column ``tree`` refers to its trees. With more than one message,
+    ``necklace`` and ``rotated-hamiltonian`` (allgather) and ``balanced`` (scatter, gather) use
+    several trees of their own, as ``dimension-change`` always does. Then `Schedule.forest` contains
+    all these trees, and ``tree`` refers to them.
 
     Args:
         topology: a `Topology` or its spec, such as ``S5``.
@@ -97,8 +97,8 @@ def schedule(
             ``edge-disjoint(copies=2)``.
         ports: ``all`` (a node may use all its ports in a step) or ``one`` (it may send one packet
             and receive one); by default the algorithm's own, ``all`` if it has both.
-        root: label or rank of the root. For an allgather or alltoall it is the source whose
-            schedule stands for all; it is ignored if all sources are written out.
+        root: label or rank of the root. For an allgather or alltoall it is the source that
+            represents all sources; it is ignored if the schedule contains the rows of all sources.
         **arguments: the arguments that the algorithm declares: ``segments`` per tree,
             ``messages``, ``copies``, ``base``; each has a default.
 
@@ -106,8 +106,8 @@ def schedule(
         The schedule, sorted by step, sender, port, tree and unit.
 
     Raises:
-        InputError: a name, the root or an argument is wrong or is given twice, or the algorithm is
-            not defined on the topology.
+        InputError: a name, the root or an argument is invalid, an argument is given twice, or the
+            algorithm is not defined on the topology.
         LimitError: the schedule has more rows than fit into memory.
 
     Example:
@@ -128,7 +128,7 @@ def schedule(
 
 
 def _check_size(algorithm: Algorithm, topology: Topology, ports: str, arguments: Arguments) -> None:
-    """Refuse a schedule that does not fit into memory, before anything is built."""
+    """Refuse a schedule that does not fit into memory, before building it."""
     rows = algorithm.count(topology, ports, arguments)
     if rows <= MAX_ROWS:
         return
@@ -142,13 +142,13 @@ def _check_size(algorithm: Algorithm, topology: Topology, ports: str, arguments:
 
 
 class ScheduleParameters(NamedTuple):
-    """What determines a schedule, before anything is built.
+    """The parameters that determine a schedule.
 
     Attributes:
         algorithm: its algorithm.
         topology: its topology.
         root: rank of the root.
-        ports: port model.
+        ports: the port model.
         arguments: all arguments of the algorithm.
     """
 
@@ -160,7 +160,7 @@ class ScheduleParameters(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The complete id."""
+        """The complete id of the schedule."""
         return self.algorithm.id(self.topology, self.ports, self.arguments, self.root)
 
     def count_rows(self) -> int:
@@ -168,10 +168,10 @@ class ScheduleParameters(NamedTuple):
         return self.algorithm.count(self.topology, self.ports, self.arguments)
 
     def build(self) -> Schedule:
-        """Build the schedule; nothing is verified.
+        """Build the schedule without verifying it.
 
         Raises:
-            LimitError: it does not fit into memory.
+            LimitError: the schedule does not fit into memory.
         """
         return schedule(
             self.topology,
@@ -186,8 +186,8 @@ class ScheduleParameters(NamedTuple):
 def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
     """Return the parameters in the id of a schedule.
 
-    In short, ``S5:broadcast:multiple(segments=4)`` is the schedule in the default port model at the
-    identity.
+    A short id such as ``S5:broadcast:multiple(segments=4)`` means the default port model and the
+    identity as root.
 
     Raises:
         InputError: the id has another form, or names something that does not exist.
@@ -217,7 +217,7 @@ def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
     return ScheduleParameters(
         algorithm,
         topology,
-        # An expanded schedule has no root; like a short id it is built from the identity.
+        # An expanded schedule has no root; like a short id, it is built at the identity.
         0 if root == EXPANDED else topology.node(root),
         algorithm.resolve_ports(ports),
         algorithm.resolve_arguments(topology, arguments),

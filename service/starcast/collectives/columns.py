@@ -1,7 +1,7 @@
-"""Schedules from columns that users give: plug-ins, arrays and CSV files.
+"""Schedules from columns that users provide: plug-ins, arrays and CSV files.
 
 A file is not trusted: every value is checked when it is read, errors name the file and the line,
-and lines, numbers and the count of rows have limits.
+and the lengths of lines, the numbers and the count of rows are limited.
 """
 
 import csv
@@ -32,14 +32,14 @@ from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
 
-#: Columns that users must give, and what they may give besides.
+#: Columns that users must provide, and those that are optional.
 REQUIRED = ("step", "sender", "port", "unit")
 OPTIONAL = ("receiver", "tree", "combine", "units", "packets", "symmetric", "forest")
-#: The name of the algorithm of a schedule that is given by its rows.
+#: The algorithm name of a schedule that is built from its rows.
 ALGORITHM = "rows"
 
-#: Fewer labels are ranked one by one, and so are those of topologies with more nodes: the table of
-#: all labels takes 4 bytes per node and symbol.
+#: Fewer labels are ranked one by one. So are the labels of topologies with more nodes, because a
+#: table of all labels takes 4 bytes per node and symbol.
 _FEW, _TABLE = 100, 10_000_000
 
 _NO_ARGUMENTS: Mapping[str, int | str] = MappingProxyType({})
@@ -54,17 +54,17 @@ def schedule_from_columns(
     root: int | str = 0,
     arguments: Mapping[str, int | str] = _NO_ARGUMENTS,
 ) -> Schedule:
-    """Return the schedule of some columns, in any order of the rows; missing ones are derived.
+    """Return the schedule with given columns, rows in any order; missing columns are derived.
 
-    Nothing in it is trusted: `starcast.simulate` judges it.
+    The rows are not trusted: `starcast.simulate` checks the schedule.
 
     Args:
         columns: the columns ``step``, ``sender``, ``port`` and ``unit`` of equal length, as in
             `Schedule`; nodes are ranks, or labels as text. ``receiver`` follows from sender and
             port, ``tree`` is 0. Reductions also need ``combine`` (bool, or 0 and 1). The mapping
-            may also hold ``units`` (their number; by default the
-            least that the collective can have with these units), ``packets`` (by default whether a
-            directed link carries several units in a step), ``symmetric`` and ``forest``.
+            may also hold ``units`` (their number; by default the smallest number that the
+            collective can have with these units), ``packets`` (by default whether a directed link
+            carries several units in a step), ``symmetric`` and ``forest``.
         topology: the topology or its spec.
         collective: the name of the collective.
         algorithm: the name of the algorithm.
@@ -134,7 +134,7 @@ def schedule_from_columns(
 
 
 def rank_labels(topology: Topology, texts: Collection[str]) -> dict[str, int]:
-    """Return the ranks of the texts that are labels of a topology."""
+    """Return a mapping from label to rank, for those texts that are labels of a topology."""
     length = len(topology.label(0))
     candidates = [text for text in texts if len(text) == length and text.isascii()]
     if len(candidates) < _FEW or topology.nodes > _TABLE:
@@ -208,10 +208,10 @@ def _unequal(lengths: Mapping[str, int]) -> InputError:
 
 
 def _least_units(topology: Topology, collective: str, symmetric: bool, rows: Columns) -> int:
-    """Return the least number of units that a collective can have with these units.
+    """Return the smallest number of units that a collective can have with these units.
 
-    Units that a node would send to itself have numbers but no rows, so the greatest number of all
-    may be missing.
+    Units that a node would send to itself have numbers but no rows, so the largest number may be
+    missing.
     """
     has_sources = collective in MULTI_SOURCE and collective != "allreduce" and not symmetric
     sources = topology.nodes if has_sources else 1
@@ -225,12 +225,12 @@ def _has_packets(rows: Columns) -> bool:
     return bool(len(rows.step) > np.unique(keys, axis=1).shape[1])
 
 
-#: Columns that a file must have, and may have.
+#: Columns that a file must have, and those that are optional.
 CSV_OPTIONAL = ("tree", "receiver", "combine")
 CSV_COLUMNS = (*REQUIRED, *CSV_OPTIONAL)
 
 _NODES = ("sender", "receiver")
-#: Bytes of a line; the longest line of valid rows is much shorter.
+#: The maximum length of a line in bytes; lines of valid rows are much shorter.
 _MAX_LINE = 4096
 _NUMBER = re.compile(r"\d{1,10}", re.ASCII)
 _HINT = f"begin the file with a line of column names: {','.join(REQUIRED)}"
@@ -243,12 +243,13 @@ def schedule_from_csv(
     ports: Ports = "all",
     root: int | str = 0,
 ) -> Schedule:
-    """Return the schedule whose rows are in a CSV file, in any order.
+    """Return the schedule whose rows are in a CSV file; they may be in any order.
 
     The first line has the names of the columns: ``step``, ``sender``, ``port`` and ``unit``, in a
     reduction ``combine`` (0 or 1), and optionally ``tree`` and ``receiver``, as in `Schedule`.
-    Nodes are labels if all senders in the file are labels of the topology, otherwise ranks; ``#6``
-    is rank 6 in any file. Nothing in the schedule is trusted: `starcast.simulate` judges it.
+    Nodes are read as labels if all senders in the file are labels of the topology, otherwise as
+    ranks; ``#6`` is always rank 6. The rows are not trusted: `starcast.simulate` checks the
+    schedule.
 
     Args:
         path: the file, in UTF-8.
@@ -258,8 +259,8 @@ def schedule_from_csv(
         root: rank or label of the root.
 
     Raises:
-        InputError: the file cannot be read, is not CSV in UTF-8, or has a value that is not valid;
-            the message names the file and the line.
+        InputError: the file cannot be read, is not CSV in UTF-8, or has an invalid value; the
+            message names the file and the line.
         LimitError: the file has more than `MAX_ROWS` rows.
     """
     topology = as_topology(topology)
@@ -280,7 +281,7 @@ def schedule_from_csv(
 
 
 class _Reader:
-    """Reads the rows of one file; `_fail` reports the line that was read last."""
+    """Reads the rows of one file; error messages name the line that was read last."""
 
     def __init__(self, path: str, topology: Topology, file: BinaryIO) -> None:
         self._path = path
@@ -293,7 +294,7 @@ class _Reader:
         reader = csv.reader(self._lines(), strict=True)
         try:
             names = self._names(next(reader, []))
-            # 8 bytes per number; a list of integers takes several times as much.
+            # An array takes 8 bytes per number; a list of integers takes several times as much.
             numbers = {name: array("q") for name in names if name not in _NODES}
             nodes: dict[str, list[str]] = {name: [] for name in names if name in _NODES}
             lines = array("q")
@@ -326,13 +327,13 @@ class _Reader:
         return columns | self._ranks(nodes, lines)
 
     def _lines(self) -> Iterator[str]:
-        # Limited, because a file without line ends would be read into memory as one line.
+        # The length is limited, because a file without line ends would be read as one line.
         while line := self._file.readline(_MAX_LINE + 1):
             self._line += 1
             if len(line) > _MAX_LINE:
                 raise self._fail(f"has more than {_MAX_LINE} bytes", _HINT)
             try:
-                # Spreadsheets begin UTF-8 files with a byte order mark.
+                # Spreadsheet programs begin UTF-8 files with a byte order mark.
                 yield line.decode("utf-8-sig" if self._line == 1 else "utf-8")
             except UnicodeDecodeError:
                 raise self._fail("is not UTF-8 text", "convert the file to UTF-8") from None
@@ -369,7 +370,7 @@ class _Reader:
     def _ranks(
         self, nodes: Mapping[str, list[str]], lines: Sequence[int]
     ) -> dict[str, NDArray[np.int64]]:
-        """Return columns of nodes as ranks; see `schedule_from_csv` for what is a label."""
+        """Return columns of nodes as ranks; `schedule_from_csv` explains which texts are labels."""
         labels = rank_labels(self._topology, set().union(*nodes.values()))
         senders = {text for text in nodes["sender"] if not text.startswith("#")}
         has_labels = senders <= labels.keys() or not any(map(self._is_rank, senders))

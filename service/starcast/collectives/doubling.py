@@ -1,19 +1,21 @@
-"""One-port broadcasts in which the informed nodes double.
+"""One-port broadcasts in which the number of informed nodes doubles.
 
 **Substar doubling** on S_{n,k}, through growing substars; docs/records.md has the proof.
 The substar A_j holds the nodes with the root's symbols at the positions j+1..k. A_1 is a complete
-graph, in which the informed nodes double in each round. Then, for j = 2..k:
+graph, in which the number of informed nodes doubles in each round. Then, for j = 2..k:
 
-* every node of A_{j-1} sends over port j. This informs the nodes of A_j with the symbol r_j of the
-  root's position j at position 1, once each;
-* each other node of A_j outside of A_{j-1} is a neighbour of exactly one of these: across port i if
-  its position i holds r_j, otherwise in a complete graph. Each of them informs its neighbours: some
-  in the complete graph, who inform the others, then those across the ports 2..j-1.
+* every node of A_{j-1} sends over port j. This informs, once each, the nodes of A_j that have r_j,
+  the symbol at the root's position j, at position 1;
+* each other node of A_j outside A_{j-1} is a neighbour of exactly one of these nodes: across port i
+  if its position i holds r_j, otherwise in a complete graph. Each of these nodes informs its
+  neighbours: some in its complete graph, which inform the others there, then those across the ports
+  2..j-1.
 
-**Symbol doubling** on S_n, in the sum of 1 + ceil(log2(i-1)) rounds, i = 2..n.
-From a node the message first goes to nodes of its substar with the first symbols of all other
-substars, in which the informed nodes double, and then to each of these substars over the last
-port. Then the substars broadcast on their own (docs/one-port-conjecture.md has the proof).
+**Symbol doubling** on S_n. The number of rounds is the sum of 1 + ceil(log2(i-1)) for i = 2..n. The
+informed node first informs nodes of its own substar, one for each other substar, which begin with
+the symbol of that substar; the number of informed nodes doubles in each round. These nodes then
+send to the other substars over the last port. After that each substar broadcasts on its own
+(docs/one-port-conjecture.md has the proof).
 """
 
 from typing import NamedTuple
@@ -32,11 +34,12 @@ _Integers = NDArray[np.int64]
 
 
 class _Turns(NamedTuple):
-    """An order in which a node of a complete graph, the centre, informs the others.
+    """A plan by which one node of a complete graph, the centre, informs the others.
 
     Attributes:
-        own: the centre sends to others in this many rounds, then it is free for other links.
-        rounds: the rounds until all are informed, and the centre has used the other links.
+        own: the number of rounds in which the centre sends; afterwards it is free for other links.
+        rounds: the number of rounds until all nodes are informed and the centre has used its other
+            links.
     """
 
     own: int
@@ -44,7 +47,7 @@ class _Turns(NamedTuple):
 
 
 def _best_turns(size: int, others: int) -> _Turns:
-    """Return the fastest order for a complete graph, and for ``others`` other links afterwards."""
+    """Return the fastest plan for a complete graph and ``others`` other links of its centre."""
     choices = []
     for own in range(1, max(size - 1, 1).bit_length() + 1):
         last = int(_round_in_clique(np.array([size - 1]), own)[0])
@@ -53,7 +56,7 @@ def _best_turns(size: int, others: int) -> _Turns:
 
 
 def _round_in_clique(number: _Integers, own: int) -> _Integers:
-    """Return the round in which node ``number`` of a complete graph is informed, from 1."""
+    """Return the round, from 1, in which node ``number`` of a complete graph is informed."""
     return np.where(number < 2**own, _log2(number) + 1, own + 1 + _log2(_doublings(number, own)))
 
 
@@ -65,26 +68,26 @@ def _sender_in_clique(number: _Integers, own: int) -> _Integers:
 
 
 def _doublings(number: _Integers, own: int) -> _Integers:
-    """Return how often the nodes 1..2^own - 1 fit before a node; the centre does not send to it."""
+    """Return how many blocks of 2^own - 1 nodes precede a node that the centre does not inform."""
     times: _Integers = np.maximum((number - 1) // (2**own - 1), 1)
     return times
 
 
 def _log2(values: _Integers) -> _Integers:
-    """Return the integral part of the logarithm of positive numbers."""
+    """Return the integer part of the binary logarithm of positive numbers."""
     # The exponent of a float is exact below 2^53, where a logarithm would be rounded.
     exponents: _Integers = np.frexp(values.astype(float))[1].astype(np.int64)
     return exponents - 1
 
 
 def _substar_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
-    """Return the node that informs each node, and in which round; 0 and 0 at the root, rank 0."""
+    """Return the node that informs each node, and the round; both are 0 at the root, rank 0."""
     n, k = topology.n, int(topology.k or 1)
     size = n - k + 1
     symbols = permutations.arrangements(n, k).astype(np.int64)
     informer = np.zeros(topology.nodes, dtype=np.int64)
     rounds = np.zeros(topology.nodes, dtype=np.int64)
-    # outermost[v] is the last position that differs from the root's, from 1.
+    # outermost[v] is the last position, from 1, in which v differs from the root.
     differs = symbols != np.arange(1, k + 1)
     outermost = np.where(differs.any(axis=1), k - differs[:, ::-1].argmax(axis=1), 0)
     done = 0
@@ -104,17 +107,17 @@ def _substar_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
 
 
 def _inform_outside(nodes: _Integers, position: int, n: int, own: int) -> _Integers:
-    """Replace nodes of a substar by those that inform them.
+    """Replace nodes of a substar by the nodes that inform them.
 
     Args:
-        nodes: their symbols, int64 ``[count, k]``; each has another symbol than the root at the
-            position, and the root's symbols at all later ones.
+        nodes: the nodes' symbols, int64 ``[count, k]``; each node differs from the root at the
+            position, and agrees with it at all later positions.
         position: the position, from 2.
         n: number of symbols.
         own: rounds in which a node sends in its complete graph.
 
     Returns:
-        The round in which each is informed; the first is that in which all send over the port.
+        The round in which each node is informed; in round 1 all nodes send over the port.
     """
     rounds = np.ones(len(nodes), dtype=np.int64)
     is_first = nodes[:, 0] == position
@@ -135,10 +138,10 @@ def _inform_outside(nodes: _Integers, position: int, n: int, own: int) -> _Integ
 
 
 def _replace_by_sender(nodes: _Integers, centre: int, n: int, own: int) -> _Integers:
-    """Replace nodes by those that inform them in their complete graphs.
+    """Replace nodes by the nodes that inform them in their complete graphs.
 
-    The nodes of a complete graph differ at position 1 only. The centre has the symbol ``centre``
-    there and the number 0; the others are numbered from 1 in the order of their symbols.
+    The nodes of a complete graph differ at position 1 only. The centre, number 0, has the symbol
+    ``centre`` there; the other nodes are numbered from 1 in the order of their symbols.
 
     Returns:
         The number of each node.
@@ -169,7 +172,7 @@ _Labels = NDArray[np.uint8]
 
 
 class _Step(NamedTuple):
-    """A transmission from an informed node; both are numbered in the order of being informed."""
+    """A transmission from an informed node; nodes are numbered in the order of being informed."""
 
     sender: int
     port: int
@@ -177,10 +180,10 @@ class _Step(NamedTuple):
 
 
 def _doubling(size: int) -> list[_Step]:
-    """Return how a node of S_size informs nodes of its substar with all other first symbols.
+    """Return the steps in which a node of S_size informs nodes with all other first symbols.
 
-    The node is number 0, and step i informs number i + 1, whose first symbol is that of position
-    i + 2 of node 0. In each round all nodes that are informed send, as long as symbols are left.
+    The node is number 0. Step i informs node number i + 1, whose first symbol is the symbol of node
+    0 at position i + 2. In each round all informed nodes send, as long as symbols are left.
     """
     arranged = [list(range(size))]
     steps: list[_Step] = []
@@ -202,16 +205,16 @@ def _cross(labels: _Labels, port: int) -> _Labels:
 
 
 def _symbol_rounds(n: int, nodes: int) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Return the port to the node that informs each node, and the round; 0 and 0 at rank 0."""
+    """Return the port to the node that informs each node, and the round; both are 0 at rank 0."""
     parent_port = np.zeros(nodes, dtype=np.uint8)
     rounds = np.zeros(nodes, dtype=np.int32)
-    # One informed node in each of the substars that fix the positions after ``size``.
+    # `entered` has one informed node in each substar that fixes the positions after ``size``.
     entered: _Labels = np.arange(1, n + 1, dtype=np.uint8)[None, :]
     done = 0
 
     def inform(labels: _Labels, port: int, now: int) -> None:
         ranks = permutations.rank(labels)
-        # Nodes that know already are sent nothing; the root is rank 0.
+        # Nodes that are already informed, such as the root, rank 0, receive nothing.
         ranks = ranks[(rounds[ranks] == 0) & (ranks > 0)]
         parent_port[ranks], rounds[ranks] = port, now
 

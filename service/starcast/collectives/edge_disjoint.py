@@ -1,9 +1,9 @@
 """Collectives along edge-disjoint trees: every message is sent in copies down several trees.
 
-**Assignment.** Copies are dealt to the trees in turn, so that their loads differ by at most one.
-Fragopoulou & Akl 1996, section 4.3, assign packets of messages and need an x that divides the
-number of trees. Assigned one by one, copy after copy and message after message, any x up to the
-number of trees works: x consecutive copies go to x different trees.
+**Assignment.** Copies are assigned to the trees in turn, so the trees' loads differ by at most one.
+Fragopoulou & Akl 1996, section 4.3, assign packets of messages and need a number of copies x that
+divides the number of trees. If copies are assigned one by one, message after message, any x up to
+the number of trees works: x consecutive copies go to x different trees.
 
 **Broadcast and allgather**: a copy crosses every link of one tree.
 No link is in two trees, so trees never wait for one another, and the copies in x trees reach a node
@@ -11,9 +11,9 @@ over x edge-disjoint paths: every live node survives any x-1 faults (Fragopoulou
 sections 4.2 to 4.4; Johnsson & Ho 1989 on hypercubes). The model is all-port, and a directed link
 carries one unit per step. The schedule is fixed in advance, so no node needs to know about a fault.
 
-**Scatter, gather and alltoall**: x copies, each down a different tree.
-The paths of the trees to a node have no inner node in common, so x copies survive x-1 faults
-(Fragopoulou & Akl 1996, sections 4.5 and 4.6).
+**Scatter, gather and alltoall**: x copies travel down x different trees. The paths of the trees to
+a node have no inner node in common, so x copies survive x-1 faults (Fragopoulou & Akl 1996,
+sections 4.5 and 4.6).
 """
 
 from itertools import pairwise
@@ -40,18 +40,18 @@ from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest
 from starcast.trees.edge_disjoint import Detours, detours, level_sum
 
-#: The algorithms on S_n, and the forest that they use.
+#: The name of the algorithms on S_n, and of the forest that they use.
 _NAME = "edge-disjoint"
 
 
 class Assignment(NamedTuple):
-    """The trees of all copies, those of message 0 first; int64 ``[messages * copies]`` each.
+    """The tree of every copy, message by message; each array is int64 ``[messages * copies]``.
 
     Attributes:
-        message: the message of each copy, from 0.
+        message: the number of the copy's message, from 0.
         tree: the tree that carries the copy.
-        position: the number of copies assigned to that tree before.
-        largest: the greatest number of copies of a tree: ceil(messages * copies / trees).
+        position: the number of copies previously assigned to that tree.
+        largest: the largest number of copies assigned to one tree: ceil(messages * copies / trees).
     """
 
     message: NDArray[np.int64]
@@ -70,7 +70,7 @@ def assign_round_robin(messages: int, copies: int, trees: int) -> Assignment:
 def build_copies_schedule(
     rows: Columns, forest: Forest, root: int, messages: int, copies: int, **parameters: Any
 ) -> Schedule:
-    """Return the schedule of a root from the rows of the identity.
+    """Return the schedule of a root, translated from the rows for the identity.
 
     Args:
         rows: the rows of all copies; a link carries one unit per step.
@@ -118,7 +118,7 @@ def _build_broadcast_on_cube(
 ) -> Schedule:
     """Build the broadcast down the d edge-disjoint binomial trees of Q_d.
 
-    The trees' paths to a node have no inner node in common either.
+    Here the paths of the trees to a node also have no inner node in common.
     """
     forest = trees.forest(topology, "edge-disjoint-binomial")
     return _build_pipeline(forest, root, ports, messages, copies)
@@ -133,15 +133,15 @@ def _build_allgather(
 ) -> Schedule:
     """Build the allgather by depth-first traversal of every tree (section 4.4).
 
-    All units of a tree cross a link before they cross the next link. A tree has at most
-    c = ceil(Mx / (n-1)) units, and hop h occupies the steps (h-1)c+1 to hc, which takes c (n! - 1)
-    steps. The paper waits for acknowledgements; here fixed steps drive the traversal, so that a
-    fault does not stop it. In every step the links of the trees have different dimensions, so all
+    All units of a tree cross a link before any of them crosses the next link. A tree has at most c
+    = ceil(Mx / (n-1)) units, and hop h occupies the steps (h-1)c+1 to hc, which takes c (n! - 1)
+    steps. In the paper nodes wait for acknowledgements; here the steps are fixed, so a fault does
+    not stop the traversal. In every step the links of the trees have different dimensions, so all
     sources can send at the same time (Lemma 7).
     """
     forest = trees.forest(topology, _NAME)
     assignment = assign_round_robin(messages, copies, forest.trees)
-    # Every hop takes as many steps as the fullest tree needs: the trees have to stay in step.
+    # Every hop takes as many steps as the tree with the most units needs: the trees stay in step.
     first = (hop_numbers(forest) - 1) * assignment.largest + 1
     rows = flood_units(
         forest, assignment.tree, assignment.position, assignment.message, first=first
@@ -202,7 +202,7 @@ def hop_numbers(forest: Forest) -> Ranks:
         before = _sizes_of_earlier_siblings(parents, phi, sizes)
         order = np.argsort(levels, kind="stable")
         starts = np.searchsorted(levels, np.arange(1, levels.max() + 2), sorter=order)
-        # Level by level: a node's number depends on its parent's.
+        # The loop goes level by level: a node's number depends on its parent's.
         for begin, end in pairwise(starts.tolist()):
             nodes = order[begin:end]
             row[nodes] = row[parents[nodes]] + 1 + before[nodes]
@@ -214,7 +214,7 @@ def _sizes_of_earlier_siblings(
 ) -> NDArray[np.int64]:
     """Return the total size of the subtrees of siblings visited before each node."""
     order = np.lexsort((turn, parents))
-    # One sum over all families; that of the nodes before the eldest sibling is subtracted below.
+    # One running sum covers all siblings; the part before the first sibling is subtracted below.
     before = np.cumsum(sizes[order], dtype=np.int64) - sizes[order]
     parent = parents[order]
     eldest = np.flatnonzero(np.r_[True, parent[1:] != parent[:-1]])
@@ -225,23 +225,24 @@ def _sizes_of_earlier_siblings(
 
 
 def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int:
-    """Return the number of rows of the scatter, exact for every n, without building trees.
+    """Return the exact number of rows of the scatter for every n, without building trees.
 
-    A copy's path is as long as the distance of its destination plus a detour. Nodes on necklaces
-    of n-1 nodes have the least detours. Nodes on shorter necklaces, in S^1, have detours of 2 in
-    the assigned trees whose symbol they fix.
+    A copy's path is as long as the distance of its destination plus a detour. Nodes on necklaces of
+    n-1 nodes use the trees with their smallest detours. Nodes on shorter necklaces, in S^1, have
+    detours of 2 in the assigned trees whose symbol they fix.
     """
     tree_count = topology.degree
     short = short_necklaces(topology.n)
-    # Nodes on short necklaces begin with 1, so that only the other symbols can be displaced.
+    # Nodes on short necklaces begin with 1, so only other symbols can be displaced.
     fixed = short[:, 1:] == np.arange(2, topology.n + 1)
     detour_sum = sum(kind.nodes * kind.least(copies) for kind in detours(topology.n))
-    # `detours` counts nodes on short necklaces, too, but they cannot choose their trees.
+    # `detours` also counts nodes on short necklaces, which cannot choose their trees.
     detour_sum -= sum(
         Detours(1, tree_count - count, count, 0).least(copies)
         for count in np.count_nonzero(fixed, axis=1).tolist()
     )
-    # Every node gets `rounds` copies in each tree, and the rest from where the last node ended.
+    # Every node gets `rounds` copies in each tree; the rest start at the tree after the last
+    # node's.
     rounds, rest = divmod(messages * copies, tree_count)
     first = np.arange(len(short))[:, None] * rest
     extra = (np.arange(tree_count) - first) % tree_count < rest
@@ -260,13 +261,13 @@ def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
 def _build_scatter(
     topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
 ) -> Schedule:
-    """Build the scatter in which each tree sends one unit per step, furthest levels first.
+    """Build the scatter in which each tree sends one unit per step, deepest levels first.
 
     Units never wait on their way (section 4.5). The paper uses all n-1 trees; for x of them see
     `assign_copies`. A tree with s units takes s steps if its last units go to its first levels,
     which holds for n = 2..8, every x and every M (the tests count the units of each level). Then
-    the schedule takes ceil(Mx (n! - 1) / (n-1)) steps, which no schedule of x copies beats:
-    M (n! - 1) with all n-1 trees.
+    the schedule takes ceil(Mx (n! - 1) / (n-1)) steps, the minimum for x copies; with all n-1 trees
+    that is M (n! - 1) steps.
     """
     forest = trees.forest(topology, _NAME)
     levels = forest.levels()
@@ -323,7 +324,7 @@ def _nearest_trees(
 
 
 def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
-    """A copy crosses as many links as its destination's level; the level sums of trees agree."""
+    """Each copy has a row per level of its destination; all trees have the same level sum."""
     return int(arguments["messages"]) * int(arguments["copies"]) * level_sum(topology)
 
 
@@ -334,7 +335,7 @@ def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
 def _build_alltoall(
     topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
 ) -> Schedule:
-    """Build the alltoall that serves n-1 rotated nodes at a time, one through each tree.
+    """Build the alltoall that sends to n-1 rotated nodes at a time, one through each tree.
 
     For one node i after another, the units for R^(k-2)(i) travel through tree k, k = 2..n
     (section 4.6). These n-1 paths are rotations of one another, so in every step the links have
@@ -371,7 +372,7 @@ def _build_alltoall(
 
 
 def _group_begins(level: Ranks, group_units: int, n: int) -> NDArray[np.int64]:
-    """Return the first step of the group that reaches a node through a tree, ``[trees, nodes]``."""
+    """Return, for each tree and node, the first step of the node's group, ``[trees, nodes]``."""
     order = np.argsort(level, kind="stable")
     duration = group_units * level[order].astype(np.int64)
     first = np.empty(len(level), dtype=np.int64)

@@ -1,28 +1,29 @@
 """The all-port alltoall of S_n in exactly ceil(M t_n / (n-1)) steps; t_n is the distance sum.
 
 No schedule is faster, and none has fewer transmissions. Fragopoulou & Akl (1993, section 9) leave
-the existence of such a schedule open; docs/exact-alltoall.md has the proof. The schedule is that of
-one source; the dimensions of every step differ, so its translations are free of conflicts for all
-sources together. For M <= n-1 messages to each node:
+the existence of such a schedule open; docs/exact-alltoall.md has the proof. The schedule is built
+for one source. The dimensions used in a step all differ, so its translations to all sources do not
+conflict. For M <= n-1 messages to each node:
 
 1. The nodes of short necklaces are served in T_s steps. Their hops, L for one message to each node,
-   would fill ceil(M L / (n-1)) steps; a is the number of additional steps (see *Opening*).
+   would fill ceil(M L / (n-1)) steps; a is the number of steps beyond that (see *Opening*).
 2. A group is one message to each of the n-1 nodes of a full necklace. Its paths are the path of the
    near-balanced tree to the smallest node and its rotations, crossed together hop by hop, so that
    the n-1 dimensions of a hop differ. The first a groups, nearest necklaces first, cross their
-   first dimensions in idle cells of the first T_s steps.
+   first dimensions in idle cells (unused dimensions) of the first T_s steps.
 3. All remaining hops follow after T_s, in steps in which every dimension is busy.
 
 More messages are sent in rounds of n-1, each of which takes t_n steps with all dimensions busy, and
 a last round of the remaining messages.
 
-*Opening*: the nodes of short necklaces, and the idle cells that they leave. A cell is a dimension
-in a step. The nodes x of short necklaces (orbits of the rotation with fewer than n-1 nodes, except
-the root's) start with 1. A shortest path from the root builds their cycles one after the other. It
-enters a cycle at a symbol a of our choice: its reverse crosses a, x_a, x_{x_a}, .., and a again, so
-each displaced symbol is crossed once, and each entry once more. Entries are chosen by a bipartite
-flow so that no dimension is crossed more than ceil(M L / (n-1)) times, for M messages and the sum L
-of the distances. docs/exact-alltoall.md proves that this is possible.
+*Opening*: the first T_s steps serve the nodes of short necklaces and leave idle cells. A cell is
+one dimension in one step. The nodes x of short necklaces (orbits of the rotation with fewer than
+n-1 nodes, except the root's) start with 1. A shortest path from the root builds their cycles one
+after the other. It may enter a cycle at any of its symbols, a: the reversed path crosses a, x_a,
+x_{x_a}, .., and a again, so each displaced symbol is crossed once, and each entry a second time.
+Entries are chosen by a bipartite flow so that no dimension is crossed more than ceil(M L / (n-1))
+times, for M messages and the sum L of the distances. docs/exact-alltoall.md proves that this is
+possible.
 """
 
 from collections import Counter
@@ -63,15 +64,14 @@ class Word(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """The first steps, in which the words of short necklaces are crossed.
+    """The first steps, which serve the nodes of short necklaces.
 
     Attributes:
-        words: the paths, by node, then message.
+        words: the paths, sorted by node, then message.
         steps: the steps in which each word crosses its dimensions, ascending from 1.
         length: T_s, the last of these steps; 0 without words.
-        idle: int64 ``[n-1, a]``, the first a steps in which no word crosses each dimension, from
-            dimension 2 on. a = T_s - ceil(M L / (n-1)), the number of idle steps of any dimension
-            that is guaranteed.
+        idle: int64 ``[n-1, a]``, for each dimension from 2 on, the first a steps in which no word
+            crosses it. Every dimension is guaranteed a = T_s - ceil(M L / (n-1)) idle steps.
     """
 
     words: tuple[Word, ...]
@@ -95,7 +95,7 @@ def short_words(n: int, messages: int) -> tuple[Word, ...]:
     cycles_of = dict(zip(ranks, map(_displaced_cycles, nodes), strict=True))
     bundles = [(rank, message, cycles_of[rank]) for rank in ranks for message in range(messages)]
     cycles = [cycle for _, _, bundle in bundles for cycle in bundle]
-    # One choice for all messages together, because their loads of a dimension add up.
+    # Entries are chosen for all messages together, because their loads on a dimension add up.
     entry = iter(choose_entries(cycles, _entry_capacities(n, cycles)))
     words = []
     for rank, message, bundle in bundles:
@@ -117,7 +117,8 @@ def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list
 
     def assign(cycle: int, tried: set[int]) -> bool:
         for symbol in sorted(cycles[cycle]):
-            # Once per path: two full symbols would otherwise ask each other forever.
+            # Each symbol is tried once per path; otherwise two full symbols could replace each
+            # other forever.
             if symbol not in tried:
                 tried.add(symbol)
                 if len(holders[symbol]) < capacity[symbol] or vacate(symbol, tried):
@@ -140,15 +141,15 @@ def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list
 def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
     """Return the steps in which each word crosses its dimensions, by list scheduling.
 
-    In each step every dimension serves one of the words that cross it next: the word with the most
-    dimensions left, on ties the first. A word waits for one dimension at a time, so this equals a
-    pass over all words in that order.
+    In each step every dimension serves one of the words that have to cross it next: the word with
+    the most dimensions left, and the first of these on ties. A word waits for one dimension at a
+    time, so this equals a pass over all words in that order.
     """
     waiting: dict[int, list[tuple[int, int]]] = {
         dimension: [] for word in words for dimension in word
     }
     for index, word in enumerate(words):
-        # Negative lengths, because the heap yields the smallest entry first.
+        # Lengths are negated, because the heap yields the smallest entry first.
         heappush(waiting[word[0]], (-len(word), index))
     steps: list[list[int]] = [[] for _ in words]
     step = 0
@@ -165,14 +166,14 @@ def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...
 
 
 def internal_error(what: str) -> StarcastError:
-    """Return the error for a state that the proof excludes."""
+    """Return the error to raise in a state that the proof excludes."""
     return StarcastError(
         f"the exact alltoall: {what}", hint="this is a defect of starcast: please report it"
     )
 
 
 def _displaced_cycles(node: Perms) -> list[Cycle]:
-    """Return the cycles of two or more symbols, (s, x_s, x_{x_s}, ..) from the smallest s on."""
+    """Return the cycles of two or more symbols, each as (s, x_s, x_{x_s}, ..) for its least s."""
     cycles = permutations.cycles(node - np.uint8(1))
     return [tuple(position + 1 for position in cycle) for cycle in cycles if len(cycle) > 1]
 
@@ -211,7 +212,7 @@ def _idle_steps(
 
 
 class FullNecklaces(NamedTuple):
-    """The path to the smallest node of each full necklace, by distance, then by node.
+    """The path to the smallest node of each full necklace, sorted by distance, then by node.
 
     Attributes:
         length: int64 ``[necklaces]``, the distances, ascending.
@@ -262,7 +263,7 @@ def full_necklaces(topology: Topology) -> FullNecklaces:
     distances = topology.distances()
     is_leader = (rings.leader == np.arange(topology.nodes)) & (rings.period == topology.degree)
     leaders = np.flatnonzero(is_leader)
-    # In S_2 the root, too, is a necklace of n-1 nodes.
+    # In S_2 the root is also a necklace of n-1 nodes.
     leaders = leaders[leaders > 0].astype(np.int32)
     leaders = leaders[np.argsort(distances[leaders], kind="stable")]
     length = distances[leaders].astype(np.int64)
@@ -279,7 +280,7 @@ def full_necklaces(topology: Topology) -> FullNecklaces:
 
 
 def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: int) -> Columns:
-    """Return the rows of the first ``messages <= n-1`` of ``total`` messages to each node."""
+    """Return the rows of a round: ``messages <= n-1`` of the ``total`` messages to each node."""
     opening = plan_opening(topology.n, messages)
     short_rows = _serve_short_necklaces(topology, opening, total)
     full_rows = _serve_full_necklaces(topology, full, opening, messages, total)
@@ -287,7 +288,7 @@ def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: 
 
 
 def _serve_short_necklaces(topology: Topology, opening: Opening, total: int) -> Iterator[Columns]:
-    """Yield the rows of the words of short necklaces, one hop of all words at a time."""
+    """Yield the rows of the words of short necklaces; each batch has one hop of every word."""
     words = opening.words
     node = np.zeros(len(words), dtype=np.int32)
     unit = np.array([word.node * total + word.message for word in words], dtype=np.int64)
@@ -305,8 +306,8 @@ def _serve_full_necklaces(
 ) -> Iterator[Columns]:
     """Yield the rows of full necklaces, which cross one hop per step after the opening.
 
-    A group is a necklace and a message, n-1 nodes together. The first a groups have crossed their
-    first dimensions in the opening.
+    A group is one message to each of the n-1 nodes of a necklace. The first a groups have crossed
+    their first dimensions in the opening.
     """
     group = np.arange(len(full.length) * messages)
     necklace, message = np.divmod(group, messages)
@@ -334,7 +335,7 @@ def _serve_full_necklaces(
 def _group_begins(
     length: NDArray[np.int64], early: NDArray[np.bool_], opening: Opening
 ) -> NDArray[np.int64]:
-    """Return for each group the step such that its hop h takes place h steps later.
+    """Return, for each group, the step before its first hop: hop h takes place h steps later.
 
     Early groups skip hop 1, which takes place in the opening.
     """
@@ -354,14 +355,14 @@ def _rows(
 
 
 def _repeat(once: Columns, rounds: int, topology: Topology) -> Columns:
-    """Return the rows of several rounds of n-1 messages; a round takes t_n steps."""
+    """Repeat rows for several rounds of n-1 messages; each round takes t_n steps."""
     repeated = once.apply(lambda column: np.tile(column, rounds))
     round_number = np.repeat(np.arange(rounds, dtype=np.int32), len(once.step))
     return _delay(repeated, round_number, topology)
 
 
 def _delay(rows: Columns, rounds: int | NDArray[np.int32], topology: Topology) -> Columns:
-    """Return the rows as they follow after some rounds of n-1 messages."""
+    """Return the rows, delayed by a given number of rounds of n-1 messages."""
     step = rows.step + rounds * topology.distance_sum
     unit = rows.unit + rounds * topology.degree
     return rows._replace(step=step, unit=unit)

@@ -1,4 +1,4 @@
-"""The schedule of a collective, as columns of equal length: one row per unit and directed link."""
+"""The schedule of a collective, stored as columns: one row per unit and directed link crossed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,17 +27,17 @@ from starcast.trees.model import UNNAMED
 
 COLLECTIVES: tuple[Collective, ...] = get_args(Collective)
 #: Collectives in which every node is a source or, in reductions, a destination. The schedule of one
-#: can represent all.
+#: source or destination can represent all.
 MULTI_SOURCE: tuple[Collective, ...] = ("allgather", "alltoall", "reduce-scatter", "allreduce")
 #: Collectives in which every node contributes to every unit.
 REDUCTIONS: tuple[Collective, ...] = ("reduce", "reduce-scatter", "allreduce")
 COLUMNS = INTEGER_COLUMNS
 PORT_MODELS = {"all": "all-port", "one": "one-port"}
-#: A row takes 18 bytes in its columns and about 60 more during sorting. The greatest number of
-#: rows is what a machine with 16 GB can build.
+#: A row takes 18 bytes in its columns and about 60 more during sorting. A machine with 16 GB can
+#: build a schedule with this maximum number of rows.
 MAX_ROWS = 100_000_000
 BYTES_PER_ROW = 80
-#: Replaces the root in the id of a schedule that is written out for all sources.
+#: Replaces the root in the id of a schedule that contains the rows of all sources.
 EXPANDED = "expanded"
 #: Collectives whose units are numbered by destination or, in a gather, by source.
 ADDRESSED = ("scatter", "gather", "alltoall")
@@ -47,36 +47,36 @@ ADDRESSED = ("scatter", "gather", "alltoall")
 class Schedule(Displayable):
     """A collective on a topology: which node sends which unit over which link in which step.
 
-    One row is one unit that crosses one directed link in one step. `starcast.simulate` executes a
-    schedule and checks it; nothing in a schedule is trusted. ``dataclasses.replace`` returns a
-    modified schedule. Columns are read-only; writable arrays are copied.
+    One row is one unit that crosses one directed link in one step. A schedule is not trusted:
+    `starcast.simulate` executes and checks it. ``dataclasses.replace`` returns a modified schedule.
+    Columns are read-only; writable arrays are copied.
 
     Units are numbered from 0 in the collective. Copies of a unit share its number and differ in
-    ``tree``. With N nodes and M units per source, destination, or pair of both, unit i of these
-    (i = 0..M-1) has the number
+    ``tree``. Let there be N nodes, and M units per source, destination, or pair of both. The i-th
+    of these M units (i = 0..M-1) has the number
 
     * broadcast: 0..units-1, tree by tree if the message is split among trees;
     * allgather: source*M + i, or i in a symmetric schedule;
     * scatter: destination*M + i;
     * gather: source*M + i;
     * alltoall: (source*N + destination)*M + i, or destination*M + i in a symmetric schedule;
-    * reduce, allreduce: 0..units-1, the parts of the sum; in a symmetric allreduce, those that one
-      node completes;
+    * reduce, allreduce: 0..units-1, the parts of the sum; in a symmetric allreduce, only the parts
+      that one node completes;
     * reduce-scatter: destination*M + i, or i in a symmetric schedule.
 
     In a reduction every node contributes to every unit, and a unit is complete when it is the sum
     of all N contributions. Along each tree a node holds a partial sum of each unit, at first its
-    own contribution; copies of a unit, which differ in ``tree``, are added up separately.
+    own contribution. Copies of a unit, which differ in ``tree``, are summed separately.
 
-    Units that a node would send to itself have numbers but no rows. The rows of a gather are in
-    the time order of the gather: leaves send first.
+    Units that a node would send to itself have numbers but no rows. Although a gather is a reversed
+    scatter, its rows are in its own time order: leaves send first.
 
     Args:
         topology: the topology or its spec.
         collective: one of `COLLECTIVES`.
         algorithm: the name of the algorithm that built the schedule.
         ports: the port model: ``all`` or ``one``.
-        units: the number of units; in a symmetric schedule, those of one source.
+        units: the number of units; in a symmetric schedule, the units of one source.
         packets: True if a directed link may carry several units per step, as one packet (Tseng &
             Sheu); False if it carries one unit (Fragopoulou & Akl; Sheu, Liaw & Chen).
         step: int32, the step in which the unit crosses the link, from 1.
@@ -84,7 +84,7 @@ class Schedule(Displayable):
         port: uint8, the sender's port.
         receiver: int32, the rank of the receiving node.
         tree: uint8, the tree along which the unit travels: a row of ``forest.parent_port``.
-        unit: int32, the number of the unit, as above.
+        unit: int32, the number of the unit, as described above.
         root: rank or label of the root; in a symmetric schedule, the source (in reductions, the
             destination) whose rows are given; in an expanded schedule it is 0 and has no meaning.
         arguments: the algorithm's arguments, such as ``segments``.
@@ -131,7 +131,7 @@ class Schedule(Displayable):
             "root": topology.node(self.root),
             **self._checked_columns(),
         }
-        # A frozen dataclass can normalize its own fields in no other way.
+        # This is the only way in which a frozen dataclass can normalize its own fields.
         for name, value in normalized.items():
             object.__setattr__(self, name, value)
         check_ports(self.ports)
@@ -172,9 +172,9 @@ class Schedule(Displayable):
 
     @property
     def forest_id(self) -> str | None:
-        """The id of the catalogue's forest that ``tree`` refers to.
+        """The id of the forest that ``tree`` refers to.
 
-        None without a forest, and if the trees are not a construction of the catalogue.
+        It is None if there is no forest, or if no construction builds its trees.
         """
         if self.forest is None or self.forest.construction == UNNAMED:
             return None
@@ -182,15 +182,15 @@ class Schedule(Displayable):
 
     @property
     def steps(self) -> int:
-        """The last step in which a unit moves."""
+        """The number of steps: the last step in which a unit moves."""
         return int(self.step.max(initial=0))
 
     @property
     def message_units(self) -> int:
         """The number of units into which one message is split.
 
-        The message of an allreduce is the whole vector of a node; that of a reduce-scatter is the
-        part of one destination.
+        The message of an allreduce is the whole vector of a node; in a reduce-scatter it is the
+        part for one destination.
         """
         if self.collective == "allreduce":
             return self.units * (self.topology.nodes if self.symmetric else 1)
@@ -202,7 +202,7 @@ class Schedule(Displayable):
 
     @property
     def columns(self) -> Columns:
-        """The columns."""
+        """The columns of the schedule."""
         return Columns(*(getattr(self, name) for name in Columns._fields))
 
     def replace_rows(self, rows: Columns, **parameters: Any) -> "Schedule":
@@ -213,7 +213,7 @@ class Schedule(Displayable):
         """Return the schedule of another root or source.
 
         Args:
-            root: rank of the new root. The schedule itself must be that of the identity.
+            root: rank of the new root; this schedule must be that of the identity.
         """
         if root == 0:
             return self
@@ -223,7 +223,7 @@ class Schedule(Displayable):
         return self.replace_rows(rows, root=root, forest=forest)
 
     def expand(self) -> "Schedule":
-        """Return the schedule of all sources, written out; itself if it is not symmetric.
+        """Return the schedule with the rows of all sources; itself if it is not symmetric.
 
         Units become source*M + i in an allgather and (source*N + destination)*M + i in an
         alltoall.
@@ -258,7 +258,7 @@ class Schedule(Displayable):
 
 
 def build_schedule(rows: Columns, **parameters: Any) -> Schedule:
-    """Return the schedule of rows in any order; ``parameters`` are the other `Schedule` fields."""
+    """Build a schedule from rows in any order; ``parameters`` are the other `Schedule` fields."""
     return Schedule(**parameters, **sort_rows(rows)._asdict())
 
 
@@ -281,10 +281,10 @@ def schedule_id(
 
 
 def check_combine(collective: str, combine: object) -> None:
-    """Check that a reduction has the column ``combine``, and no other collective has it.
+    """Check that ``combine`` is given if, and only if, the collective is a reduction.
 
     Raises:
-        InputError: it is missing, or given in another collective.
+        InputError: the column is missing in a reduction, or given in another collective.
     """
     if (combine is None) == (collective not in REDUCTIONS):
         return
@@ -316,7 +316,7 @@ def check_ports(name: str, others: Sequence[str] = ()) -> None:
 
     Args:
         name: the name to check.
-        others: further names that are accepted, for selections of port models.
+        others: further names to accept, where users select port models.
 
     Raises:
         InputError: the name is unknown.

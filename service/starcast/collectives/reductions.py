@@ -1,10 +1,10 @@
 """Collectives that run others backwards in time: gather, reduce, reduce-scatter and allreduce.
 
-A gather is a scatter backwards (Fragopoulou & Akl 1993, section 6). A broadcast backwards adds
-contributions on their way to the root, which is a reduce; an allgather backwards is a
-reduce-scatter (Chan, Heimlich, Purkayastha & van de Geijn 2007, section 3).
+A gather is a reversed scatter (Fragopoulou & Akl 1993, section 6). A reversed broadcast adds
+contributions on their way to the root, which is a reduce; a reversed allgather is a reduce-scatter
+(Chan, Heimlich, Purkayastha & van de Geijn 2007, section 3).
 
-An allreduce is a reduce-scatter, then an allgather; or a reduce, then a broadcast.
+An allreduce is a reduce-scatter followed by an allgather, or a reduce followed by a broadcast.
 
 References: R. Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004;
 P. Patarasuk and X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations",
@@ -24,7 +24,7 @@ from starcast.support.errors import InputError
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 
-#: The collectives whose algorithms are reversed, and what they become.
+#: The collectives whose algorithms are reversed, and the resulting collectives.
 REVERSED: dict[str, Collective] = {
     "scatter": "gather",
     "broadcast": "reduce",
@@ -39,14 +39,15 @@ _INVERSES: dict[str, Collective] = {
 
 
 def reverse_schedule(schedule: Schedule) -> Schedule:
-    """Return the schedule that runs backwards in time and over every link.
+    """Return the schedule reversed in time and in the direction of every link.
 
-    What crosses a link in step t of T crosses the opposite link in step T+1-t, along the same tree
-    of the same forest. The unit that the root sends to a node becomes the unit that it receives
-    from that node, with the same number. Where a broadcast passes a unit on, a reduce adds.
+    A unit that crosses a link in step t of T crosses the opposite link in step T+1-t, along the
+    same tree of the same forest. The unit that the root sends to a node becomes the unit that the
+    root receives from that node, with the same number. Where a broadcast passes a unit on, a reduce
+    adds.
 
     Raises:
-        InputError: the schedule is of another collective.
+        InputError: schedules of this collective are not reversed.
     """
     if schedule.collective not in _INVERSES:
         raise InputError(
@@ -67,7 +68,7 @@ def reverse_schedule(schedule: Schedule) -> Schedule:
 
 
 def _declare_reversed(algorithm: Algorithm) -> None:
-    """Declare an algorithm reversed, with its arguments, port models, trees and steps."""
+    """Declare the reverse of an algorithm with the same arguments, ports, trees and steps."""
 
     def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:
         return reverse_schedule(algorithm.build(topology, root, ports, **arguments))
@@ -76,14 +77,14 @@ def _declare_reversed(algorithm: Algorithm) -> None:
     REGISTRIES[collective].register(replace(algorithm, collective=collective, build=build))
 
 
-# Runs when this module is imported: algorithms of plug-ins are not reversed.
+# This runs when the module is imported, so algorithms of plug-ins are not reversed.
 for _collective in REVERSED:
     for _algorithm in REGISTRIES[_collective].values():
         _declare_reversed(_algorithm)
 
 
 def build_allreduce(spread: Schedule) -> Schedule:
-    """Return the allreduce that runs an allgather or a broadcast backwards, then forwards.
+    """Return the allreduce that runs an allgather or broadcast first backwards, then forwards.
 
     A reduce along trees is pipelined with its broadcast: the unit that the root completes first is
     the first one that it sends on, and the broadcast starts in the earliest step in which every
@@ -105,17 +106,17 @@ def build_allreduce(spread: Schedule) -> Schedule:
 
 def _first_steps(spread: Schedule) -> NDArray[np.int64]:
     """Return the step in which a broadcast first sends each unit, int64 ``[units]``."""
-    # A unit without rows counts as sent last, so that it delays nothing.
+    # A unit without rows counts as sent last, so it delays nothing.
     first = np.full(spread.units, spread.steps, dtype=np.int64)
     np.minimum.at(first, spread.unit, spread.step)
     return first
 
 
 def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the unit whose place in the reduce each unit's reversed rows take, int64 ``[units]``.
+    """Return, for each unit, the unit whose reversed rows it takes over, int64 ``[units]``.
 
-    A reversed broadcast completes the units in the opposite order. As all units are alike, the one
-    that is sent last changes places with the one that is sent first.
+    A reversed broadcast completes the units in the opposite order. As all units are alike, the unit
+    that is sent last changes places with the unit that is sent first.
     """
     unit = np.arange(len(first))
     exchanged = np.empty_like(unit)
@@ -124,7 +125,7 @@ def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _earliest_shift(spread: Schedule, reduce: Schedule, first: NDArray[np.int64]) -> int:
-    """Return by how many steps the broadcast follows the reduce."""
+    """Return the smallest number of steps by which the broadcast can follow the reduce."""
     steps = spread.steps
     completed = np.sort(steps + 1 - first)
     least = int((completed + 1 - np.sort(first)).max(initial=1))
@@ -137,9 +138,10 @@ def _earliest_shift(spread: Schedule, reduce: Schedule, first: NDArray[np.int64]
 
 
 def _busy(schedule: Schedule) -> list[NDArray[np.bool_]]:
-    """Return what is busy in each step, bool ``[nodes or links, steps]`` each.
+    """Return what is busy in each step, as arrays bool ``[nodes or links, steps]``.
 
-    One-port these are senders and receivers, else the links, unless packets can be joined.
+    In the one-port model these are the senders and the receivers, otherwise the links, unless
+    packets can be joined.
     """
     used: list[Integers] = []
     if schedule.ports == "one":
@@ -168,6 +170,6 @@ def _declare_allreduce(algorithm: Algorithm) -> None:
     )
 
 
-# An allgather and a broadcast of one name make one allreduce, that of the allgather.
+# If an allgather and a broadcast have the same name, the allreduce uses the allgather.
 for _algorithm in {**REGISTRIES["broadcast"], **REGISTRIES["allgather"]}.values():
     _declare_allreduce(_algorithm)

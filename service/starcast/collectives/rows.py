@@ -37,7 +37,7 @@ class Columns(NamedTuple):
 
 #: The columns that every schedule has.
 INTEGER_COLUMNS = Columns._fields[:-1]
-#: The final types of the columns.
+#: The final dtypes of the columns.
 DTYPES: dict[str, Any] = {
     "step": np.int32,
     "sender": np.int32,
@@ -67,7 +67,7 @@ def route_units(
     unit: Integers,
     gap: int = 1,
 ) -> Columns:
-    """Return the rows of units that travel from the root to one destination each, without waiting.
+    """Return the rows of units that each travel from the root to one destination, without waiting.
 
     Args:
         forest: the trees whose paths the units take.
@@ -83,7 +83,8 @@ def route_units(
     node = np.asarray(destination)
     index = np.arange(len(level))
     parts = []
-    # Paths are known from the destination upwards: each turn adds one hop of all units on the way.
+    # Paths are followed from the destination upwards: each turn of the loop adds one hop of every
+    # unit.
     while len(index):
         parent = parents[tree[index], node]
         step = departure[index] + gap * (level[index] - 1)
@@ -140,7 +141,7 @@ def concatenate_rows(parts: list[Columns]) -> Columns:
 
 def _sort_order(rows: Columns) -> NDArray[np.intp]:
     keys = (rows.step, rows.sender, rows.port, rows.tree, rows.unit)
-    # One combined integer key replaces five sorts by `lexsort`, one for each column.
+    # Sorting by one combined integer key replaces the five sorts of `lexsort`, one per column.
     combined = np.zeros(len(rows.step), dtype=np.int64)
     if not len(combined):
         return np.argsort(combined)
@@ -149,19 +150,19 @@ def _sort_order(rows: Columns) -> NDArray[np.intp]:
         least = int(column.min())
         width = int(column.max()) - least + 1
         size *= width
-        if size > 2**62:  # one 64-bit key cannot hold all columns
+        if size > 2**62:  # a single 64-bit key cannot hold all columns
             return np.lexsort(keys[::-1])
         combined = combined * width + (column.astype(np.int64) - least)
     return np.argsort(combined)
 
 
 class Units(NamedTuple):
-    """Units of the root; each array is int64 ``[units]``.
+    """The units that the root sends; each array is int64 ``[units]``.
 
     Attributes:
         tree: the tree along which the unit travels.
         destination: the rank of its destination.
-        unit: its number, which copies share.
+        unit: the number of the unit, which its copies share.
     """
 
     tree: NDArray[np.int64]
@@ -174,19 +175,20 @@ def order_furthest_first(
 ) -> NDArray[np.int64]:
     """Return the step in which each unit leaves the root, the furthest units of a queue first.
 
-    Every queue sends one unit per step, by falling level, then by unit.
+    Every queue sends one unit per step, in order of decreasing level, then of unit.
 
     Args:
         queue: int ``[units]``, the queue of each unit.
         level: int32 ``[units]``, the level of its destination.
-        unit: int64 ``[units]``, in the order of destination and message.
+        unit: int64 ``[units]``, the numbers of the units, by destination and message.
         sequential: True if a queue starts when the queue before it is empty; by default all
             queues start in step 1.
     """
     order = np.lexsort((unit, -level, queue))
     position = np.arange(len(order))
     if not sequential:
-        # Counted from the first unit of the same queue, where the sorted queues begin.
+        # Positions are counted from the first unit of the same queue, where the sorted queues
+        # begin.
         position -= np.searchsorted(queue[order], queue[order])
     departure = np.empty(len(order), dtype=np.int64)
     departure[order] = position + 1

@@ -1,8 +1,8 @@
 """Scatter: the root has separate messages for every other node; each travels along a tree path.
 
-The scattering trees of Fragopoulou & Akl 1993 (sections 5 and 6) differ in how equal the subtrees
-of the root are, and Rule 5 takes as many steps as the largest subtree has messages. `build_scatter`
-applies both rules to any tree.
+The scatter trees of Fragopoulou & Akl 1993 (sections 5 and 6) differ in the sizes of the root's
+subtrees. Rule 5 takes as many steps as the largest subtree has messages. `build_scatter` applies
+Rules 5 and 8 to any tree.
 """
 
 from typing import Annotated, Any
@@ -40,16 +40,16 @@ def build_scatter(
 
     Both rules send messages to the furthest nodes first, then by rank and number, and messages
     never wait on their way, so two messages of a subtree are never on the same level. In a single
-    tree, and in trees that differ only in their leaves, no link carries two messages: every message
-    is followed by messages to all nodes above its destination. The schedule then takes as many
-    steps as the largest subtree has messages (all-port), or as there are messages (one-port). With
-    other trees messages can collide, which the simulator reports.
+    tree, and in trees that differ only in their leaves, no link carries two messages in a step:
+    every message is followed by messages to all nodes above its destination. The schedule then
+    takes as many steps as the largest subtree has messages (all-port), or as there are messages
+    (one-port). With other trees messages can collide; the simulator reports such collisions.
 
     Args:
         forest: the trees; every node must be in at least one.
         ports: the port model.
         messages: M, the number of unit messages per destination.
-        units: the tree of every unit; those of `assign_trees` by default.
+        units: the units and their trees; by default those of `assign_trees`.
         packets: see `Schedule`.
         parameters: the other parameters of `Schedule`.
 
@@ -113,9 +113,9 @@ def _check_all_reached(forest: Forest, trees_per_node: NDArray[np.int64]) -> Non
 
 
 def balanced_forest(topology: Topology, messages: int) -> Forest:
-    """Return the balanced trees of the copies of a message; copy c uses tree c mod (n-1).
+    """Return the balanced trees for the copies of a message; copy c uses tree c mod (n-1).
 
-    The running number m continues over the copies, so all copies together fill the subtrees as
+    The number m of a node continues from copy to copy, so all copies together fill the subtrees as
     equally as one does (Fragopoulou & Akl 1993, section 5.1). Each copy takes (n-1)! - 1 numbers.
     For n >= 3 that is -1 modulo n-1, and v(m) depends on m modulo n-1. Hence the tree of a copy
     depends only on the copy modulo n-1, and there are at most n-1 trees.
@@ -151,10 +151,10 @@ def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
     )
 
 
-#: The perfectly balanced trees start with S_3: in S_2 the rotation has nothing to turn
+#: The smallest n with perfectly balanced trees: in S_2 there is nothing to rotate
 #: (docs/definitions/fragopoulou-akl.md, pitfall 18).
 SMALLEST_BALANCED = 3
-#: A node of a necklace of period p has (n-1)/p paths that share its messages.
+#: The messages of a node on a necklace of period p are shared by (n-1)/p paths.
 MultipleMessages = Annotated[
     int,
     Argument(
@@ -205,7 +205,7 @@ def _scatter_one_port(topology: Topology, root: int, ports: Ports, messages: Mes
 
 
 def _scatter(name: str, forest: Forest, root: int, ports: Ports, messages: int) -> Schedule:
-    """Return the scatter along the forest of the identity, translated to the root."""
+    """Return the scatter along the forest rooted at the identity, translated to the root."""
     schedule = build_scatter(
         forest, ports, messages, algorithm=name, arguments={"messages": messages}
     )

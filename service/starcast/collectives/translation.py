@@ -1,4 +1,4 @@
-"""Translation of rows and forests: to another root or source, and to all sources at once.
+"""Translation of rows and forests to another root or source, or to all sources at once.
 
 Translation keeps the port of every link except the residual links of S_{n,k}, whose ports are
 looked up again.
@@ -22,7 +22,7 @@ class UnitNumbering(NamedTuple):
 
     Attributes:
         units: the number of units.
-        addressed: whether a unit's number names a node, which is translated with the links.
+        addressed: whether the number of a unit contains a node, which must be translated too.
     """
 
     units: int
@@ -36,7 +36,7 @@ def translate_rows(
     numbering: UnitNumbering,
     table: Ranks | None = None,
 ) -> Columns:
-    """Return the rows whose nodes are the images of the nodes of ``rows``.
+    """Return the rows after mapping every node to its image.
 
     Args:
         topology: the topology of the rows.
@@ -102,7 +102,7 @@ def ports_between(
 
 
 def translate_forest(forest: Forest, root: int) -> Forest:
-    """Return a forest rooted at the identity as the forest of another root."""
+    """Translate a forest rooted at the identity to another root."""
     rows = translate_ports(forest.topology, forest.parent_port, root)
     rows.flags.writeable = False
     image = forest.topology.translation(root)

@@ -1,7 +1,7 @@
-"""Yardsticks: algorithms that libraries use on any network, and the best that a search has found.
+"""Algorithms for comparison: standard algorithms of libraries, and optimal results of searches.
 
-The ring and recursive doubling run on any network. A shipped record is what a search has proven to
-be the best possible; it is rooted at the identity, and its translations serve other roots.
+The ring and recursive doubling run on any network. A record that comes with starcast is a result
+that a search has proven to be optimal; it is rooted at the identity and translated to other roots.
 
 References: P. Patarasuk and X. Yuan, JPDC 69(2), 2009 (ring); R. Thakur, R. Rabenseifner and
 W. Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1), 2005.
@@ -32,7 +32,7 @@ def rotate_messages(
     messages: int,
     ports: Ports = "all",
 ) -> list[Columns]:
-    """Return the rows of some messages of all sources along a cycle.
+    """Return the rows that send messages of all sources along a cycle.
 
     One-port, every message goes all the way round. All-port, it goes both ways round, half of the
     nodes each way, and the longer half alternates between the directions.
@@ -52,7 +52,7 @@ def rotate_messages(
     delay = [0, 0]
     parts = []
     source = np.arange(nodes)
-    # All-port, both directions are busy at the same time, so that each serves half of the nodes.
+    # In the all-port model both directions work at the same time, each for half of the nodes.
     longer = nodes - 1 if ports == "one" else ceil_div(nodes - 1, 2)
     for turn, message in enumerate(numbers):
         for index, (direction, port_of) in enumerate(directions):
@@ -83,7 +83,7 @@ def rotate_messages(
     sources=lambda topology, _ports: topology.nodes,
 )  # fmt: skip
 def _build_ring(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:  # noqa: ARG001 - all sources are written out
-    """Pass the messages of all nodes on along one Hamiltonian cycle."""
+    """Pass the messages of all nodes along one Hamiltonian cycle."""
     parts = rotate_messages(topology, _cycle(topology), range(messages), messages, ports)
     return build_schedule(
         concatenate_rows(parts),
@@ -98,7 +98,7 @@ def _build_ring(topology: Topology, root: int, ports: Ports, messages: Messages)
 
 
 def _cycle(topology: Topology) -> NDArray[np.uint8]:
-    """Return the ports of a Hamiltonian cycle: on Q_d the reflected Gray code, closed."""
+    """Return the ports of a Hamiltonian cycle; on Q_d it is the closed reflected Gray code."""
     if topology.family == "star":
         return cycle_word(topology.n)
     number = np.arange(1, topology.nodes)
@@ -112,7 +112,7 @@ def _cycle(topology: Topology) -> NDArray[np.uint8]:
     forest_construction=lambda *_: "binomial",
 )  # fmt: skip
 def _build_doubling(topology: Topology, root: int, ports: Ports) -> Schedule:
-    """Exchange everything that a node holds, with the neighbour across one dimension per step.
+    """Exchange all held messages with the neighbour across one dimension in each step.
 
     The messages of one source travel down its binomial tree; a step crosses one dimension.
     """
@@ -139,7 +139,7 @@ _BROADCAST, _CYCLES = "one-port-broadcast", "hamiltonian-decomposition"
 
 
 def _witness(problem: str, topology: Topology) -> Mapping[str, NDArray[Any]]:
-    # Imported only here, as below: records load pydantic.
+    # Imported only when needed, because records load pydantic.
     from starcast.records import shipped_record  # noqa: PLC0415
 
     return shipped_record(problem, topology.spec).witness
@@ -157,7 +157,7 @@ def _missing_reason(problem: str, topology: Topology) -> str | None:
     exclusion=partial(_missing_reason, _BROADCAST),
 )  # fmt: skip
 def _build_recorded_broadcast(topology: Topology, root: int, ports: Ports) -> Schedule:  # noqa: ARG001 - one-port only
-    """Inform each node in the round of the record."""
+    """Inform each node in the round that the record gives."""
     witness = _witness(_BROADCAST, topology)
     return build_rounds(topology, witness["parent_port"], witness["round"], root, "optimal")
 
@@ -176,9 +176,9 @@ def _build_decomposition(
     """Send each message both ways round a cycle, half of the nodes each way.
 
     With C cycles, message i takes cycle i mod C. The messages of a cycle follow each other, and the
-    longer half of N - 1 hops alternates between the directions. The k messages of a cycle take
-    ceil(k (N - 1) / 2) steps; for even degree 2C and messages divisible by C this is the lower
-    bound, since all links of all nodes are busy in every step.
+    longer half of the N - 1 hops alternates between the directions. The k messages of a cycle take
+    ceil(k (N - 1) / 2) steps. This is the lower bound if the degree is 2C and the number of
+    messages is divisible by C, because all links of all nodes are busy in every step.
     """
     paths = _witness(_CYCLES, topology)["ports"]
     parts = [

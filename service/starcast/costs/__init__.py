@@ -1,4 +1,4 @@
-"""Costs of collectives: the papers' closed forms, lower bounds, and priced simulations.
+"""Costs of collectives: the papers' closed forms, lower bounds, and costs of simulated schedules.
 
 Times are exact rationals: a packet of b bytes takes T_s + b T_c, so every cost is
 ``start_ups * T_s + bytes * T_c``. Formulas use the symbols of docs/definitions/tseng-sheu.md, A6:

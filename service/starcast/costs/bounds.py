@@ -1,4 +1,4 @@
-"""Lower bounds: what no schedule of a collective can beat under a port model, by counting.
+"""Lower bounds on the schedules of a collective under a port model, derived by counting.
 
 The papers state these bounds for their topologies: Tseng & Sheu 1997, Lemmas 1 and 2 (S_n); Li,
 Chen, Xiang & Yao, Lemmas 1 and 2 (S_{n,k}); Fragopoulou & Akl 1993, Tables 4 (S_n) and 5 (Q_d);
@@ -18,11 +18,11 @@ from starcast.topologies import Topology, as_topology
 
 @dataclass(frozen=True)
 class Work:
-    """The least work of a collective, in messages of one (source, destination) pair, one copy.
+    """The minimum work of a collective for one copy, in messages of one (source, destination) pair.
 
     Attributes:
-        through: messages that pass one after the other through the busiest node, over one link;
-            a node on average, if none is known to be busier.
+        through: the number of messages that the busiest node sends or receives, one after another
+            over a single link; if no node is known to be busier, the average over all nodes.
         sent: transmissions of all nodes together.
     """
 
@@ -31,19 +31,19 @@ class Work:
 
 
 def least_work(topology: Topology, collective: str) -> Work:
-    """Return the least work of a collective.
+    """Return the minimum work of a collective.
 
     * broadcast: the root sends the message, and every other node receives it.
     * allgather: every node receives the messages of the N-1 other nodes.
     * scatter, gather: the root sends, or receives, N-1 messages, which travel the distances of
       their nodes.
-    * alltoall: every node has N-1 messages, which travel t links, the sum of the distances. So a
-      node sends t messages on average.
-    * reduce: as a broadcast, backwards: the root receives the sum, every other node sends.
-    * reduce-scatter: as an allgather, backwards: every node sends a sum to each of N-1 others.
-    * allreduce: N nodes tell each other everything in 2(N-1) transmissions or more, one way each
-      (Harary & Schwenk 1974), of a vector that is the message of every node. So a node sends
-      2(N-1)/N messages on average (Patarasuk & Yuan 2009).
+    * alltoall: every node has N-1 messages, which travel t links in all, the sum of the distances.
+      So a node sends t messages on average.
+    * reduce: the reverse of a broadcast: the root receives the sum, and every other node sends.
+    * reduce-scatter: the reverse of an allgather: every node sends a sum to each of N-1 others.
+    * allreduce: the message of every node is a vector. N nodes need at least 2(N-1) one-way
+      transmissions to tell each other everything (Harary & Schwenk 1974). So a node sends 2(N-1)/N
+      messages on average (Patarasuk & Yuan 2009).
     """
     others = topology.nodes - 1
     if collective in ("broadcast", "reduce"):
@@ -67,35 +67,34 @@ def lower_bound(
     messages: int | None = None,
     copies: int = 1,
 ) -> Cost:
-    """Return the time and the steps that no schedule of a collective beats.
+    """Return lower bounds on the time and the number of steps of a collective.
 
     The time is max{start-ups T_s, bytes T_c}, as in the papers, where a node may start up while
-    others send. In steps that all start together, as in the simulator, no schedule beats the sum of
-    the two terms either, which is at most twice as much.
+    others send. If all packets of a step start together, as in the simulator, the sum of the two
+    terms is also a lower bound; it is at most twice as large.
 
-    Start-ups: a unit has to travel the diameter D. One-port, the number of nodes that hold the
-    units of one node (in a gather or reduce: that lack them) at most doubles per step, which takes
-    ceil(log2 N) steps. Li et al. print log2(N-1) for the allgather, which is less if N-1 is a power
-    of two. Messages of 0 bytes need these start-ups as well.
+    Start-ups: a unit has to travel the diameter D. In the one-port model, the number of nodes that
+    hold the units of one node (in a gather or reduce: that lack them) at most doubles per step,
+    which takes ceil(log2 N) steps. Li et al. print log2(N-1) for the allgather, which is less if
+    N-1 is a power of two. Messages of 0 bytes also need these start-ups.
 
-    Bytes: `Work.through` times m. One-port, one link at a time carries them. All-port, the root
-    (broadcast, scatter, gather), any node (allgather), or a node on average (alltoall) shares them
-    among its ``degree`` links. Hence
+    Bytes: `Work.through` times m. In the one-port model, one link at a time carries them. In the
+    all-port model, the root (broadcast, scatter, gather), any node (allgather), or a node on
+    average (alltoall) shares them among its ``degree`` links. Hence
 
     * broadcast: max{D T_s, m/degree T_c}; one-port max{D T_s, ceil(log2 N) T_s, m T_c};
     * allgather, scatter, gather: the same with (N-1) m in place of m;
-    * alltoall: the same with t m, t the sum of all distances from a node;
+    * alltoall: the same with t m, where t is the sum of all distances from a node;
     * reduce as broadcast, reduce-scatter as allgather, by reversal; allreduce: the same with
-      2 (N-1)/N m. D start-ups are enough to bound an allreduce: in D steps, all nodes can tell each
+      2 (N-1)/N m. D start-ups suffice for an allreduce too: in D steps, all nodes can send each
       other whole vectors.
 
     With x copies, each through its own spanning tree (or path), there are x times as many bytes.
 
-    Steps: with ``messages``, the steps of M unit messages, one per link and step:
+    Steps: with ``messages``, the bound is for M unit messages, one per link and step:
     ceil(Mxw/degree), one-port Mxw, for w = `Work.through`. A broadcast or reduce needs D - 1 more
-    steps
-    (one-port max{D, ceil(log2 N)} - 1 more) for the unit that leaves the root last. Without
-    ``messages``, the steps are the start-ups.
+    steps (one-port max{D, ceil(log2 N)} - 1 more) for the unit that leaves the root last. Without
+    ``messages``, the number of steps is the number of start-ups.
 
     Args:
         topology: the topology or its spec.
@@ -119,7 +118,7 @@ def lower_bound(
     work = least_work(topology, collective)
     links = topology.degree if ports == "all" else 1
     start_ups = topology.diameter
-    # One-port, the informed nodes at most double in each step.
+    # In the one-port model, the number of informed nodes at most doubles in each step.
     if ports == "one":
         start_ups = max(start_ups, ceil_log2(topology.nodes))
     sent = Fraction(message_bytes) * copies * work.through / links
@@ -128,7 +127,7 @@ def lower_bound(
     if messages is not None:
         busy = ceil(messages * copies * work.through / links)
         adds = collective in ("broadcast", "reduce")
-        # The last unit leaves the root, or in a reduce reaches it, in step `busy` or later.
+        # The last unit leaves the root (in a reduce: reaches it) in step `busy` or later.
         steps = busy + start_ups - 1 if adds else max(busy, start_ups)
         transmissions = messages * copies * work.sent
     return Cost(
@@ -142,15 +141,15 @@ def lower_bound(
 
 
 def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: Machine) -> Cost:
-    """Return ForestColl's optimum of an all-port allgather: the bandwidth of the bottleneck cut.
+    """Return ForestColl's optimum of an all-port allgather, which the bottleneck cut determines.
 
-    The m bytes of every node of a set S have to leave S, unless S has all nodes. So an allgather
-    takes max size(S) m T_c / B(S) or more over all such S, where B(S) links leave S. Zhao et al.
-    prove that spanning trees attain this bound on any network as messages are split into more and
-    more parts; it has no start-ups.
+    The m bytes of every node in a set S have to leave S, unless S has all nodes. So an allgather
+    takes at least the maximum of size(S) m T_c / B(S) over all such S, where B(S) links leave S.
+    Zhao et al. prove that spanning trees attain this bound on any network as messages are split
+    into more and more parts; the bound has no start-ups.
 
-    *The maximum is (N-1)/degree.* The set of all nodes but one is left by ``degree`` links. Any
-    other S has at most N-1 nodes and is left by ``degree`` links or more: topologies are connected
+    *The maximum is (N-1)/degree.* Exactly ``degree`` links leave the set of all nodes but one. Any
+    other S has at most N-1 nodes, and at least ``degree`` links leave it: topologies are connected
     and vertex-transitive, and the edge connectivity of such a graph is its degree (Mader 1971). So
     the bound equals the bytes of `lower_bound`.
 
@@ -200,7 +199,7 @@ _TABLES = {"star": (4, 2), "hypercube": (5, 3)}
 
 
 def steps_source(topology: Topology, collective: str, ports: str, copies: int) -> str:
-    """Return the source of the least number of steps of unit messages: a table, or starcast."""
+    """Return the source of the bound on the steps of unit messages: a table, or starcast."""
     if topology.family not in _TABLES:
         return OURS
     single_copy, several_copies = _TABLES[topology.family]

@@ -8,12 +8,12 @@ from starcast.trees import forest
 
 
 def ceil_log2(value: Fraction | int) -> int:
-    """Return the least c >= 0 with 2^c >= value, in integers."""
+    """Return the smallest integer c >= 0 with 2^c >= value, by integer arithmetic."""
     return max(ceil(value) - 1, 0).bit_length()
 
 
 def phases(n: int) -> int:
-    """Return the one-port steps from S_n down to S_1: the sum of ceil(log2 i), i = 2..n.
+    """Return the number of one-port steps from S_n down to S_1: the sum of ceil(log2 i), i = 2..n.
 
     Reference:
         Tseng & Sheu 1997, section 6.1.
@@ -25,25 +25,25 @@ def phases(n: int) -> int:
 
 
 def greatest_proper_divisor(n: int) -> int:
-    """Return the greatest divisor of n that is less than n, for n >= 2."""
+    """Return the largest divisor of n that is less than n, for n >= 2."""
     # The values of gcd(n, i) are the proper divisors of n.
     return max(gcd(n, i) for i in range(1, n))
 
 
 def multiple_height(n: int) -> int:
-    """Return h, the greatest height of the trees L-hat of Tseng & Sheu 1997.
+    """Return h, the largest height of the trees L-hat of Tseng & Sheu 1997.
 
-    It is D_n + n + g - 2, where g is the greatest proper divisor of n, and 1 for n = 2.
+    It is D_n + n + g - 2, where g is the largest proper divisor of n; for n = 2 it is 1.
     """
     return 1 if n == 2 else 3 * (n - 1) // 2 + n + greatest_proper_divisor(n) - 2
 
 
 def tree_height(topology: Topology, construction: str) -> int:
-    """Return the height of a single spanning tree of the catalogue on S_n, without building it.
+    """Return the height of a construction's single spanning tree on S_n, by formula if possible.
 
     Rotated Hamiltonian paths have (n-1)! nodes. For n >= 3 a leaf of phase 2 is attached to the
     end of one path: the ends are rotations of one another, so one of them begins with n. Tseng &
-    Sheu (section 6.2) say about (n-1)!.
+    Sheu (section 6.2) state about (n-1)!.
     """
     n = topology.n
     if construction in ("greedy", "necklace", "balanced", "near-balanced"):
@@ -73,14 +73,14 @@ def necklace_count(n: int) -> int:
 def necklace_distance_sum(n: int, distance_sum: int) -> int:
     """Return the sum over all necklaces of S_n of the distance of one of its nodes from 12..n.
 
-    By Burnside's lemma each node contributes its distance once for every rotation that fixes it.
+    By Burnside's lemma, each node contributes its distance once for every rotation that fixes it.
 
     Args:
-        n: the size of the star graph.
+        n: the number of symbols of the star graph S_n.
         distance_sum: t_n, the sum of all distances from a node.
     """
     total = distance_sum + sum(_commuting_distances(n, j) for j in range(1, n - 1))
-    # No rounding: by the lemma, the total is a multiple of n-1.
+    # Nothing is rounded here: by the lemma, the total is a multiple of n-1.
     return int(total / (n - 1))
 
 
@@ -92,11 +92,11 @@ def _commuting(n: int, turns: int) -> int:
 def _commuting_distances(n: int, turns: int) -> Fraction:
     """Return the sum of the distances of the permutations that commute with a rotation.
 
-    A distance is the number of cycles plus that of misplaced symbols; all these permutations fix 1.
-    Such a permutation permutes the g cycles of the rotation and turns each by some of its L
-    symbols. If it permutes l of them cyclically, with total turn b, this yields gcd(b, L) cycles on
-    l L symbols. On average the g! permutations have 1/l cycles of length l, and all b are equally
-    frequent. A cycle that is neither moved nor turned contributes no distance.
+    A distance is the number of cycles plus the number of misplaced symbols; all these permutations
+    fix 1. Such a permutation permutes the g cycles of the rotation, of L symbols each, and turns
+    each cycle by some places. If it permutes l of them cyclically, with total turn b, this yields
+    gcd(b, L) cycles on l L symbols. On average the g! permutations have 1/l cycles of length l, and
+    all b are equally frequent. A cycle that is neither moved nor turned contributes no distance.
     """
     cycles = gcd(turns, n - 1)
     length = (n - 1) // cycles

@@ -1,4 +1,4 @@
-"""The closed form of every algorithm of the catalogue, and the optimal number of pieces."""
+"""The closed form of every algorithm, and the optimal number of pieces (segments or messages)."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -22,19 +22,19 @@ from starcast.support.errors import InputError
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology, as_topology
 
-#: The cost for a number of pieces.
+#: Returns the cost for a number of pieces.
 Price = Callable[[int], Cost]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """The price of an algorithm.
+    """The closed form of an algorithm, and how it splits a message.
 
     Attributes:
-        form: ``form(topology, ports, **arguments)``, its closed form.
+        form: ``form(topology, ports, **arguments)`` returns the closed form.
         each_tree: whether a message is split among ``degree`` trees before it is split into
             segments.
-        each_node: whether a message is split among all nodes before that.
+        each_node: whether a message is first split among all nodes.
     """
 
     form: Callable[..., Form]
@@ -42,28 +42,28 @@ class Entry:
     each_node: bool = False
 
     def split(self, topology: Topology, pieces: int) -> int:
-        """Return the number of units of a message, for a number of segments or messages."""
+        """Return the number of units of a message for a number of pieces (segments or messages)."""
         trees = topology.degree if self.each_tree else 1
         return pieces * trees * (topology.nodes if self.each_node else 1)
 
 
-# Algorithms that come from records; all forms are exact
+# Algorithms from records and their extensions; all forms are exact
 
 
 _RECORDS = "starcast: records"
 
 
 def optimal_broadcast(topology: Topology, _ports: str) -> Form:
-    """Return the rounds of the record, N-1 transmissions."""
+    """Return the record's number of rounds, and N-1 transmissions."""
     steps = shipped_record("one-port-broadcast", topology.spec).value
     return stepwise_form(steps, 1, topology.nodes - 1, _RECORDS)
 
 
 def substar_doubling(topology: Topology, _ports: str) -> Form:
-    """Return R_k rounds, N-1 transmissions.
+    """Return R_k rounds and N-1 transmissions.
 
-    With m = n-k+1, R_1 = ceil(log2 m), and R_j is R_{j-1} + 1 plus the least max(i + j-2, i + c_i)
-    over i = 1..R_1, where c_i is the least c with (2^i - 1) 2^c >= m - 1.
+    With m = n-k+1, R_1 = ceil(log2 m), and R_j is R_{j-1} + 1 plus the minimum of max(i + j-2, i +
+    c_i) over i = 1..R_1, where c_i is the smallest c with (2^i - 1) 2^c >= m - 1.
     """
     size, length = topology.n - int(topology.k or 1) + 1, int(topology.k or 1)
     doubling = ceil_log2(size)
@@ -77,13 +77,13 @@ def substar_doubling(topology: Topology, _ports: str) -> Form:
 
 
 def symbol_doubling(topology: Topology, _ports: str) -> Form:
-    """Return the sum of 1 + ceil(log2(i-1)) rounds, i = 2..n, N-1 transmissions."""
+    """Return the sum of 1 + ceil(log2(i-1)) for i = 2..n as rounds, and N-1 transmissions."""
     n = topology.n
     return stepwise_form(n - 1 + phases(n - 1), 1, topology.nodes - 1, "starcast")
 
 
 def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) -> Form:
-    """Return ceil(k(N-1)/2) steps for C cycles and k = ceil(M/C), M N(N-1) transmissions."""
+    """Return ceil(k(N-1)/2) steps, k = ceil(M/C) for C cycles, and M N(N-1) transmissions."""
     cycles = shipped_record("hamiltonian-decomposition", topology.spec).value
     steps = ceil_div(ceil_div(messages, cycles) * (topology.nodes - 1), 2)
     transmissions = messages * topology.nodes * (topology.nodes - 1)
@@ -92,13 +92,13 @@ def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) ->
 
 # The ring, recursive doubling, and allreduces
 #
-# A reduce or a reduce-scatter has the form of the broadcast or allgather that runs backwards. The
-# message of an allreduce is the whole vector of a node, m bytes. References: P. Patarasuk and
-# X. Yuan, JPDC 69(2), 2009; R. Thakur, R. Rabenseifner and W. Gropp, IJHPCA 19(1), 2005.
+# A reduce or reduce-scatter has the same form as the broadcast or allgather that it reverses. The
+# message of an allreduce is the whole vector of a node, m bytes. References: P. Patarasuk and X.
+# Yuan, JPDC 69(2), 2009; R. Thakur, R. Rabenseifner and W. Gropp, IJHPCA 19(1), 2005.
 
 
 def ring(topology: Topology, ports: str, messages: int) -> Form:
-    """Return M(N-1) steps; both ways round at once, ceil(M(N-1)/2). Exact."""
+    """Return M(N-1) steps, or ceil(M(N-1)/2) if messages go both ways round. The form is exact."""
     hops = messages * (topology.nodes - 1)
     steps = hops if ports == "one" else ceil_div(hops, 2)
     transmissions = topology.nodes * hops
@@ -106,7 +106,7 @@ def ring(topology: Topology, ports: str, messages: int) -> Form:
 
 
 def doubling(topology: Topology, _ports: str) -> Form:
-    """Return d T_s + (N-1) m T_c: a node sends 1, 2, 4, .. messages in d steps. Exact."""
+    """Return d T_s + (N-1) m T_c (exact): in d steps a node sends 1, 2, 4, .. messages."""
     others = topology.nodes - 1
     return Form(
         start_ups=topology.n,
@@ -130,9 +130,10 @@ def scatter_and_gather(allgather: Callable[..., Form]) -> Callable[..., Form]:
 def reduce_and_broadcast(broadcast: Callable[..., Form], is_single: bool) -> Callable[..., Form]:
     """Return the form of a reduce and a broadcast.
 
-    All-port along a single tree, the broadcast follows the first unit of the reduce: S(p) + S(1)
-    steps for S(p) steps of a broadcast of p units. This is as exact as the broadcast's form. Other
-    forms are those of one after the other, an upper bound for several units.
+    In the all-port model along a single tree, the broadcast follows the first unit of the reduce,
+    in S(p) + S(1) steps if a broadcast of p units takes S(p) steps. This is as exact as the
+    broadcast's form. The other forms assume that the broadcast follows the whole reduce, which is
+    an upper bound for several units.
     """
 
     def form(topology: Topology, ports: str, **arguments: int | str) -> Form:
@@ -161,7 +162,7 @@ def _twice(half: Form) -> Form:
     )
 
 
-# The catalogue
+# The closed forms of all algorithms
 
 
 FORMS = {
@@ -187,11 +188,11 @@ FORMS = {
     ("allgather", "binomial"): Entry(doubling),
     ("alltoall", "edge-disjoint"): Entry(fragopoulou_akl.alltoall),
 }
-# A list of the forms so far, because the loop adds more.
+# The loop iterates over a list, because it adds forms.
 for (_collective, _name), _entry in list(FORMS.items()):
-    if _collective in REVERSED:  # what runs backwards takes as long
+    if _collective in REVERSED:  # a reversed schedule takes as long
         FORMS[REVERSED[_collective], _name] = _entry
-    # As in `collectives.reductions`: of two with one name, the allgather makes the allreduce.
+    # As in `collectives.reductions`: if two have the same name, the allreduce uses the allgather.
     if _collective == "broadcast" and ("allgather", _name) not in FORMS:
         _form = reduce_and_broadcast(_entry.form, not _entry.each_tree)
         FORMS["allreduce", _name] = replace(_entry, form=_form)
@@ -213,10 +214,9 @@ def unit_bytes(
     Sheu 1997, Table 1, row [16]), ``segments=p`` into p units per tree. With neither argument the
     message is one unit per tree.
 
-    Arguments are those of `closed_form`.
+    The arguments are those of `closed_form`.
 
-    Raises:
-        InputError: as in `closed_form`.
+    Raises: InputError: as in `closed_form`.
     """
     check_message(message_bytes)
     topology = as_topology(topology)
@@ -235,9 +235,9 @@ def closed_form(
     machine: Machine,
     **arguments: int | str,
 ) -> Cost:
-    """Return the papers' cost of an algorithm.
+    """Return the cost of an algorithm by its closed form.
 
-    The modules of `FORMS` document each form and whether executions agree with it, and
+    The modules with the entries of `FORMS` document each form and whether executions agree with it;
     `Cost.note` summarizes this. The source is the paper that states the form, or "starcast".
 
     Args:
@@ -275,18 +275,18 @@ def optimal_pieces(
     machine: Machine,
     **arguments: int | str,
 ) -> tuple[float, int]:
-    """Return the number of segments (or messages) with the least closed-form time.
+    """Return the number of pieces (segments or messages) with the minimum closed-form time.
 
-    Only numbers that the algorithm is defined for count: multiples of n-1 for the perfectly
+    Only numbers for which the algorithm is defined count: multiples of n-1 for the perfectly
     balanced trees.
 
-    Arguments are those of `closed_form`, without the number of pieces.
+    The arguments are those of `closed_form`, without the number of pieces.
 
     Returns:
         The optimum over the reals, and over whole numbers >= 1; see `find_optimum`.
 
     Raises:
-        InputError: the algorithm does not split its messages, or T_s is 0, so that more pieces are
+        InputError: the algorithm does not split its messages, or T_s is 0, so more pieces are
             always better.
     """
     topology = as_topology(topology)
@@ -301,7 +301,7 @@ def optimal_pieces(
         values = {**arguments, name: pieces}
         return closed_form(topology, collective, algorithm, ports, message_bytes, machine, **values)
 
-    # All roundings in the papers' forms are by the degree.
+    # All forms of the papers round after a division by the degree.
     allowed = [
         pieces
         for pieces in range(1, topology.degree + 1)
@@ -313,22 +313,22 @@ def optimal_pieces(
 def find_optimum(
     price: Price, machine: Machine, period: int, allowed: Iterable[int]
 ) -> tuple[float, int]:
-    """Return the number of pieces with the least time: over the reals, and over whole numbers.
+    """Return the number of pieces with the minimum time: over the reals, and over whole numbers.
 
-    With p pieces a pipeline has a + cp start-ups and b + d/p bytes, and the time is least for
-    p = sqrt(d T_c/(c T_s)): equation (5) of Tseng & Sheu 1997 and similar forms in Table 1. The
-    real optimum ignores roundings. If steps are rounded up, as in ceil(Mx/(n-1)), the formula holds
-    for p = r, r + period, r + 2 period, .. for each r, and the best whole number for r is one of
-    the two next to the real optimum. Of equal times the fewest pieces win.
+    With p pieces a pipeline has a + cp start-ups and b + d/p bytes, and the time is minimal for p =
+    sqrt(d T_c/(c T_s)): equation (5) of Tseng & Sheu 1997 and similar forms in Table 1. The real
+    optimum ignores roundings. If steps are rounded up, as in ceil(Mx/(n-1)), the formula holds for
+    p = r, r + period, r + 2 period, .. for each r, and the best whole number for r is one of the
+    two next to the real optimum. If times are equal, the smallest number of pieces is returned.
 
     Args:
-        price: the cost of p pieces, as above.
+        price: returns the cost of p pieces.
         machine: T_s and T_c.
         period: the number of pieces after which roundings repeat.
         allowed: the allowed numbers among 1..period; if r is allowed, so is r + period, and so on.
 
     Raises:
-        InputError: T_s is 0, so that more pieces are always better.
+        InputError: T_s is 0, so more pieces are always better.
     """
     if machine.t_s == 0:
         raise InputError(
@@ -344,7 +344,7 @@ def find_optimum(
 
 
 def _square(price: Price, machine: Machine, first: int, period: int) -> Fraction:
-    """Return the square of the real optimum, from the costs of ``first`` and the next number."""
+    """Return the square of the real optimum, from the costs of ``first`` and ``first + period``."""
     second = first + period
     fewer = price(first)
     more = price(second)

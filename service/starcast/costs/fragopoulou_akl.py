@@ -1,7 +1,7 @@
-"""The closed forms of Fragopoulou & Akl: 1993, Tables 1 to 3, a row per algorithm; and 1996.
+"""The closed forms of Fragopoulou & Akl: Tables 1 to 3 of 1993, one row per algorithm; and 1996.
 
 Messages are units, one per link and step, so a step takes T_s + m/M T_c. N = n!, t_n is the sum of
-all distances from a node, h the number of necklaces (docs/definitions/fragopoulou-akl.md).
+all distances from a node, and h is the number of necklaces (docs/definitions/fragopoulou-akl.md).
 Executions agree with all forms.
 """
 
@@ -20,9 +20,9 @@ PAPER = "Fragopoulou & Akl 1993"
 PAPER_1996 = "Fragopoulou & Akl 1996"
 OURS = "starcast"
 
-#: ``steps(topology, messages)``.
+#: ``steps(topology, messages)`` returns a number of steps.
 Steps = Callable[[Topology, int], int]
-#: The transmissions of one message.
+#: The number of transmissions for one message.
 _TRANSMISSIONS: dict[str, Callable[[Topology], int]] = {
     "allgather": lambda topology: topology.nodes * (topology.nodes - 1),
     "scatter": lambda topology: topology.distance_sum,
@@ -37,8 +37,8 @@ class Row:
     Attributes:
         steps: the number of steps for M messages.
         source: the source of the form.
-        sends_one_message: whether the source states the form for one message only; for M messages
-            it is then starcast's.
+        sends_one_message: whether the source states the form for one message only; the form for M
+            messages is then starcast's.
     """
 
     steps: Steps
@@ -46,7 +46,7 @@ class Row:
     sends_one_message: bool = False
 
     def form(self, collective: str, topology: Topology, _ports: str, messages: int = 1) -> Form:
-        """Return the closed form for M messages; the collective decides the transmissions."""
+        """Return the closed form for M messages; the transmissions depend on the collective."""
         source = self.source
         if self.sends_one_message and messages > 1:
             source = f"{OURS}; {source} is about one message"
@@ -56,17 +56,17 @@ class Row:
 
 
 def _receive_all(topology: Topology, messages: int) -> int:
-    """Return ceil(M(N-1)/(n-1)): the other nodes' messages over all links of a node."""
+    """Return ceil(M(N-1)/(n-1)): the messages of N-1 nodes cross all links of one node."""
     return ceil_div(messages * (topology.nodes - 1), topology.degree)
 
 
 def _receive_one(topology: Topology, messages: int) -> int:
-    """Return M(N-1): the other nodes' messages over one link at a time."""
+    """Return M(N-1): the messages of N-1 nodes cross one link of a node at a time."""
     return messages * (topology.nodes - 1)
 
 
 def _send_all(topology: Topology, messages: int) -> int:
-    """Return ceil(M t_n/(n-1)): all distances, on all links of a node."""
+    """Return ceil(M t_n/(n-1)): the sum of distances, divided among all links of a node."""
     return ceil_div(messages * topology.distance_sum, topology.degree)
 
 
@@ -76,29 +76,29 @@ ROWS: dict[tuple[str, str], Row] = {
         _receive_all, f"{PAPER}, Table 1 (algorithm 2)", sends_one_message=True
     ),
     ("allgather", "hamiltonian-cycle"): Row(_receive_one, f"{PAPER}, Table 1 (SLA)"),
-    # For M messages the paper takes M ceil((N-1)/(n-1)) steps, along one path; in starcast the
-    # running numbers continue over the messages.
+    # For M messages along one path the paper needs M ceil((N-1)/(n-1)) steps; in starcast the
+    # numbers of the nodes continue from message to message.
     ("scatter", "balanced"): Row(
         _receive_all, f"{PAPER}, Table 2 (balanced)", sends_one_message=True
     ),
-    # Table 2 states O(ceil((N-1)/(n-1))). By Rule 5 there are as many steps as the largest subtree
-    # has nodes, and T_2 has one node of every necklace.
+    # Table 2 states O(ceil((N-1)/(n-1))). By Rule 5 there are as many steps as nodes in the largest
+    # subtree, and that subtree, T_2, has one node of every necklace.
     ("scatter", "near-balanced"): Row(
         lambda topology, messages: messages * necklace_count(topology.n),
         f"{OURS}; {PAPER}, Table 2 (almost balanced) gives the order",
     ),
-    # Defined if n-1 divides M, as rule 10 is.
+    # This is defined if n-1 divides M, like Rule 10.
     ("scatter", "perfectly-balanced"): Row(_receive_all, f"{PAPER}, Table 2 (perfectly balanced)"),
     ("scatter", "one-port"): Row(_receive_one, f"{PAPER}, Table 2 (SLA)"),  # Rule 8
     # The necklaces are served one after the other, each in as many steps as its distance. Table 3
-    # states O(ceil(t_n/(n-1))). The paper's h d (Rule 9), d the mean distance of the nodes, weights
-    # all necklaces equally and differs from that sum.
+    # states O(ceil(t_n/(n-1))). The paper has h d (Rule 9), where d is the mean distance of the
+    # nodes. It weights all necklaces equally and differs from that sum.
     ("alltoall", "necklace"): Row(
         lambda topology, _messages: necklace_distance_sum(topology.n, topology.distance_sum),
         f"{OURS}; {PAPER}, Table 3 (Rule 9) gives the order",
     ),
     ("alltoall", "perfectly-balanced"): Row(_send_all, f"{PAPER}, Table 3 (Rule 10)"),
-    ("alltoall", "exact"): Row(_send_all, OURS),  # section 9 leaves any M open
+    ("alltoall", "exact"): Row(_send_all, OURS),  # section 9 leaves it open for every M
     ("alltoall", "one-port"): Row(
         lambda topology, messages: messages * topology.distance_sum,
         f"{PAPER}, Table 3 (SLA)",  # section 8
@@ -113,11 +113,11 @@ ROWS: dict[tuple[str, str], Row] = {
 
 
 def broadcast(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
-    """Return at most ceil(Mx/(n-1)) + D_n + 3 steps, Mx(N-1) transmissions: sections 4.2 and 4.3.
+    """Return ceil(Mx/(n-1)) + D_n + 3 steps and Mx(N-1) transmissions (sections 4.2 and 4.3).
 
-    This is an upper bound: the paper assumes trees of height D_n + 4. Counted for n = 3..10, the
-    height is D_n + 3 for even n and D_n + 2 for odd n, so the form has one or two steps too many
-    (four on S_2, whose tree is a single link).
+    The steps are an upper bound: the paper assumes trees of height D_n + 4. Counted for n = 3..10,
+    the height is D_n + 3 for even n and D_n + 2 for odd n, so the form has one or two steps too
+    many (four on S_2, whose tree is a single link).
     """
     steps = ceil_div(messages * copies, topology.degree) + topology.diameter + 3
     excess = "four steps"
@@ -133,10 +133,10 @@ def broadcast(topology: Topology, _ports: str, messages: int, copies: int) -> Fo
 
 
 def allgather(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
-    """Return M(N-1) steps with n-1 copies, M N(n-1)(N-1) transmissions: section 4.4. Exact.
+    """Return c(N-1) steps and Mx N(N-1) transmissions, c = ceil(Mx/(n-1)); the form is exact.
 
-    With x copies c(N-1) steps and Mx N(N-1) transmissions, c = ceil(Mx/(n-1)), which is
-    starcast's; ceil(Mx(N-1)/(n-1)) in Table 2 is the lower bound.
+    Section 4.4 states it for n-1 copies, where it is M(N-1) steps and M N(n-1)(N-1) transmissions.
+    For x copies it is starcast's; ceil(Mx(N-1)/(n-1)) in Table 2 is the lower bound.
     """
     steps = ceil_div(messages * copies, topology.degree) * (topology.nodes - 1)
     transmissions = messages * copies * topology.nodes * (topology.nodes - 1)
@@ -147,11 +147,11 @@ def allgather(topology: Topology, _ports: str, messages: int, copies: int) -> Fo
 
 
 def scatter(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
-    """Return M(N-1) steps with n-1 copies: section 4.5. Exact.
+    """Return ceil(Mx(N-1)/(n-1)) steps for x copies, as in Table 2; the form is exact.
 
-    With x copies it is ceil(Mx(N-1)/(n-1)), which is Table 2. Transmissions with n-1 copies: M
-    times the sum of all levels in all trees, which the paper bounds by a constant times M(n-1) t_n.
-    With fewer copies they depend on starcast's choice of the trees for a node's copies.
+    Section 4.5 states M(N-1) steps for n-1 copies. The transmissions with n-1 copies are M times
+    the sum of all levels in all trees, which the paper bounds by a constant times M(n-1) t_n. With
+    fewer copies they depend on starcast's choice of the trees for a node's copies.
     """
     steps = ceil_div(messages * copies * (topology.nodes - 1), topology.degree)
     transmissions = scatter_transmissions(topology, messages, copies)
@@ -164,8 +164,8 @@ def scatter(topology: Topology, _ports: str, messages: int, copies: int) -> Form
 def alltoall(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
     """Return c L steps and Mx N L transmissions, where L is the sum of the levels of a tree.
 
-    Exact, and starcast's. Section 4.6 states M(N-1) + O(M t_n) steps and O(M N(n-1) t_n)
-    transmissions, with n-1 copies.
+    This form is exact, and starcast's. Section 4.6 states M(N-1) + O(M t_n) steps and O(M N(n-1)
+    t_n) transmissions for n-1 copies.
     """
     levels = level_sum(topology)
     steps = ceil_div(messages * copies, topology.degree) * levels

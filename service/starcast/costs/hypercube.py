@@ -1,4 +1,4 @@
-"""Closed forms on Q_d: Johnsson & Ho's broadcasts; the hypercube to compare a topology with."""
+"""Closed forms of Johnsson & Ho's broadcasts on Q_d, and the hypercube used for comparisons."""
 
 from fractions import Fraction
 
@@ -13,10 +13,11 @@ PAPER = "Johnsson & Ho 1989"
 
 
 def binomial(topology: Topology, ports: str, segments: int) -> Form:
-    """Return (d + p - 1)(T_s + m/p T_c): the spanning binomial tree, pipelined. Exact all-port.
+    """Return (d + p - 1)(T_s + m/p T_c): the spanning binomial tree, pipelined.
 
-    One-port, it is d times that, one sub-slot per port (as in Theorem 2 of Tseng & Sheu): an upper
-    bound by less than d sub-slots; some other sub-slots are idle.
+    All-port the form is exact. One-port it is d times that, one sub-slot per port (as in Theorem 2
+    of Tseng & Sheu). This is an upper bound, by less than d sub-slots; some other sub-slots are
+    idle.
     """
     steps = (topology.n + segments - 1) * sub_slots(topology, ports)
     source = f"{PAPER}, spanning binomial tree"
@@ -32,7 +33,8 @@ def binomial(topology: Topology, ports: str, segments: int) -> Form:
 def edge_disjoint_binomial(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
     """Return ceil(Mx/d) + d steps, Mx(2^d - 1) transmissions: d edge-disjoint trees of height d+1.
 
-    Exact except for Q_1, whose only tree is a single link: the form has one step too many.
+    The form is exact except for Q_1, whose only tree is a single link: there it has one step too
+    many.
     """
     steps = ceil_div(messages * copies, topology.degree) + topology.n
     transmissions = messages * copies * (topology.nodes - 1)
@@ -44,11 +46,12 @@ def edge_disjoint_binomial(topology: Topology, _ports: str, messages: int, copie
 def comparable_hypercube(topology: Topology, dimension: int | None = None) -> Topology:
     """Return the hypercube to compare a topology with.
 
-    It can be larger than the largest named topology (for S_12 it is): no array is built for it.
+    It can be larger than the largest hypercube with a spec (for S_12 it is), because no array is
+    built for it.
 
     Args:
-        dimension: the hypercube's dimension; by default a hypercube is compared with itself, and
-            any other topology with the least hypercube that has as many nodes.
+        dimension: the dimension of the hypercube; by default a hypercube is compared with itself,
+            and any other topology with the smallest hypercube that has at least as many nodes.
     """
     if dimension is not None:
         return Hypercube(dimension)

@@ -1,4 +1,4 @@
-"""The price of sending on a machine, and costs with their exact times."""
+"""Machines, given by the times for sending a packet, and costs with their exact times."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from starcast.support.errors import InputError
 
 @dataclass(frozen=True)
 class Machine:
-    """The price of a packet, in any unit of time.
+    """The time that a machine needs to send a packet, in any unit of time.
 
     Attributes:
         t_s: T_s, the start-up time of a packet.
@@ -43,7 +43,7 @@ class Cost:
         start_ups: the coefficient of T_s.
         bytes: the coefficient of T_c.
         transmissions: units times links; None if unknown.
-        time: ``start_ups * T_s + bytes * T_c``; for a bound, the greater of its two terms.
+        time: ``start_ups * T_s + bytes * T_c``; for a lower bound, the larger of these two terms.
         source: paper and number.
         note: how an execution differs from a closed form; empty if it does not differ.
     """
@@ -94,7 +94,7 @@ class Form:
 def stepwise_form(
     steps: int, packet: Fraction | int, transmissions: int | None, source: str, note: str = ""
 ) -> Form:
-    """Return the form of equally long steps: steps (T_s + packet m T_c).
+    """Return the form for steps of equal length: steps (T_s + packet m T_c).
 
     Args:
         steps: the number of steps.
@@ -108,13 +108,13 @@ def stepwise_form(
 
 @dataclass(frozen=True)
 class CriticalWork:
-    """The work of the critical path of an asynchronous execution.
+    """The work on the critical path of an asynchronous execution.
 
-    Its packets follow each other without a pause, so they add up to the time.
+    Its packets follow each other without a pause, so their durations add up to the time.
 
     Attributes:
-        packets: the number of its packets.
-        units: the number of their units.
+        packets: the number of packets on the path.
+        units: the number of units in these packets.
     """
 
     packets: int
@@ -132,18 +132,18 @@ def execute_in_model(
 
     Args:
         unit: bytes per unit; 0 for a message of 0 bytes.
-        machine: T_s and T_c, which decide which packets wait.
+        machine: T_s and T_c, which determine which packets wait.
         execution: the execution model, as in `starcast.timing`.
         faults: as in `starcast.simulate`.
 
     Returns:
-        The simulation, and of an asynchronous execution the work of the critical path, which
-        decides the time. A synchronous execution depends neither on the unit nor on the machine.
+        The simulation and, for an asynchronous execution, the work on the critical path, which
+        determines the time. A synchronous execution depends neither on the unit nor on the machine.
 
     Raises:
-        RejectedError: the schedule violates its port model; of a synchronous execution, the
-            simulation has the violation instead.
-        LimitError: it does not fit into memory.
+        RejectedError: the schedule violates its port model, in an asynchronous execution; in a
+            synchronous execution, the simulation reports the violation instead.
+        LimitError: the execution does not fit into memory.
     """
     if execution == "synchronous":
         return simulate(schedule, faults), None
@@ -160,10 +160,10 @@ def price_simulation(
     In the synchronous model each step lasts as long as its largest packet.
 
     Args:
-        simulation: the execution.
+        simulation: the simulation of the execution.
         unit: bytes per unit; see `starcast.costs.unit_bytes`.
         machine: T_s and T_c.
-        critical: the work of the critical path, if the execution was asynchronous.
+        critical: the work on the critical path, if the execution was asynchronous.
     """
     if critical is None:
         critical = CriticalWork(simulation.steps, int(simulation.packet_sizes.sum()))
@@ -185,7 +185,7 @@ def check_message(message_bytes: Fraction) -> None:
     """Check the length of a message.
 
     Raises:
-        InputError: it is negative.
+        InputError: the length is negative.
     """
     if message_bytes < 0:
         raise InputError(

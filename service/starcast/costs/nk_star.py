@@ -1,7 +1,7 @@
 """The closed forms of Li, Chen, Xiang & Yao on S_{n,k}: Theorems 2 to 11 and Tables 1 and 2.
 
 The theorems give times for the optimal real p; the forms here are for any integer p.
-N = n!/(n-k)!, D is the diameter.
+N = n!/(n-k)! is the number of nodes, D the diameter.
 """
 
 from fractions import Fraction
@@ -17,8 +17,9 @@ PAPER = "Li, Chen, Xiang & Yao"
 def greedy(topology: Topology, ports: str, segments: int) -> Form:
     """Return (D + p - 1)(T_s + m/(p(n-1)) T_c): Theorem 2, one tree.
 
-    One-port n-1 times that, Theorem 3. The steps are exact all-port, and one-port too many by less
-    than n-1. The bytes are n-1 times too few: one tree carries all p segments of m/p bytes.
+    One-port it is n-1 times that, Theorem 3. All-port the number of steps is exact; one-port it is
+    too large by less than n-1. The number of bytes is too small by a factor of n-1: one tree
+    carries all p segments of m/p bytes.
     """
     steps = (topology.diameter + segments - 1) * sub_slots(topology, ports)
     packet = Fraction(1, segments * topology.degree)
@@ -35,10 +36,10 @@ def greedy(topology: Topology, ports: str, segments: int) -> Form:
 def multiple(topology: Topology, ports: str, segments: int) -> Form:
     """Return (2D + p - 1)(T_s + m/(p(n-1)) T_c): Theorem 8, the trees MT.
 
-    One-port n-1 times that, Theorem 9. The steps are an upper bound: 2D bounds the height (Theorem
-    7). The bytes of a step are too few if trees share a link: the paper assumes one segment per
-    packet, and a packet may have as many as the congestion of the trees. For k = 1 and n > 2 both
-    are exact.
+    One-port it is n-1 times that, Theorem 9. The number of steps is an upper bound: 2D bounds the
+    height (Theorem 7). The bytes of a step are too few if trees share a link: the paper assumes one
+    segment per packet, but a packet may have as many as the congestion of the trees. For k = 1 and
+    n > 2 both are exact.
     """
     steps = (2 * topology.diameter + segments - 1) * sub_slots(topology, ports)
     units = segments * topology.degree
@@ -55,10 +56,11 @@ def multiple(topology: Topology, ports: str, segments: int) -> Form:
 def greedy_allgather(topology: Topology, ports: str) -> Form:
     """Return D T_s + (N-1)/(n-1) m T_c: Theorem 4, one tree.
 
-    One-port n(n-1)D T_s + (N-1) m T_c, Theorem 5. All-port the start-ups are exact and the bytes a
-    lower bound, attained only for k = 1: otherwise the links of a level carry different packets.
-    One-port the bytes are exact, because the links of a level and a port carry the same number; the
-    start-ups are n times too many, and not all start-ups of the last step are needed.
+    One-port it is n(n-1)D T_s + (N-1) m T_c, Theorem 5. All-port the start-ups are exact and the
+    bytes a lower bound, attained only for k = 1: otherwise the links of a level carry packets of
+    different sizes. One-port the bytes are exact, because the links of a level and a port carry the
+    same number; there are n times too many start-ups, and not all start-ups of the last step are
+    needed.
     """
     steps = topology.diameter * sub_slots(topology, ports) * (topology.n if ports == "one" else 1)
     sent = topology.nodes * (topology.nodes - 1)
@@ -76,9 +78,9 @@ def greedy_allgather(topology: Topology, ports: str) -> Form:
 def multiple_allgather(topology: Topology, ports: str) -> Form:
     """Return (2D-1) T_s + (N-1)/(n-1) m T_c: Theorem 10, the trees MT.
 
-    One-port (n-1)(2D-1) T_s + (N-1) m T_c, Theorem 11. The start-ups are wrong in both directions:
-    2D - 1 is one too few if a tree has height 2D, and too many if all trees are lower. The bytes
-    are a lower bound.
+    One-port it is (n-1)(2D-1) T_s + (N-1) m T_c, Theorem 11. The start-ups are wrong in both
+    directions: 2D - 1 is one too few if a tree has height 2D, and too many if all trees are lower.
+    The bytes are a lower bound.
     """
     steps = (2 * topology.diameter - 1) * sub_slots(topology, ports)
     sent = topology.nodes * topology.degree * (topology.nodes - 1)
@@ -95,7 +97,7 @@ def multiple_allgather(topology: Topology, ports: str) -> Form:
 def chen(topology: Topology, ports: str) -> Form:
     """Return (2D-1) T_s + 4/(n-1) m T_c all-port: Y.S. Chen & Tai [4] (Table 1).
 
-    One-port (2nk - n - k^2) T_s + (2 + (n-k-2)(n-k+1)!/n!) m T_c.
+    One-port it is (2nk - n - k^2) T_s + (2 + (n-k-2)(n-k+1)!/n!) m T_c.
     """
     n, k = topology.n, int(topology.k or 0)
     source = f"{PAPER}, Table 1 [4]"
@@ -108,8 +110,8 @@ def chen(topology: Topology, ports: str) -> Form:
 def greedy_as_printed(topology: Topology, segments: int) -> Form:
     """Return the form of one tree in Table 1, all-port: one start-up more than Theorem 2.
 
-    It is D T_s + m/(n-1) T_c + 2 sqrt(m(D-1) T_s T_c/(n-1)). As in Theorem 2 the root results from
-    the optimal real p; for any p the form is (D+p-1)(T_s + m/(p(n-1)) T_c) + T_s.
+    The printed form is D T_s + m/(n-1) T_c + 2 sqrt(m(D-1) T_s T_c/(n-1)). As in Theorem 2 the root
+    results from the optimal real p; for any p the form is (D+p-1)(T_s + m/(p(n-1)) T_c) + T_s.
     """
     theorem = greedy(topology, "all", segments)
     return Form(
@@ -125,7 +127,7 @@ def greedy_as_printed(topology: Topology, segments: int) -> Form:
 def multiple_as_printed(topology: Topology) -> Form:
     """Return (2D-1) T_s + (N-1)/(n-1) m T_c: the trees MT in Table 1, all-port.
 
-    Theorem 8 has 1/(n-1) instead: the row repeats Table 2.
+    Theorem 8 has 1/(n-1) instead of (N-1)/(n-1): the printed row repeats the row of Table 2.
     """
     bytes_per_m = _allgather_bytes(topology, "all")
     return Form(2 * topology.diameter - 1, bytes_per_m, None, f"{PAPER}, Table 1 as printed", None)

@@ -1,7 +1,8 @@
 """The tables of the papers in their layout: rows and columns as printed, with figures for one case.
 
-A row is executed by an algorithm of the catalogue, or a lower bound, or a work that the paper
-cites and that cannot be executed; cited rows have the figures of the closed form in the paper.
+A row stands for an algorithm that starcast executes, for a lower bound, or for a work that the
+paper cites and that cannot be executed. Cited rows have the figures of the closed form in the
+paper.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,19 +16,19 @@ from starcast.costs.tables import Problem, build_table
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 
-#: The basis of a row; rows that are executed name their algorithm instead.
+#: The basis of a row's figures; rows that are executed name their algorithm instead.
 CITED, BOUND, NOT_EXECUTED = "cited", "lower bound", "not executed"
 
 
 class RowExecution(NamedTuple):
-    """What executes a row: an algorithm with its arguments other than segments.
+    """The algorithm that executes a row, with its arguments other than segments.
 
     Attributes:
         algorithm: the name of the algorithm.
         ports: the port model.
         base: the construction given to the algorithm, or None.
-        messages: M if the table fixes it, else None for any number of segments.
-        copies: x.
+        messages: M if the table fixes it; None if any number of segments is allowed.
+        copies: x, the number of copies of each message.
     """
 
     collective: Collective
@@ -39,7 +40,7 @@ class RowExecution(NamedTuple):
 
 
 class RowFigures(NamedTuple):
-    """The figures of an execution, exact, and its number of segments or messages."""
+    """The exact figures of an execution, and its number of segments or messages."""
 
     steps: int
     transmissions: int
@@ -49,13 +50,13 @@ class RowFigures(NamedTuple):
     segments: int
 
 
-#: Returns the execution with the least time, or None if there is none.
+#: Returns the figures of the fastest execution, or None if there is no execution.
 Find = Callable[[RowExecution], RowFigures | None]
-#: A row of a table by column.
+#: A row of a table, by column name.
 Row = dict[str, Any]
 
 
-#: The machine on which a message of one byte takes a step.
+#: A machine on which a message of one byte takes one unit of time, so that times count steps.
 _STEPS = Machine(Fraction(0), Fraction(1))
 
 
@@ -85,10 +86,9 @@ class TimesRow(NamedTuple):
         name: the algorithm, as printed.
         algorithm: the algorithm that executes it; empty if none does.
         base: the construction given to the algorithm.
-        reference: the work that the row is about, as a key of ``references.bib``; empty for the
-            paper's own rows.
-        printed: the name of its closed form in `starcast.costs.tables`, if no algorithm executes
-            it; empty for the lower bound.
+        reference: the cited work, as a key of ``references.bib``; empty for the paper's own rows.
+        printed: the name of the row's closed form in `starcast.costs.tables`, if no algorithm
+            executes it; empty for the lower bound.
     """
 
     ports: Ports
@@ -176,7 +176,7 @@ class Method(NamedTuple):
 
 
 class MethodsRow(NamedTuple):
-    """A row of a `MethodsTable`: the methods for 1 message and for M, the latter may be missing."""
+    """A row of a `MethodsTable`: the methods for 1 message and, if printed, for M messages."""
 
     ports: Ports
     single: Method
@@ -197,7 +197,7 @@ class MethodsTable:
 
     @property
     def headings(self) -> Mapping[str, str]:
-        """The headings, as printed, by column; blanks distinguish columns without a heading."""
+        """The headings, as printed, by column; a blank or no text means that there is none."""
         return {
             "model": "", "quantity": " ", "one_message": "1-message", "many_messages": "M-messages",
         }  # fmt: skip
@@ -298,10 +298,10 @@ _PROBLEMS = (
 #: A table of a paper.
 #:
 #: Its ``axes`` are the attributes of `Case` that distinguish cases. The value 1 of ``axis_with_1``
-#: has a row or a column in every case, and is a case of its own only if there is no other value.
+#: has a row or column in every case, and is a separate case only if there is no other value.
 PaperTable = TimesTable | MethodsTable | BoundsTable
 
-#: The tables by the names of the shipped experiments that execute their rows.
+#: The tables, by the names of starcast's own experiments that execute their rows.
 PAPER_TABLES: dict[str, PaperTable] = {
     "tseng-sheu-1997-table-1": TimesTable(
         "Comparison of one-to-all broadcast algorithms on start-up cost, transmission cost, and "

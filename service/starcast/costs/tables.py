@@ -1,4 +1,4 @@
-"""A paper's table for any topology: all algorithms and printed rows of a collective, by time."""
+"""A paper's table, extended to any topology: algorithms and printed rows, sorted by time."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.integers import check_count
 from starcast.topologies import Topology, as_topology
 
-# Rows of the papers' tables that are not algorithms of the catalogue
+# Rows of the papers' tables that are not algorithms of starcast
 #
 # These are works that the papers cite, rows that they print differently from their theorems, and
 # networks that they compare with. Qiu [14] has no closed form: Tseng & Sheu give only orders of
@@ -41,14 +41,15 @@ class PrintedRow:
         name: the cited authors, or a short name.
         collective: the collective of the row.
         ports: its port model.
-        families: the topology families that it is about.
+        families: the topology families to which the row refers.
         source: paper and table.
         form: ``form(topology)``, or ``form(topology, pieces)`` if the message is split; None if
-            there is no form: only orders are given, or there are more copies than links.
-        cited: whether a paper states it about another work or another network.
-        split: whether its message is split into pieces.
-        other_topology: the other network that it is about; None if it is about the same network.
-        unit_messages: whether its pieces are unit messages.
+            there is no form, because only orders of growth are given or there are more copies than
+            links.
+        cited: whether the paper gives the row for another work or another network.
+        split: whether the message is split into pieces (segments or messages).
+        other_topology: the other network of the row; None if it is about the same network.
+        unit_messages: whether the pieces are unit messages.
         copies: x, the number of copies of a message.
         note: a remark for the reader.
     """
@@ -68,7 +69,7 @@ class PrintedRow:
 
 
 def bound_name(copies: int, *subjects: str) -> str:
-    """Return the name of a lower bound: its subjects, and the number of copies if more than 1."""
+    """Return the name of a lower bound: its subject, and the number of copies if greater than 1."""
     parts = ["lower bound", *subjects]
     if copies > 1:
         parts.append(f"{copies} copies")
@@ -78,11 +79,11 @@ def bound_name(copies: int, *subjects: str) -> str:
 def unit_messages_bound(
     topology: Topology, collective: str, ports: str, copies: int
 ) -> Callable[[Topology, int], Form]:
-    """Return the bound on schedules of unit messages as a closed form in M.
+    """Return the lower bound for schedules of unit messages as a closed form in M.
 
     In an allreduce M is the number of units of each node's part of the vector, as in a
-    reduce-scatter. The form ignores the topology that it is called with. Sources: Fragopoulou & Akl
-    1993, Tables 4 (S_n) and 5 (Q_d); Fragopoulou & Akl 1996, Tables 1 and 2 (S_n) and 3 (Q_d).
+    reduce-scatter. The form ignores the topology with which it is called. Sources: Fragopoulou &
+    Akl 1993, Tables 4 (S_n) and 5 (Q_d); Fragopoulou & Akl 1996, Tables 1 and 2 (S_n) and 3 (Q_d).
     """
 
     def form(_: Topology, messages: int) -> Form:
@@ -106,7 +107,7 @@ def printed_rows(
         collective: the collective of the table.
         ports: the port model.
         dimension: the dimension of the hypercube to compare with; see `comparable_hypercube`.
-        copies: if more than 1, bounds are given for one copy and for so many.
+        copies: x; if it is greater than 1, bounds are given for one copy and for x copies.
     """
     rows = [
         row
@@ -114,7 +115,7 @@ def printed_rows(
         if (row.collective, row.ports) == (collective, ports) and topology.family in row.families
     ]
     cube = hypercube.comparable_hypercube(topology, dimension)
-    # Without duplicates: one copy has a single row for both bounds.
+    # Duplicates are removed: with one copy, both bounds are the same row.
     for count in dict.fromkeys((1, copies)):
         rows.append(_bound_row(topology, collective, ports, count))
         if cube != topology:
@@ -123,7 +124,7 @@ def printed_rows(
 
 
 def _bound_row(topology: Topology, collective: str, ports: str, copies: int) -> PrintedRow:
-    """Return the bound on unit messages on the topology."""
+    """Return the row with the bound for unit messages on the topology."""
     return PrintedRow(
         name=bound_name(copies, "unit messages"),
         collective=collective,
@@ -139,7 +140,7 @@ def _bound_row(topology: Topology, collective: str, ports: str, copies: int) -> 
 
 
 def _other_bound_row(cube: Topology, collective: str, ports: str, copies: int) -> PrintedRow:
-    """Return the same bound on a hypercube (Table 6 of 1993, Table 4 of 1996)."""
+    """Return the row with the same bound on a hypercube (Table 6 of 1993, Table 4 of 1996)."""
     row = _bound_row(cube, collective, ports, copies)
     row = replace(
         row,
@@ -229,14 +230,14 @@ class Problem:
         ports: the port model.
         message_bytes: m, the bytes of a message.
         machine: T_s and T_c.
-        segments: p, the pieces into which a message, or a tree's share of it, is split; None for
-            the optimum.
+        segments: p, the number of pieces into which a message, or a tree's share of it, is split;
+            None for the optimum.
         messages: M, for algorithms of unit messages; ``segments`` by default.
-        copies: x, for algorithms along edge-disjoint trees; others send one copy. If more than 1,
-            the table has bounds for one copy and for x.
-        hypercube: dimension of the hypercube to compare with; by default the least one that has as
-            many nodes.
-        execution: the execution model of simulations; closed forms are those of the papers.
+        copies: x, for algorithms along edge-disjoint trees; others send one copy. If x is greater
+            than 1, the table has bounds for one copy and for x copies.
+        hypercube: dimension of the hypercube to compare with; by default the smallest one that has
+            at least as many nodes.
+        execution: the execution model of simulations; it does not affect closed forms.
 
     Raises:
         InputError: a value is invalid.
@@ -266,7 +267,7 @@ class Problem:
                 check_count(name, getattr(self, name), maximum)
 
 
-#: The row of ForestColl's optimum, for the all-port allgather.
+#: The name of the row with ForestColl's optimum, for the all-port allgather.
 BOTTLENECK_CUT = "bottleneck cut"
 
 
@@ -275,15 +276,16 @@ class CostRow:
     """A row of a table.
 
     Attributes:
-        name: an algorithm of the catalogue, or the name of a printed row.
+        name: the name of an algorithm or of a printed row.
         source: paper, and number or table.
-        cited: whether a paper states it about another work or another network.
-        cost: None if the paper gives only orders, the algorithm has no closed form (a plug-in's) or
-            is not defined for the arguments, or there are more copies than links.
-        bound: the bound for as many copies.
-        pieces: segments or messages; None if the message is not split.
+        cited: whether the paper gives the row for another work or another network.
+        cost: the cost by the closed form; None if the paper gives only orders of growth, the
+            algorithm has no closed form (a plug-in's) or is not defined for the arguments, or there
+            are more copies than links.
+        bound: the lower bound for the same number of copies.
+        pieces: the number of segments or messages; None if the message is not split.
         real_pieces: the optimum over the reals; None unless the optimum was requested.
-        arguments: the algorithm's arguments; None for a row that is not in the catalogue.
+        arguments: the algorithm's arguments; None for a row that is not an algorithm of starcast.
         note: remarks, such as how an execution differs from the form.
     """
 
@@ -299,16 +301,16 @@ class CostRow:
 
     @property
     def gap(self) -> Fraction | None:
-        """Time / lower bound; None if one of them is missing or the bound is 0."""
+        """The time divided by the lower bound; None if one of them is missing or the bound is 0."""
         return self.gap_of(self.cost)
 
     def gap_of(self, cost: Cost | None) -> Fraction | None:
-        """Return the gap of another cost, such as a simulation's, to the row's bound."""
+        """Return another cost, such as a simulation's, divided by the row's lower bound."""
         return cost.time / self.bound.time if cost and self.bound.time else None
 
 
 def build_table(problem: Problem) -> tuple[CostRow, ...]:
-    """Return the rows of a table, the fastest first and rows without a time last.
+    """Return the rows of a table, sorted by time; rows without a time come last.
 
     Raises:
         InputError: no number of segments is optimal because T_s is 0.
@@ -340,11 +342,11 @@ def execute_row(problem: Problem, row: CostRow, max_rows: int) -> Cost | None:
     Args:
         problem: the table's subject.
         row: a row of the table.
-        max_rows: the greatest number of schedule rows to simulate.
+        max_rows: the maximum number of schedule rows to simulate.
 
     Returns:
-        The cost of the simulation; None for a row that is not an algorithm of the catalogue, or
-        that is not defined for the arguments.
+        The cost of the simulation; None for a row that is not an algorithm of starcast, or whose
+        algorithm is not defined for the arguments.
 
     Raises:
         LimitError: the schedule has more than ``max_rows`` rows, or does not fit into memory.
@@ -355,7 +357,8 @@ def execute_row(problem: Problem, row: CostRow, max_rows: int) -> Cost | None:
     topology = problem.topology
     collective = problem.collective
     algorithm = catalogue.find(collective, row.name)
-    # Every other node receives something. On a huge topology this bound saves building trees.
+    # Every node but the root receives something. On a huge topology this bound avoids building
+    # trees.
     too_large = topology.nodes > max_rows
     rows = topology.nodes - 1
     if not too_large:
@@ -401,7 +404,7 @@ def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
     row = partial(CostRow, algorithm.name, cited=False, bound=bound)
     try:
         arguments = algorithm.resolve_arguments(topology, values)
-    # An algorithm that cannot do what is asked keeps its row, with the reason.
+    # An algorithm that is not defined for the arguments keeps its row, with the reason as a note.
     except InputError as refusal:
         return row(algorithm.source, cost=None, note=refusal.message)
     if not has_form:
@@ -453,14 +456,14 @@ def _printed_row(problem: Problem, row: PrintedRow) -> CostRow:
 def _note(cost: Cost, real_pieces: float | None, row_note: str = "") -> str:
     """Return all remarks on a row, as one text."""
     remarks = [row_note, cost.note]
-    # An execution may differ from the form, and have another optimum.
+    # If an execution differs from the form, it may have another optimum.
     if cost.note and real_pieces is not None:
         remarks.append("the number of pieces is the optimum of the closed form")
     return "; ".join(remark for remark in remarks if remark)
 
 
 def _requested_pieces(problem: Problem, unit_messages: bool) -> int | None:
-    """Return the requested number of pieces, None for the optimum."""
+    """Return the requested number of pieces, or None for the optimum."""
     if unit_messages and problem.messages is not None:
         return problem.messages
     return problem.segments

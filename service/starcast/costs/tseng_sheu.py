@@ -1,7 +1,8 @@
 """The closed forms of Tseng & Sheu 1997, and of the works cited in their Tables 1 and 2.
 
-Notation of docs/definitions/tseng-sheu.md, A6: m bytes per message, p segments per tree, h the
-greatest height, D_n the diameter. One-port, an all-port slot is n-1 sub-slots (Theorem 2).
+The notation is that of docs/definitions/tseng-sheu.md, A6: m bytes per message, p segments per
+tree, h the largest height, D_n the diameter. In the one-port model, a slot of the all-port model
+becomes n-1 sub-slots (Theorem 2).
 """
 
 from collections.abc import Callable
@@ -18,12 +19,12 @@ CitedForm = Callable[[Topology], Form]
 
 
 def sub_slots(topology: Topology, ports: str) -> int:
-    """Return the number of sub-slots of a slot: ``degree`` one-port, else 1."""
+    """Return the number of sub-slots per slot: ``degree`` in the one-port model, else 1."""
     return topology.degree if ports == "one" else 1
 
 
 def idle_note(topology: Topology, ports: str) -> str:
-    """Return the note on one-port pipelines: executions skip idle sub-slots at their end."""
+    """Return the note on one-port pipelines: executions end before idle sub-slots at the end."""
     if sub_slots(topology, ports) == 1:
         return ""
     return "an upper bound: sub-slots in which nothing is sent are counted"
@@ -32,9 +33,9 @@ def idle_note(topology: Topology, ports: str) -> str:
 def greedy(topology: Topology, ports: str, segments: int) -> Form:
     """Return (D_n + p - 1)(T_s + m/p T_c): one tree of height D_n, pipelined (Table 1, row [7]).
 
-    All-port the form is exact. One-port it is n-1 times that and counts all sub-slots of the last
-    slot, while the execution ends with the last one used, less than n-1 sub-slots earlier. For even
-    n no sub-slot at the end is idle (counted for n = 2..8).
+    All-port the form is exact. One-port it is n-1 times that. It counts all sub-slots of the last
+    slot, while the execution ends with the last sub-slot used, less than n-1 sub-slots earlier. For
+    even n no sub-slot at the end is idle (counted for n = 2..8).
     """
     steps = (topology.diameter + segments - 1) * sub_slots(topology, ports)
     source = f"{PAPER}, section 4 and Table 1 [7]"
@@ -47,9 +48,9 @@ def greedy(topology: Topology, ports: str, segments: int) -> Form:
 def multiple(topology: Topology, ports: str, segments: int) -> Form:
     """Return (h + p - 1)(T_s + 2m/(p(n-1)) T_c), equation (3); h = D_n + n + g - 2.
 
-    One-port n-1 times that (Theorem 2). The steps are exact all-port, and one-port too many by less
-    than n-1. The bytes are an upper bound: a step in which no link is shared is shorter, and in S_2
-    no step has a shared link.
+    One-port it is n-1 times that (Theorem 2). All-port the number of steps is exact; one-port it is
+    too large by less than n-1. The bytes are an upper bound: a step in which no link is shared is
+    shorter, and in S_2 no step has a shared link.
     """
     steps = (multiple_height(topology.n) + segments - 1) * sub_slots(topology, ports)
     packet = Fraction(2, segments * topology.degree)
@@ -68,7 +69,7 @@ def recursive_substar(topology: Topology, ports: str, messages: int) -> Form:
     """Return (2n-4+M)(T_s + m/M T_c), Table 1, row [16]; one-port n(n-1)/2 + (M-1)(n-1) slots.
 
     Both are exact. Sheu, Liaw & Chen 1993 state O(M + n) and O(Mn + n^2); the one-port count is
-    that of docs/definitions/tseng-sheu.md, B2.
+    derived in docs/definitions/tseng-sheu.md, B2.
     """
     n = topology.n
     steps = n * (n - 1) // 2 + (messages - 1) * (n - 1) if ports == "one" else 2 * n - 4 + messages
@@ -79,8 +80,8 @@ def recursive_substar(topology: Topology, ports: str, messages: int) -> Form:
 def dimension_change(topology: Topology, ports: str, base: str) -> Form:
     """Return D_n T_s + (n!-1)/(n-1) m T_c, Theorem 3.
 
-    One-port (n-1) D_n T_s + (n!-1) m T_c, section 5.2. Both are exact. For a tree of height h_T,
-    h_T replaces D_n.
+    One-port it is (n-1) D_n T_s + (n!-1) m T_c, section 5.2. Both are exact. For a tree of height
+    h_T, h_T replaces D_n.
     """
     others = topology.nodes - 1
     steps = tree_height(topology, base) * sub_slots(topology, ports)
@@ -104,9 +105,9 @@ def day_tripathi(topology: Topology, segments: int) -> Form:
 def sheu_1995(topology: Topology, segments: int) -> Form:
     """Return (S + (p-1)k)(T_s + m/p T_c), k = ceil(log2 n): Sheu et al. [17] (section 6.1).
 
-    Their algorithm takes S steps, the sum of ceil(log2 i), i = 2..n, as those of [2] and [12] do.
-    No node receives twice, so that it can be pipelined, which these cannot. The paper rounds S to
-    n log2 n and k to log2 n, which are not whole numbers of steps.
+    Their algorithm takes S steps, the sum of ceil(log2 i), i = 2..n, like those of [2] and [12].
+    Unlike these, it can be pipelined, because no node receives twice. The paper rounds S to n log2
+    n and k to log2 n, which are not whole numbers of steps.
     """
     steps = phases(topology.n) + (segments - 1) * ceil_log2(topology.n)
     return stepwise_form(steps, Fraction(1, segments), None, f"{PAPER}, Table 1 [17]")
@@ -139,6 +140,6 @@ misic_jovanovic = _whole_messages(lambda topology: comb(topology.n, 2), "Table 1
 akl = _whole_messages(_phases, "Table 1 [2]")
 mendia_sarkar = _whole_messages(_phases, "Table 1 [12]")
 misic_allgather = _whole_messages(lambda topology: topology.nodes - 1, "Table 2 [13]")
-# The paper says that the height is about (n-1)!.
+# The paper states a height of about (n-1)!.
 hamiltonian_paths = _all_links(lambda topology: factorial(topology.n - 1), "Table 2 [8] HAM")
 necklaces = _all_links(lambda topology: topology.diameter, "Table 2 [8] NL")

@@ -1,1 +1,1 @@
-"""The judges, which share no code with what they judge: of schedules, and of forests by blocks."""
+"""Independent checkers: the simulator for schedules, and block verification for forests."""

@@ -1,18 +1,19 @@
 """Values of witnesses, computed from the definitions of the problems.
 
-Nothing here is shared with the searches: a witness is arrays, and a check reads only them and the
-topology. The arrays of a witness, N nodes, are
+The checks share no code with the searches: a witness consists of arrays, and a check reads only
+these and the topology. For N nodes, the arrays of a witness are
 
-* ``one-port-broadcast``: ``parent_port`` [N], the port to the node that informs each node (0 at
-  the root, rank 0), and ``round`` [N], when it does, from 1 (0 at the root);
+* ``one-port-broadcast``: ``parent_port`` [N], the port to the node that informs each node (0 at the
+  root, rank 0), and ``round`` [N], the round in which it does so, from 1 (0 at the root);
 * ``hamiltonian-decomposition``: ``ports`` [cycles, N], the ports along each cycle from rank 0;
 * ``edge-disjoint-trees`` and ``congestion-trees``: ``parent_port`` [degree, N], trees with root 0;
-* ``independent-trees``: ``parent_port`` [trees, N], undirected trees, given with root 0;
-* ``fault-diameter``: ``faults``, the faulty nodes, and ``pair``, two nodes at that distance; and
-  ``paths``, paths from rank 0, -1 after their ends, from which the bound follows;
+* ``independent-trees``: ``parent_port`` [trees, N], undirected trees, stored with root 0;
+* ``fault-diameter``: ``faults``, the faulty nodes, and ``pair``, two nodes whose distance is the
+  value; and ``paths``, paths from rank 0, padded with -1, from which the bound follows;
 * ``bisection-width``: ``side`` [N], 0 or 1; and the certificate of `starcast.records.cut_bounds`.
 
-A witness has no other arrays: a certificate for bisections would "prove" bounds of any problem.
+A witness may have no other arrays: otherwise a certificate for bisections would "prove" bounds of
+other problems.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,9 +31,9 @@ from starcast.topologies import Topology, topology
 
 #: The names of all problems.
 PROBLEM_NAMES = tuple(PROBLEMS)
-#: Nodes of the largest topology whose records are checked, in 600 MB; S9 has 362,880.
+#: Number of nodes of the largest topology whose records are checked (in 600 MB); S9 has 362,880.
 LARGEST = 500_000
-#: The arrays of a witness by problem, with the evidence for its bound.
+#: The names of a witness's arrays, by problem, including the evidence for the bound.
 ARRAYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "one-port-broadcast": ("parent_port", "round"),
@@ -49,7 +50,7 @@ Arguments = Mapping[str, int]
 
 
 def verify(record: Record) -> None:
-    """Check a record: the witness has the value, and the bound does not contradict it.
+    """Check that a record's witness has the stated value, and that its bound is consistent.
 
     Raises:
         RejectedError: the record is wrong.
@@ -87,7 +88,7 @@ def _check_names(record: Record) -> None:
 
 
 class _Judge:
-    """A witness with its topology; its methods raise `RejectedError`."""
+    """A witness with its topology; the methods raise `RejectedError`."""
 
     def __init__(self, graph: Topology, subject: str, witness: Witness) -> None:
         self.graph = graph
@@ -96,7 +97,7 @@ class _Judge:
         self.require(graph.nodes <= LARGEST, f"its topology has more than {LARGEST:,} nodes")
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.int64]:
-        """Return an array of whole numbers of the witness; None leaves a length open."""
+        """Return an array of whole numbers from the witness; None allows any length."""
         array = self._witness.get(name)
         self.require(array is not None, f"the array '{name}' is missing")
         values = np.asarray(array)
@@ -125,7 +126,7 @@ class _Judge:
         return ports
 
     def neighbours_of(self, nodes: NDArray[Any], ports: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the neighbour of each node across a port of its own."""
+        """Return the neighbour of each node across the port given for that node."""
         self.require(np.isin(ports, self.graph.ports).all(), "an entry is not a port")
         return self.graph.step(ports.astype(np.uint8), nodes).astype(np.int64)
 
@@ -137,7 +138,7 @@ def _broadcast(judge: _Judge, _arguments: Arguments) -> int:
     others = np.arange(1, nodes)
     senders = judge.neighbours_of(others, ports[1:])
     judge.require((rounds[1:] > rounds[senders]).all(), "a node sends before it is informed")
-    # A pair of sender and round that occurs twice is one column less.
+    # If a pair of sender and round occurs twice, there is one column less.
     sends = np.unique(np.stack([senders, rounds[1:]]), axis=1)
     judge.require(sends.shape[1] == nodes - 1, "a node sends twice in a round")
     return int(rounds.max())
@@ -175,7 +176,7 @@ def _congestion(judge: _Judge, arguments: Arguments) -> int:
 
 
 def _independent(judge: _Judge, _arguments: Arguments) -> int:
-    """Check that the trees share no link, and that no node is inner in two (Hasunuma 2001)."""
+    """Check that trees share no link, and that no node is inner in two trees (Hasunuma 2001)."""
     graph = judge.graph
     rows = judge.forest(None)
     used: set[tuple[int, int]] = set()
@@ -186,7 +187,8 @@ def _independent(judge: _Judge, _arguments: Arguments) -> int:
         used |= {(min(link), max(link)) for link in zip(*(children, parents), strict=True)}
         degrees = np.bincount(parents, minlength=graph.nodes) + 1
         degrees[0] -= 1
-        # A leaf of one tree may be inner in another; only inner in two is forbidden.
+        # A leaf of one tree may be an inner node of another; only inner nodes of two trees are
+        # forbidden.
         inner += degrees > 1
     judge.require(len(used) == len(rows) * (graph.nodes - 1), "two trees share a link")
     judge.require((inner <= 1).all(), "a node is inner in two trees")
@@ -217,7 +219,7 @@ def _check_paths(judge: _Judge, longest: int) -> None:
     """Check that the rows of ``paths`` are paths from rank 0 with at most ``longest`` links."""
     rows = judge.array("paths", None, None)
     judge.require(rows.shape[1] > 0, "its paths have no nodes")
-    # Whether the paths are enough is what the proof of their formula says.
+    # Whether these paths suffice for the bound is shown by the proof of their formula.
     judge.require(rows.shape[1] <= longest + 1, "a path is longer than the bound")
     table = np.stack([judge.graph.neighbours(port) for port in judge.graph.ports])
     judge.require((rows[:, 0] == 0).all(), "a path does not begin at rank 0")

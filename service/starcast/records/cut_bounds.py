@@ -1,18 +1,18 @@
 """Certificates for lower bounds on bisections: inequalities, added up in exact arithmetic.
 
-Let y be a bisection, y_u = +-1, with sum 0 (or +-1). For every vector b of whole numbers, (b y)^2
-is at least 0, and at least 1 if the sum of b is odd. Automorphisms map bisections to bisections, so
-the average z of y_u y_v over the images of a pair of nodes is the same for all pairs of an orbit.
-Every inequality is one about these averages, and so is the number of links between the halves.
-A certificate gives each inequality a multiplier; what the sum does not cancel is at most its
-absolute value, since -1 <= z <= 1.
+Let y be a bisection, y_u = +-1, with sum 0 (or +-1 if N is odd). For every vector b of whole
+numbers, (b y)^2 is at least 0, and at least 1 if the sum of b is odd. Automorphisms map bisections
+to bisections, so the average z of y_u y_v over the images of a pair of nodes is the same for all
+pairs of an orbit. Every inequality becomes an inequality about these averages, and the number of
+links between the halves is linear in them. A certificate gives each inequality a multiplier. Terms
+that do not cancel in the sum are bounded by their absolute values, since -1 <= z <= 1.
 
-The arrays of a certificate, N nodes, are ``automorphisms`` [count, N], images of the nodes;
+For N nodes, the arrays of a certificate are ``automorphisms`` [count, N], images of the nodes;
 ``vectors`` [inequalities, N], the vectors b; ``multipliers`` [inequalities + 1], whole numbers, the
 last of which belongs to the sum of y; and ``denominator`` [1], by which they are divided.
 
-Products of entries are added in 64 bits, which is exact: `quadratic_form` refuses a vector whose
-sums could wrap. Everything else is added in Python's integers and fractions.
+Products of entries are added in 64 bits, which is exact: `quadratic_form` rejects a vector whose
+sums could overflow. All other sums use Python's integers and fractions.
 """
 
 from fractions import Fraction
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from starcast.support.errors import RejectedError
 from starcast.topologies import Topology
 
-#: Nodes up to which certificates are checked; the matrices over all pairs need 30 bytes per pair.
+#: Maximum number of nodes of a checked certificate; matrices over all pairs need 30 bytes per pair.
 LARGEST = 1_000
 #: Largest absolute value of an entry of a vector.
 MAX_ENTRY = 10**6
@@ -39,13 +39,13 @@ def certified_cut(
     multipliers: Integers,
     denominator: int,
 ) -> int:
-    """Return a number of links that every bisection cuts at least.
+    """Return a lower bound on the number of links that a bisection cuts.
 
     Args:
         graph: the topology.
-        automorphisms: see the module; they are checked.
-        vectors: see the module.
-        multipliers: see the module; those of the inequalities must not be negative.
+        automorphisms: the array described in the module; it is checked.
+        vectors: the array described in the module.
+        multipliers: the array described in the module; those of inequalities must not be negative.
         denominator: a positive number.
 
     Raises:
@@ -67,7 +67,7 @@ def certified_cut(
     nodes = np.arange(graph.nodes)
     for port in graph.ports:
         linked += np.bincount(orbit[nodes, graph.neighbours(port)], minlength=count)
-    # Python integers: multipliers of 10**15 times sums do not fit in 64 bits.
+    # Python integers are used, because multipliers of 10**15 times sums do not fit in 64 bits.
     total = np.zeros(count, dtype=object)
     constant = 0
     for vector, multiplier in zip(vectors, multipliers[:-1].tolist(), strict=True):
@@ -75,7 +75,8 @@ def certified_cut(
         constant += multiplier * (int(vector.sum()) % 2)
     total += int(multipliers[-1]) * sizes.astype(object)
     constant += int(multipliers[-1]) * (graph.nodes % 2)
-    # Twice the links, counted from both ends, is the sum of `linked`; a link is cut if z = -1.
+    # The sum of `linked` is twice the number of links, counted from both ends; a link is cut if z =
+    # -1.
     bound = Fraction(graph.links, 2) + Fraction(constant, denominator)
     diagonal = int(orbit[0, 0])
     for number in range(count):
@@ -85,10 +86,10 @@ def certified_cut(
 
 
 def round_cut(graph: Topology, value: int) -> int:
-    """Return the least possible number of links between halves that is at least a value.
+    """Return the smallest possible number of links between halves that is at least a value.
 
-    The links that leave n nodes are degree n, less twice the links between them: if the number of
-    nodes is even, all bisections have the parity of degree N / 2.
+    The number of links that leave n nodes is degree n, less twice the number of links between them.
+    So if the number N of nodes is even, all bisections have the parity of degree N / 2.
     """
     if graph.nodes % 2 == 0 and (value - graph.degree * graph.nodes // 2) % 2:
         return value + 1
@@ -96,7 +97,7 @@ def round_cut(graph: Topology, value: int) -> int:
 
 
 def quadratic_form(orbit: Integers, vector: Integers, count: int) -> Integers:
-    """Return the coefficients of the orbits in (b y)^2, int64 ``[count]``.
+    """Return the coefficient of each orbit in (b y)^2, int64 ``[count]``.
 
     Raises:
         OverflowError: a sum of products could exceed 64 bits.
@@ -116,7 +117,7 @@ def pair_orbits(graph: Topology, automorphisms: Integers) -> Integers:
     """Return the number of the orbit of each pair of nodes, int64 ``[N, N]``, from 0.
 
     The pairs (u, v) and (v, u) are in the same orbit, since y_u y_v is y_v y_u. The diagonal must
-    be an orbit of its own: the automorphisms must map any node to any other.
+    be a single orbit: the automorphisms must map any node to any other.
 
     Raises:
         RejectedError: a map is not an automorphism, or the diagonal is divided.
@@ -126,7 +127,7 @@ def pair_orbits(graph: Topology, automorphisms: Integers) -> Integers:
     for port in graph.ports:
         linked[np.arange(nodes), graph.neighbours(port)] = True
     for images in automorphisms:
-        # Nothing is assumed of the maps: they come from a file.
+        # Nothing is assumed about the maps, because they come from a file.
         is_map = np.array_equal(np.sort(images), np.arange(nodes))
         if not is_map or not np.array_equal(linked[np.ix_(images, images)], linked):
             raise _rejected(graph, "a map is not an automorphism")

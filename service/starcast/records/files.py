@@ -1,4 +1,4 @@
-"""The files of records: ``FOLDER/PROBLEM/TOPOLOGY.json``, with the witness in an npz next to it."""
+"""Record files: ``FOLDER/PROBLEM/TOPOLOGY.json``, with the witness in an npz file next to it."""
 
 import hashlib
 import io
@@ -21,19 +21,19 @@ from starcast.support.limited_arrays import read_arrays
 from starcast.support.limited_json import parse_json
 
 _SUFFIX = ".json"
-#: Bytes of the JSON file of a record.
+#: Maximum size of a record's JSON file in bytes.
 _MAX_RECORD = MB
-#: Bytes of a witness, compressed or not; checks take eight times as much memory.
+#: Maximum size of a witness in bytes, compressed or not; checks take eight times as much memory.
 _MAX_WITNESS = 40 * MB
 
 
 def shipped_folder() -> Path:
-    """Return the folder of the records that are part of starcast."""
+    """Return the folder of the records that come with starcast."""
     return paths.data_folder("records")
 
 
 def known_folders(home: Path) -> list[Path]:
-    """Return the folders of the known records: those of starcast, and those of the user.
+    """Return the folders of known records: the folder of starcast, and the folder of the user.
 
     Args:
         home: the user's home directory of starcast.
@@ -50,7 +50,7 @@ def path_of(
 
 
 def save_record(folder: Path, record: Record) -> Path:
-    """Write a record unless a better one, or an equal one, is in its place.
+    """Write a record, unless its file already has a record that is at least as good.
 
     Returns:
         The path of the JSON file.
@@ -69,14 +69,14 @@ def save_record(folder: Path, record: Record) -> Path:
         ) from None
     packed = pack_witness(record.witness)
     digest = hashlib.sha256(packed).hexdigest()
-    # The name contains the digest, so that an interruption between both writes loses nothing.
+    # The name contains the digest, so an interruption between the two writes loses nothing.
     name = f"{path.stem}.{digest[:12]}.npz"
     with atomic_write(path.with_name(name)) as file:
         file.write(packed)
     fields = {**record.fields(), "witness": {"file": name, "sha256": digest}}
     with atomic_write(path) as file:
         file.write(f"{json.dumps(fields, indent=2)}\n".encode())
-    # Only now does no record name the old witness.
+    # Old witnesses are deleted only now, when no record refers to them any more.
     for old in path.parent.glob(f"{path.stem}.????????????.npz"):
         if old.name != name:
             old.unlink(missing_ok=True)
@@ -88,7 +88,7 @@ def load_record(path: Path) -> Record:
 
     Raises:
         InputError: the JSON file or the witness is missing, damaged or of another version.
-        LimitError: one of them is larger than a record can be.
+        LimitError: one of the files is larger than a record can be.
     """
     try:
         fields = parse_json(read_bytes(path, _MAX_RECORD), path)
@@ -125,7 +125,7 @@ def load_all(folder: Path) -> Iterator[Record]:
 def find_record(
     folders: list[Path], problem: str, topology: str, arguments: Mapping[str, int] | None = None
 ) -> Record | None:
-    """Return the best record of some folders, or None.
+    """Return the best record in some folders, or None if there is none.
 
     Raises:
         InputError: see `load_record`.
@@ -135,7 +135,7 @@ def find_record(
         path = path_of(folder, problem, topology, arguments)
         if path.is_file():
             record = load_record(path)
-            # A renamed file would answer for a problem that it is not about.
+            # A renamed file would be taken for the record of another problem.
             if path_of(folder, record.problem, record.topology, record.arguments) != path:
                 raise not_a_record(str(path), f"it is the record {record.id}")
             best = record if best is None or is_better(record, best) else best
@@ -144,10 +144,10 @@ def find_record(
 
 @lru_cache(maxsize=32)
 def shipped_record(problem: str, topology: str) -> Record:
-    """Return the shipped record of a problem without arguments.
+    """Return the record of a problem without arguments that comes with starcast.
 
     Raises:
-        NotFoundError: no record is shipped.
+        NotFoundError: starcast has no such record.
     """
     record = find_record([shipped_folder()], problem, topology)
     if record is None:
@@ -159,7 +159,7 @@ def shipped_record(problem: str, topology: str) -> Record:
 
 
 def missing_reason(problem: str, topology: str, *, optimal: bool) -> str | None:
-    """Return why no record is shipped that an algorithm could use, or None if there is one.
+    """Return why starcast has no record that an algorithm could use, or None if it has one.
 
     Args:
         problem: a problem without arguments.
@@ -174,7 +174,7 @@ def missing_reason(problem: str, topology: str, *, optimal: bool) -> str | None:
 
 
 def pack_witness(witness: Witness) -> bytes:
-    """Return the arrays of a witness as an npz file."""
+    """Return the arrays of a witness as the content of an npz file."""
     packed = io.BytesIO()
     np.savez_compressed(packed, **dict[str, Any](witness))
     return packed.getvalue()
@@ -184,11 +184,11 @@ def unpack_witness(content: bytes, source: str) -> Witness:
     """Return the arrays that `pack_witness` packed.
 
     Args:
-        content: the npz file.
-        source: what was read, for messages.
+        content: the content of the npz file.
+        source: the name of the source, for messages.
 
     Raises:
-        InputError: it is not an npz file.
+        InputError: the content is not an npz file.
         LimitError: its arrays are larger than those of a witness can be.
     """
     try:
@@ -205,13 +205,13 @@ def _natural_order(path: Path) -> tuple[int, str]:
 
 
 class Published(NamedTuple):
-    """A published value, and who has it.
+    """A published value and its source.
 
     Attributes:
         value: the value.
         source: the paper, as a key of references.bib.
         statement: what the paper states.
-        read: what was read of the paper: all, the abstract, or nothing but a citation.
+        read: how much of the paper was read: all, the abstract, or only a citation of it.
         also: other papers with this value.
     """
 
@@ -224,7 +224,7 @@ class Published(NamedTuple):
 
 @cache
 def published_values() -> dict[str, Published]:
-    """Return the published values by the ids of records.
+    """Return the published values, by record id.
 
     Example:
         >>> published_values()["one-port-broadcast:S7"].value

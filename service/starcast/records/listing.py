@@ -1,4 +1,4 @@
-"""Listings of records."""
+"""Tables and summaries of records."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -39,16 +39,16 @@ def load_files(folders: Sequence[Path]) -> list[Record]:
         for record in load_all(folder):
             other = best.get(record.id)
             best[record.id] = record if other is None or is_better(record, other) else other
-    # As in the documentation, whatever the order of files.
+    # Problems are listed in the order of the documentation, whatever the order of files.
     order = list(PROBLEMS)
     return sorted(best.values(), key=lambda record: order.index(record.problem))
 
 
 class RecordTable(Table):
-    """Records, summarized for reading: one line per problem and range of topologies."""
+    """A table of records that can be summarized: one line per problem and range of topologies."""
 
     def readable(self) -> Table:
-        """Return the values of each problem on S3, S4, ..., and on S3,2, S4,2, ..., in one row."""
+        """Return a table with one row per problem and series of topologies, such as S3, S4, ..."""
         series: dict[tuple[str, ...], list[Row]] = {}
         for row in self.rows:
             family, k = row["topology"][0], row["topology"].partition(",")[2]
@@ -88,12 +88,12 @@ def as_table(
 
 
 def as_summary(records: Iterable[Record]) -> RecordTable:
-    """Return a row for each record; a terminal shows one per problem and range of topologies."""
+    """Return a row for each record; a terminal shows a row per problem and range of topologies."""
     return RecordTable.of(map(record_row, records), COLUMNS, spare=SPARE)
 
 
 def record_row(record: Record) -> dict[str, Any]:
-    """Return what a listing says of a record."""
+    """Return a record as a row of a listing."""
     row = {name: getattr(record, name) for name in COLUMNS}
     row["arguments"] = dict(record.arguments)
     row["proof"] = describe_evidence(record)
@@ -101,7 +101,7 @@ def record_row(record: Record) -> dict[str, Any]:
 
 
 def record_facts(record: Record) -> dict[str, Any]:
-    """Return what a record says, by name, with the shapes of the arrays of its witness."""
+    """Return the fields of a record by name, with the shapes of its witness's arrays."""
     fields = record.fields()
     fields.pop("format")
     details = {name: fields.pop(name) for name in ("proof", "tried")}
@@ -111,17 +111,17 @@ def record_facts(record: Record) -> dict[str, Any]:
 
 
 def evidence_kind(record: Record) -> str:
-    """Return what supports the bound of a record: theory, inequalities or a format of proofs."""
+    """Return the kind of evidence for a record's bound: theory, inequalities or a proof format."""
     if record.proof is not None:
         return record.proof.format
     return "inequalities" if "vectors" in record.witness else "theory"
 
 
 def describe_evidence(record: Record) -> str:
-    """Return what supports the bound of a record in a file, and whether anything has checked it.
+    """Describe the evidence for a record's bound, and whether a checker has accepted it.
 
-    Theory and inequalities are computed again in a moment, whenever a record is verified. That a
-    proof was accepted is only what the file says, until the proof is made again.
+    Theory and inequalities are computed again, within a moment, whenever a record is verified. That
+    a proof was accepted is only a statement of the file until the proof is made again.
     """
     if record.proof is None:
         return evidence_kind(record)

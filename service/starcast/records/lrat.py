@@ -1,13 +1,14 @@
-"""A checker of LRAT proofs, which shares nothing with the solvers that write them.
+"""A checker of LRAT proofs, which shares no code with the solvers that write them.
 
-An LRAT proof is a text. The clauses of the formula have the ids 1, 2, 3, ... in their order. A line
+An LRAT proof is a text. The clauses of the formula have the ids 1, 2, 3, ... in this order. A line
 ``ID LITERALS 0 HINTS 0`` adds a clause, and ``ID d IDS 0`` deletes clauses. An added clause follows
-by unit propagation: if all its literals were false, each hint, the id of an earlier clause, would
-have at most a single literal left, which then has to be true; the last hint has none left. So the
-checker searches for nothing. The proof is complete when it adds the clause without literals.
+by unit propagation. Each hint is the id of an earlier clause. If all literals of the added clause
+were false, each hinted clause in turn would have a single literal left, which then has to be true,
+and the last one would have none left. So the checker does not have to search. The proof is complete
+when it adds the clause without literals.
 
-This is the part of the format that CaDiCaL writes. Steps of another kind (RAT), whose hints are
-negative, are rejected.
+The checker reads the part of the format that CaDiCaL writes. It rejects steps of another kind
+(RAT), which have negative hints.
 """
 
 from collections.abc import Iterable, Sequence
@@ -37,7 +38,7 @@ def check_lrat(clauses: Iterable[Iterable[int]], proof: Iterable[str]) -> int:
         >>> check_lrat([[1], [-1, 2], [-2]], ["4 2 0 1 2 0", "5 0 4 3 0"])
         2
     """
-    # Literals of a clause are different, so that one that is left is counted once.
+    # Duplicate literals of a clause are removed, so a literal that is left is counted once.
     known = {number: tuple(set(clause)) for number, clause in enumerate(clauses, start=1)}
     added = 0
     for number, line in enumerate(proof, start=1):
@@ -54,7 +55,7 @@ def check_lrat(clauses: Iterable[Iterable[int]], proof: Iterable[str]) -> int:
 
 
 def rejected_proof(reason: str, checker: str = CHECKER) -> RejectedError:
-    """Return the error that a checker rejects an LRAT proof."""
+    """Return the error for an LRAT proof that a checker rejects."""
     return RejectedError(
         f"{checker} rejects the LRAT proof: {reason}",
         hint="the proof is damaged or of another formula: make it again",
@@ -62,7 +63,7 @@ def rejected_proof(reason: str, checker: str = CHECKER) -> RejectedError:
 
 
 def _execute(known: dict[int, Clause], words: Sequence[str]) -> Clause | None:
-    """Delete clauses, or add a clause that follows; return the clause that was added."""
+    """Execute a line: delete clauses, or add and return a clause that follows."""
     if words[1:2] == ["d"]:
         _delete(known, [int(word) for word in words[2:]])
         return None
@@ -95,7 +96,7 @@ def _delete(known: dict[int, Clause], ids: Sequence[int]) -> None:
 
 def _require_implied(known: dict[int, Clause], clause: Clause, hints: Sequence[int]) -> None:
     """Check that a clause follows by unit propagation along its hints."""
-    # Assume that the clause does not hold, and follow the hints to a contradiction.
+    # Assume that the clause is false, and follow the hints to a contradiction.
     false = set(clause)
     for hint in hints:
         used = known.get(hint)

@@ -1,4 +1,4 @@
-"""A record: what is known of one problem on one topology; and how records are combined."""
+"""Records: the known value and bound of a problem on a topology, and how records are combined."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 #: Version of the file format.
 FORMAT = 1
 
-#: Whether a problem asks for the least or the greatest value.
+#: Whether a problem asks for the smallest or the largest value.
 Sense = Literal["least", "greatest"]
-#: The problems by name, with their sense.
+#: The problems by name, each with its sense.
 PROBLEMS: Mapping[str, Sense] = MappingProxyType(
     {
         "one-port-broadcast": "least",
@@ -32,11 +32,12 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 Witness = Mapping[str, NDArray[Any]]
-#: Arrays next to a witness from which the bound follows: paths, or a certificate of inequalities.
+#: Arrays stored with a witness from which the bound follows: paths, or a certificate of
+#: inequalities.
 CERTIFICATE = ("automorphisms", "vectors", "multipliers", "denominator")
 EVIDENCE = ("paths", *CERTIFICATE)
 
-#: LRAT is what starcast writes now; records of older versions have DRAT.
+#: starcast now writes LRAT; records of older versions have DRAT.
 ProofFormat = Literal["LRAT", "DRAT", "second solver"]
 
 
@@ -45,14 +46,14 @@ class Proof:
     """Evidence that no better value than the bound exists.
 
     Attributes:
-        statement: what does not exist: ``no 3 arc-disjoint spanning trees of height 5``.
+        statement: the proven statement, such as ``no 3 arc-disjoint spanning trees of height 5``.
         format: ``LRAT`` or ``DRAT``, or ``second solver`` if another solver repeated the search
-            instead, which nothing can check.
-        formula_sha256: SHA-256 of the formula in DIMACS, which the problem writes again.
+            instead, which cannot be checked.
+        formula_sha256: SHA-256 of the formula in DIMACS; the problem can write the formula again.
         proof_sha256: SHA-256 of the proof; empty without one.
         proof_bytes: the length of the proof.
         checker: the programs that accepted the proof, or the second solver.
-        command: the command that makes formula and proof again.
+        command: the command that makes the formula and the proof again.
         seconds: the time to make and check the proof; 0 if it was not measured.
     """
 
@@ -72,11 +73,11 @@ class Attempt:
 
     Attributes:
         method: how the search works.
-        target: the value that was looked for.
+        target: the value that the search was to reach.
         result: ``witness``, ``none`` or ``open``.
         seconds: how long it took.
-        value: the value of the object that it found, if that was better than what was known; it
-            need not reach the target.
+        value: the value of the object that the search found, if it was better than the known value;
+            it need not reach the target.
         seed: the random seed; None in records of older versions.
     """
 
@@ -98,14 +99,14 @@ class Record:
         value: the value of the witness.
         bound: no object has a better value than this.
         reason: why the bound holds.
-        witness: arrays by name; `starcast.records.checks` says what they mean.
+        witness: arrays by name; `starcast.records.checks` explains them.
         arguments: arguments of the problem, by name.
         proof: evidence for the bound, if it does not follow from theory.
         solver: the programs that found the witness, with their versions.
         version: the version of starcast.
         seconds: the time of all searches.
-        command: the command that searches again.
-        tried: the searches, in their order.
+        command: the command that repeats the search.
+        tried: the searches, in chronological order.
     """
 
     problem: str
@@ -135,7 +136,7 @@ class Record:
         return ":".join(parts)
 
     def fields(self) -> dict[str, Any]:
-        """Return all fields but the witness, as they are written to JSON."""
+        """Return all fields except the witness, in the form that is written to JSON."""
         values = {name: getattr(self, name) for name in FIELDS}
         values["arguments"] = dict(self.arguments)
         values["proof"] = None if self.proof is None else asdict(self.proof)
@@ -143,32 +144,33 @@ class Record:
         return {"format": FORMAT, **values, "optimal": self.optimal}
 
 
-#: The fields of a record but the witness.
+#: The fields of a record except the witness.
 FIELDS = tuple(each.name for each in fields(Record) if each.name != "witness")
 
 
 def combine_records(records: Iterable[Record]) -> Record:
-    """Return the best value and the best bound of records of one problem and topology.
+    """Combine records of one problem and topology into a record with the best value and bound.
 
-    Searches that started from the same record have the same attempts at first; the result has these
-    once.
+    Searches that started from the same record begin with the same attempts; the result contains
+    these attempts once.
 
     Args:
-        records: at least one record; of equal values, that of the first record is kept.
+        records: at least one record; if values are equal, the first record's witness is kept.
     """
     return reduce(_combine, records)
 
 
 def is_better(record: Record, other: Record) -> bool:
-    """Return whether a record says more than another of the same problem and topology.
+    """Return whether a record is better than another record of the same problem and topology.
 
-    It does if its value or its bound is better and neither is worse. Of equal records, the one with
-    the better evidence for its bound is better, then the one with more searches.
+    It is better if its value or its bound is better and neither is worse. If both are equal, the
+    record with the better evidence for its bound is better, then the record with more searches.
     """
     sign = 1 if PROBLEMS[record.problem] == "least" else -1
     value = sign * (other.value - record.value)
     bound = sign * (record.bound - other.bound)
-    # A better value with a worse bound is no better record: `combine_records` takes both.
+    # A better value with a worse bound does not make a better record: `combine_records` combines
+    # both.
     if value < 0 or bound < 0:
         return False
     if value > 0 or bound > 0:
@@ -178,12 +180,12 @@ def is_better(record: Record, other: Record) -> bool:
 
 
 def improve_record(known: Record | None, found: Record, keep: Callable[[Record], object]) -> Record:
-    """Return the best value and the best bound of what was known and what was found.
+    """Return a record with the best value and bound of the known and the found record.
 
     Args:
         known: the record before the search, if there is one.
         found: the record after it.
-        keep: called with the result if it is better than what was known.
+        keep: called with the result if it is better than the known record.
     """
     record = found if known is None else combine_records([known, found])
     if known is None or is_better(record, known):
@@ -195,7 +197,7 @@ def _combine(first: Record, second: Record) -> Record:
     sign = 1 if PROBLEMS[first.problem] == "least" else -1
     holder = second if sign * (first.value - second.value) > 0 else first
     bounding = second if sign * (second.bound - first.bound) > 0 else first
-    # Equal bounds are told apart by what can be checked.
+    # If bounds are equal, the one with better evidence is kept.
     if first.bound == second.bound and _rank_evidence(second) > _rank_evidence(first):
         bounding = second
     shared = _count_shared(first.tried, second.tried)
@@ -215,14 +217,14 @@ def _combine(first: Record, second: Record) -> Record:
 
 
 def _rank_evidence(record: Record) -> int:
-    """Return how good the evidence for a bound is: nothing can check a second solver."""
+    """Return the rank of the evidence for a bound; a second solver's answer cannot be checked."""
     if record.proof is None:
         return 1
     return {"second solver": 0, "DRAT": 2, "LRAT": 3}[record.proof.format]
 
 
 def _count_shared(first: tuple[Attempt, ...], second: tuple[Attempt, ...]) -> int:
-    """Return the number of attempts with which both begin."""
+    """Return the number of attempts with which both sequences begin."""
     shared = 0
     for one, other in zip(first, second, strict=False):
         if one != other:

@@ -1,7 +1,7 @@
-"""The parts of a record's file, with the values that they may have.
+"""The schema of a record's file: its fields and their valid values.
 
-Files are user input: a record can come from anywhere. What fits here is only well formed; whether
-it is true is checked by `starcast.records.checks` and `starcast.search.verification`.
+Files are user input: a record can come from anywhere. A record that matches the schema is only well
+formed; `starcast.records.checks` and `starcast.search.verification` check whether it is true.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from starcast.support.errors import InputError
 
 #: Largest number that PostgreSQL's integers hold.
 _MAX_INTEGER = 2**31 - 1
-#: Longest text: a reason, a command.
+#: Maximum length of a text, such as a reason or a command.
 _MAX_LENGTH = 2_000
 
 
@@ -59,7 +59,7 @@ class _Proof(_Part):
 
     @pydantic.model_validator(mode="after")
     def _require_proof(self) -> Self:
-        # A second solver leaves nothing that could be checked again.
+        # A second solver leaves no proof that could be checked again.
         has_proof = bool(self.proof_sha256) and self.proof_bytes > 0
         if has_proof == (self.format == "second solver"):
             raise ValueError(f"the SHA-256 and the length do not fit the format {self.format}")
@@ -76,7 +76,7 @@ class _Attempt(_Part):
 
 
 class WitnessFile(_Part):
-    """The file of a witness, next to that of the record."""
+    """The witness file, which is next to the record's file."""
 
     file: Annotated[str, pydantic.Field(pattern=r"^[A-Za-z0-9,._=-]{1,200}\.npz$")]
     sha256: _Digest
@@ -118,15 +118,15 @@ class _Fields(_Part):
 
 
 def as_record(fields: object, witness: Witness, source: str) -> Record:
-    """Return the record of fields that were read from JSON or PostgreSQL.
+    """Build a record from fields that were read from JSON or PostgreSQL.
 
     Args:
-        fields: what `Record.fields` returned; they may name the file of the witness.
+        fields: the mapping that `Record.fields` returned; it may also name the witness file.
         witness: the arrays.
         source: what was read, for messages.
 
     Raises:
-        InputError: a field is missing, unknown, or has a value that it cannot have.
+        InputError: a field is missing, unknown, or has an invalid value.
     """
     checked = _validate(fields, source)
     values = {name: getattr(checked, name) for name in FIELDS}
@@ -137,7 +137,7 @@ def as_record(fields: object, witness: Witness, source: str) -> Record:
 
 
 def witness_file(fields: object, source: str) -> WitnessFile:
-    """Return the file of the witness that the fields of a record name.
+    """Return the witness file that the fields of a record name.
 
     Raises:
         InputError: the fields are malformed, or name no file.
@@ -157,7 +157,8 @@ def _validate(fields: object, source: str) -> _Fields:
     try:
         return _Fields.model_validate(fields)
     except pydantic.ValidationError as error:
-        # The first error suffices: files are written by programs, and wrong as a whole.
+        # The first error suffices: files are written by programs, so usually the whole file is
+        # wrong.
         details = error.errors(include_url=False)[0]
         place = ".".join(map(str, details["loc"]))
         reason = details["msg"].removeprefix("Value error, ")
@@ -165,7 +166,7 @@ def _validate(fields: object, source: str) -> _Fields:
 
 
 def not_a_record(source: str, reason: object) -> InputError:
-    """Return the error that a file or row is not a record."""
+    """Return the error for a file or row that is not a record."""
     return InputError(
         f"{source} is not a record: {reason}", hint="restore the file, or search again"
     )

@@ -1,6 +1,6 @@
-"""Exact searches for best objects on small topologies, with witnesses and proofs.
+"""Exact searches for optimal objects on small topologies, with witnesses and proofs.
 
-`search` improves the record of a problem until it is optimal, or until its time limit.
+`search` improves the record of a problem until it is optimal or the time limit is reached.
 """
 
 from starcast.search.catalogue import PROBLEMS, find_problem

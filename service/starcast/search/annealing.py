@@ -1,6 +1,6 @@
 """Simulated annealing of a partition into classes, compiled by numba.
 
-`starcast.search.independent` says what partitions are looked for, and of which graph.
+`starcast.search.independent` explains which graphs are partitioned, and why.
 """
 
 import numpy as np
@@ -21,15 +21,16 @@ def anneal(
     temperature: float,
     chance: np.random.Generator,
 ) -> int:
-    """Change labels in some steps, or until there is no defect.
+    """Change labels for a number of steps, or until there is no defect.
 
     Args:
         table: the neighbours, ``[nodes, ports]``.
-        members: the nodes whose labels change together, by the same number, ``[bundles, size]``.
+        members: bundles of nodes whose labels change together, by the same number,
+            ``[bundles, size]``.
         labels: the class of each node, from 0; changed in place.
         classes: the number of classes.
         steps: the number of steps.
-        temperature: the number of defects that a step may well add, for each node of a bundle.
+        temperature: roughly the number of defects that a step may add, per node of a bundle.
         chance: source of randomness.
 
     Returns:
@@ -43,11 +44,11 @@ def anneal(
     parent = np.empty(len(table) * classes, np.int64)
     has_cycle = np.empty(len(parent), np.bool_)
     defects = count_defects(table, labels, classes, parent, has_cycle)
-    # A step counts all defects again: the quotients that matter have hundreds of nodes.
+    # Each step counts all defects again, because useful quotients have only hundreds of nodes.
     for _ in range(steps):
         if defects == 0:
             break
-        # Two neighbours may have to move together: each alone would cut the tree that it is in.
+        # Two neighbours may have to move together: each move alone would cut a tree.
         one = chance.integers(0, count)
         other = bundle[table[members[one, 0], chance.integers(0, table.shape[1])]]
         shift, also = chance.integers(1, classes), chance.integers(0, classes)
@@ -77,7 +78,7 @@ def count_defects(
     parent: Integers,
     has_cycle: NDArray[np.bool_],
 ) -> int:
-    """Return the excess components of the classes, and the components between two that are trees.
+    """Count excess components of the classes, and components between two classes that are trees.
 
     Entry ``node * classes + c`` of the work arrays ``parent`` and ``has_cycle`` stands for a node
     in the graph of the links from its class to class c. Sets of entries are joined by union-find.
@@ -90,7 +91,7 @@ def count_defects(
         for near in table[node]:
             other = labels[near]
             if own > other:
-                continue  # each link between classes counts once, or it would close a cycle
+                continue  # each link between classes is processed once; twice would close a cycle
             one, two = _find(parent, node * classes + other), _find(parent, near * classes + own)
             if one != two:
                 defects -= not (has_cycle[one] and has_cycle[two])

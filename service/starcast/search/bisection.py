@@ -1,9 +1,10 @@
-"""Fewest links between two halves of the nodes, and lower bounds by cutting planes.
+"""Bisection width: the fewest links between two halves of the nodes, and bounds by cutting planes.
 
-A linear program has a variable for each orbit of pairs of nodes: the average of y_u y_v. Vectors b
-whose inequality the solution violates are added until none is found: eigenvectors of the matrix of
-averages, triangles, and vectors of small numbers by local search. The dual solution in whole
-numbers is the certificate that `starcast.records.cut_bounds` checks.
+A linear program has a variable for each orbit of pairs of nodes: the average of y_u y_v, where y is
++-1 for the two halves. Vectors b whose inequality the solution violates are added until none is
+found: eigenvectors of the matrix of averages, triangles, and vectors of small numbers found by
+local search. The dual solution, rounded to whole numbers, is the certificate that
+`starcast.records.cut_bounds` checks.
 """
 
 from collections.abc import Sequence
@@ -35,25 +36,25 @@ from starcast.search.problem import (
 from starcast.search.symmetry import fixing_root, link_list
 from starcast.topologies import Topology, permutations
 
-#: Nodes up to which the eigenvalues of a dense matrix are computed.
+#: Maximum number of nodes for which the eigenvalues of a dense matrix are computed.
 _DENSE = 5_040
-#: Starts of the tabu search.
+#: Number of starts of the tabu search.
 _STARTS = 60
-#: Largest error of an eigenvalue, generously.
+#: A generous bound on the error of an eigenvalue.
 _ERROR = 1e-6
 #: Scale of eigenvectors in whole numbers, and denominator of the multipliers.
 _SCALE, _DENOMINATOR = 1_000, 10**15
-#: Eigenvectors of the links that the program starts with, at most twice as many.
+#: Approximate number of eigenvectors with which the linear program starts; at most twice as many.
 _SPECTRAL = 100
-#: Greatest violation that is ignored.
+#: Largest violation of an inequality that is ignored.
 _TOLERANCE = 1e-6
-#: Local searches for violated inequalities in each round.
+#: Number of local searches for violated inequalities in each round.
 _DESCENTS = 60
-#: Entries of the vectors that they start from, sums of absolute entries that they end at, and the
-#: number of entries that the first half of a step chooses from. The vectors that close the gap on
-#: S_6 have sums of more than 40.
+#: For these local searches: the numbers of entries of the initial vectors, the sums of absolute
+#: entries at which a search ends, and the number of entries among which the first half of a step
+#: chooses. The vectors that close the gap on S_6 have sums of more than 40.
 _SIZES, _SUMS, _STEEPEST = tuple(range(1, 23, 2)), (20, 40, 80, 160), 25
-#: Rounds of cutting planes without progress after which the bound is taken as it is.
+#: Number of rounds of cutting planes without progress after which the bound is accepted.
 _PATIENCE = 15
 
 Floats = NDArray[np.float64]
@@ -61,7 +62,7 @@ Integers = NDArray[np.int64]
 
 
 def _bound(graph: Topology) -> TheoryBound:
-    """Return N lambda / 4 for the second eigenvalue lambda of the Laplacian (Fiedler, Mohar)."""
+    """Return N lambda / 4, with the Laplacian's second eigenvalue lambda (Fiedler, Mohar)."""
     second = _second_eigenvalue(graph)
     halves = (graph.nodes // 2) * ((graph.nodes + 1) // 2)
     # A rounding error must not raise the bound above the true value.
@@ -75,9 +76,9 @@ def _bound(graph: Topology) -> TheoryBound:
 
 
 def _second_eigenvalue(graph: Topology) -> float:
-    """Return the second least eigenvalue of the Laplacian; for large graphs 0, which is less."""
+    """Return the Laplacian's second smallest eigenvalue; for large graphs the lower bound 0."""
     if graph.family == "star" and graph.n > 2:
-        return 1.0  # the eigenvalues of S_n are all integers of absolute value below n
+        return 1.0  # all adjacency eigenvalues of S_n are integers with absolute values below n
     if graph.family == "hypercube":
         return 2.0
     if graph.nodes > _DENSE:
@@ -90,14 +91,14 @@ def _second_eigenvalue(graph: Topology) -> float:
 
 
 def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
-    """Return halves that consist of substars, one of which is divided in the same way for odd n.
+    """Return halves that consist of substars; for odd n one substar is divided in the same way.
 
-    The substars of S_n and S_{n,k} are those of the last symbol; the halves of other families are
-    those in rank order.
+    A substar of S_n or S_{n,k} has all nodes with the same last symbol. In other families the
+    halves are the lower and the higher ranks.
     """
     order = np.arange(graph.nodes)
     if graph.family in ("star", "nk-star"):
-        # The last key of lexsort counts most.
+        # lexsort sorts by its last key first.
         order = np.lexsort(permutations.arrangements(graph.n, graph.k or graph.n).T)
     side = np.zeros(graph.nodes, dtype=np.uint8)
     side[order[: graph.nodes // 2]] = 1
@@ -105,7 +106,7 @@ def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
 
 
 def _exchange_nodes(graph: Topology, target: int, budget: Budget) -> Decision:
-    """Exchange pairs of nodes by tabu search, from substars, random halves and the last best."""
+    """Exchange nodes by tabu search, from substars, random halves and the best halves so far."""
     generator = np.random.default_rng(budget.seed)
     table = graph.table().astype(np.int64)
     best: NDArray[np.uint8] | None = None
@@ -114,7 +115,7 @@ def _exchange_nodes(graph: Topology, target: int, budget: Budget) -> Decision:
         for _ in range(_STARTS):
             if budget.left <= 0:
                 break
-            # On S_4 and S_6 nothing is better than halves of substars.
+            # On S_4 and S_6 no halves are better than halves of substars.
             if best is None:
                 side = _substar_halves(graph)
             elif generator.random() < 0.5:
@@ -127,7 +128,7 @@ def _exchange_nodes(graph: Topology, target: int, budget: Budget) -> Decision:
             if cut <= target:
                 break
             task.advance()
-    # Perhaps not as good as the target, but better than what is known.
+    # This may miss the target, but may still be better than the known record.
     return OPEN if best is None else Decision("witness", {"side": best})
 
 
@@ -153,7 +154,7 @@ def _tabu(
     target: int,
     budget: Budget,
 ) -> tuple[NDArray[np.uint8], int]:
-    """Exchange the best pair that was not moved lately, until nothing improves for a while."""
+    """Exchange the best pair not moved recently, until there is no progress for a while."""
     nodes = len(side)
     free_at = np.zeros(nodes, dtype=np.int64)
     outside = (side[table] != side).sum(axis=0)
@@ -166,7 +167,7 @@ def _tabu(
         for value in (0, 1):
             gain = 2 * outside - len(table)
             free = (side == value) & (free_at <= step)
-            # On few nodes all may be tabu at once.
+            # If there are few nodes, all may be tabu at once.
             allowed = free if free.any() else side == value
             choices = np.flatnonzero(allowed & (gain == gain[allowed].max()))
             node = int(generator.choice(choices))
@@ -182,16 +183,16 @@ def _tabu(
 
 
 def _formula(graph: Topology, target: int) -> tuple[Formula, NDArray[np.int32]]:
-    """Return the formula that halves have at most ``target`` links, and the variables ``side``."""
-    # No halves have a number of links of the wrong parity: both targets are one formula, so that
-    # the bound of a record says which formula was refuted.
+    """Return the formula "two halves have at most ``target`` links", and its variables ``side``."""
+    # Where all halves have the same parity of links, two successive targets give the same formula.
+    # So the bound of a record determines which formula was refuted.
     rounded = round_cut(graph, target)
     most = rounded if rounded == target else rounded - 2
     formula = Formula()
     side = formula.new(graph.nodes)
     links = link_list(graph)
     is_cut = formula.new(len(links)).tolist()
-    # The halves can be exchanged.
+    # The halves can be exchanged, so the identity is in half 0.
     formula.add(-int(side[0]))
     for (a, b), literal in zip(links.tolist(), is_cut, strict=True):
         formula.add(-int(side[a]), int(side[b]), literal)
@@ -209,7 +210,7 @@ def _solve(graph: Topology, target: int, budget: Budget) -> Decision:
     formula, side = _formula(graph, target)
     status, values = solve(formula, budget, subject)
     if status == "unsatisfiable":
-        # No halves have the next number of links either if it has the wrong parity.
+        # If the next number of links has the wrong parity, it is excluded too.
         return Decision("none", formula=formula, target=round_cut(graph, target + 1) - 1)
     if values is None:
         return OPEN
@@ -221,7 +222,7 @@ def _literals(graph: Topology, target: int) -> int:
 
 
 def supports(graph: Topology) -> bool:
-    """Return whether the matrices are small enough."""
+    """Return whether the matrices for a topology are small enough."""
     return graph.nodes <= LARGEST
 
 
@@ -234,7 +235,8 @@ def bound_cuts(graph: Topology, target: int, budget: Budget) -> Decision:
     linked = np.zeros(int(orbit.max()) + 1)
     for port in graph.ports:
         np.add.at(linked, orbit[np.arange(graph.nodes), graph.neighbours(port)], 1)
-    # The clock of all processes; the process needs time to send its answer.
+    # The end time is on the clock that all processes share; a process needs time to send its
+    # answer.
     work = (orbit, linked, graph.links, monotonic() + 0.7 * budget.left)
     answer = race(find_certificate, work, budget, f"cutting planes for halves of {graph.spec}")
     if answer is None:
@@ -255,11 +257,11 @@ def bound_cuts(graph: Topology, target: int, budget: Budget) -> Decision:
 def find_certificate(
     work: tuple[Integers, Floats, int, float], seed: int
 ) -> tuple[Integers, Integers]:
-    """Return the vectors and multipliers of a certificate; see the module."""
+    """Return the vectors and multipliers of a certificate; see `starcast.records.cut_bounds`."""
     orbit, linked, links, end = work
     generator = np.random.default_rng(seed)
     program = _Program(orbit, linked)
-    # They give the bound of the second eigenvalue at once, from which the others start.
+    # These vectors give the bound of the second eigenvalue at once; the others improve it.
     spectral = np.linalg.eigh((linked > 0)[orbit].astype(float))[1]
     for vector in spectral.T[:: max(len(orbit) // _SPECTRAL, 1)]:
         program.add(_scaled(vector))
@@ -277,7 +279,7 @@ def find_certificate(
 
 
 class _Program:
-    """The linear program: least cut over the averages of all orbits."""
+    """The linear program: minimize the cut over the averages of all orbits."""
 
     def __init__(self, orbit: Integers, linked: Floats) -> None:
         self._orbit = orbit
@@ -289,7 +291,7 @@ class _Program:
         self._dual = np.zeros(1)
 
     def add(self, vector: Integers) -> bool:
-        """Add the inequality of a vector, unless the program has it already."""
+        """Add the inequality of a vector; return whether it is new to the program."""
         row = quadratic_form(self._orbit, vector, len(self._sizes))
         key = row.tobytes()
         if key in self._known:
@@ -300,7 +302,7 @@ class _Program:
         return True
 
     def solve(self) -> Floats:
-        """Return the averages of the least cut."""
+        """Return the averages that minimize the cut."""
         from ortools.linear_solver import pywraplp  # noqa: PLC0415 - an optional library
 
         solver = pywraplp.Solver.CreateSolver("GLOP")
@@ -311,7 +313,7 @@ class _Program:
         ]
         constraints = []
         for vector, row in zip(self._vectors, self._rows, strict=True):
-            # Coefficients reach millions; the solver expects them near 1.
+            # Coefficients reach millions, but the solver expects them near 1.
             scale = float(np.abs(row).max())
             constraint = solver.Constraint((int(vector.sum()) % 2) / scale, solver.infinity())
             for number in np.flatnonzero(row).tolist():
@@ -330,8 +332,9 @@ class _Program:
         return np.array([average.solution_value() for average in averages])
 
     def certificate(self) -> tuple[Integers, Integers]:
-        """Return the vectors with a multiplier, and the multipliers times `_DENOMINATOR`."""
-        # Rounded duals still prove a bound: what does not cancel is added up exactly, and is tiny.
+        """Return the vectors with positive multipliers, and all multipliers as whole numbers."""
+        # Rounded duals still prove a bound: terms that no longer cancel are tiny and added up
+        # exactly.
         rounded = np.rint(self._dual * _DENOMINATOR).astype(np.int64)
         used = np.flatnonzero(rounded[:-1] > 0)
         vectors = np.array([self._vectors[number] for number in used], dtype=np.int64)
@@ -358,13 +361,13 @@ def _scaled(vector: Floats) -> Integers:
 
 
 def _triangles(matrix: Floats, generator: np.random.Generator) -> list[Integers]:
-    """Return vectors of three entries +-1, one at rank 0, that are violated."""
+    """Return vectors with three entries +-1, one at rank 0, whose inequalities are violated."""
     first = matrix[0]
     found = []
     for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
         sums = a * first[:, None] + b * first[None, :] + a * b * matrix
         pairs = np.argwhere(sums < -1 - _TOLERANCE)
-        # Triangles come in thousands, and most say the same about the averages.
+        # There are thousands of triangles, and most constrain the averages in the same way.
         for u, v in generator.permutation(pairs)[:20].tolist():
             if len({0, u, v}) == 3:
                 vector = np.zeros(len(matrix), dtype=np.int64)
@@ -374,7 +377,7 @@ def _triangles(matrix: Floats, generator: np.random.Generator) -> list[Integers]
 
 
 def _descend(matrix: Floats, generator: np.random.Generator) -> Integers | None:
-    """Return a vector with an odd sum and a violated inequality, by steps in two entries."""
+    """Search for a vector with an odd sum and a violated inequality by steps in two entries."""
     sizes = [size for size in _SIZES if size <= len(matrix)]
     chosen = generator.choice(len(matrix), int(generator.choice(sizes)), replace=False)
     vector = np.zeros(len(matrix), dtype=np.int64)
@@ -384,7 +387,7 @@ def _descend(matrix: Floats, generator: np.random.Generator) -> Integers | None:
     while np.abs(vector).sum() < largest:
         best, step = -_TOLERANCE, None
         for a, b in product((-1, 1), repeat=2):
-            # All pairs would take N times as long, and the best one begins with a steep entry.
+            # Trying all pairs would take N times as long; the best pairs begin with a steep entry.
             first = np.argsort(a * gradient)[:_STEEPEST]
             change = 2 * (a * gradient[first, None] + b * gradient + 1 + a * b * matrix[first])
             change[np.arange(len(first)), first] = np.inf
@@ -403,7 +406,7 @@ def _descend(matrix: Floats, generator: np.random.Generator) -> Integers | None:
 
 
 class BisectionWidth(SearchProblem):
-    """Fewest links between two halves."""
+    """The problem of finding two halves with the fewest links between them."""
 
     name = "bisection-width"
     question = "fewest links between two halves"

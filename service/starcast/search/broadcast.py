@@ -1,7 +1,8 @@
 """Fewest one-port rounds of a broadcast: each informed node informs one neighbour per round.
 
-A local search finds schedules (`starcast.search.exchanges`). A solver decides about all rounds; a
-refuted formula is a lower bound, and the first bound is by counting (Liestman & Peters 1988).
+A local search finds schedules (`starcast.search.exchanges`). A solver decides whether a number of
+rounds suffices; a refuted formula gives a lower bound. The first bound is found by counting
+(Liestman & Peters 1988).
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,30 +27,30 @@ from starcast.search.problem import (
 )
 from starcast.topologies import Topology
 
-#: Numbers of rounds, at the end, that the local search changes; each start takes the next number.
+#: How many of the last rounds the local search changes; each start takes the next number.
 _SEARCHED = (3, 4, 5, 6)
-#: Steps of the local search between two looks at the clock.
+#: Steps of the local search between two checks of the time limit.
 _STEPS = 50_000
-#: Times as many steps before a new start, at least, and nodes that add as many again.
+#: Minimum number of such parts before a new start, and missing nodes per additional part.
 _LEAST_PARTS, _NODES_PER_PART = 20, 10
-#: Nodes of a clique up to which the bound is computed. It takes a second there and minutes for
-#: twice as many; cliques of that size have room for nearly all rounds and cause no waiting.
+#: Maximum size of the cliques for which the bound is computed. There it takes a second; for twice
+#: this size it takes minutes, and such large cliques hardly restrict a broadcast.
 _MAX_CLIQUE = 20
 
 
 def counting_bound(nodes: int, degree: int) -> int:
-    """Return the least number of rounds in which a broadcast can reach a number of nodes.
+    """Return the smallest number of rounds in which a broadcast can reach a number of nodes.
 
     A node informs at most ``degree`` others, and all but the root one fewer, since the neighbour
-    that informed it knows already. Hence the root sends in the first ``degree`` rounds, and every
-    other node in the ``degree - 1`` rounds after it was informed.
+    that informed it has the message already. Hence the root sends in the first ``degree`` rounds,
+    and every other node in the ``degree - 1`` rounds after it was informed.
     """
-    informed = [1]  # by round; the root in round 0
+    informed = [1]  # nodes newly informed in each round; the root in round 0
     while sum(informed) < nodes:
         now = len(informed)
         senders = sum(informed[max(now - degree + 1, 1) :])
         informed.append(senders + (now <= degree))
-        # Nothing can grow any more: the degree is too small for so many nodes.
+        # No more nodes can be informed: the degree is too small for this number of nodes.
         if informed[-1] == 0:
             break
     return len(informed) - 1
@@ -60,14 +61,14 @@ def clique_bound(graph: Topology) -> int:
 
     The n-k+1 nodes of S_{n,k} that differ only in the first symbol form a clique. Every node has
     k-1 further links, each into another clique. A node that was informed across such a link cannot
-    use that link again, and in a clique whose nodes are all informed only the links out of it are
-    of use. So a broadcast grows more slowly than the degrees of the nodes alone would allow.
+    use that link again, and if all nodes of a clique are informed, only the links out of it are
+    useful. So a broadcast grows more slowly than the degrees of the nodes alone would allow.
 
-    Proof. Give every node that was informed across a link a part of its own, with those whom it
-    informs within the clique, those whom they inform there, and so on. A part has at most n-k+1
-    nodes. Its first node has k-2 links out that may inform a node, and every other node k-1, as the
-    root has. `_more` takes the best of all ways in which such parts can grow, with as many parts as
-    they like.
+    Proof. Every node that was informed across such a link starts a part of its own: with the nodes
+    that it informs within its clique, the nodes that these inform there, and so on. A part has at
+    most n-k+1 nodes. Its first node has k-2 links out that may inform a node, and every other node
+    k-1, as the root has. `_more` takes the maximum over all ways in which such parts can grow,
+    without a limit on their number.
 
     This settles S_{6,3}, S_{8,2}, S_{9,3}, S_{11,2}, S_{15,2} and S_{16,2}, where counting by
     degree is one round too low.
@@ -91,12 +92,12 @@ def clique_bound(graph: Topology) -> int:
 
 @cache
 def _more(size: int, free: tuple[int, ...], rounds: int) -> int:
-    """Return the most nodes that the informed nodes of a part can inform.
+    """Return the maximum number of nodes that the informed nodes of a part can inform.
 
     Args:
-        size: nodes of a clique.
+        size: the number of nodes of a clique.
         free: at index l, the number of informed nodes with l links out that may inform others.
-        rounds: the rounds that are left.
+        rounds: the number of remaining rounds.
     """
     if rounds == 0:
         return 0
@@ -107,24 +108,24 @@ def _more(size: int, free: tuple[int, ...], rounds: int) -> int:
         after = _send(free, senders)
         after[links] += inside
         # Each sender starts a part whose first node has used one of its links.
-        # Parts that begin now are alike, so one of them is computed.
+        # Parts that begin now are alike, so only one of them is computed.
         outside = senders and senders * (1 + _more(size, _single(links - 1, links), rounds - 1))
         most = max(most, inside + outside + _more(size, tuple(after), rounds - 1))
     return most
 
 
 def _single(free: int, links: int) -> tuple[int, ...]:
-    """Return a part of one node with ``free`` of at most ``links`` links out."""
+    """Return a part that has one node, of whose at most ``links`` links out ``free`` are unused."""
     return tuple(int(each == free) for each in range(links + 1))
 
 
 def _send(free: tuple[int, ...], senders: int) -> list[int]:
-    """Let nodes send out of the clique, those with most free links first.
+    """Let nodes send out of the clique, the nodes with most free links first.
 
     No other choice is better. Let two nodes have p < q free links, and let the first one send now:
     later it sends at most p - 1 times, and the second at most q times. If the second sends q times,
-    there is a round in which it sends and the first does not, and they can change places in it. So
-    p and q - 1 free links allow as much, and these are left if the second one sends now.
+    there is a round in which it sends and the first does not, and there they can exchange roles. So
+    p and q - 1 free links, which remain if the second node sends now, allow as much.
     """
     after = list(free)
     for links in range(len(free) - 1, 0, -1):
@@ -166,7 +167,7 @@ def _exchanges(budget: Budget) -> Iterator[Any]:
 
 
 def _start(graph: Topology, budget: Budget) -> Witness:
-    """Return rounds of random maximum matchings."""
+    """Return a broadcast whose rounds are random maximum matchings."""
     chance = np.random.default_rng(budget.seed)
     with _exchanges(budget) as search:
         tree = search.matched_tree(_table(graph), graph.nodes, 0, chance)
@@ -174,11 +175,12 @@ def _start(graph: Topology, budget: Budget) -> Witness:
 
 
 def _search_trees(graph: Topology, target: int, budget: Budget) -> Decision:
-    """Match all rounds at random, and change the last of them until all nodes are informed."""
+    """Match all rounds at random, then change the last rounds until all nodes are informed."""
     table = _table(graph)
     chance = np.random.default_rng(budget.seed)
     with _exchanges(budget) as search:
-        # Which number of rounds is best depends on the topology, and a start is cheap.
+        # Which number of rounds is best depends on the topology, so all are tried: a start is
+        # cheap.
         for searched in cycle(_SEARCHED):
             tree = search.matched_tree(table, target, searched, chance)
             for _ in range(_LEAST_PARTS + int(tree.counts[0]) // _NODES_PER_PART):
@@ -190,10 +192,10 @@ def _search_trees(graph: Topology, target: int, budget: Budget) -> Decision:
 
 
 def _formula(graph: Topology, target: int) -> tuple[Formula, NDArray[np.int32]]:
-    """Return the formula of all rounds.
+    """Return the formula that a broadcast takes at most ``target`` rounds.
 
     Returns:
-        The formula; the variables ``sends`` [nodes, ports, rounds + 1].
+        The formula, and its variables ``sends`` [nodes, ports, rounds + 1].
     """
     table = _table(graph)
     back = np.argmax(table[table] == np.arange(graph.nodes)[:, None, None], axis=2)
@@ -210,7 +212,8 @@ def _formula(graph: Topology, target: int) -> tuple[Formula, NDArray[np.int32]]:
         if node > 0:
             formula.add(informed[node, target])
         for now in range(1, target + 1):
-            # A node may send in vain: forbidding it would cost clauses and exclude nothing.
+            # A node may send to informed nodes: forbidding it would cost clauses and exclude no
+            # schedule.
             own, before = sends[node, :, now], informed[node, now - 1]
             formula.at_most_one(own.tolist())
             for each in own:
@@ -233,7 +236,7 @@ def _solve_formula(graph: Topology, target: int, budget: Budget) -> Decision:
 
 
 def _read_schedule(graph: Topology, sends: NDArray[np.bool_]) -> Witness:
-    """Return the broadcast of the values of ``sends`` [nodes, ports, rounds + 1]."""
+    """Return the broadcast that the values of ``sends`` [nodes, ports, rounds + 1] describe."""
     table = _table(graph)
     informer = np.full(graph.nodes, -1)
     rounds = np.zeros(graph.nodes, dtype=np.int64)
@@ -242,7 +245,7 @@ def _read_schedule(graph: Topology, sends: NDArray[np.bool_]) -> Witness:
         used = np.argwhere(sends[:, :, now])
         for node, port in used.tolist():
             receiver = table[node, port]
-            # The formula lets nodes send in vain, which the record leaves out.
+            # The formula lets nodes send to informed nodes; the record omits these transmissions.
             if informer[receiver] < 0 <= informer[node] and rounds[node] < now:
                 informer[receiver], rounds[receiver] = node, now
     return _as_witness(graph, informer, rounds)
@@ -261,7 +264,7 @@ def _literals(graph: Topology, target: int) -> int:
 
 
 class OnePortBroadcast(SearchProblem):
-    """Fewest one-port rounds of a broadcast."""
+    """The problem of broadcasting in the fewest one-port rounds."""
 
     name = "one-port-broadcast"
     question = "fewest one-port rounds of a broadcast"

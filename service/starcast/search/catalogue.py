@@ -19,7 +19,7 @@ PROBLEMS = {problem.name: problem for problem in _ALL}
 
 
 def find_problem(name: str) -> type[SearchProblem]:
-    """Return the problem of a name.
+    """Return the problem with a name.
 
     Raises:
         InputError: no problem has this name.

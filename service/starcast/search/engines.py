@@ -1,8 +1,8 @@
-"""The solvers: CaDiCaL by python-sat and CP-SAT by OR-tools, in processes of their own.
+"""The solvers, CaDiCaL (python-sat) and CP-SAT (OR-tools), run in separate processes.
 
-A process can be killed at its time limit, and its memory is limited by the operating system. With
-several processes each gets another seed, and the first answer counts. The libraries are the extra
-``starcast[search]``, and are imported when they are used.
+A process can be killed at its time limit, and the operating system limits its memory. If there are
+several processes, each has another seed, and the first answer counts. The libraries belong to the
+extra ``starcast[search]`` and are imported only when used.
 """
 
 import ctypes
@@ -43,13 +43,13 @@ class Budget:
     Attributes:
         seconds: time limit.
         memory: memory limit of each process, in MB.
-        seed: random seed of the first process; the others count on from it.
+        seed: random seed of the first process; the other processes have the following numbers.
         jobs: number of processes.
         engine: the solver of formulas.
         reporter: receives progress.
 
     Raises:
-        InputError: there is no such engine.
+        InputError: the engine is unknown.
     """
 
     seconds: float = 60.0
@@ -69,7 +69,7 @@ class Budget:
 
     @property
     def left(self) -> float:
-        """Seconds before the time limit."""
+        """The number of seconds left before the time limit."""
         return max(self.deadline - monotonic(), 0.0)
 
     def part(self, share: float) -> "Budget":
@@ -80,7 +80,7 @@ class Budget:
 
 
 class Solved(NamedTuple):
-    """The answer of a solver: the values of the variables from 1, or that there are none."""
+    """The answer of a solver: its status, and the values of the variables, numbered from 1."""
 
     status: Literal["satisfiable", "unsatisfiable", "open"]
     values: NDArray[np.bool_] | None = None
@@ -90,7 +90,7 @@ def require(module: str) -> Any:
     """Import a library of the extra ``search``.
 
     Raises:
-        UnavailableError: it is not installed.
+        UnavailableError: the library is not installed.
     """
     try:
         return import_module(module)
@@ -102,7 +102,7 @@ def require(module: str) -> Any:
 
 
 def solver_name(engine: Engine) -> str:
-    """Return an engine with its version."""
+    """Return the name of an engine with its version."""
     if engine == "cp-sat":
         require("ortools")
         return f"CP-SAT (ortools {version('ortools')})"
@@ -130,20 +130,20 @@ def solve(formula: Formula, budget: Budget, subject: str) -> Solved:
 
 
 def race(function: Callable[[Any, int], Any], work: object, budget: Budget, subject: str) -> Any:
-    """Run a function in processes of their own, and return the first answer.
+    """Run a function in separate processes, and return the first answer.
 
     Args:
         function: ``function(work, seed)`` returns an answer, or None if it has none.
-        work: its argument, which is pickled.
+        work: the function's argument, which is pickled.
         budget: limits, seeds and the number of processes.
-        subject: what is searched, for progress and messages.
+        subject: the subject of the search, for progress and messages.
 
     Returns:
         The answer; None at the time limit.
 
     Raises:
         LimitError: all processes ran out of memory.
-        Exception: what the function raised.
+        Exception: the exception that the function raised.
     """
     failures = 0
     text = f"{subject}, at most {budget.left:.0f} s"
@@ -175,12 +175,13 @@ _OUT_OF_MEMORY = object()
 def _started(
     function: Callable[[Any, int], Any], work: object, budget: Budget
 ) -> Iterator[Running]:
-    # A fork of a server that has imported the libraries starts ten times as fast as a new Python.
+    # A fork of a server that has imported the libraries starts ten times as fast as a new
+    # interpreter.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, "pysat.solvers"])
     running: Running = {}
     try:
-        # With other seeds a solver may take a tenth of the time: the first answer counts.
+        # With another seed a solver may take a tenth of the time, so the first answer counts.
         for number in range(budget.jobs):
             receiving, sending = context.Pipe(duplex=False)
             arguments = (sending, function, work, budget.seed + number, budget.memory)
@@ -220,10 +221,10 @@ def _serve(
 ) -> None:
     """Run the function in this process and send its answer."""
     _end_with_parent()
-    # The system refuses more memory, before it would kill other processes for it.
+    # The system then refuses more memory instead of killing other processes.
     resource.setrlimit(resource.RLIMIT_AS, (memory * 10**6,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(BrokenPipeError):  # the parent was interrupted and does not listen any more
+    with suppress(BrokenPipeError):  # the parent was interrupted and no longer listens
         try:
             connection.send((True, function(work, seed)))
         except MemoryError:
@@ -232,7 +233,7 @@ def _serve(
             connection.send((False, error))
 
 
-#: Variables, clauses and seconds.
+#: The number of variables, the clauses and the seconds.
 _Work = tuple[int, list[list[int]], float]
 
 
@@ -259,7 +260,7 @@ def _cp_sat(work: _Work, seed: int) -> tuple[str, list[int]] | None:
             [literals[each - 1] if each > 0 else ~literals[-each - 1] for each in clause]
         )
     solver = cp_model.CpSolver()
-    # The processes are counted by --jobs.
+    # One thread each: --jobs sets the number of processes.
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = seed
     solver.parameters.max_time_in_seconds = seconds
@@ -271,7 +272,7 @@ def _cp_sat(work: _Work, seed: int) -> tuple[str, list[int]] | None:
 
 
 def _end_with_parent() -> None:
-    """Have the kernel kill this process when its parent ends; a solver lets no thread run."""
+    """Have the kernel kill this process when its parent ends; a solver blocks all threads."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     parent = multiprocessing.parent_process()
     if parent is None or not parent.is_alive():

@@ -1,9 +1,9 @@
 """A local search on the tree of a one-port broadcast, compiled by numba.
 
 The first rounds are maximum matchings of informed with uninformed nodes, random where there is a
-choice. In the last rounds the tree is changed: a node that misses the message takes the cheapest
-place at a neighbour, and frees the nodes in its way, which then miss the message. Nodes that
-have not moved for long are cheaper, and noise decides between similar costs.
+choice. In the last rounds the tree is changed: a node without the message takes the cheapest place
+at a neighbour, and frees (removes) the nodes in its way, which then miss the message. Freeing a
+node costs less if it has not moved for long, and noise decides between similar costs.
 """
 
 from typing import NamedTuple
@@ -13,29 +13,33 @@ from numpy.typing import NDArray
 
 from starcast.support.compiled import jit
 
-#: Steps in which a node that has moved remains dear, about; and the range of the noise of a cost.
+#: Approximate number of steps in which a moved node stays expensive; range of the noise in costs.
 _TENURE, _NOISE = 1_000, 1.5
-#: The cost from which also a neighbour is brought forward.
+#: The cost from which on informing a neighbour earlier is tried too.
 _DEAR = 2.0
-#: Steps without an improvement after which the nodes near those that miss the message are freed.
+#: Number of steps without improvement after which the nodes near missing nodes are freed.
 _PATIENCE = 10_000
-#: The range of the noise of a receiver's weight in a matching.
+#: The range of the noise in a receiver's weight in a matching.
 _MATCHING_NOISE = 0.5
 
 
 class BroadcastTree(NamedTuple):
     """The tree of a broadcast, which may not reach all nodes yet.
 
-    A node has a *slot* for each of the rounds that are searched, slot 0 for the first of them.
+    A node has a *slot* for each of the last rounds, which are searched; slot 0 is the first of
+    these.
 
     Attributes:
         table: the neighbours, int32 ``[nodes, ports]``.
-        informer: the node that informs each node, int32 ``[nodes]``; -1 if none does.
-        rounds: the round in which it does, int32 ``[nodes]``; 0 if none does, and at the root.
+        informer: the node that informs each node, int32 ``[nodes]``; -1 if there is none.
+        rounds: the round in which each node is informed, int32 ``[nodes]``; 0 at the root and if no
+            node informs it.
         child: the node that each node informs in a slot, int32 ``[nodes, slots]``; -1 if none.
         moved: the step in which each node took its place, int64 ``[nodes]``.
-        missing: the nodes that are not informed, and ``position``, where each of them is there.
-        counts: nodes that are missing, their least number, the steps since then, and all steps.
+        missing: the nodes that are not informed; ``position`` is the index of each of them in this
+            list.
+        counts: the number of missing nodes, its minimum so far, the steps since that minimum, and
+            the number of all steps.
         first: the last round that is not searched.
     """
 
@@ -53,16 +57,17 @@ class BroadcastTree(NamedTuple):
 def matched_tree(
     table: NDArray[np.int32], target: int, searched: int, chance: np.random.Generator
 ) -> BroadcastTree:
-    """Match all rounds at random, and return the tree of which the last rounds can be searched.
+    """Match all rounds at random, and return the tree, whose last rounds can be searched.
 
     Args:
         table: the neighbours, ``[nodes, ports]``; the root is 0.
         target: the number of rounds; the nodes that are informed later are missing.
-        searched: the number of rounds, at the end, that are searched.
+        searched: the number of last rounds that are searched.
         chance: source of randomness.
     """
     nodes = len(table)
-    # The early rounds have few choices that matter; changing them as well makes each step dearer.
+    # Early rounds have few choices that matter; changing them too would make each step more
+    # expensive.
     first = max(target - searched, 0)
     informer, rounds = np.full((2, nodes), -1, dtype=np.int32)
     informer[0] = rounds[0] = 0
@@ -75,7 +80,7 @@ def matched_tree(
     positions = np.zeros((2, nodes), dtype=np.int32)
     positions[0, : len(missing)] = missing
     positions[1, missing] = np.arange(len(missing))
-    # No node has moved yet, which counts as long ago.
+    # No node has moved yet; this counts as a move long ago.
     moved = np.full(nodes, -(10**9), dtype=np.int64)
     counts = np.array([len(missing), len(missing), 0, 0])
     return BroadcastTree(
@@ -91,10 +96,10 @@ def match_rounds(
     target: int,
     chance: np.random.Generator,
 ) -> None:
-    """Inform, in each round, as many nodes as possible, and those with most to inform first.
+    """Inform as many nodes as possible in each round, preferring nodes that can inform many others.
 
-    The sets of receivers that can be matched are a matroid, so that augmenting for receivers in
-    the order of their weights gives a maximum matching (Edmonds & Fulkerson 1965).
+    The sets of receivers that can be matched form a matroid, so augmenting for receivers in the
+    order of their weights gives a maximum matching (Edmonds & Fulkerson 1965).
     """
     nodes, degree = table.shape
     ahead, weight = np.empty(nodes), np.empty(nodes)
@@ -115,7 +120,7 @@ def match_rounds(
                 near += informer[table[node, port]] >= 0
                 further += ahead[table[node, port]]
             if near > 0 > informer[node]:
-                # Count also the nodes two links away, which the next rounds need.
+                # Nodes two links away count too, because the next rounds need them.
                 weight[count] = ahead[node] + further / (4 * degree)
                 # Without noise every start would match the same nodes.
                 weight[count] += _MATCHING_NOISE * chance.random()
@@ -123,7 +128,7 @@ def match_rounds(
                 count += 1
         if count == 0:
             return
-        # Augmenting never leaves out a receiver that was matched, so the heaviest come first.
+        # Augmenting never drops a receiver that was matched, so the heaviest receivers come first.
         for position in np.argsort(-weight[:count]):
             receiver = receivers[position]
             _augment(table, receiver, informer, sender_of, receiver_of, reached_from, queue, trail)
@@ -143,7 +148,7 @@ def _augment(
     queue: NDArray[np.int32],
     trail: NDArray[np.int32],
 ) -> None:
-    """Find an alternating path from a receiver by breadth-first search, and exchange along it."""
+    """Find an alternating path from a receiver by breadth-first search, and augment along it."""
     queue[0] = receiver
     head, tail, reached = 0, 1, 0
     while head < tail:
@@ -151,7 +156,7 @@ def _augment(
         head += 1
         for port in range(table.shape[1]):
             sender = table[node, port]
-            # A sender that was reached before leads to receivers that were tried.
+            # A sender that was reached before leads only to receivers that were tried already.
             if informer[sender] < 0 or reached_from[sender] >= 0:
                 continue
             reached_from[sender] = node
@@ -174,7 +179,7 @@ def _augment(
 
 @jit
 def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> int:
-    """Change the tree in some steps, or until all nodes are informed.
+    """Change the tree for a number of steps, or until all nodes are informed.
 
     Returns:
         The number of nodes that miss the message.
@@ -185,17 +190,20 @@ def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> in
             break
         counts[2] += 1
         counts[3] += 1
-        # A queue would return to the same few nodes, and free the same others, again and again.
+        # The node is random: a queue would return to the same few nodes, and free the same others,
+        # again and again.
         node = tree.missing[chance.integers(0, counts[0])]
         informer, slot, cost = _cheapest_place(tree, node, slots, chance)
-        # It looks at the places of all neighbours, too much work where one node falls off.
+        # Bringing a neighbour forward examines all neighbours' places, too much work to save one
+        # node.
         if cost >= _DEAR:
             informer, slot = _bring_forward(tree, node, informer, slot, cost, chance)
         if informer >= 0:
             _move(tree, node, informer, slot)
         if counts[0] < counts[1]:
             counts[1], counts[2] = counts[0], 0
-        # The patience grows with the missing nodes: far from the goal progress is slow, not stuck.
+        # The patience grows with the number of missing nodes: far from the goal, slow progress is
+        # normal.
         if counts[2] > _PATIENCE + 10 * counts[1]:
             _free_near(tree)
             counts[1], counts[2] = counts[0], 0
@@ -204,15 +212,15 @@ def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> in
 
 @jit
 def _price(tree: BroadcastTree, node: int) -> float:
-    """Return the cost of freeing a node: 1, and almost 2 if it has just moved."""
+    """Return the cost of freeing a node: 1, rising to almost 2 if it has just moved."""
     age = float(tree.counts[3] - tree.moved[node])
-    # Below 2, so that one node that has just moved is cheaper than two that have not.
+    # The cost is below 2, so one node that has just moved is cheaper than two that have not.
     return 1.0 + 0.9 * _TENURE / (_TENURE + age)
 
 
 @jit
 def _cost(tree: BroadcastTree, node: int, informer: int, slot: int) -> float:
-    """Return the cost of a place: the node that has it, and the children that come too early."""
+    """Return the cost of a place: of freeing its present node and the children in early slots."""
     cost = 0.0
     if tree.child[informer, slot] >= 0:
         cost += _price(tree, tree.child[informer, slot])
@@ -226,11 +234,11 @@ def _cost(tree: BroadcastTree, node: int, informer: int, slot: int) -> float:
 def _cheapest_place(
     tree: BroadcastTree, node: int, before: int, chance: np.random.Generator
 ) -> tuple[int, int, float]:
-    """Return an informed neighbour and a slot of it before a limit, with the cost of the place."""
+    """Return the cheapest place before a limit: an informed neighbour, its slot, and the cost."""
     best_informer, best_slot, least = -1, -1, np.inf
     for port in range(tree.table.shape[1]):
         informer = tree.table[node, port]
-        # Only the root is informed in round 0; at other nodes 0 says that they are missing.
+        # Only the root is informed in round 0; at other nodes 0 means that they are missing.
         if informer != 0 and tree.rounds[informer] == 0:
             continue
         for slot in range(max(tree.rounds[informer] - tree.first, 0), before):
@@ -249,7 +257,7 @@ def _bring_forward(
     cost: float,
     chance: np.random.Generator,
 ) -> tuple[int, int]:
-    """Inform a neighbour earlier if this makes a cheaper place for a node, and return the place."""
+    """Inform a neighbour earlier if this gives a node a cheaper place, and return the place."""
     forward, place, earlier = -1, -1, -1
     for port in range(tree.table.shape[1]):
         near = tree.table[node, port]
@@ -283,7 +291,7 @@ def _move(tree: BroadcastTree, node: int, informer: int, slot: int) -> None:
         tree.child[tree.informer[node], tree.rounds[node] - tree.first - 1] = -1
     else:
         tree.counts[0] -= 1
-        # The last missing node takes the free position: the list has no gaps.
+        # The last missing node takes the free position, so the list has no gaps.
         last = tree.missing[tree.counts[0]]
         tree.missing[tree.position[node]] = last
         tree.position[last] = tree.position[node]
@@ -294,7 +302,7 @@ def _move(tree: BroadcastTree, node: int, informer: int, slot: int) -> None:
 
 @jit
 def _free(tree: BroadcastTree, node: int) -> None:
-    """Take its place from a node, which keeps its children."""
+    """Remove a node from its place; it keeps its children."""
     tree.child[tree.informer[node], tree.rounds[node] - tree.first - 1] = -1
     tree.informer[node], tree.rounds[node] = -1, 0
     tree.position[node] = tree.counts[0]
@@ -304,7 +312,7 @@ def _free(tree: BroadcastTree, node: int) -> None:
 
 @jit
 def _free_near(tree: BroadcastTree) -> None:
-    """Free all nodes within distance 2 of those that are missing."""
+    """Free all nodes within distance 2 of missing nodes."""
     degree = tree.table.shape[1]
     for position in range(tree.counts[0]):
         for port in range(degree):

@@ -1,8 +1,9 @@
-"""Greatest diameter after as many node faults as leave the topology connected: degree - 1.
+"""Largest diameter after degree - 1 node faults, which always leave the topology connected.
 
 A set of faults makes two nodes distant if it contains an inner node of every short path between
-them. The search proposes faults, finds a short path that avoids them, excludes the proposal by
-this path, and repeats: what remains unsatisfiable is a small formula of paths, with a proof.
+them. The search proposes faults, finds a short path that avoids them, excludes the proposal by this
+path, and repeats. If no faults are left, the paths form a small unsatisfiable formula, which has a
+proof.
 """
 
 from collections.abc import Sequence
@@ -31,13 +32,13 @@ Path = list[int]
 
 
 def targets(graph: Topology) -> list[int]:
-    """Return a node of each orbit under the automorphisms that fix rank 0, without rank 0."""
+    """Return one node of each orbit, except rank 0, under the automorphisms that fix rank 0."""
     least = orbits(graph.nodes, fixing_root(graph))
     return [node for node in np.unique(least).tolist() if node]
 
 
 def path_formula(graph: Topology, paths: list[Path]) -> Formula:
-    """Return the formula that some target has faults on all of its paths.
+    """Return the formula that all paths to some target contain faults.
 
     Args:
         graph: the topology.
@@ -48,7 +49,7 @@ def path_formula(graph: Topology, paths: list[Path]) -> Formula:
     ends = targets(graph)
     is_target = dict(zip(ends, formula.new(len(ends)).tolist(), strict=True))
     formula.add(*is_target.values())
-    # The distance is between nodes that work.
+    # The distance is measured between working nodes, so neither end is faulty.
     formula.add(-int(is_faulty[0]))
     for end, literal in is_target.items():
         formula.add(-literal, -int(is_faulty[end]))
@@ -62,7 +63,7 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
     require("pysat")
     require_fit(_literals(graph), budget.memory, f"faults on {graph.spec}")
     subject = f"faults that make the diameter of {graph.spec} {target}"
-    # Distant nodes first: they are the likelier ends.
+    # Distant nodes come first, because they are the likelier ends.
     from_root = graph.distances(0)
     ends = sorted(targets(graph), key=lambda node: -int(from_root[node]))
     work = _Work(graph.table().T.tolist(), ends, graph.degree - 1, target)
@@ -77,12 +78,12 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
         "none",
         formula=path_formula(graph, paths),
         evidence={"paths": _as_array(paths)},
-        target=max(map(len, paths)),  # one more than the links of the longest path
+        target=max(map(len, paths)),  # in nodes, one more than in links
     )
 
 
 class _Work(NamedTuple):
-    """Neighbours, nodes that can be distant, most faults, and the distance that is wanted."""
+    """Neighbours, candidates for the distant node, maximum faults, and wanted distance."""
 
     table: Table
     ends: list[int]
@@ -94,11 +95,11 @@ def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[Pat
     """Find faults that make a node at least as distant from rank 0 as wanted.
 
     Args:
-        work: the topology, without what a plug-in would have to define, and the distance.
+        work: the topology, as plain data that need no plug-in, and the distance.
         seed: random seed.
 
     Returns:
-        The faults, or None; the node; the paths that exclude all faults.
+        The faults, or None; the distant node; and the paths that exclude all sets of faults.
     """
     paths: list[Path] = []
     for end in work.ends:
@@ -127,7 +128,7 @@ def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, lis
             short = _disjoint_short_paths(work.table, faults, end, work.distance)
             if not short:
                 return sorted(faults), paths
-            # Several paths at once: each round of the solver excludes more faults.
+            # Several paths are added at once, so each round of the solver excludes more faults.
             for path in short:
                 solver.add_clause([is_faulty[node] for node in path[1:-1]])
             paths += short
@@ -135,7 +136,7 @@ def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, lis
 
 
 def _disjoint_short_paths(table: Table, faults: set[int], end: int, distance: int) -> list[Path]:
-    """Return paths from rank 0 shorter than a distance that share no inner node or fault."""
+    """Return paths from rank 0, shorter than a distance, without faults or common inner nodes."""
     used = set(faults)
     paths: list[Path] = []
     while True:
@@ -143,7 +144,7 @@ def _disjoint_short_paths(table: Table, faults: set[int], end: int, distance: in
         if path is None:
             return paths
         paths.append(path)
-        # The direct link has no inner node: it would be found again for ever.
+        # The direct link has no inner node, so it would be found again forever.
         if len(path) == 2:
             return paths
         used |= set(path[1:-1])
@@ -178,10 +179,10 @@ def _as_array(paths: list[Path]) -> NDArray[np.int32]:
 
 
 def _rebuild(graph: Topology, witness: Witness) -> Formula:
-    """Return the formula of the paths that a record keeps.
+    """Return the formula of the paths in a record.
 
     Raises:
-        RejectedError: the record has no paths, or one ends elsewhere.
+        RejectedError: the record has no paths, or a path does not end at a target.
     """
     rows = np.asarray(witness.get("paths", np.empty((0, 0)))).tolist()
     paths = [[node for node in row if node >= 0] for row in rows]
@@ -205,7 +206,7 @@ def _literals(graph: Topology) -> int:
 
 
 class FaultDiameter(SearchProblem):
-    """Greatest diameter after degree - 1 node faults."""
+    """The problem of finding the largest diameter after degree - 1 node faults."""
 
     name = "fault-diameter"
     question = "greatest diameter after degree - 1 node faults"
@@ -222,7 +223,7 @@ class FaultDiameter(SearchProblem):
         return TheoryBound(most, f"a shortest path between two of the {most + 1} other nodes")
 
     def start(self, _budget: Budget) -> Witness:
-        """Return no faults and a most distant node."""
+        """Return a witness without faults, whose pair is rank 0 and a most distant node."""
         end = int(self.topology.distances(0).argmax())
         return {"faults": np.empty(0, dtype=np.int64), "pair": np.array([0, end])}
 

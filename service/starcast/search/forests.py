@@ -1,7 +1,7 @@
-"""Least height of degree-many spanning trees with a common root and bounded congestion.
+"""Minimum height of spanning trees, as many as the degree, with bounded congestion.
 
-With congestion 1 these are the directed edge-disjoint trees: at every node but the root, each tree
-enters over another link, and each link of the root begins another tree.
+The trees have a common root. With congestion 1 they are directed edge-disjoint trees: they enter
+every node but the root over different links, and each link of the root begins another tree.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ from starcast.trees.model import Forest
 
 
 def distances_without_root(graph: Topology, start: int) -> NDArray[np.int64]:
-    """Return the distance of every node from ``start`` without the root; -1 at the root."""
+    """Return every node's distance from ``start`` on paths without the root; -1 at the root."""
     table = graph.table()
     distances = np.full(graph.nodes, -1)
     distances[start], front = 0, np.array([start])
@@ -44,7 +44,7 @@ def distances_without_root(graph: Topology, start: int) -> NDArray[np.int64]:
 
 
 def _best_construction(graph: Topology, congestion: int) -> Forest | None:
-    """Return the lowest forest of the catalogue with at most a congestion, or None."""
+    """Return the lowest known forest with at most a given congestion, or None."""
     candidates = [
         forest(graph, name)
         for name in constructions(graph)
@@ -58,7 +58,7 @@ def _best_construction(graph: Topology, congestion: int) -> Forest | None:
 
 
 def _formula(graph: Topology, congestion: int, height: int) -> tuple[Formula, NDArray[np.int32]]:
-    """Return the formula, and the variables ``chosen`` [trees, nodes, ports]."""
+    """Return the formula of such trees, and its variables ``chosen`` [trees, nodes, ports]."""
     trees, nodes, table = graph.degree, graph.nodes, graph.table()
     distances = graph.distances(0)
     formula = Formula()
@@ -67,13 +67,13 @@ def _formula(graph: Topology, congestion: int, height: int) -> tuple[Formula, ND
     for tree in range(trees):
         for node in range(nodes):
             _one_tree(formula, table, node, chosen[tree], within[tree], int(distances[node]))
-    # More trees than that on a link are impossible anyway.
+    # A link cannot have more load than there are trees.
     if congestion < trees:
         for node in range(1, nodes):
             for port in range(graph.degree):
                 formula.at_most(chosen[:, node, port].tolist(), congestion)
     if congestion == 1:
-        # The trees are named after the links of the root.
+        # The trees are numbered by the links of the root.
         for tree, child in enumerate(table[:, 0].tolist()):
             port = int(np.flatnonzero(table[:, child] == 0)[0])
             formula.add(int(chosen[tree, child, port]))
@@ -93,21 +93,22 @@ def _one_tree(
     if node == 0:
         for port in range(len(table)):
             formula.add(-int(chosen[0, port]))
-        # The root is on every level, so that its children need no case of their own.
+        # The root counts as on every level, so its children need no special case.
         for level in range(height + 1):
             formula.add(int(within[0, level]))
         return
     formula.exactly_one(chosen[node].tolist())
     formula.add(int(within[node, height]))
     for level in range(height):
-        # No tree has a node closer to the root than the topology; this saves most of the search.
+        # In no tree is a node closer to the root than in the topology; this saves most of the
+        # search.
         if level < distance:
             formula.add(-int(within[node, level]))
         else:
             formula.add(-int(within[node, level]), int(within[node, level + 1]))
     for port, neighbour in enumerate(table[:, node].tolist()):
         for level in range(1, height + 1):
-            # A parent on level - 1 or above is needed to be on the level.
+            # A node within this level needs a parent within level - 1.
             formula.add(
                 -int(chosen[node, port]),
                 -int(within[node, level]),
@@ -134,7 +135,7 @@ def _port_images(table: NDArray[np.int32], images: NDArray[np.int64]) -> NDArray
 def _link_orbits(
     nodes: int, degree: int, images: NDArray[np.int64], port_image: NDArray[np.int64]
 ) -> list[list[tuple[int, int]]]:
-    """Return the orbits of (node, port) of all nodes but the root."""
+    """Return the orbits of the (node, port) pairs of all nodes but the root."""
     visited = np.zeros((nodes, degree), dtype=bool)
     orbits = []
     for node in range(1, nodes):
@@ -162,7 +163,7 @@ _SYMMETRY = (
 
 
 class CongestionTrees(SearchProblem):
-    """Least height of as many spanning trees as the degree, with bounded congestion."""
+    """The problem of finding spanning trees of minimum height, as many as the degree."""
 
     name = "congestion-trees"
     question = "least height of as many spanning trees as the degree, with bounded congestion"
@@ -196,7 +197,8 @@ class CongestionTrees(SearchProblem):
         found = _best_construction(graph, self.congestion)
         if found is not None:
             return {"parent_port": found.parent_port}
-        # Any height that trees can have: Edmonds' theorem gives trees, since links are as many.
+        # Any generous height will do: by Edmonds' theorem trees exist, because there are enough
+        # links.
         outcome = self._solve(graph.diameter + 6, budget)
         if outcome.witness is None:
             raise LimitError(
@@ -207,7 +209,7 @@ class CongestionTrees(SearchProblem):
 
     def methods(self) -> Sequence[Method]:
         methods = [Method("formula", self._solve)]
-        # A rotated forest is decided by one tree: the formula has as many times fewer variables.
+        # One tree determines a rotated forest, so the formula is smaller by a factor of the degree.
         images = rotation(self.topology)
         if images is not None:
             turned = partial(self._solve_rotated, images)
@@ -250,18 +252,18 @@ class CongestionTrees(SearchProblem):
             _one_tree(formula, table, node, chosen, within, int(distances[node]))
         port_image = _port_images(table, images)
         for orbit in _link_orbits(graph.nodes, degree, images, port_image):
-            # An orbit shorter than the rotation: each of its links is used by several of the trees.
+            # If an orbit is shorter than the rotation's order, several trees use each of its links.
             repeated = degree // len(orbit)
             formula.at_most(
                 [int(chosen[node, port]) for node, port in orbit], self.congestion // repeated
             )
         status, values = solve(formula, budget, subject)
         if values is None or status != "satisfiable":
-            return OPEN  # none that is rotated says nothing about others
+            return OPEN  # the absence of rotated forests does not exclude others
         row = values[chosen]
         rows = [row]
         for _ in range(degree - 1):
-            # The image of a chosen (node, port) is a choice of the next tree.
+            # The image of a chosen (node, port) pair is chosen in the next tree.
             turned = np.zeros_like(row)
             nodes, ports = np.nonzero(rows[-1])
             turned[images[nodes], port_image[nodes, ports]] = True
@@ -270,7 +272,7 @@ class CongestionTrees(SearchProblem):
 
 
 class EdgeDisjointTrees(CongestionTrees):
-    """Least height of as many arc-disjoint spanning trees as the degree: congestion 1."""
+    """The problem of finding arc-disjoint spanning trees (congestion 1) of minimum height."""
 
     name = "edge-disjoint-trees"
     question = "least height of as many arc-disjoint spanning trees as the degree"

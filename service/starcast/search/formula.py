@@ -1,4 +1,4 @@
-"""Formulas in conjunctive normal form, as the problems write them."""
+"""Formulas in conjunctive normal form, which the search problems write."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ _PAIRWISE = 6
 class Formula:
     """A list of clauses; variables are numbered from 1.
 
-    The clauses depend only on the problem, so that the same formula can be written again.
+    The clauses depend only on the problem, so the same formula can be written again.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Formula:
             for a, b in combinations(literals, 2):
                 self.add(-a, -b)
             return
-        # before[i]: one of the first i + 1 literals is true.
+        # before[i] means that one of the first i + 1 literals is true.
         before = self.new(len(literals) - 1)
         self.add(-literals[0], int(before[0]))
         for i in range(1, len(literals) - 1):
@@ -65,9 +65,10 @@ class Formula:
             for literal in numbers:
                 self.add(-literal)
             return
-        # count[i, j]: more than j of the first i + 1 literals are true.
+        # count[i, j] means that more than j of the first i + 1 literals are true.
         count = self.new(len(numbers), bound)
-        # Sinz 2005: the counter needs variables, but unit propagation finds every contradiction.
+        # The counter (Sinz 2005) needs more variables, but unit propagation finds every
+        # contradiction.
         for i, literal in enumerate(numbers):
             self.add(-literal, int(count[i, 0]))
             if i == 0:
@@ -79,7 +80,7 @@ class Formula:
             self.add(-literal, -int(count[i - 1, bound - 1]))
 
     def dimacs(self) -> str:
-        """Return the formula in DIMACS, the form that all solvers and checkers read."""
+        """Return the formula in DIMACS, the format that all solvers and checkers read."""
         lines = [f"p cnf {self.variables} {len(self.clauses)}"]
         lines += [" ".join(map(str, (*clause, 0))) for clause in self.clauses]
         return "\n".join(lines) + "\n"
@@ -90,15 +91,15 @@ class Formula:
 
 
 def require_fit(literals: int, memory: int, subject: str) -> None:
-    """Refuse a formula that a solver could not hold, before it is written.
+    """Refuse a formula that would not fit into a solver's memory, before it is written.
 
     Args:
-        literals: an estimate of its literals.
+        literals: an estimate of the number of literals.
         memory: the memory limit in MB.
-        subject: what the formula is about.
+        subject: the subject of the formula, for messages.
 
     Raises:
-        LimitError: it does not fit.
+        LimitError: the formula does not fit into the memory.
     """
     needed = literals * BYTES_PER_LITERAL // 10**6
     if needed > memory:
@@ -109,7 +110,7 @@ def require_fit(literals: int, memory: int, subject: str) -> None:
 
 
 def true_variables(model: Iterable[int], variables: int) -> NDArray[np.bool_]:
-    """Return the values of a model, bool ``[variables + 1]``, by the number of the variable."""
+    """Return the values of a model, bool ``[variables + 1]``, indexed by variable number."""
     values = np.zeros(variables + 1, dtype=bool)
     positive = [literal for literal in model if 0 < literal <= variables]
     values[positive] = True

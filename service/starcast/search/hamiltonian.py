@@ -1,8 +1,8 @@
-"""Most link-disjoint Hamiltonian cycles, by exchanging links between 2-factors.
+"""Maximum number of link-disjoint Hamiltonian cycles, by exchanging links between 2-factors.
 
-The ports of a topology give floor(degree / 2) link-disjoint 2-factors: two ports that are their
-own reverse, or a port and its reverse. An exchange along a short closed walk, whose links belong
-in turn to two of the factors, keeps both 2-factors and can join their cycles.
+The ports of a topology give floor(degree / 2) link-disjoint 2-factors: each consists of two ports
+that are their own reverse, or of a port and its reverse. An exchange along a short closed walk,
+whose links alternate between two factors, keeps both 2-factors and can join their cycles.
 """
 
 import random
@@ -24,14 +24,14 @@ from starcast.search.problem import (
 from starcast.search.symmetry import orbits, translation_order
 from starcast.topologies import Topology
 
-#: Lengths of the closed walks.
+#: The lengths of the closed walks.
 _LENGTHS = (4, 6, 8)
-#: Probability that an exchange which adds a cycle is kept, while many cycles are left.
+#: The probability that an exchange that adds a cycle is kept, while many cycles are left.
 _NOISE = 0.002
-#: Length of cycles up to which all exchanges are kept that leave the number of cycles as it is.
-#: They are needed for variety, but all nodes of the cycles are numbered again.
+#: Up to this length of cycles, all exchanges that do not change the number of cycles are kept. They
+#: are needed for variety, but require renumbering all nodes of the cycles.
 _CHEAP = 800
-#: Nodes up to which a quotient is tried, and the translations that are tried for it.
+#: Maximum number of nodes for which a quotient is tried, and number of translations tried.
 _MAX_NODES = 50_000
 _SAMPLES = 200
 
@@ -39,10 +39,10 @@ Walk = list[int]
 
 
 class _Factor:
-    """A set of disjoint cycles through all nodes, or the links of no factor.
+    """A 2-factor (disjoint cycles through all nodes), or the links that belong to no factor.
 
-    ``adjacent[v]`` lists the neighbours of v. For a 2-factor, ``cycle`` and ``place`` are the
-    number of each node's cycle and its place on it.
+    ``adjacent[v]`` lists the neighbours of v. For a 2-factor, ``cycle`` is the number of each
+    node's cycle, and ``place`` the node's place on it.
     """
 
     def __init__(self, adjacent: list[list[int]], *, is_counted: bool) -> None:
@@ -57,7 +57,7 @@ class _Factor:
             self._renumber(range(nodes))
 
     def _renumber(self, nodes: Sequence[int]) -> None:
-        """Number the cycles through some nodes again."""
+        """Renumber the cycles through some nodes."""
         first = self._next
         for node in nodes:
             if self.cycle[node] >= first:
@@ -82,7 +82,7 @@ class _Factor:
 
         Every node is an end of at most one removed link, and of one added link.
         """
-        # The links of no factor need not form cycles.
+        # The links that belong to no factor need not form cycles.
         if not self.is_counted:
             return 0
         by_cycle: dict[int, list[tuple[int, int, int]]] = {}
@@ -90,7 +90,8 @@ class _Factor:
             # The link leads from its first end on the cycle to the second one.
             tail, head = (a, b) if self._follows(a, b) else (b, a)
             by_cycle.setdefault(self.cycle[a], []).append((self.place[tail], tail, head))
-        # Paths are left of a cycle: each from the head of a removed link to the next tail.
+        # Removing links leaves paths of a cycle, each from the head of a removed link to the next
+        # tail.
         partner: dict[int, int] = {}
         for links in by_cycle.values():
             links.sort()
@@ -106,7 +107,7 @@ class _Factor:
         return difference == 1 or difference < -1
 
     def exchange(self, removed: list[tuple[int, int]], added: list[tuple[int, int]]) -> None:
-        """Carry out an exchange."""
+        """Exchange the links."""
         touched = {self.cycle[a] for a, _ in removed}
         for links, operation in ((removed, list.remove), (added, list.append)):
             for a, b in links:
@@ -119,7 +120,7 @@ class _Factor:
 
 
 def _count_closed(partner: dict[int, int], linked: dict[int, int]) -> int:
-    """Return the number of closed walks of two perfect matchings of the same nodes."""
+    """Return the number of closed walks that two perfect matchings of the same nodes form."""
     unvisited = set(partner)
     count = 0
     while unvisited:
@@ -158,7 +159,7 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
 
 
 def _search_quotient(graph: Topology, target: int, budget: Budget) -> Decision:
-    """Join cycles of a quotient by a translation; each must lift to a single cycle."""
+    """Join the cycles of a quotient by a translation; each result must lift to a single cycle."""
     chance = random.Random(budget.seed)  # noqa: S311 - not a secret
     classes = quotient(graph, chance)
     if classes is None:
@@ -179,15 +180,15 @@ def _search_quotient(graph: Topology, target: int, budget: Budget) -> Decision:
 
 
 def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None:
-    """Return the class of each node under a translation T of the greatest odd order that fits.
+    """Return the class of each node under a suitable translation T of the largest odd order.
 
     Two nodes are in one class if repeating T maps one to the other. Two classes are linked if nodes
-    of them are; a translation is left out if its classes have loops or double links. A walk once
+    of them are; a translation is suitable if its classes have no loops or double links. A walk once
     around a cycle of classes ends in the class of its first node v, at T^i(v) for some i. If i and
     the order of T have no common divisor, the cycle lifts to one Hamiltonian cycle of the topology.
 
-    Even orders are not tried: where T exchanges the two colours of a bipartite topology, i is even
-    for every cycle of even length.
+    Even orders are not tried: if T exchanges the two colours of a bipartite topology, i is even for
+    every cycle of even length.
 
     Returns:
         int64 ``[nodes]``, or None if there is no such translation.
@@ -211,7 +212,7 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
 def _lift(
     graph: Topology, adjacent: list[list[int]], classes: NDArray[np.int64]
 ) -> list[list[int]]:
-    """Return the links over those of a 2-factor of the classes."""
+    """Return the links of the topology that a 2-factor of the classes lifts to."""
     table = graph.table().T
     wanted = np.array(adjacent)[classes]
     is_used = (classes[table][:, :, None] == wanted[:, None, :]).any(axis=2)
@@ -222,7 +223,7 @@ def _lift(
 def _as_factors(
     adjacent: list[list[list[int]]], rest: list[list[int]], target: int
 ) -> tuple[list[_Factor], list[_Factor]]:
-    """Return the 2-factors that become cycles, and these with all other links."""
+    """Return the 2-factors that are to become cycles, and these together with all other links."""
     copies = [[list(each) for each in part] for part in (*adjacent, rest)]
     factors = [_Factor(each, is_counted=True) for each in copies[:target]]
     spare = [_Factor(each, is_counted=False) for each in copies[target:] if each and each[0]]
@@ -237,7 +238,7 @@ def _join_cycles(
     budget: Budget,
 ) -> bool:
     """Exchange links until each factor is a single cycle; return whether that was reached."""
-    # There is nothing to exchange with, as on a ring.
+    # On a ring there are no other links to exchange with.
     if len(everything) == 1:
         return factors[0].count == 1
     nodes = len(factors[0].adjacent)
@@ -259,7 +260,7 @@ def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
         first, second = chance.sample(factors, 2)
         if not (first.is_counted or second.is_counted):
             continue
-        # Links of both factors in turn: each node keeps two links of either.
+        # The links alternate between both factors, so each node keeps two links in each.
         walk = _closed_walk(first, second, chance, nodes)
         if walk is None:
             continue
@@ -277,7 +278,7 @@ def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
 
 
 def _closed_walk(first: _Factor, second: _Factor, chance: random.Random, nodes: int) -> Walk | None:
-    """Return distinct nodes whose links belong in turn to both factors, or None."""
+    """Return the nodes of a closed walk whose links alternate between the factors, or None."""
     walk = [chance.randrange(nodes)]
     for length in range(1, max(_LENGTHS) + 1):
         factor = first if length % 2 else second
@@ -308,7 +309,7 @@ def _finished(graph: Topology, factors: list[list[list[int]]]) -> Decision:
 
 
 class HamiltonianDecomposition(SearchProblem):
-    """Most link-disjoint Hamiltonian cycles."""
+    """The problem of finding as many link-disjoint Hamiltonian cycles as possible."""
 
     name = "hamiltonian-decomposition"
     question = "most link-disjoint Hamiltonian cycles"

@@ -1,10 +1,11 @@
-"""Most completely independent spanning trees.
+"""Maximum number of completely independent spanning trees.
 
-By Araki (2014) k of them exist if and only if the nodes can be partitioned into k classes such
+By Araki (2014), k such trees exist if and only if the nodes can be partitioned into k classes such
 that each class induces a connected graph, and no component of the links between two classes is a
-tree. The search anneals the partition. Where the topology has automorphisms that move every node in
-cycles of one length, a multiple of k, it looks for a partition in which such an automorphism maps
-each class to the next one. Such a partition is one of a quotient, which is much smaller.
+tree. The search finds the partition by simulated annealing. If the topology has automorphisms that
+move every node in cycles of the same length, a multiple of k, the search looks for a partition in
+which such an automorphism maps each class to the next one. Such a partition corresponds to a
+partition of a quotient, which is much smaller.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,22 +30,22 @@ from starcast.search.symmetry import Images, fixing_root, orbits
 from starcast.topologies import Topology
 
 Table = list[list[int]]
-#: Random automorphisms that are tried, and nodes up to which they are.
+#: Number of random automorphisms tried, and maximum number of nodes for which they are.
 _SAMPLES, _MAX_NODES = 300, 50_000
-#: Temperatures of a cooling, and steps at each.
+#: The temperatures of a cooling, and the number of steps at each of them.
 _COOLING, _STEPS = np.geomspace(1.0, 0.1, 100), 2_000
-#: How often a quotient is tried again whose partition does not fit the topology.
+#: How often a quotient is tried if its partitions are not partitions of the topology.
 _REPEATS = 10
 
 
 class Quotient(NamedTuple):
-    """A topology whose nodes are combined by an automorphism that moves each class to the next.
+    """A topology with nodes merged by an automorphism that maps each class to the next.
 
     Attributes:
-        number: the node of the quotient of each node, int64 ``[nodes]``.
+        number: the quotient's node for each node, int64 ``[nodes]``.
         table: the neighbours in the quotient, int64 ``[combined, ports]``.
-        members: nodes of the quotient; each column is the image of the one before, int64
-            ``[bundles, classes]``. Without an automorphism there is one column.
+        members: nodes of the quotient, int64 ``[bundles, classes]``; each column is the image of
+            the column before. Without an automorphism there is one column.
     """
 
     number: Images
@@ -53,14 +54,14 @@ class Quotient(NamedTuple):
 
 
 def _search(graph: Topology, target: int, budget: Budget) -> Decision:
-    """Anneal partitions of the quotients in turn, until one is a partition of the topology."""
+    """Anneal partitions of the quotients in turn, until one gives a partition of the topology."""
     require("numba")
     annealing = import_module("starcast.search.annealing")
     chance = np.random.default_rng(budget.seed)
     neighbours = graph.table().T.astype(np.int64)
     work = np.empty(graph.nodes * target, np.int64), np.empty(graph.nodes * target, bool)
     candidates = quotients(graph, target, chance)
-    # Small quotients are quickly tried, so they come again before each larger one.
+    # Trying small quotients is fast, so they are tried again before each larger one.
     for quotient in chain.from_iterable(candidates[:number] for number in count(1)):
         defects = 0
         for _ in range(_REPEATS):
@@ -76,14 +77,14 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
             if defects:
                 break
             lifted = labels[quotient.number]
-            # A class that is connected in the quotient can be one of several pieces.
+            # A class that is connected in the quotient may be disconnected in the topology.
             if annealing.count_defects(neighbours, lifted, target, *work) == 0:
                 return Decision("witness", {"parent_port": _trees(graph, lifted, target)})
     raise AssertionError  # the iteration has no end
 
 
 def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator) -> Images:
-    """Return random classes of the nodes of a quotient, which the automorphism maps to the next."""
+    """Return random classes of a quotient's nodes; the automorphism maps each to the next."""
     labels = np.empty(len(quotient.table), np.int64)
     first = chance.integers(0, classes, len(quotient.members))
     steps = np.arange(quotient.members.shape[1])
@@ -98,11 +99,12 @@ def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> lis
         fixing = fixing_root(graph)
         for _ in range(_SAMPLES):
             images = graph.translation(int(chance.integers(graph.nodes))).astype(np.int64)
-            # Some twenty generators at random are nearly a random element of these small groups.
+            # A product of twenty random generators is nearly a random element of these small
+            # groups.
             for number in chance.integers(0, len(fixing), 20 * bool(fixing)):
                 images = fixing[number][images]
             order = _common_order(images)
-            # One quotient of each order: what decides is its size.
+            # One quotient per order suffices, because only the size matters.
             if order % classes == 0 and order not in found:
                 found[order] = _quotient(graph, images, classes)
     everything = np.arange(graph.nodes)
@@ -123,7 +125,7 @@ def _quotient(graph: Topology, images: Images, classes: int) -> Quotient:
     powers = images
     for _ in range(classes - 1):
         powers = images[powers]
-    # What the power keeps in their classes is one node.
+    # Nodes that this power, which keeps all classes, maps to one another become one node.
     leaders, number = np.unique(orbits(graph.nodes, [powers]), return_inverse=True)
     moved = number[images[leaders]]
     columns = [np.unique(orbits(len(leaders), [moved]))]
@@ -152,8 +154,9 @@ def _components(members: list[int], neighbours: Callable[[int], list[int]]) -> I
 def _trees(graph: Topology, chosen: NDArray[np.int64], classes: int) -> NDArray[np.uint8]:
     """Return the trees of a partition: each spans its class, and the other nodes are leaves.
 
-    The leaves of a class are assigned to the links between the classes: in each component every
-    node gets a link of its own, since a component with as many links as nodes can be oriented.
+    A leaf is attached over a link between its own class and the tree's class. In each component of
+    these links every node gets a separate link, since a component with at least as many links as
+    nodes can be oriented.
     """
     table = graph.table().T.tolist()
     labels = chosen.tolist()
@@ -177,7 +180,7 @@ def _add_links(tree: list[set[int]], links: list[tuple[int, int]]) -> None:
 def _spanning_links(
     table: Table, labels: list[int], start: int, number: int
 ) -> list[tuple[int, int]]:
-    # Breadth-first, so that the trees are low.
+    # Breadth-first search keeps the trees low.
     visited, front, links = {start}, [start], []
     for node in front:
         for each in _near(table, labels, node, number):
@@ -191,7 +194,7 @@ def _spanning_links(
 def _oriented(table: Table, labels: list[int], a: int, b: int) -> dict[int, int]:
     """Return a neighbour in the other class for each node, over links that are all distinct.
 
-    In each component a closed walk is followed in one direction; the other nodes point to it.
+    In each component one cycle is followed in one direction; the other nodes point towards it.
     """
     other = {a: b, b: a}
     members = [node for node, each in enumerate(labels) if each in other]
@@ -235,7 +238,7 @@ def _find_cycle(piece: list[int], near: Callable[[int], list[int]]) -> list[int]
 
 
 def _as_ports(graph: Topology, tree: list[set[int]]) -> NDArray[np.uint8]:
-    """Return the ports to the parents if the tree has rank 0 as its root."""
+    """Return the ports towards the parents of a tree, with rank 0 as its root."""
     parent = np.full(graph.nodes, -1)
     visited, front = {0}, [0]
     for node in front:
@@ -250,7 +253,7 @@ def _as_ports(graph: Topology, tree: list[set[int]]) -> NDArray[np.uint8]:
 
 
 class IndependentTrees(SearchProblem):
-    """Most completely independent spanning trees."""
+    """The problem of finding as many completely independent spanning trees as possible."""
 
     name = "independent-trees"
     question = "most completely independent spanning trees"

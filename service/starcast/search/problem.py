@@ -1,4 +1,4 @@
-"""The declaration of a problem: what is searched, why a bound holds, and the methods."""
+"""The base class of search problems, with their bounds, methods and decisions."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -16,21 +16,21 @@ from starcast.topologies import Topology
 
 
 class TheoryBound(NamedTuple):
-    """A value that no object exceeds in quality, and why."""
+    """A bound from theory: no object has a better value, for the given reason."""
 
     value: int
     reason: str
 
 
 class Decision(NamedTuple):
-    """The end of one search for an object whose value is at least as good as a target.
+    """The result of one search for an object whose value is at least as good as a target.
 
     Attributes:
         result: an object (``witness``), a proof that there is none (``none``), or ``open``.
         witness: the object.
         formula: the formula that was refuted.
-        evidence: arrays that the formula is made of, which the record keeps.
-        target: the worst value that the formula refutes, if it is worse than that looked for.
+        evidence: arrays from which the formula or the bound follows; the record keeps them.
+        target: the worst value that is refuted, if it is worse than the target of the search.
     """
 
     result: Literal["witness", "none", "open"]
@@ -42,19 +42,19 @@ class Decision(NamedTuple):
 
 OPEN = Decision("open")
 
-#: ``run(target, budget)``.
+#: ``run(target, budget)`` searches for an object that reaches the target.
 Run = Callable[[int, Budget], Decision]
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way to search.
+    """A search method.
 
     Attributes:
-        name: what it does, for records.
+        name: a short description for records.
         run: the search.
-        share: the share of the remaining time that it gets; the last method gets all.
-        solves_formulas: whether it uses the engine of the budget.
+        share: the share of the remaining time for this method; the last method gets all.
+        solves_formulas: whether the method uses the engine of the budget.
     """
 
     name: str
@@ -64,16 +64,17 @@ class Method:
 
 
 class SearchProblem(ABC):
-    """A question about topologies with a number as its answer; an instance asks it about one.
+    """An optimization problem on topologies; an instance is the problem on one topology.
 
     Attributes:
-        name: its name.
-        question: the number that is asked for, as a noun phrase.
+        name: the name of the problem.
+        question: the number in question, as a noun phrase.
         variables: the variables of the formula.
-        constraints: its constraints.
-        symmetry: the symmetry that the search uses, and why it loses nothing or what it restricts.
+        constraints: the constraints of the formula.
+        symmetry: the symmetry that the search uses, and why no solution is lost or what is
+            restricted.
         arguments: names and defaults of the arguments.
-        least_nodes: the number of nodes from which the problem makes sense.
+        least_nodes: the smallest number of nodes for which the problem makes sense.
         values: the values of the arguments.
     """
 
@@ -91,12 +92,12 @@ class SearchProblem(ABC):
 
     @property
     def sense(self) -> Sense:
-        """Whether the least or the greatest value is wanted."""
+        """Whether the smallest or the largest value is wanted."""
         return PROBLEMS[self.name]
 
     @abstractmethod
     def bound(self) -> TheoryBound:
-        """Return the bound of theory."""
+        """Return the bound from theory."""
 
     @abstractmethod
     def start(self, budget: Budget) -> Witness:
@@ -104,18 +105,18 @@ class SearchProblem(ABC):
 
     @abstractmethod
     def methods(self) -> Sequence[Method]:
-        """Return the searches that the topology admits, in the order in which they are tried."""
+        """Return the methods for the topology, in the order in which they are tried."""
 
     @abstractmethod
     def statement(self, target: int) -> str:
-        """Return what a refuted formula shows."""
+        """Return the statement that a refuted formula for a target proves."""
 
     def literals(self, target: int) -> int:  # noqa: ARG002 - of the formula of a target
-        """Return an estimate of the literals of the formula; 0 if there is no formula."""
+        """Return an estimate of the formula's number of literals; 0 if there is no formula."""
         return 0
 
     def rebuild(self, target: int, witness: Witness) -> Formula:  # noqa: ARG002
-        """Write the refuted formula of a record again.
+        """Rewrite the refuted formula of a record.
 
         Raises:
             InputError: the problem has no formula.
@@ -124,10 +125,10 @@ class SearchProblem(ABC):
 
     @classmethod
     def resolve_arguments(cls, given: Mapping[str, int]) -> dict[str, int]:
-        """Return all arguments with their values.
+        """Return all arguments, with the given values or the defaults.
 
         Raises:
-            InputError: an argument is unknown or not a number from 1.
+            InputError: an argument is unknown, or is not a whole number from 1.
         """
         for name, value in given.items():
             if name not in cls.arguments:

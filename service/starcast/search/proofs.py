@@ -1,9 +1,9 @@
-"""Proofs that nothing better exists: made for new records, and made again for known records.
+"""Proofs that no better object exists: made for new records, and made again for known records.
 
-CaDiCaL refutes a formula and writes an LRAT proof, and checkers that share no code with it have to
-accept the proof: that of `starcast.records.lrat`, and the verified checker cake_lpr (Tan, Heule and
-Myreen 2021) if a program of this name is on the PATH. Making and checking a proof happens in a
-process with limits of time and memory.
+CaDiCaL refutes a formula and writes an LRAT proof. Checkers that share no code with it have to
+accept the proof: `starcast.records.lrat`, and the verified checker cake_lpr (Tan, Heule and Myreen
+2021) if a program of this name is on the PATH. A process with limits of time and memory makes and
+checks the proof.
 """
 
 import shutil
@@ -30,7 +30,7 @@ from starcast.topologies import topology
 _FACTOR, _LEAST_SECONDS = 10, 60
 #: Largest LRAT proof that is checked, in bytes.
 MAX_BYTES = 10**9
-#: The verified checker, and what it prints about a proof that it accepts.
+#: The program name of the verified checker, and its output for a proof that it accepts.
 VERIFIED_CHECKER = "cake_lpr"
 _ACCEPTED = "s VERIFIED UNSAT"
 
@@ -39,9 +39,9 @@ class Refutation(NamedTuple):
     """An LRAT proof that was made and accepted.
 
     Attributes:
-        steps: the number of clauses that it adds.
-        size: its length in bytes.
-        sha256: its SHA-256.
+        steps: the number of clauses that the proof adds.
+        size: the length of the proof in bytes.
+        sha256: the SHA-256 of the proof.
         checker: the programs that accepted it.
         seconds: the time to make and check it.
     """
@@ -58,12 +58,12 @@ def refute(
 ) -> Refutation | None:
     """Have CaDiCaL refute a formula, and check its LRAT proof.
 
-    CaDiCaL gets the default options, so that the same version writes the same proof again.
+    CaDiCaL runs with its default options, so the same version writes the same proof again.
 
     Args:
         formula: the formula.
         budget: the limits of time and memory; one process is used.
-        subject: what is refuted, for progress and messages.
+        subject: the statement to refute, for progress and messages.
         out: a file for the proof.
 
     Returns:
@@ -79,7 +79,7 @@ def refute(
     start = monotonic()
     limits = Budget(budget.seconds, budget.memory, reporter=budget.reporter)
     with TemporaryDirectory(prefix="starcast-") as folder:
-        # Proofs have up to a gigabyte: they stay out of memory.
+        # Proofs have up to a gigabyte, so they are kept in files, not in memory.
         proof = Path(folder) / "proof.lrat"
         answer = race(_prove, (formula.clauses, str(proof)), limits, subject)
         if answer is None or answer == _TOO_LONG:
@@ -101,7 +101,7 @@ def refute(
 
 
 def check_drat(formula: Formula, proof: str) -> str:
-    """Check a DRAT proof, which other solvers write, and return the checker with its version.
+    """Check a DRAT proof, as other solvers write it, and return the checker with its version.
 
     Raises:
         UnavailableError: dratify is not installed.
@@ -138,10 +138,10 @@ def _prove(work: tuple[list[list[int]], str], _seed: int) -> int | str:
 
 
 def _write_lrat(clauses: list[list[int]], path: Path) -> None:
-    """Have CaDiCaL refute clauses and write what it did.
+    """Have CaDiCaL refute clauses and write an LRAT proof.
 
-    `Solver` of python-sat only writes DRAT: the format is chosen when the file is given to CaDiCaL,
-    so the option has to be set before.
+    `Solver` of python-sat writes only DRAT. The format is fixed when CaDiCaL receives the file, so
+    the option has to be set before that.
     """
     solvers, functions = require("pysat.solvers"), require("pysolvers")
     with path.open("w+b") as file, solvers.Cadical195() as solver:
@@ -160,8 +160,9 @@ def _write_lrat(clauses: list[list[int]], path: Path) -> None:
 def _renumber(raw: Path, count: int, target: Path) -> None:
     """Give the clauses of the formula the ids from 1, as LRAT requires.
 
-    CaDiCaL numbers clauses as it meets them: a clause that it derives while the formula is still
-    being read takes the next id. The ids that no line adds are those of the formula, in its order.
+    CaDiCaL numbers clauses as it encounters them: a clause that it derives while it is still
+    reading the formula takes the next id. The ids that no line adds belong to the formula's
+    clauses, in order.
 
     Args:
         raw: the file that CaDiCaL wrote.
@@ -182,7 +183,7 @@ def _renumber(raw: Path, count: int, target: Path) -> None:
 
 
 def _first_missing(derived: set[int], count: int) -> Iterator[int]:
-    """Yield the first ids that are not those of derived clauses."""
+    """Yield the first ids that do not belong to derived clauses."""
     number = 0
     for _ in range(count):
         number += 1
@@ -200,7 +201,7 @@ def _run_verified_checker(program: str, formula: Formula, proof: Path, seconds: 
     """Return whether cake_lpr accepts a proof within a time limit.
 
     Raises:
-        RejectedError: it does not accept the proof.
+        RejectedError: the checker rejects the proof.
     """
     dimacs = proof.with_name("formula.cnf")
     dimacs.write_text(formula.dimacs(), encoding="ascii")
@@ -211,7 +212,7 @@ def _run_verified_checker(program: str, formula: Formula, proof: Path, seconds: 
         )
     except subprocess.TimeoutExpired:
         return False
-    # What it prints decides, whatever its exit code.
+    # The output decides, whatever the exit code.
     if result.stdout.strip() != _ACCEPTED:
         words = f"{result.stdout} {result.stderr}".split()
         raise rejected_proof(" ".join(words) or "it prints nothing", VERIFIED_CHECKER)
@@ -221,9 +222,9 @@ def _run_verified_checker(program: str, formula: Formula, proof: Path, seconds: 
 def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -> Proof:
     """Return evidence that a formula has no solution.
 
-    It is an LRAT proof that `starcast.records.lrat` accepts. If making and checking the proof takes
-    too long, CP-SAT, which shares no code with CaDiCaL, has to refute the formula too; nothing can
-    check that.
+    The evidence is an LRAT proof that `starcast.records.lrat` accepts. If making and checking the
+    proof takes too long, CP-SAT, which shares no code with CaDiCaL, has to refute the formula too;
+    that result cannot be checked.
 
     Raises:
         RejectedError: the checker rejects the proof, or the second solver does not agree.
@@ -246,7 +247,7 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
             again,
             found.seconds,
         )
-    # CP-SAT writes no proof, but an error of CaDiCaL would hardly be one of it as well.
+    # CP-SAT writes no proof, but it would hardly make the same error as CaDiCaL.
     other = Budget(seconds, budget.memory, engine="cp-sat", reporter=budget.reporter)
     status, _ = solve(formula, other, f"{statement}, second solver")
     if status != "unsatisfiable":
@@ -258,9 +259,9 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
 
 
 def verify_bound(record: Record) -> None:
-    """Check that the bound of a record is that of theory, or that its proof is about it.
+    """Check that the bound of a record follows from theory, or that its proof is about this bound.
 
-    The formula of the proof is written again and has to have the same SHA-256. The proof itself is
+    The formula of the proof is written again and must have the same SHA-256. The proof itself is
     made again by `starcast.search.check_record`, which takes longer.
 
     Raises:
@@ -273,7 +274,7 @@ def verify_bound(record: Record) -> None:
         formula_of(record)
         return
     if record.problem == "bisection-width" and "vectors" in record.witness:
-        return  # `starcast.records.verify` adds up the inequalities
+        return  # `starcast.records.verify` checks the inequalities
     theory = problem.bound()
     if record.bound != theory.value:
         raise RejectedError(
@@ -291,15 +292,15 @@ def _problem_of(record: Record) -> SearchProblem:
 
 
 def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
-    """Write the formula again that the proof of a record refutes.
+    """Rewrite the formula that the proof of a record refutes.
 
     Args:
-        memory: the memory limit of a solver in MB, in which the formula has to fit.
+        memory: the memory limit of a solver in MB, into which the formula has to fit.
 
     Raises:
         RejectedError: the record has no proof, or its proof is about another formula.
         InputError: the problem is not defined on the topology, or has no formula.
-        LimitError: the formula does not fit.
+        LimitError: the formula does not fit into the memory.
     """
     if record.proof is None:
         raise RejectedError(
@@ -344,12 +345,12 @@ def prove_again(
     """
     limits = budget or Budget()
     formula = formula_of(record, limits.memory)
-    # The time limit is that of the proof: writing a formula takes seconds at most.
+    # The time limit applies to the proof only: writing a formula takes seconds at most.
     return refute(formula, limits, f"proof of {record.id}", out)
 
 
 def compare_proof(record: Record, refutation: Refutation) -> str:
-    """Return that a proof made again differs from that of the record, or an empty text."""
+    """Return a remark if a proof made again differs from the record's proof, or an empty text."""
     known = record.proof
     if known is None or known.format != "LRAT" or known.proof_sha256 == refutation.sha256:
         return ""
@@ -376,7 +377,7 @@ def check_record_proof(record: Record, proof: str) -> str:
 
 
 def _is_drat(words: list[str]) -> bool:
-    """Return whether a line is one of DRAT: without ids, and with a single 0 at its end."""
+    """Return whether a line has the form of DRAT: no ids, and a single 0 at its end."""
     if "d" in words:
         return words[0] == "d"
     return words.count("0") == 1

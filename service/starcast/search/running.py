@@ -1,4 +1,4 @@
-"""The search of a problem: it starts from what is known, and every improvement is kept."""
+"""The search on a problem: it starts from the known record and keeps every improvement."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,9 +15,9 @@ from starcast.search.proofs import make_proof
 from starcast.search.verification import check_record
 from starcast.topologies import Topology, as_topology
 
-#: The share of the remaining time for the best conceivable value, before values in between.
+#: The share of the remaining time for the best conceivable value, before intermediate values.
 _BEST_FIRST = 0.5
-#: Literals for each directed link, at least.
+#: Minimum number of literals per directed link.
 _LITERALS = 3
 
 
@@ -29,14 +29,14 @@ def search(
     keep: Callable[[Record], None] = lambda _record: None,
     **arguments: int,
 ) -> Record:
-    """Improve what is known of a problem on a topology, until it is settled or time is over.
+    """Improve the record of a problem on a topology until it is optimal or time is over.
 
     Args:
         problem: the name of a problem.
         topology: a `Topology` or its spec.
         budget: limits; by default 60 seconds in one process.
-        known: the record to start from, whose value and bound are not lost.
-        keep: receives each improvement, so that an interrupted search loses nothing.
+        known: the record to start from; its value and bound never get worse.
+        keep: receives each improvement, so an interrupted search loses nothing.
         **arguments: arguments of the problem, such as ``congestion``.
 
     Returns:
@@ -56,9 +56,9 @@ def search(
     declared = find_problem(problem)
     declared.check_topology(graph)
     asked = declared(graph, declared.resolve_arguments(arguments))
-    # A budget's time begins when the search does.
+    # The time of a new budget begins now, with the search.
     limits = Budget() if budget is None else replace(budget)
-    # Formulas are estimated where they are written; no model is smaller than this.
+    # Each problem estimates its own formula; no formula is smaller than this.
     require_fit(_LITERALS * graph.nodes * graph.degree, limits.memory, f"{problem} on {graph.spec}")
     return _Search(asked, limits, keep).run(known)
 
@@ -68,7 +68,7 @@ def _without_evidence(witness: Witness) -> Witness:
 
 
 class _Search:
-    """The state of a search: the record, which only becomes better."""
+    """One search, which improves a record step by step."""
 
     def __init__(
         self,
@@ -92,17 +92,17 @@ class _Search:
             record = self._look_for(record, record.value - self._sign, 1.0)
             if record.value == before.value and record.bound == before.bound:
                 break
-        # What was tried without an answer is worth knowing too.
+        # Attempts without an answer are worth recording too.
         if not record.optimal:
             self._keep(record)
         return record
 
     def _first(self, known: Record | None) -> Record:
-        """Return the known record with the bound of theory, or the record of a first witness."""
+        """Return the known record with the bound from theory, or the record of a first witness."""
         bound = self._problem.bound()
         if known is not None:
             check_record(known)
-            # The bound of theory may have improved since the record was written.
+            # The bound from theory may have improved since the record was written.
             if self._sign * bound.value > self._sign * known.bound:
                 return replace(known, bound=bound.value, reason=bound.reason, proof=None)
             return known
@@ -122,7 +122,7 @@ class _Search:
         return record
 
     def _from_the_bound(self, record: Record) -> Record:
-        """Look for the best conceivable value, and move the bound while it is refuted."""
+        """Look for the best conceivable value; each time it is refuted, improve the bound."""
         while not record.optimal and self._budget.left > 0:
             is_last = abs(record.value - record.bound) == 1
             improved = self._look_for(record, record.bound, 1.0 if is_last else _BEST_FIRST)
@@ -132,10 +132,10 @@ class _Search:
         return record
 
     def _look_for(self, record: Record, target: int, share: float) -> Record:
-        """Search for a value with all methods in turn, until one of them decides."""
+        """Search for a value with each method in turn, until one of them decides."""
         part = self._budget.part(share)
         for method in self._problem.methods():
-            # Some methods prepare their work before they look at the clock.
+            # Some methods prepare their work before they check the time limit.
             if self._budget.left <= 0:
                 break
             start = monotonic()

@@ -1,8 +1,8 @@
-"""Several searches: problems on topologies with several random seeds, in shards or on executors.
+"""Many searches: problems on topologies with several random seeds, in shards or on executors.
 
-A single search is not divided: its methods build on each other's results. A task is one search, and
-searches of the same problem and topology differ in their random seeds. `combine_records` merges
-their records: the best value, and the best bound.
+A single search is not divided, because its methods build on each other's results. A task is one
+search; searches of the same problem and topology differ in their random seeds. `combine_records`
+merges their records: the best value, and the best bound.
 """
 
 import base64
@@ -47,7 +47,7 @@ class SearchTask:
 
     @property
     def subject(self) -> tuple[str, str, tuple[tuple[str, int], ...]]:
-        """The problem, topology and arguments, whose records can be combined."""
+        """The problem, topology and arguments; records of the same subject can be combined."""
         return self.problem, self.topology, self.arguments
 
     def __str__(self) -> str:
@@ -64,13 +64,13 @@ def plan_searches(
     arguments: Mapping[str, int],
     seeds: Sequence[int],
 ) -> list[SearchTask]:
-    """Return the searches of all problems on all topologies with all seeds, seed by seed.
+    """Return the searches for all problems on all topologies with all seeds, seed by seed.
 
     Raises:
-        InputError: a problem, topology or argument is unknown, or a problem is not defined on a
-            topology; or nothing is given.
+        InputError: a problem, topology or argument is unknown, a problem is not defined on a
+            topology, or no problem or topology is given.
     """
-    # A dictionary keeps the order and drops what is named twice.
+    # A dictionary keeps the order and drops duplicates.
     tasks: dict[SearchTask, None] = {}
     for seed in seeds:
         for name in problems:
@@ -92,7 +92,7 @@ def run_searches(
     keep: Callable[[Record], None] = lambda _record: None,
     executor: Executor | None = None,
 ) -> Iterator[tuple[SearchTask, Record]]:
-    """Yield each search with the best record after it, in the order in which they finish.
+    """Yield each search, in the order in which they finish, with the best record after it.
 
     Args:
         tasks: the searches.
@@ -100,7 +100,7 @@ def run_searches(
         find_known: finds the record from which a search starts.
         keep: receives each improvement.
         executor: runs the searches; by default they run one after another in this process, and each
-            starts from the records of those before it.
+            starts from the records of the previous ones.
 
     Raises:
         LimitError: a worker of the executor has not enough memory, or was killed repeatedly.
@@ -109,7 +109,7 @@ def run_searches(
         yield from _run_in_turn(tasks, budget, find_known, keep)
         return
     items = [(task, find_known(task)) for task in tasks]
-    # Tasks of one subject run at the same time, so none can start from the result of another.
+    # Tasks with the same subject run at the same time, so none can start from another's result.
     best = {task.subject: known for task, known in items if known is not None}
     work = parallel.Workload(
         partial(_search_in_worker, replace(budget, reporter=Silent())),
@@ -136,15 +136,15 @@ def search_shard(
     find_known: FindKnown,
     executor: Executor | None = None,
 ) -> list[Record]:
-    """Run the searches of a shard and write their records to a file; nothing else is kept.
+    """Run the searches of a shard and write their records only to a file.
 
     Args:
         tasks: all searches.
-        shard: which of them.
-        file: output file.
+        shard: the shard whose searches run.
+        file: the path of the output file.
         budget: as in `run_searches`.
-        find_known: as there.
-        executor: as there.
+        find_known: as in `run_searches`.
+        executor: as in `run_searches`.
 
     Returns:
         The record of each search.
@@ -167,7 +167,7 @@ def merge_searches(files: Sequence[Path]) -> list[Record]:
 
     Raises:
         InputError: the files are not all shards of one list of searches, or are damaged.
-        RejectedError: they were computed by other code, or a witness or bound is wrong.
+        RejectedError: the shards were computed by other code, or a witness or bound is wrong.
     """
     description = {"searches": list, "seconds": (int, float), "engine": str}
     _, results = merge_shards(files, "search", description, {"record": dict, "witness": str})
@@ -197,9 +197,9 @@ def _run_in_turn(
 
 
 def _search_in_worker(budget: Budget, item: tuple[SearchTask, Record | None]) -> Record:
-    """Search in a worker process."""
-    # Workers are daemonic processes, to which Python forbids the processes of the solvers. These
-    # end with their parent by themselves.
+    """Run one search in a worker process."""
+    # Workers are daemonic, and Python does not let daemonic processes start the solvers' processes.
+    # These end with their parent anyway.
     multiprocessing.current_process().daemon = False
     task, known = item
     limits = replace(budget, seed=task.seed)
@@ -207,7 +207,7 @@ def _search_in_worker(budget: Budget, item: tuple[SearchTask, Record | None]) ->
 
 
 def _discard(_record: Record) -> None:
-    """Keep nothing: the client keeps the result."""
+    """Ignore improvements: the client keeps the final result."""
 
 
 def _require_memory(needed: int, item: tuple[SearchTask, Record | None], free: int) -> None:

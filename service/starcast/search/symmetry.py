@@ -1,7 +1,8 @@
-"""Automorphisms of topologies, as arrays of images. Each is checked against the links.
+"""Automorphisms of topologies, as arrays of images; each array is checked against the links.
 
 A search may use the translations, which map any node to any other, and the automorphisms that
-fix the identity (rank 0). Families of plug-ins have only the identity of the latter.
+fix the identity (rank 0). For families of plug-ins, the identity is the only known automorphism of
+the latter kind.
 """
 
 from collections.abc import Sequence
@@ -45,9 +46,10 @@ def rotation(graph: Topology) -> Images | None:
 
 
 def translation_order(images: Images) -> int:
-    """Return how often a translation has to be repeated until each node is back at its place.
+    """Return the order of a translation: how often it is repeated until each node is in its place.
 
-    A translation moves either no node or all of them, all in cycles of one length: that of rank 0.
+    A translation moves either no node or all nodes, in cycles that all have the same length as the
+    cycle of rank 0.
     """
     order, image = 1, int(images[0])
     while image:
@@ -56,7 +58,7 @@ def translation_order(images: Images) -> int:
 
 
 def orbits(nodes: int, automorphisms: Sequence[Images]) -> Images:
-    """Return the least node of the orbit of each node under the group that some maps generate."""
+    """Return the lowest node in the orbit of each node under the group that given maps generate."""
     least = np.arange(nodes)
     while True:
         smaller = least.copy()
@@ -70,7 +72,7 @@ def orbits(nodes: int, automorphisms: Sequence[Images]) -> Images:
 
 def _generators(moved: list[int], size: int) -> list[list[int]]:
     """Return generators of all permutations of some of the numbers 0..size-1."""
-    # One symbol can only stay where it is.
+    # A single symbol has no other permutation.
     if len(moved) < 2:
         return []
     # A transposition and a cycle generate all permutations.
@@ -82,7 +84,7 @@ def _generators(moved: list[int], size: int) -> list[list[int]]:
 
 
 def _rename_symbols(graph: Topology, order: Sequence[int]) -> Images:
-    """Return x -> c x c^-1, for the permutation c = order of the numbers 0..n-1."""
+    """Return the map x -> c x c^-1 for the permutation c = ``order`` of the numbers 0..n-1."""
     length = graph.k or graph.n
     nodes = permutations.arrangements(graph.n, length)
     images = np.empty_like(nodes)
@@ -105,7 +107,7 @@ def check_automorphism(graph: Topology, images: Images) -> Images:
     """Return the images of all nodes after checking that they map links to links.
 
     Raises:
-        RejectedError: they do not.
+        RejectedError: the images do not map links to links.
     """
     links = {tuple(sorted(link)) for link in link_list(graph).tolist()}
     mapped = {tuple(sorted(link)) for link in images[link_list(graph)].tolist()}

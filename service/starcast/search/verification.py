@@ -1,4 +1,4 @@
-"""The verification of records: what was checked of each, and what was not."""
+"""The verification of records: which parts of each record were checked, and which were not."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
@@ -24,8 +24,8 @@ class CheckedRecord(NamedTuple):
 
     Attributes:
         record: the record. Its witness has the stated value unless it is rejected.
-        verification: what was checked of its bound; or that the record is wrong.
-        reason: why the bound is not verified, or what is remarkable about its new proof.
+        verification: how far its bound was verified, or that the record is wrong.
+        reason: why the bound is not verified, or a remark on its new proof.
         proof: the proof that was made again, if there is one.
     """
 
@@ -36,10 +36,10 @@ class CheckedRecord(NamedTuple):
 
 
 def check_record(record: Record, budget: Budget | None = None) -> CheckedRecord:
-    """Check the witness of a record from its definition, and its bound.
+    """Check the witness of a record against its definition, and check its bound.
 
     Args:
-        budget: the limits of making its proof again; by default no proof is made.
+        budget: the limits for making its proof again; by default no proof is made.
 
     Raises:
         RejectedError: the record is wrong.
@@ -72,7 +72,7 @@ def _unverified(record: Record, proof: Proof, reason: str) -> CheckedRecord:
 def check_records(
     records: Sequence[Record], budget: Budget | None, reporter: Reporter
 ) -> Iterator[CheckedRecord]:
-    """Check records one by one, as `check_record`; wrong ones are yielded as rejected."""
+    """Check records one by one, like `check_record`; wrong records are yielded as rejected."""
     with reporter.task("verifying records", len(records), "records") as task:
         for record in records:
             try:
@@ -83,7 +83,7 @@ def check_records(
 
 
 def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
-    """Return a row for each checked record; a failure says that some are not verified."""
+    """Return a row for each checked record, and a failure if some are not verified."""
     rows = [
         {
             "id": each.record.id,
@@ -105,7 +105,7 @@ def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
 
 
 def _failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
-    """Return the error that says which records are wrong, or else not verified."""
+    """Return the error that names the records that are wrong or, if none is, those not verified."""
     wrong = [each for each in checked if each.verification == "rejected"]
     unverified = [each for each in checked if each.verification != "verified"]
     if wrong:
@@ -125,15 +125,15 @@ def _failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
 
 
 def find_unsettled(records: Sequence[Record], seconds: float) -> StarcastError | None:
-    """Return why a search has not settled all of its records; None if it has.
+    """Return why some records of a search are not settled; None if all are.
 
     Args:
         records: the records after the search.
-        seconds: the time limit that it had for each of them.
+        seconds: the time limit of the search for each record.
 
     Returns:
-        A LimitError if value and bound of a record differ, or an UncheckedError if only a second
-        solver supports a bound.
+        A LimitError if the value and bound of a record differ, or an UncheckedError if only a
+        second solver supports a bound.
     """
     if unsettled := [record for record in records if not record.optimal]:
         first, *others = unsettled

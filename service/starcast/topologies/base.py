@@ -15,16 +15,17 @@ from starcast.topologies import memory
 from starcast.topologies.permutations import Ranks, labels_from
 
 _CHUNK = 2**15
-#: The tables of topologies with up to this many directed links are kept: reading neighbours from
-#: them is much faster than computing the neighbours of a few nodes.
+#: A topology with up to this many directed links keeps a table of all neighbours: a look-up in it
+#: is much faster than computing the neighbours of a few nodes.
 _MAX_KEPT = 2**15
 
-#: Reads an array at the neighbours of a chunk of nodes; see `Topology.neighbour_values`.
+#: A function that reads an array at the neighbours of a chunk of nodes; see
+#: `Topology.neighbour_values`.
 ValueReader = Callable[[NDArray[np.uint8], slice], NDArray[np.uint8]]
 
 
 class RankedValueReader:
-    """A `ValueReader` that indexes by the neighbours' ranks.
+    """A `ValueReader` that uses the neighbours' ranks as indices.
 
     It keeps the ranks of the last chunk, since callers read several arrays per chunk.
     """
@@ -35,10 +36,10 @@ class RankedValueReader:
         self._ranks = np.empty(0, dtype=np.int32)
 
     def __call__(self, values: NDArray[np.uint8], chunk: slice) -> NDArray[np.uint8]:
-        """Return the values at the neighbours of the nodes of a chunk."""
+        """Return the array's values at the neighbours of a chunk's nodes."""
         if chunk != self._chunk:
             self._chunk, self._ranks = chunk, self._neighbour_ranks(chunk)
-        # With mode "clip" numpy does not look for ranks out of range, of which there are none.
+        # All ranks are in range; with mode "clip" numpy does not check that.
         return np.take(values, self._ranks, mode="clip")
 
 
@@ -46,8 +47,8 @@ class Topology(Displayable, ABC):
     """A vertex-symmetric graph with numbered ports.
 
     Nodes are the ranks 0..nodes-1 of their labels in lexicographic order; the identity is 0.
-    Nothing is allocated before an array is asked for. Arrays over all nodes, indexed by rank, are
-    refused with a `LimitError` if they are larger than the memory of the machine.
+    No array is allocated before a method needs it. Arrays over all nodes are indexed by rank. If
+    one would be larger than the machine's memory, the method raises a `LimitError`.
 
     Attributes:
         family: ``star``, ``nk-star``, ``hypercube``, or the family of a plug-in.
@@ -57,7 +58,7 @@ class Topology(Displayable, ABC):
         nodes: the number of nodes.
         ports: the ports of every node, ascending.
         translation_keeps_ports: whether `translation` maps every link to a link of the same port;
-            False only for S_{n,k} with k < n-1, because of the residual links.
+            False only for S_{n,k} with k < n-1, whose residual links change their ports.
     """
 
     family: str
@@ -67,7 +68,7 @@ class Topology(Displayable, ABC):
     nodes: int
     ports: tuple[int, ...]
     translation_keeps_ports: bool = True
-    #: Families of plug-ins do not keep tables: another topology may have the same spec later.
+    #: Topologies of plug-ins do not keep tables: another topology may have the same spec later.
     _keeps_tables: bool = False
 
     @property
@@ -77,7 +78,7 @@ class Topology(Displayable, ABC):
 
     @property
     def _has_kept_table(self) -> bool:
-        """Whether neighbours are read from `kept_table`: in small topologies of some families."""
+        """Whether neighbours are read from `kept_table`: small topologies of some families do."""
         return self._keeps_tables and self.nodes * self.degree <= _MAX_KEPT
 
     @property
@@ -88,21 +89,21 @@ class Topology(Displayable, ABC):
     @property
     @abstractmethod
     def diameter(self) -> int:
-        """The largest distance of two nodes."""
+        """The largest distance between two nodes."""
 
     @property
     def mean_distance(self) -> Fraction:
-        """The mean distance of a node to the nodes - 1 others, exact."""
+        """The exact mean distance from a node to all other nodes."""
         return Fraction(self.distance_sum, self.nodes - 1)
 
     @property
     def distance_sum(self) -> int:
-        """The sum t of a node's distances, n!(n + 2/n + H_n - 4) in S_n and d 2^(d-1) in Q_d."""
+        """The sum t of a node's distances: n!(n + 2/n + H_n - 4) in S_n and d 2^(d-1) in Q_d."""
         return sum(distance * count for distance, count in enumerate(self.distance_profile()))
 
     @abstractmethod
     def distance_profile(self) -> tuple[int, ...]:
-        """Return the number of nodes at the distances 0, 1, .., diameter from any node."""
+        """Return the number of nodes at each distance 0, 1, .., diameter from any node."""
 
     @abstractmethod
     def reverse_port(self, port: int) -> int:
@@ -157,12 +158,12 @@ class Topology(Displayable, ABC):
         out[:] = self.neighbours(port)
 
     def chunks(self) -> list[slice]:
-        """Return slices that cover all ranks, so small that temporaries stay in the cache."""
+        """Return slices that cover all ranks, each so small that temporaries stay in the cache."""
         starts = range(0, self.nodes, _CHUNK)
         return [slice(start, min(start + _CHUNK, self.nodes)) for start in starts]
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
-        """Return a function from one of `chunks` to the neighbours across a port, int32.
+        """Return a function that maps one of `chunks` to its neighbours across a port, int32.
 
         Data that all chunks share is prepared once.
 
@@ -184,14 +185,14 @@ class Topology(Displayable, ABC):
         return RankedValueReader(self.neighbour_ranks(port))
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """Return the neighbour of each node across the port given for it, int32 ``[count]``.
+        """Return each node's neighbour across its port in ``ports``, int32 ``[count]``.
 
         Args:
             ports: uint8 ``[count]``.
             ranks: the nodes, ``[count]``.
         """
         out = np.empty(len(ranks), dtype=np.int32)
-        # Port by port, because `neighbours` takes one port for many nodes.
+        # The loop goes port by port, because `neighbours` takes one port for many nodes.
         for port in np.unique(ports).tolist():
             chosen = ports == port
             out[chosen] = self.neighbours(port, ranks[chosen])
@@ -205,15 +206,15 @@ class Topology(Displayable, ABC):
     def translation(self, root: int | str) -> Ranks:
         """Return the image of each node under the automorphism that maps the identity to the root.
 
-        If `translation_keeps_ports`, it maps every link to a link of the same port; else see
-        `carried_ports`.
+        If `translation_keeps_ports` is True, every link is mapped to a link of the same port;
+        otherwise see `carried_ports`.
 
         Returns:
             int32 ``[nodes]``.
         """
 
     def carried_ports(self, root: int | str, ports: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the ports to which the translation to the root maps ports.
+        """Return the ports of the links' images under the translation to the root.
 
         Args:
             root: label or rank of the root, as in `translation`.
@@ -247,7 +248,7 @@ class Topology(Displayable, ABC):
         return str(self.labels([self.node(rank)])[0])
 
     def stored_label(self, rank: int) -> str:
-        """Return the label of a node as it is stored, which is from 1 for permutations.
+        """Return the label of a node as it is stored: labels of permutations begin with symbol 1.
 
         Raises:
             InputError: no node has this rank.
@@ -304,7 +305,8 @@ class Topology(Displayable, ABC):
         return f"topology({self.spec!r})"
 
     def __eq__(self, other: object) -> bool:
-        # Objects of one spec are the same topology, also those that a worker has unpickled.
+        # Objects of one spec are the same topology, including objects that a worker process
+        # unpickled.
         return isinstance(other, Topology) and other.spec == self.spec
 
     def __hash__(self) -> int:
@@ -313,5 +315,5 @@ class Topology(Displayable, ABC):
 
 @lru_cache(maxsize=32)
 def kept_table(topology: Topology) -> Ranks:
-    """Return all neighbours in a small topology, read-only; see `Topology.table`."""
+    """Return the read-only table of all neighbours in a small topology; see `Topology.table`."""
     return freeze(topology._compute_table())  # noqa: SLF001 - of this module

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from starcast.topologies import permutations
 from starcast.topologies.permutations import Perms, Ranks
 
-CHUNK = 64  # blocks at a time: the temporaries fit into the second-level cache
+CHUNK = 64  # blocks computed together: their temporaries fit into the second-level cache
 _SUFFIX = 6  # 6! = 720 orders: a block's row and most tables fit into the first-level cache
 _TRIPLE = 3  # suffix positions whose fixed points are looked up together
 
@@ -47,12 +47,12 @@ def missing_symbols(rows: Perms, n: int) -> Perms:
 
 
 def chunks(n: int) -> list[slice]:
-    """Return slices that cover the ranks of S_n, each several complete blocks."""
+    """Return slices that together cover the ranks of S_n, each of several complete blocks."""
     return chunk_slices(len(_blocks(n).prefix), _blocks(n).size)
 
 
 def chunk_slices(count: int, size: int) -> list[slice]:
-    """Return slices that cover the ranks of ``count`` blocks of ``size`` nodes each."""
+    """Return slices that together cover the ranks of ``count`` blocks of ``size`` nodes each."""
     step, nodes = CHUNK * size, count * size
     return [slice(start, min(start + step, nodes)) for start in range(0, nodes, step)]
 
@@ -71,7 +71,7 @@ class NodeArray:
         self._count, self._size = count, size
 
     def _fill(self, chunk: slice, out: NDArray[Any]) -> None:
-        """Write the values of a slice of blocks, ``[blocks, size]``."""
+        """Write the values for a slice of blocks, ``[blocks, size]``."""
         raise NotImplementedError
 
     def all(self) -> NDArray[Any]:
@@ -91,7 +91,7 @@ class NodeArray:
             self._fill(chunk, rows[chunk])
 
     def part(self, ranks: slice) -> NDArray[Any]:
-        """Return the values of the nodes of one of the chunks."""
+        """Return the values of the nodes in one chunk."""
         size = self._size
         out = np.empty(((ranks.stop - ranks.start) // size, size), dtype=self.dtype)
         self._fill(slice(ranks.start // size, ranks.stop // size), out)
@@ -144,7 +144,7 @@ class Neighbours(_StarArray):
 
 @lru_cache(maxsize=2)
 def _first_rank_by_newcomer(n: int) -> Ranks:
-    """Return the first rank of each block whose first symbol is replaced by one of the rest.
+    """Return the first rank of each block after a symbol of the rest has replaced its first symbol.
 
     Returns:
         int32 ``[blocks, m]``, by the symbol's index in the rest.
@@ -161,7 +161,7 @@ def _first_rank_by_newcomer(n: int) -> Ranks:
 
 @lru_cache(maxsize=8)
 def _replacement_ranks(m: int) -> NDArray[np.int16]:
-    """Return the ranks of suffix patterns in which one symbol is replaced by one from outside.
+    """Return the ranks of suffix patterns after a symbol from outside has replaced one of theirs.
 
     Returns:
         int16 ``[m+1, m, m!]``: at (q, s, pattern) the rank of the pattern after a symbol that is
@@ -179,7 +179,7 @@ def _replacement_ranks(m: int) -> NDArray[np.int16]:
 
 
 class Images(_StarArray):
-    """The images under the translation that maps the identity to q."""
+    """The image of each node under the translation that maps the identity to q."""
 
     dtype = np.int32
 
@@ -199,12 +199,12 @@ class Images(_StarArray):
 
 
 class Distances(_StarArray):
-    """The distances to a root.
+    """The distance of each node from a root.
 
-    The distance is n + cycles - 2 fixed points - 2 [the first symbol is not the root's]. Cycles
-    and fixed points are those of the permutation that maps each position to the position of its
-    symbol in the root. Within the prefix they are counted once per block. The other cycles are
-    those of the suffix pattern composed with the paths through the prefix back into the suffix.
+    The distance is n + cycles - 2 fixed points - 2 [the first symbol is not the root's]. Cycles and
+    fixed points are those of the permutation that maps each position to the position of its symbol
+    in the root. Those within the prefix are counted once per block. The other cycles are the cycles
+    of the suffix pattern composed with the paths that lead through the prefix back into the suffix.
     """
 
     dtype = np.uint8
@@ -219,7 +219,7 @@ class Distances(_StarArray):
         self._base = (base + n - 2 * (blocks.prefix[:, 0] != root[0])).astype(np.uint8)
         self._pattern = permutations.rank((exits + 1).astype(np.uint8))
         self._cycles = permutations.cycle_count_table(blocks.m)
-        # m stands for a position whose own symbol is in the prefix, so that it is never fixed.
+        # The index m marks a position whose own symbol is in the prefix: it is never a fixed point.
         at_home = np.full((len(prefix), blocks.m), blocks.m)
         block, k = np.nonzero(rest >= width)
         at_home[block, rest[block, k] - width] = k
@@ -254,7 +254,7 @@ def _fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
 def through_prefix(
     prefix: NDArray[np.int16], rest: NDArray[np.int16], width: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
-    """Follow the permutation through the prefix of every block, by pointer doubling.
+    """Follow each block's permutation through its prefix, by pointer doubling.
 
     Args:
         prefix: the home positions of the prefix's symbols, ``[blocks, width]``.
@@ -267,7 +267,7 @@ def through_prefix(
         path from it leaves the prefix, counted from 0, int16 ``[blocks, symbols]``.
     """
     count = int(max(prefix.max(), rest.max(), width)) + 1
-    # Positions are at most 35, so that int8 is enough.
+    # Positions are at most 35, so int8 suffices.
     target = np.empty((len(prefix), count), dtype=np.int8)
     target[:, :width] = prefix
     target[:, width:] = np.arange(width, count)

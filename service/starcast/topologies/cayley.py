@@ -1,8 +1,8 @@
 """Cayley graphs of a group, given by their generators.
 
-Node x is linked to the product x∘g for every generator g. A permutation moves positions, as port i
-of a star graph exchanges positions 1 and i. Translations x -> q∘x act from the other side, and
-therefore keep the ports. Distances are found by breadth-first search.
+Node x is linked to the product x∘g for every generator g. If g is a permutation, it moves
+positions, as port i of a star graph exchanges positions 1 and i. Translations x -> q∘x act from the
+other side, and therefore keep the ports. Distances are found by breadth-first search.
 """
 
 from collections.abc import Sequence
@@ -26,10 +26,10 @@ Generators = tuple[tuple[int, ...], ...]
 
 
 class CayleyGraph(Topology):
-    """The Cayley graph of the permutations of 1..n with some generators.
+    """The Cayley graph of a group, by default the permutations of 1..n, with given generators.
 
     Args:
-        spec: its spec, such as ``P5``.
+        spec: the spec of the graph, such as ``P5``.
         family: the name of its family.
         generators: elements of the group. Ports are numbered from 2 in their order.
         group: the group; by default all permutations of 1..n, and generators are permutations of
@@ -63,7 +63,7 @@ class CayleyGraph(Topology):
 
     @property
     def diameter(self) -> int:
-        """The greatest distance, found by search.
+        """The largest distance between two nodes, found by breadth-first search.
 
         Raises:
             InputError: the generators do not generate the group.
@@ -71,7 +71,7 @@ class CayleyGraph(Topology):
         return len(self.distance_profile()) - 1
 
     def distance_profile(self) -> tuple[int, ...]:
-        """See `Topology.distance_profile`.
+        """Return the number of nodes at each distance from any node, found by breadth-first search.
 
         Raises:
             InputError: the generators do not generate the group.
@@ -79,11 +79,11 @@ class CayleyGraph(Topology):
         return tuple(np.bincount(self._distances()).tolist())
 
     def reverse_port(self, port: int) -> int:
-        """See `Topology.reverse_port`: the port of the inverse generator."""
+        """Return the port that leads back: that of the inverse generator."""
         return self._reverse[self._check_port(port)]
 
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:
-        """See `Topology.neighbours`."""
+        """Return the neighbours across a port; see `Topology.neighbours`."""
         generator = self.generators[self._check_port(port) - 2]
         if ranks is not None:
             return _move(self.group, self._check_ranks(ranks), generator)
@@ -94,7 +94,7 @@ class CayleyGraph(Topology):
         return out
 
     def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
-        """See `Topology.distances`.
+        """Return the distance of every node from the root; see `Topology.distances`.
 
         Raises:
             InputError: the generators do not generate the group.
@@ -104,11 +104,11 @@ class CayleyGraph(Topology):
         if rank == 0:
             return distances
         inverse = self.group.inverse(self.group.elements(rank)[0])
-        # Translations keep distances, so that one search serves all roots.
+        # Translations keep distances, so one search from the identity serves all roots.
         return distances[self.translation(int(self.group.ranks(inverse[None, :])[0]))]
 
     def translation(self, root: int | str) -> Ranks:
-        """See `Topology.translation`: x -> q∘x for the root q."""
+        """Return the image q∘x of each node x, for the root q; see `Topology.translation`."""
         image = self.group.elements(self.node(root))[0]
         self._require_memory(4, "images")
         out = np.empty(self.nodes, dtype=np.int32)
@@ -118,14 +118,14 @@ class CayleyGraph(Topology):
         return out
 
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
-        """See `Topology.labels`."""
+        """Return the labels of nodes; see `Topology.labels`."""
         if ranks is None:
             self._require_memory(5 * self.n, "labels")
             ranks = np.arange(self.nodes)
         return self.group.labels(self.group.elements(self._check_ranks(ranks)))
 
     def rank(self, label: str) -> int:
-        """See `Topology.rank`."""
+        """Return the rank of the node with a label; see `Topology.rank`."""
         return int(self.group.ranks(self.group.parse(label)[None, :])[0])
 
     def _distances(self) -> NDArray[np.uint8]:
@@ -143,7 +143,7 @@ class CayleyGraph(Topology):
 def check_generators(
     generators: Sequence[Sequence[int]], group: type[Permutations] | Residues = Permutations
 ) -> tuple[Group, Generators]:
-    """Return the group of generators, and the generators as rows of its elements.
+    """Check generators; return their group, and each generator as an element of it.
 
     Raises:
         InputError: see `CayleyGraph`.
@@ -194,15 +194,15 @@ def _inverse(group: Group, generator: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _move(group: Group, ranks: NDArray[np.integer], generator: Sequence[int]) -> Ranks:
-    """Return the nodes across the port of a generator, int32 ``[count]``."""
+    """Return the neighbours of nodes across a generator's port, int32 ``[count]``."""
     return group.ranks(group.product(group.elements(ranks), np.array(generator)))
 
 
 @lru_cache(maxsize=4)
 def _search(group: Group, generators: Generators) -> NDArray[np.uint8]:
-    """Return the distances from the identity; 0 also for nodes that are not reached."""
+    """Return the distances from the identity; 0 also for nodes that the search does not reach."""
     distances = np.zeros(group.nodes, dtype=np.uint8)
-    # Distance 0 is that of the root, so it cannot mark the nodes that are not reached yet.
+    # The root has distance 0, so 0 cannot mark the nodes that are not reached yet.
     is_new = np.ones(len(distances), dtype=bool)
     is_new[0] = False
     frontier = np.zeros(1, dtype=np.int32)
@@ -213,6 +213,6 @@ def _search(group: Group, generators: Generators) -> NDArray[np.uint8]:
             nodes = _move(group, frontier, generator)
             distances[nodes[is_new[nodes]]] = distance
             is_new[nodes] = False
-        # Read from the array, because several generators reach the same node.
+        # The new nodes are read from the array, because several generators reach the same node.
         frontier = np.flatnonzero(distances == distance).astype(np.int32)
     return freeze(distances)

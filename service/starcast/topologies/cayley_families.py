@@ -1,7 +1,8 @@
-"""Families of Cayley graphs: the hypercube, and those that are given by their generators alone.
+"""Families of Cayley graphs: the hypercube, and the families defined by their generators alone.
 
 The nodes of the hypercube Q_d are bit strings of length d; port i flips the i-th bit from the left.
-Akers & Krishnamurthy (1989) and Lakshmivarahan, Jwo & Dhall (1993) survey those of permutations.
+Akers & Krishnamurthy (1989) and Lakshmivarahan, Jwo & Dhall (1993) survey Cayley graphs of
+permutations.
 """
 
 from itertools import combinations
@@ -35,11 +36,11 @@ class Hypercube(Topology):
 
     @property
     def diameter(self) -> int:
-        """The largest distance: d, between nodes that differ in all bits."""
+        """The largest distance, d, between nodes that differ in all bits."""
         return self.n
 
     def distance_profile(self) -> tuple[int, ...]:
-        """Return the number of nodes at each distance from any node: binomial coefficients."""
+        """Return the number of nodes at each distance from any node: comb(d, 0), .., comb(d, d)."""
         return hypercube_profile(self.n)
 
     def reverse_port(self, port: int) -> int:
@@ -59,7 +60,7 @@ class Hypercube(Topology):
         rank = self.node(root)
         self._require_memory(1, "distances")
         out = np.full(self.nodes, rank.bit_count(), dtype=np.uint8)
-        for bit in range(self.n):  # the nodes from 2^bit on differ from those before in this bit
+        for bit in range(self.n):  # adds the nodes 2^bit .. 2^(bit+1) - 1
             half = 1 << bit
             out[half : 2 * half] = out[:half] - 1 if rank & half else out[:half] + 1
         return out
@@ -71,12 +72,12 @@ class Hypercube(Topology):
         return self._xor(rank)
 
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
-        """Return labels: the d bits of ranks, the most significant bit first."""
+        """Return the labels of nodes: the d bits of each rank, the most significant bit first."""
         if ranks is None:
             self._require_memory(8 * self.n, "labels")
             ranks = np.arange(self.nodes, dtype=np.int32)
         chosen = self._check_ranks(ranks)
-        # A character of NumPy's text has 32 bits, so the codes become labels without a copy.
+        # A character of a NumPy string has 32 bits, so the codes become labels without a copy.
         codes = np.empty((len(chosen), self.n), dtype=np.uint32)
         for bit in range(self.n):
             codes[:, bit] = (chosen >> (self.n - 1 - bit)) & 1
@@ -117,7 +118,7 @@ _AK, _LJD = "Akers & Krishnamurthy 1989", "Lakshmivarahan, Jwo & Dhall 1993"
 
 
 def _exchange(n: int, i: int, j: int) -> list[int]:
-    """Return the exchange of the positions i and j."""
+    """Return the permutation of 1..n that exchanges the positions i and j."""
     positions = list(range(1, n + 1))
     positions[i - 1], positions[j - 1] = j, i
     return positions
@@ -168,7 +169,7 @@ def modified_bubble_sort(n: int) -> Generators:
     noun="complete transposition graphs", sizes=range(2, 13),
 )  # fmt: skip
 def complete_transposition(n: int) -> Generators:
-    """Exchange any two symbols."""
+    """Exchange the symbols in any two positions."""
     return [_exchange(n, i, j) for i, j in combinations(range(1, n + 1), 2)]
 
 
@@ -177,7 +178,7 @@ def complete_transposition(n: int) -> Generators:
     noun="alternating group graphs", group="even permutations", sizes=range(3, 13),
 )  # fmt: skip
 def alternating_group(n: int) -> Generators:
-    """Rotate the symbols in the positions 1, 2 and i, either way."""
+    """Rotate the symbols in positions 1, 2 and i in either direction."""
     generators = []
     for i in range(3, n + 1):
         for first, second, third in ((2, i, 1), (i, 1, 2)):
@@ -190,7 +191,7 @@ def alternating_group(n: int) -> Generators:
     spelling="T4x4 or T4x4x4 for a torus", group="residues",
 )  # fmt: skip
 def torus(*sides: int) -> Generators:
-    """Move by one place on one of the sides, either way."""
+    """Move by one place along one of the sides, in either direction."""
     return [
         [step if other == axis else 0 for other in range(len(sides))]
         for axis, side in enumerate(sides)

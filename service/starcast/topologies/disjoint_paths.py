@@ -1,9 +1,9 @@
 """Paths between two nodes that have no inner node in common.
 
-By Menger's theorem as many exist as nodes are needed to separate the two: n-1 in a star graph, d in
-a hypercube (akers1989). They are a flow of least cost, in which every inner node carries at most
-one unit, found by successive shortest paths: each node is an entry and an exit, and a path may take
-back a part of an earlier one (suurballe1974).
+By Menger's theorem, their number is the smallest number of nodes that separate the two: n-1 in a
+star graph, d in a hypercube (akers1989). They are a minimum-cost flow in which every inner node
+carries at most one unit, found by successive shortest paths: each node is split into an entry and
+an exit, and a new path may cancel a part of an earlier one (suurballe1974).
 """
 
 from heapq import heappop, heappush
@@ -12,16 +12,17 @@ from itertools import pairwise
 from starcast.support.errors import InputError
 from starcast.topologies.base import Topology
 
-#: A node's entry or exit.
+#: A side of a node: its entry or its exit.
 _Side = tuple[int, bool]
 _ENTRY, _EXIT = False, True
 
 
 def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[list[int]]:
-    """Return as many paths as exist without common inner nodes, of the least total length.
+    """Return the maximum number of paths without common inner nodes, of minimum total length.
 
-    In star graphs n-1 such paths exist that are at most 4 longer than the distance (day1994). Those
-    of the least total length are so too in S_3 to S_6, by computation for every target.
+    Star graphs have n-1 such paths of which each is at most 4 links longer than the distance
+    (day1994). In S_3 to S_6 this also holds for the paths of minimum total length, by computation
+    for every target.
 
     Args:
         source: rank of the first node of all paths.
@@ -49,10 +50,11 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
 
 
 class _Flow:
-    """Disjoint paths as links in one direction, and how to add one.
+    """Disjoint paths, stored as directed links, and the search for one more path.
 
-    The price of a side is a lower bound of the cost from there to the target: at first the
-    distance. With the prices, no step of a path has a negative cost, and few nodes are visited.
+    The price of a side is a lower bound on the cost from that side to the target, at first the
+    distance. With these prices no step of a path has a negative cost, and the search visits few
+    nodes.
     """
 
     def __init__(self, topology: Topology, source: int, target: int) -> None:
@@ -75,7 +77,7 @@ class _Flow:
         return paths
 
     def augment(self) -> bool:
-        """Add a path of least cost; return whether there is one."""
+        """Add a path of minimum cost; return whether one exists."""
         start, end = (self._source, _EXIT), (self._target, _ENTRY)
         cost, previous = {start: 0}, dict[_Side, _Side]()
         heap, settled = [(0, start)], set[_Side]()
@@ -91,7 +93,7 @@ class _Flow:
                     heappush(heap, (total, other))
         if end not in settled:
             return False
-        # Sides that are not settled are at least as far as the end: their prices remain valid.
+        # Sides that are not settled are at least as far away as the end: their prices remain valid.
         for side in settled:
             self._price[side] = self._priced(side) + cost[end] - cost[side]
         sides = [end]
@@ -104,7 +106,7 @@ class _Flow:
         return self._price.get(side, int(self._distance[side[0]]))
 
     def _steps(self, side: _Side) -> list[tuple[_Side, int]]:
-        """Return the sides that a path can reach next, and what each costs."""
+        """Return the sides that a path can reach next, with the cost of each step."""
         node, is_exit = side
         if is_exit:
             used = self._following.get(node, ())
@@ -116,7 +118,7 @@ class _Flow:
             return [*steps, ((node, _ENTRY), 0)] if node in self._before else steps
         if node not in self._before:
             return [((node, _EXIT), 0)]
-        # The link by which another path reaches this node is given back.
+        # The new path cancels the link by which another path reaches this node.
         before = self._before[node]
         return [((before, _EXIT), -1)] if before != self._source else []
 

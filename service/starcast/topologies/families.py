@@ -1,4 +1,4 @@
-"""Families of topologies: how their specs are written, and how their members are built."""
+"""Families of topologies: how to write the spec of a topology, and how to build the topology."""
 
 import inspect
 import re
@@ -20,7 +20,7 @@ from starcast.topologies.groups import (
 )
 
 #: The characters of a spec, for messages. Ids with specs appear in files of many formats, so a spec
-#: contains no character that one of them treats specially.
+#: contains no character that has a special meaning in one of them.
 SPEC_CHARACTERS = "at most 50 ASCII letters, digits, and the characters , . _ + -"
 _SPEC = re.compile(r"[A-Za-z0-9][A-Za-z0-9,._+-]{0,49}")
 #: Parts of a pattern that match no spec: escapes of other characters, and characters that belong
@@ -28,7 +28,7 @@ _SPEC = re.compile(r"[A-Za-z0-9][A-Za-z0-9,._+-]{0,49}")
 _FOREIGN = re.compile(r"\\[^dw.+,-]|[^A-Za-z0-9,._+\\()\[\]{}*?|^$-]")
 _GROUP = re.compile(r"\(\?(P<\w+>|[:=!])")
 
-#: The groups of families by name; None is that of residues, whose sides are the numbers of a spec.
+#: The groups by name. Residues have None: their moduli are the numbers of the spec.
 _GROUPS: dict[str, type[Permutations] | None] = {
     "permutations": Permutations,
     "even permutations": EvenPermutations,
@@ -56,20 +56,21 @@ def family(
     generator g, over the ports 2, 3, ... in the order of the generators. Inverses of generators
     must be generators.
 
-    Of ``signed permutations``, a negative position also changes the sign of what it moves. Nodes of
-    ``residues`` are vectors modulo the numbers in the spec, and generators are steps.
+    For ``signed permutations``, a negative position also changes the sign of the symbol that it
+    moves. For ``residues``, nodes are vectors modulo the numbers in the spec, and generators are
+    steps.
 
     Args:
         name: lower-case words joined by hyphens.
         pattern: a regular expression of the specs, such as ``P(\d+)``; its groups are numbers.
-            Specs are at most 50 ASCII letters, digits, commas, points, underscores, plus signs and
-            hyphens, whatever else the pattern matches.
+            A spec has at most 50 characters: ASCII letters, digits, commas, points, underscores,
+            plus signs and hyphens, even if the pattern also matches other texts.
         source: the paper that defines the family.
-        noun: what the graphs are, in the plural, for messages.
-        spelling: how a spec is written, for messages; by default the pattern, or with sizes
-            ``P2 to P12 for a pancake graph``.
-        group: the group of which each graph has all elements as nodes.
-        sizes: the first numbers that a spec may have; by default all.
+        noun: the plural noun for the graphs in messages, such as ``pancake graphs``.
+        spelling: how messages explain the spec; by default the pattern, or with ``sizes`` a text
+            such as ``P2 to P12 for a pancake graph``.
+        group: the group whose elements are the nodes of each graph.
+        sizes: the allowed values of the first number in a spec; by default all.
 
     Raises:
         InputError: the name is taken, an option is malformed, or the pattern matches specs of
@@ -90,7 +91,7 @@ def family(
         many = noun or f"{name} graphs"
 
         def build(spec: str, *numbers: int) -> Topology:
-            # Before the function is called, whose error would not name the sizes.
+            # Checked before the call, because the function's own error would not name the sizes.
             if sizes and numbers and numbers[0] not in sizes:
                 first = next(iter(inspect.signature(function).parameters), "n")
                 raise InputError(
@@ -140,7 +141,7 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
             hint=f"specs consist of {SPEC_CHARACTERS}",
         )
     shipped = [each for each in FAMILIES.values() if each.origin.is_shipped and each.name != name]
-    # Whether two expressions match the same text is hard to decide, so that examples are tried.
+    # Whether two expressions match a common text is hard to decide, so examples are tried.
     taken = next(filter(compiled.fullmatch, chain.from_iterable(map(_examples, shipped))), None)
     if taken is not None:
         letters = [each.pattern.pattern.partition("(")[0] for each in shipped]
@@ -153,14 +154,14 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
 
 
 def _spell(pattern: str, noun: str, sizes: range) -> str:
-    """Return how a spec with one number is written: ``P2 to P12 for a pancake graph``."""
+    """Return how a spec with one number is written, such as ``P2 to P12 for a pancake graph``."""
     letters = pattern.partition("(")[0]
     article = "an" if noun[0] in "aeiou" else "a"
     return f"{letters}{sizes[0]} to {letters}{sizes[-1]} for {article} {noun[:-1]}"
 
 
 def _examples(shipped: Family) -> Iterator[str]:
-    """Yield specs of a family with other numbers than that with which its spelling begins."""
+    """Yield specs of a family: the first word of its spelling with many different numbers."""
     first, *later = re.findall(r"\D+", shipped.spelling.split()[0])
     for number, other in product(range(1, 36), (1, 2)):
         yield f"{first}{number}" + "".join(f"{text}{other}" for text in later)
@@ -171,7 +172,7 @@ def topology(spec: str) -> Topology:
 
     Args:
         spec: ``S5`` for the star graph S_5, ``S6,3`` for the (n,k)-star S_{6,3}, ``Q4`` for the
-            hypercube Q_4; families of plug-ins have specs of their own.
+            hypercube Q_4; plug-ins add specs for their own families.
 
     Raises:
         InputError: the spec has another form, or its size is out of range.
@@ -186,7 +187,7 @@ def topology(spec: str) -> Topology:
             groups = [group for group in match.groups() if group is not None]
             try:
                 numbers = [int(group) for group in groups]
-            except ValueError:  # of the pattern of a plug-in
+            except ValueError:  # only a plug-in's pattern has such groups
                 raise InputError(
                     f"'{text}' matches the pattern of the family '{entry.name}', but not each of"
                     " its groups is a number",
@@ -204,7 +205,7 @@ def topology(spec: str) -> Topology:
 
 
 def count_nodes(spec: str) -> int:
-    """Return the nodes of a stored topology; 0 if it belongs to a plug-in that is not loaded."""
+    """Return the number of nodes of a stored topology; 0 if its plug-in is not loaded."""
     try:
         return topology(spec).nodes
     except InputError:
@@ -212,7 +213,7 @@ def count_nodes(spec: str) -> int:
 
 
 def as_topology(topology_or_spec: Topology | str) -> Topology:
-    """Return a topology that is given as an object or as a spec.
+    """Return the topology for an object or a spec.
 
     Raises:
         InputError: see `topology`.

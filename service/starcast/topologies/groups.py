@@ -1,4 +1,4 @@
-"""Groups whose Cayley graphs are topologies: permutations, even or signed ones, and residues.
+"""Groups whose Cayley graphs are topologies: all, even and signed permutations, and residues.
 
 Elements are ranked in the lexicographic order of their labels; the identity has rank 0.
 """
@@ -14,11 +14,11 @@ from starcast.support.errors import InputError
 from starcast.topologies import permutations
 from starcast.topologies.permutations import Ranks
 
-#: Elements of a group: one row each, ``[n]`` or ``[count, n]``.
+#: One element of a group as a row ``[n]``, or several as rows ``[count, n]``.
 Elements = NDArray[np.integer[Any]]
-#: The digits of residues.
+#: The digits of residues in labels.
 _DIGITS = f"0{permutations.SYMBOLS}"
-_MAX_NODES = factorial(12)  # as many as the largest star graph: ranks are int32
+_MAX_NODES = factorial(12)  # as many nodes as the largest star graph: ranks are int32
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Permutations:
         return permutations.parse(label, self.n)
 
     def reduce(self, generator: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Return a generator as a row of an element; None if it is not one, or the identity."""
+        """Return a generator as an element, or None if it is invalid or the identity."""
         identity = tuple(range(1, self.n + 1))
         return generator if tuple(sorted(generator)) == identity != generator else None
 
@@ -77,7 +77,7 @@ class Permutations:
 class EvenPermutations(Permutations):
     """The even permutations of 1..n, the alternating group.
 
-    Of two successive permutations, which differ in their last two symbols, one is even.
+    The permutations of ranks 2i and 2i+1 differ in their last two symbols, so one of them is even.
     """
 
     generator = "an even permutation of the positions 1 to {n} that moves one of them"
@@ -88,7 +88,7 @@ class EvenPermutations(Permutations):
         return factorial(self.n) // 2
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the elements of some ranks, each the even one of a pair, ``[count, n]``."""
+        """Return the elements of some ranks, the even one of each pair, ``[count, n]``."""
         rows = permutations.unrank(self.n, 2 * np.array(ranks, dtype=np.int64, ndmin=1))
         odd = permutations.is_odd(rows)
         # Exchanging the last two symbols gives the other permutation of the pair.
@@ -97,7 +97,7 @@ class EvenPermutations(Permutations):
 
     def ranks(self, elements: Elements) -> Ranks:
         """Return the ranks of elements among the even permutations, int32 ``[count]``."""
-        # The pair of an even permutation has the ranks 2i and 2i+1, in either order.
+        # An even permutation has rank 2i or 2i+1 among all permutations.
         return super().ranks(elements) // 2
 
     def parse(self, label: str) -> Elements:
@@ -114,7 +114,7 @@ class EvenPermutations(Permutations):
         return row
 
     def reduce(self, generator: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Return a generator as a row of an element; None also for an odd permutation."""
+        """Return a generator as an element, or None if it is odd, invalid or the identity."""
         reduced = super().reduce(generator)
         return None if reduced is None or permutations.is_odd(np.array([reduced]))[0] else reduced
 
@@ -122,7 +122,7 @@ class EvenPermutations(Permutations):
 class SignedPermutations(Permutations):
     """The permutations of 1..n with a sign for each symbol; in labels ``a`` is -1, ``b`` is -2, ...
 
-    A negative position of a generator changes the sign of the symbol that it moves.
+    A negative position in a generator changes the sign of the symbol that it moves.
     """
 
     largest = 9  # the ranks are int32
@@ -134,7 +134,7 @@ class SignedPermutations(Permutations):
         return factorial(self.n) << self.n
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the elements of some ranks; digits of radix 2k are k symbols with a sign."""
+        """Return the elements of some ranks; a digit of radix 2k selects a symbol and a sign."""
         rest = np.array(ranks, dtype=np.int64, ndmin=1)
         rows = np.empty((len(rest), self.n), dtype=np.int8)
         signs = np.empty_like(rows)
@@ -156,7 +156,7 @@ class SignedPermutations(Permutations):
         return ranks.astype(np.int32)
 
     def product(self, left: Elements, right: Elements) -> Elements:
-        """Return left∘right, with the product of the signs; one of them may be several elements."""
+        """Return left∘right, multiplying the signs; one of them may be several elements."""
         return np.sign(right) * left[..., np.abs(right) - 1]
 
     def inverse(self, element: Elements) -> Elements:
@@ -167,7 +167,7 @@ class SignedPermutations(Permutations):
     def labels(self, elements: Elements) -> NDArray[np.str_]:
         """Return the labels of elements, with letters for negative symbols."""
         symbols = np.abs(elements).astype(np.uint8)
-        # Code points are changed for all labels at once: strings would need a loop in Python.
+        # Code points are changed for all labels at once: changing strings would need a Python loop.
         codes = permutations.labels(symbols).view(np.uint32).reshape(symbols.shape)
         codes = np.where(elements < 0, symbols + np.uint32(ord("a") - 1), codes)
         return np.ascontiguousarray(codes).view(f"<U{self.n}")[:, 0]
@@ -186,7 +186,7 @@ class SignedPermutations(Permutations):
         return signs * symbols
 
     def reduce(self, generator: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Return a generator as a row of an element; None if it is not one, or the identity."""
+        """Return a generator as an element, or None if it is invalid or the identity."""
         identity = tuple(range(1, self.n + 1))
         is_one = tuple(sorted(map(abs, generator))) == identity != generator
         return generator if is_one else None
@@ -194,7 +194,7 @@ class SignedPermutations(Permutations):
 
 @dataclass(frozen=True)
 class Residues:
-    """The vectors of residues modulo some sides, with sums as products.
+    """Vectors of residues modulo given numbers, the sides; the group operation is addition.
 
     Raises:
         InputError: a side, or their product, is out of range.
@@ -221,7 +221,7 @@ class Residues:
         return prod(self.sides)
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the elements of some ranks, ``[count, n]``; the last residue is the fastest."""
+        """Return the elements of some ranks, ``[count, n]``; the last residue varies fastest."""
         return np.stack(np.unravel_index(np.array(ranks, ndmin=1), self.sides), axis=-1)
 
     def ranks(self, elements: Elements) -> Ranks:
@@ -237,7 +237,7 @@ class Residues:
         return np.asarray(-element % np.array(self.sides))
 
     def labels(self, elements: Elements) -> NDArray[np.str_]:
-        """Return the labels of elements: a residue is a digit, or from 10 on a letter."""
+        """Return the labels of elements: each residue is a digit, or a letter from 10 on."""
         codes = np.array([*map(ord, _DIGITS)], dtype=np.uint32)[elements]
         return np.ascontiguousarray(codes).view(f"<U{self.n}")[:, 0]
 

@@ -1,4 +1,4 @@
-"""Memory of this machine, and the refusal of arrays that do not fit into it."""
+"""The memory of this machine, and a check that refuses arrays larger than it."""
 
 import os
 from contextlib import suppress
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from starcast.support.errors import LimitError
 
-#: While trees are built or verified, an array of ranks (int32) and one of distances (uint8) exist.
+#: Building or verifying trees needs an array of ranks (int32) and one of distances (uint8).
 _WORKING_BYTES = 5
 
 _SMALLER = (
@@ -28,7 +28,7 @@ def available() -> int:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         line = next(line for line in lines if line.startswith("MemAvailable:"))
         return int(line.split()[1]) * 1024
-    # An underestimate: these pages do not include caches that the kernel would give up.
+    # This underestimates: these pages do not include caches that the kernel would give up.
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
 
 
@@ -42,8 +42,8 @@ def require(needed: int, purpose: str, hint: str = _SMALLER) -> None:
 
     Args:
         needed: bytes.
-        purpose: subject of the error message, in the plural: ``the arrivals of all units``.
-        hint: what to do otherwise.
+        purpose: plural subject of the error message, such as ``the arrivals of all units``.
+        hint: what the caller can do instead.
 
     Raises:
         LimitError: more bytes are needed than the machine has.

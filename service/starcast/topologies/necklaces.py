@@ -31,7 +31,7 @@ _Dimensions = TypeVar("_Dimensions", int, NDArray[np.uint8])
 
 
 def rotate(perms: Perms, turns: int = 1) -> Perms:
-    """Return R of each row, or R applied several times, uint8 ``[count, n]``."""
+    """Apply the rotation R to each row, once or several times; return uint8 ``[count, n]``."""
     n = perms.shape[1]
     rotated = [1, *(rotated_dimension(symbol, turns, n) for symbol in range(2, n + 1))]
     symbols = np.array(rotated, dtype=np.uint8)
@@ -41,7 +41,7 @@ def rotate(perms: Perms, turns: int = 1) -> Perms:
 
 
 def rotated_dimension(dimension: _Dimensions, turns: int, n: int) -> _Dimensions:
-    """Return the dimension, or array of dimensions, of rotated links."""
+    """Return the dimension to which R maps a link of a given dimension; also for arrays."""
     return (dimension - 2 + turns) % (n - 1) + 2
 
 
@@ -54,9 +54,9 @@ class Necklaces(NamedTuple):
     """The necklace of every node.
 
     Attributes:
-        leader: the lowest rank in the necklace.
-        period: the number of nodes of the necklace.
-        turns: the number of rotations that map the leader to the node.
+        leader: the lowest rank in the node's necklace.
+        period: the number of nodes in the necklace.
+        turns: how many times R is applied to map the leader to the node.
     """
 
     leader: Ranks
@@ -74,7 +74,8 @@ def necklaces(n: int) -> Necklaces:
     period = np.full(count, n - 1, dtype=np.uint8)
     rotated = nodes
     for turns in range(1, n - 1):
-        # Ranks are rotated, not labels: one look-up per node replaces n symbols and a ranking.
+        # Ranks are rotated instead of labels: one look-up per node replaces rotating n symbols and
+        # ranking the result.
         rotated = turn[rotated]
         # The first return to a node is its period; n-1 if there is no earlier return.
         period = np.where((rotated == nodes) & (period == n - 1), np.uint8(turns), period)
@@ -84,22 +85,22 @@ def necklaces(n: int) -> Necklaces:
 
 
 def short_necklaces(n: int) -> Perms:
-    """Return the nodes on necklaces of fewer than n-1 nodes, without the identity, by rank.
+    """Return the nodes on necklaces of fewer than n-1 nodes, sorted by rank, without the identity.
 
-    Such nodes commute with g rotations, for a divisor g < n-1 of n-1. Hence they start with 1,
-    permute the g cycles of g rotations, and rotate each of them.
+    Such nodes commute with R^g for a divisor g < n-1 of n-1. Hence they start with 1, permute the g
+    cycles of R^g, and rotate each of them.
 
     Returns:
         uint8 ``[count, n]``.
     """
-    # Few nodes commute with a rotation: they are generated, for a search would visit all n!.
+    # Few nodes commute with a rotation, so they are generated: a search would visit all n! nodes.
     divisors = [g for g in range(1, n - 1) if (n - 1) % g == 0]
     nodes = {row for g in divisors for row in _commuting(n, g)}
     return np.array(sorted(nodes - {tuple(range(1, n + 1))}), dtype=np.uint8).reshape(-1, n)
 
 
 def _commuting(n: int, turns: int) -> Iterator[tuple[int, ...]]:
-    """Iterate over the nodes that ``turns`` rotations, a divisor of n-1, map to themselves."""
+    """Iterate over the nodes that R^turns maps to themselves, for a divisor ``turns`` of n-1."""
     size = n - 1
     for order in orders(range(turns)):
         for shifts in product(range(0, size, turns), repeat=turns):
@@ -110,7 +111,7 @@ def _commuting(n: int, turns: int) -> Iterator[tuple[int, ...]]:
             yield (1, *(image % size + 2 for image in images))
 
 
-# Larger than every cycle, so that nodes with symbol 2 in place are the last of their necklace.
+# A value larger than every cycle puts nodes with symbol 2 in place last in their necklace.
 _NO_CYCLE = np.iinfo(np.int64).max
 
 
@@ -118,7 +119,7 @@ def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
     """Return the displacement d(x) of every node of S_n, uint8 ``[n!]``; 0 for the identity.
 
     Args:
-        n: the size of S_n.
+        n: the number of symbols of S_n.
         orbits: `necklaces(n)`, if the caller has them.
     """
     orbits = necklaces(n) if orbits is None else orbits
@@ -132,7 +133,7 @@ def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
 
 
 def _from_generator(orbits: Necklaces, cycle: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return, for every node, how many rotations take its necklace's generator to it."""
+    """Return, for every node, how many rotations map its necklace's generator to the node."""
     order = np.lexsort((cycle, orbits.leader))  # stable: equal cycles stay in rank order
     leaders, first = np.unique(orbits.leader[order], return_index=True)
     generator = np.empty_like(orbits.leader)
@@ -142,16 +143,16 @@ def _from_generator(orbits: Necklaces, cycle: NDArray[np.int64]) -> NDArray[np.u
 
 
 def _cycle_of_2(perms: Perms) -> NDArray[np.int64]:
-    """Return the cycle (2 a b ..) as the digits a b .. of a number, int64 ``[count]``.
+    """Return the cycle (2 a b ..) as a number with the digits a b .., int64 ``[count]``.
 
-    All numbers have the same number of digits, so that they compare as the cycles do.
+    All these numbers have equally many digits, so they compare as the cycles do.
     """
     n = perms.shape[1]
     cycle = np.zeros(len(perms), dtype=np.int64)
     symbol = perms[:, 1]
     for _ in range(n - 2):
         successor = np.take_along_axis(perms, symbol[:, None].astype(np.intp) - 1, axis=1)[:, 0]
-        # Shorter cycles end with zeros: with n-2 digits each, numbers compare like words.
+        # Shorter cycles are padded with zeros: numbers of n-2 digits each compare like words.
         cycle = cycle * (n + 1) + np.where(symbol == 2, 0, symbol)
         symbol = np.where(symbol == 2, symbol, successor)
     cycle[perms[:, 1] == 2] = _NO_CYCLE

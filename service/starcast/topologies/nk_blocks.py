@@ -46,7 +46,7 @@ def _blocks(n: int, k: int) -> _Blocks:
 
 
 def chunks(n: int, k: int) -> list[slice]:
-    """Return slices that cover the ranks of S_{n,k}, each several complete blocks."""
+    """Return slices that together cover the ranks of S_{n,k}, each of several complete blocks."""
     return chunk_slices(len(_blocks(n, k).prefix), _blocks(n, k).size)
 
 
@@ -92,14 +92,14 @@ class Neighbours(_NkArray):
 
 @lru_cache(maxsize=64)
 def _exchanges(n: int, k: int, port: int) -> tuple[Indices, Ranks]:
-    """Return the `_exchange` for every number of smaller symbols, each ``[r + 1, size]``."""
+    """Return the results of `_exchange` for 0..r smaller symbols, each ``[r + 1, size]``."""
     numbers = range(_blocks(n, k).rest.shape[1] + 1)
     newcomers, patterns = zip(*(_exchange(n, k, port, smaller) for smaller in numbers), strict=True)
     return np.stack(newcomers), np.stack(patterns)
 
 
 def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[Indices, Ranks]:
-    """Return the index in the rest of the new first symbol, and the new pattern's rank.
+    """Return the new first symbol's index in the rest, and the rank of the new pattern.
 
     Returns:
         Both ``[size]``.
@@ -115,7 +115,7 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[Indices, Ranks]:
 
 
 def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> Indices:
-    """Return the symbol of the rest some steps after p_1 in the sorted clique, ``[size]``."""
+    """Return the index of the symbol some steps after p_1 in the sorted clique, ``[size]``."""
     blocks = _blocks(n, k)
     is_missing = np.ones((blocks.size, blocks.rest.shape[1]), dtype=bool)
     np.put_along_axis(is_missing, blocks.patterns, values=False, axis=1)
@@ -128,7 +128,7 @@ def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> Indices:
 
 @lru_cache(maxsize=2)
 def _first_rank_by_newcomer(n: int, k: int) -> Ranks:
-    """Return the first rank of each block whose first symbol is replaced by one of the rest.
+    """Return the first rank of each block after a symbol of the rest has replaced its first symbol.
 
     Returns:
         int32 ``[blocks, r]``, by the symbol's index in the rest.
@@ -144,24 +144,24 @@ def _first_rank_by_newcomer(n: int, k: int) -> Ranks:
 
 
 class _Relabelling(_NkArray):
-    """An array that needs the patterns after a relabelling of each block's rest."""
+    """A `NodeArray` computed from the patterns after relabelling the rest of each block."""
 
     _order: Perms  # [blocks, r]
 
     def _relabelled(self, chunk: slice) -> Ranks:
-        """Return the ranks of all patterns with order[u] in the place of u, ``[blocks, size]``."""
+        """Return the ranks of all patterns after order[u] has replaced u, ``[blocks, size]``."""
         size, m = self._blocks.size, self._blocks.m
         patterns = self._order[chunk][:, self._blocks.patterns]
         return self._blocks.ranks(patterns.reshape(len(patterns) * size, m)).reshape(-1, size)
 
 
 def _order(values: NDArray[np.integer]) -> Perms:
-    """Return the index of every entry in its row after sorting."""
+    """Return the index that every entry gets when its row is sorted."""
     return np.argsort(np.argsort(values, axis=1), axis=1).astype(np.uint8)
 
 
 class Images(_Relabelling):
-    """The nodes (q[p_1], .., q[p_k]) for a permutation q of 1..n."""
+    """The image (q[p_1], .., q[p_k]) of each node p, for a permutation q of 1..n."""
 
     dtype = np.int32
 
@@ -177,12 +177,12 @@ class Images(_Relabelling):
 
 
 class Distances(_Relabelling):
-    """The distances to a root.
+    """The distance of each node from a root.
 
-    The distance is k + cycles - 2 fixed points + beta + [beta > 0] - 2 [the first symbol is not
-    the root's], where beta is the number of the label's symbols that the root lacks. That is
-    M + alpha + M' + beta + [beta > 0] - 2 [p_1 != 1] of docs/definitions/nk-star.md: M + M' is k
-    less the fixed points, and alpha is the number of internal cycles of two or more.
+    The distance is k + cycles - 2 fixed points + beta + [beta > 0] - 2 [the first symbol is not the
+    root's], where beta is the number of the label's symbols that the root lacks. This equals M +
+    alpha + M' + beta + [beta > 0] - 2 [p_1 != 1] in docs/definitions/nk-star.md: M + M' is k less
+    the fixed points, and alpha is the number of internal cycles of length two or more.
     """
 
     dtype = np.uint8
@@ -196,7 +196,8 @@ class Distances(_Relabelling):
         base, exits = through_prefix(prefix, self._rest, self._width)
         self._base = (base + k - 2 * (prefix[:, 0] != 0)).astype(np.uint8)
         self._beta = (prefix >= k).sum(axis=1, dtype=np.uint8)
-        # The symbol whose path ends at suffix position s becomes s; paths that end outside follow.
+        # The symbol whose path ends at suffix position s becomes s; symbols whose paths end outside
+        # come after these.
         self._order = _order(exits)
         self._cycles = _closed_cycles(blocks.rest.shape[1], blocks.m)
 
@@ -225,7 +226,7 @@ def _closed_cycles(symbols: int, m: int) -> NDArray[np.uint8]:
 
 
 def _least_of_cycle(row: list[int], start: int) -> int:
-    """Return the smallest index on the cycle through ``start``; -1 if its path leaves the row."""
+    """Return the smallest index on the cycle through ``start``; -1 if the path leaves the row."""
     least, index = start, row[start]
     while index != start:
         if index >= len(row):

@@ -1,9 +1,9 @@
 """The (n,k)-star S_{n,k} (Li, Chen, Xiang & Yao; docs/definitions/nk-star.md).
 
 Nodes are the arrangements of k symbols of 1..n. Ports 2..k exchange positions 1 and i, as in S_n.
-Ports k+s, s = 1..n-k, are the residual links: the symbols that can be first, p_1 and the missing
-ones, form a clique K_{n-k+1}, and the port moves s places along their sorted cyclic order. Every
-port is thus a permutation of the nodes, and port k + (n-k+1-s) leads back over port k+s.
+Ports k+s, s = 1..n-k, are the residual links. Replacing p_1 by a missing symbol links n-k+1 nodes
+in a clique; port k+s moves s places in the sorted cyclic order of their first symbols. Every port
+is thus a permutation of the nodes, and port k + (n-k+1-s) leads back over port k+s.
 """
 
 from collections.abc import Callable
@@ -20,9 +20,9 @@ from starcast.topologies.permutations import Perms, Ranks
 from starcast.topologies.profiles import nk_star_profile
 
 SMALLEST, LARGEST = 2, len(permutations.SYMBOLS)
-MAX_NODES = perm(12, 12)  # as many as the largest star graph: ranks are int32
+MAX_NODES = perm(12, 12)  # as many nodes as the largest star graph: ranks are int32
 
-_ROWS = 2**15  # labels at a time: they and their cliques stay in the cache
+_ROWS = 2**15  # labels processed together: they and their cliques stay in the cache
 
 
 def largest_k(n: int) -> int:
@@ -42,8 +42,8 @@ class NkStar(Topology):
         self.k: int = k
         self.nodes = perm(n, k)
         self.ports = tuple(range(2, n + 1))
-        # A translation may change the order of the symbols in a clique, by which residual ports
-        # are numbered. A clique of two has one residual port only.
+        # Residual ports are numbered by the order of a clique's symbols, which a translation may
+        # change. A clique of two has one residual port only.
         self.translation_keeps_ports = n - k == 1
 
     @property
@@ -57,12 +57,12 @@ class NkStar(Topology):
         return nk_star_profile(self.n, self.k)
 
     def reverse_port(self, port: int) -> int:
-        """Return the port that leads back; n-k+1-s places in the clique lead back over s places."""
+        """Return the port that leads back; in a clique, n-k+1-s more places undo s places."""
         self._check_port(port)
         return int(port) if port <= self.k else self.n + 1 - (int(port) - self.k)
 
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:
-        """Return the neighbours across an exchange port, or across a residual link."""
+        """Return the neighbours across an exchange port or a residual port."""
         self._check_port(port)
         if ranks is None:
             self._require_memory(4, "neighbours")
@@ -83,11 +83,11 @@ class NkStar(Topology):
         nk_blocks.Neighbours(self.n, self.k, port).fill(out)
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
-        """Return a function from a chunk to its neighbours across a port, block by block."""
+        """Return a function that maps a chunk to its neighbours across a port, block by block."""
         return nk_blocks.Neighbours(self.n, self.k, self._check_port(port)).part
 
     def chunks(self) -> list[slice]:
-        """Return slices that cover all ranks, each of several complete blocks."""
+        """Return slices that together cover all ranks, each of several complete blocks."""
         return nk_blocks.chunks(self.n, self.k)
 
     def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
@@ -120,7 +120,7 @@ class NkStar(Topology):
         return carried
 
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
-        """Return labels: a character for each of the k symbols."""
+        """Return the labels of nodes: one character for each of the k symbols."""
         if ranks is None:
             self._require_memory(5 * self.k, "labels")
             return permutations.labels(permutations.arrangements(self.n, self.k))
@@ -132,7 +132,7 @@ class NkStar(Topology):
         return int(permutations.arrangement_rank(row[None, :], self.n)[0])
 
     def rows(self, ranks: ArrayLike) -> Perms:
-        """Return nodes as rows of their symbols, uint8 ``[count, k]``."""
+        """Return the symbols of nodes, one row per node, uint8 ``[count, k]``."""
         return permutations.arrangement_unrank(self.n, self.k, ranks)
 
     def extension(self, root: int | str) -> Perms:
@@ -146,7 +146,7 @@ class NkStar(Topology):
         return np.concatenate([row, missing])
 
     def residual_port(self, rows: Perms, newcomer: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the ports over which nodes get given symbols as their first, uint8 ``[count]``."""
+        """Return the residual ports that lead to given first symbols, uint8 ``[count]``."""
         inner = rows[:, 1:]
         # A symbol's index in the clique is its index among all symbols less the number of smaller
         # symbols that are not in the clique.

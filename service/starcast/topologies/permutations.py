@@ -22,14 +22,14 @@ from starcast.support.errors import InputError
 
 #: The character of each symbol: SYMBOLS[0] is the character of symbol 1.
 SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyz"
-#: The same for labels from 0.
+#: The same for labels whose smallest symbol is 0.
 _SYMBOLS_FROM_0 = f"0{SYMBOLS[:-1]}"
 _CODES = np.array([0, *map(ord, SYMBOLS)], dtype=np.uint32)
 _CODES_FROM_0 = np.array([0, *map(ord, _SYMBOLS_FROM_0)], dtype=np.uint32)
 _first: ContextVar[int] = ContextVar("first symbol of labels", default=1)
 
-#: All arrangements of one length are kept if there are up to this many: looking a few of them up
-#: is faster than computing them.
+#: Up to this many arrangements of one length are kept in a table: looking up a few of them is
+#: faster than computing them.
 _MAX_KEPT = 2**13
 
 Perms = NDArray[np.uint8]
@@ -76,8 +76,8 @@ def arrangement_rank(rows: Perms, n: int) -> Ranks:
     for position in range(rows.shape[1]):
         symbol = rows[:, position]
         smaller = np.zeros(len(rows), dtype=np.int32)
-        # Loops over pairs of positions, each for all rows at once: there are few positions and
-        # millions of rows.
+        # The loops run over pairs of positions, and numpy over the rows: there are few positions
+        # and millions of rows.
         for earlier in range(position):
             smaller += rows[:, earlier] < symbol
         ranks *= n - position
@@ -92,7 +92,8 @@ def arrangements(n: int, length: int) -> Perms:
         uint8 ``[n!/(n-length)!, length]``.
     """
     rows = np.zeros((1, 0), dtype=np.uint8)
-    # From the last symbol on, so that rows come out in lexicographic order without sorting.
+    # Building from the last symbol to the first yields the rows in lexicographic order without
+    # sorting.
     for size in range(n - length + 1, n + 1):
         first = np.repeat(np.arange(1, size + 1, dtype=np.uint8), len(rows))
         later = np.tile(rows, (size, 1))
@@ -162,7 +163,7 @@ def cycles(images: ArrayLike) -> Iterator[list[int]]:
 
 
 def is_odd(rows: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
-    """Return which rows of different numbers have an odd number of inversions, bool ``[count]``."""
+    """Return whether each row, of distinct numbers, is an odd permutation, bool ``[count]``."""
     smaller = [
         np.count_nonzero(rows[:, position + 1 :] < rows[:, position, None], axis=1)
         for position in range(rows.shape[1])
@@ -183,17 +184,17 @@ def compose(outer: Perms, inner: Perms) -> Perms:
 
 
 def shift(perm: Perms, places: int) -> Perms:
-    """Return rho^places(perm), shifted right cyclically (Tseng & Sheu 1997, section 2)."""
+    """Return rho^places(perm), the row shifted right cyclically (Tseng & Sheu 1997, section 2)."""
     return np.roll(perm, places)
 
 
 @contextmanager
 def labels_from(first: int) -> Iterator[None]:
-    """Read and print labels whose symbols begin with 0 or 1 while the context is open.
+    """Read and print labels whose smallest symbol is 0 or 1 while the context is open.
 
-    S_5 has the labels ``12345``.. or, as in some papers, ``01234``... This changes `labels` and
-    `parse`, and so all labels in results, messages and pictures. Ids and stored data always have
-    labels from 1, so use stores outside of the context.
+    S_5 has the labels ``12345``, ... or, as in some papers, ``01234``, ... This changes `labels`
+    and `parse`, and so all labels in results, messages and drawings. Ids and stored data always
+    have labels from 1, so use stores outside of the context.
 
     Args:
         first: 0 or 1.
@@ -208,7 +209,7 @@ def labels_from(first: int) -> Iterator[None]:
 
 
 def first_symbol() -> int:
-    """Return the first symbol of labels, 0 or 1, as `labels_from` has set it."""
+    """Return the smallest symbol of labels, 0 or 1, as `labels_from` has set it."""
     return _first.get()
 
 

@@ -1,9 +1,9 @@
-"""The number of nodes at each distance, counted by cycle structure without an array over nodes.
+"""The number of nodes at each distance, counted by cycle structure without a node array.
 
-A polynomial is a list of coefficients: entry d counts the arrangements at distance d. A cycle that
-does not contain position 1 costs its length + 1; all external chains together cost the number of
-their positions + their number + 1; a cycle or chain that contains position 1 costs two links less
-(docs/definitions/nk-star.md, formulas (1) and (2)).
+A polynomial is a list of coefficients: entry d counts the arrangements at distance d. In links, a
+cycle that does not contain position 1 costs its length + 1; all external chains together cost the
+number of their positions + the number of chains + 1; a cycle or chain that contains position 1
+costs two links less (docs/definitions/nk-star.md, formulas (1) and (2)).
 """
 
 from collections.abc import Iterable
@@ -14,12 +14,12 @@ Polynomial = list[int]
 
 
 def star_profile(n: int) -> tuple[int, ...]:
-    """Return the number of nodes of S_n at the distances 0, 1, .. from any node."""
+    """Return the number of nodes of S_n at each distance 0, 1, .. from any node."""
     return nk_star_profile(n, n)
 
 
 def nk_star_profile(n: int, k: int) -> tuple[int, ...]:
-    """Return the number of nodes of S_{n,k} at the distances 0, 1, .. from any node.
+    """Return the number of nodes of S_{n,k} at each distance 0, 1, .. from any node.
 
     k = n gives S_n, which has no external symbols.
     """
@@ -32,27 +32,27 @@ def nk_star_profile(n: int, k: int) -> tuple[int, ...]:
     in_cycle = (_shifted(free[k - m], m - 1, perm(k - 1, m - 1)) for m in range(2, k + 1))
     in_chain = (_times(cycles[k - j], chains[j][2:], comb(k - 1, j - 1)) for j in range(1, k + 1))
     counts = _sum([at_home, *in_cycle, *in_chain])
-    # Sums of polynomials end with zeros, which are not distances of nodes.
+    # The sums end with zeros for distances that no node has.
     return tuple(counts[: max(distance for distance, count in enumerate(counts) if count) + 1])
 
 
 def hypercube_profile(d: int) -> tuple[int, ...]:
-    """Return the number of nodes of Q_d at the distances 0, 1, .. from any node."""
+    """Return the number of nodes of Q_d at each distance 0, 1, .. from any node."""
     return tuple(comb(d, distance) for distance in range(d + 1))
 
 
 def _cycles(largest: int) -> list[Polynomial]:
-    """Return for each number j of positions all permutations of their symbols, by M + alpha."""
+    """Return, for each number j of positions, how many permutations have each M + alpha."""
     ways: list[Polynomial] = [[1]]
     for j in range(1, largest + 1):
-        # The last position is a fixed point, or in a cycle of m.
+        # The last position is a fixed point or on a cycle of m positions.
         in_cycle = (_shifted(ways[j - m], m + 1, perm(j - 1, m - 1)) for m in range(2, j + 1))
         ways.append(_sum([ways[j - 1], *in_cycle]))
     return ways
 
 
 def _chains(positions: int, externals: int) -> Polynomial:
-    """Return all divisions of the positions into external chains, by M' + beta + [beta > 0]."""
+    """Return how many divisions into external chains have each M' + beta + [beta > 0]."""
     if positions == 0:
         return [1]
     counts = [0] * (2 * positions + 2)

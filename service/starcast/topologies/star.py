@@ -64,14 +64,14 @@ class Star(Topology):
         blocks.Neighbours(self.n, port - 1).fill(out)
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
-        """Return a function from a chunk to its neighbours across a port, block by block."""
+        """Return a function that maps a chunk to its neighbours across a port, block by block."""
         return blocks.Neighbours(self.n, self._check_port(port) - 1).part
 
     def neighbour_values(self, port: int) -> ValueReader:
         """Return a function that reads an array at the neighbours across a port.
 
-        A port within the prefix leads from a block to another, node by node in the same order, so
-        that complete blocks are copied.
+        A port within the prefix maps each block to another block in the same node order, so
+        complete blocks are copied.
         """
         neighbours = blocks.Neighbours(self.n, self._check_port(port) - 1)
         if neighbours.within_prefix:
@@ -79,25 +79,25 @@ class Star(Topology):
         return RankedValueReader(neighbours.part)
 
     def chunks(self) -> list[slice]:
-        """Return slices that cover all ranks, each of several complete blocks."""
+        """Return slices that together cover all ranks, each of several complete blocks."""
         return blocks.chunks(self.n)
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """Return the neighbour of each node across the port that is given for this node."""
+        """Return each node's neighbour across its port in ``ports``."""
         index = ports.astype(np.intp) - 1
         if self._has_kept_table:
             return np.asarray(kept_table(self)[index - 1, ranks])
         perms = permutations.unrank(self.n, ranks)
         row = np.arange(len(perms))
-        # Indexing by arrays copies, so that both values are read before one is written.
+        # Indexing by arrays copies, so both values are read before either is written.
         perms[row, 0], perms[row, index] = perms[row, index], perms[row, 0]
         return permutations.rank(perms)
 
     def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
         """Return the distances from the root.
 
-        The distance is the number of displaced symbols, plus the number of cycles of two or more,
-        minus 2 if the first symbol is displaced.
+        The distance is the number of displaced symbols, plus the number of cycles of length two or
+        more, minus 2 if the first symbol is displaced.
         """
         perm = permutations.unrank(self.n, self.node(root))[0]
         self._require_memory(1, "distances")
@@ -110,7 +110,7 @@ class Star(Topology):
         return blocks.Images(self.n, perm).all()
 
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
-        """Return labels: a character for each symbol of the permutations."""
+        """Return the labels of nodes: one character for each symbol."""
         if ranks is None:
             self._require_memory(5 * self.n, "labels")
             return permutations.labels(permutations.arrangements(self.n, self.n))

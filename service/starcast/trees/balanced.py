@@ -1,11 +1,11 @@
 """The scatter trees: balanced, near-balanced and perfectly balanced (Fragopoulou & Akl 1993, 5).
 
 All three are shortest-path trees. The subtree across dimension k holds the nodes with symbol 1 in
-position k. A node x with x_1 != 1 is a child of its neighbour across the same dimension in all
-three (rules 6 and 7, Def. 13):
+position k. In all three, the parent of a node x with x_1 != 1 is across the same dimension (rules 6
+and 7, Def. 13):
 
 * x_1, if x has one cycle: the first symbol moves to its own position;
-* else the rightmost symbol of the second cycle *from the right* in the canonical notation
+* otherwise the rightmost symbol of the second cycle *from the right* in the canonical notation
   (Def. 12). There each cycle ends with its smallest symbol in the k-th ordering 1, k, k+1, .., n,
   2, .., k-1, and these last symbols decrease, so that the cycle of 1 is the last one. The dimension
   is thus the first of k, k+1, .., n, 2, .., k-1 that is displaced and not in the cycle of 1, and
@@ -54,7 +54,7 @@ def balanced(topology: Topology, root: int) -> Forest:
     source="Fragopoulou & Akl 1993, Def. 13",
 )  # fmt: skip
 def near_balanced(topology: Topology, root: int) -> Forest:
-    """Return the near-balanced tree: its branch across dimension d+2 has displacement d.
+    """Return the near-balanced tree: the branch across dimension d+2 has the nodes x with d(x) = d.
 
     The first branch has one node of every necklace.
 
@@ -104,10 +104,10 @@ def merging_dimension(slab: Slab) -> NDArray[np.uint8]:
 def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
     """Return the number m of each node of S_n that starts with 1.
 
-    Necklaces are numbered by distance from the identity, then by their lowest rank; their nodes by
-    rotation, beginning with the lowest node y that has a link of a shortest path across v = v(m):
-    y_v != v. The copies 0, 1, .. of a message continue the numbers, so that all copies together
-    are as balanced as one.
+    Necklaces are numbered by distance from the identity, then by their lowest rank. Within a
+    necklace, nodes are numbered by rotation, beginning with the lowest node y that has a link of a
+    shortest path across v = v(m): y_v != v. If a message is sent in several copies, each copy
+    continues the numbers of the copy before, so all copies together are as balanced as one.
 
     Returns:
         int64 ``[(n-1)!]``; 0 for the identity.
@@ -125,7 +125,7 @@ def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
 
 
 def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the lowest node y of each necklace with y_v != v, for v of its first number.
+    """Return the lowest node y of each necklace with y_v != v, where v belongs to its first number.
 
     The result is indexed by the necklace's leader.
     """
@@ -135,14 +135,14 @@ def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) ->
     symbol = np.take_along_axis(perms, v[:, None].astype(np.intp) - 1, axis=1)[:, 0]
     fit = nodes[symbol != v][::-1]
     first = np.zeros(len(leader), dtype=np.int64)
-    first[leader[fit]] = fit  # the lowest is written last
+    first[leader[fit]] = fit  # the lowest node is written last and remains
     return first
 
 
 def _one_tree(
     topology: Topology, root: int, leaves: NDArray[np.uint8], construction: str
 ) -> Forest:
-    """Return the tree in which the nodes that start with 1 have these dimensions."""
+    """Return the tree in which the nodes that start with 1 have the given parent dimensions."""
     row = np.empty((1, topology.nodes), dtype=np.uint8)
     row[0, : len(leaves)] = leaves
     row[0, 0] = 0
@@ -152,7 +152,7 @@ def _one_tree(
 
 
 def _write_repeated_leaves(n: int, rows: NDArray[np.uint8]) -> None:
-    """Write l for the nodes that start with 1 and are in tree l-2: d(x) = l-2 modulo p(x)."""
+    """Write port l for the nodes x in tree l-2 that start with 1: d(x) = l-2 modulo p(x)."""
     orbits = necklaces(n)
     displacement = displacements(n, orbits)[: rows.shape[1]]
     period = orbits.period[: rows.shape[1]]
@@ -169,7 +169,7 @@ def _outside_cycle_of_1(positions: Positions) -> NDArray[np.bool_]:
     """
     outside: NDArray[np.bool_] = positions != np.arange(len(positions), dtype=np.uint8)[:, None]
     position = positions[1]
-    # Follow the cycle backwards, several times around if it is short.
+    # This follows the cycle of 1 backwards, several times around if it is short.
     for _ in range(len(positions) - 1):
         index = position[None, :].astype(np.intp)
         np.put_along_axis(outside, index, values=False, axis=0)

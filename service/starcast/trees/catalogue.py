@@ -1,4 +1,4 @@
-"""`forest`, which runs a construction by its name, and the number of edges that it will have."""
+"""`forest` runs a construction by its name; `count_edges` counts its edges without building it."""
 
 from collections.abc import Callable
 from math import factorial, gcd
@@ -9,7 +9,7 @@ from starcast.support.errors import InputError
 from starcast.support.spec_syntax import parse_construction
 from starcast.topologies import Topology, as_topology, memory
 
-# Each module declares its constructions; they are listed in this order.
+# Each module declares its constructions; `starcast` lists them in this order.
 # isort: off
 from starcast.trees import (  # noqa: F401
     greedy,
@@ -36,15 +36,16 @@ def forest(
         construction: one of `constructions`, also with arguments in parentheses, such as
             ``dimension-change(base=multiple,i=2)``.
         root: label or rank of the root; the identity by default.
-        **arguments: the arguments that the construction declares: ``base``, the trees to change,
-            for ``label-change`` and ``dimension-change``, and ``i`` for ``dimension-change``.
+        **arguments: the arguments that the construction declares: ``base``, the construction of the
+            trees to change, for ``label-change`` and ``dimension-change``; and ``i`` for
+            ``dimension-change``.
 
     Returns:
         The forest; its array ``parent_port`` is uint8 ``[trees, nodes]`` and read-only.
 
     Raises:
         InputError: the topology, construction or root does not exist, the construction is not
-            defined on the topology, or an argument is missing, unknown or impossible.
+            defined on the topology, or an argument is missing, unknown or invalid.
         LimitError: the trees are larger than the memory of this machine.
 
     Example:
@@ -57,12 +58,12 @@ def forest(
     values = entry.resolve_arguments(topology, given)
     rank = topology.node(root)
     trees = entry.count_trees(topology)
-    # Before the first array is allocated, so that the refusal can name sizes.
+    # Checked before the first array is allocated, so the error message can name sizes.
     memory.require(
         memory.forest_bytes(topology.nodes, trees),
         f"trees of '{entry.name}' on the {topology.nodes:,} nodes of {topology.spec}",
     )
-    # At the identity, because a construction moves its base to the root itself.
+    # The base is built at the identity, because the construction itself moves it to the root.
     bases = {
         argument.name: forest(topology, str(values[argument.name]))
         for argument in entry.arguments
@@ -72,11 +73,11 @@ def forest(
 
 
 def forest_from_id(forest_id: str) -> Forest:
-    """Return the forest of a construction with an id.
+    """Build the forest that an id names.
 
     Args:
-        forest_id: such as ``S5:multiple:12345``; in short, ``S5:multiple`` is the forest at the
-            identity.
+        forest_id: such as ``S5:multiple:12345``; ``S5:multiple`` is short for the forest rooted at
+            the identity.
 
     Raises:
         InputError: the id has another form, or names something that does not exist.
@@ -97,14 +98,14 @@ def forest_from_id(forest_id: str) -> Forest:
 
 
 def find_difference(built: Forest) -> str | None:
-    """Return how a forest differs from the construction that it is named after.
+    """Return how a forest differs from the trees of the construction that it names.
 
     Args:
-        built: any forest, for example of a file; its name is checked, not trusted.
+        built: any forest, such as one read from a file; its construction is checked, not trusted.
 
     Returns:
-        A clause about the first difference, or None if the trees are those that `forest` returns,
-        or if no construction of the catalogue has the name.
+        A clause that describes the first difference, or None if `forest` returns the same trees or
+        no known construction has this name.
 
     Raises:
         LimitError: the trees of the construction are larger than the memory of this machine.
@@ -152,20 +153,20 @@ def count_edges(topology: Topology | str, construction: str, **arguments: int | 
 
 
 def _shortest_path(n: int) -> int:
-    """Fragopoulou & Akl 1996, Lemma 4: all nodes of S^2, .., S^n, and of S^1 only the root."""
+    """Count SPT's edges (Fragopoulou & Akl 1996, Lemma 4): it omits S^1 except the root."""
     return (n - 1) * factorial(n - 1)
 
 
 def _shortest_path_graph(n: int) -> int:
-    """Fragopoulou & Akl 1996, Lemma 5: n-1 trees of 2(n-1)! nodes."""
+    """Count SPG's edges (Fragopoulou & Akl 1996, Lemma 5): n-1 trees of 2(n-1)! nodes."""
     return (n - 1) * (2 * factorial(n - 1) - 1)
 
 
 def _perfectly_balanced(n: int) -> int:
-    """Fragopoulou & Akl 1993, Def. 15: each of n-1 trees has one node of every necklace.
+    """Count the edges of n-1 trees with one node per necklace (Fragopoulou & Akl 1993, Def. 15).
 
-    Burnside's lemma counts the necklaces. Rotation by j has g = gcd(j, n-1) cycles of (n-1)/g
-    symbols; it fixes as many nodes as there are permutations that commute with it.
+    Burnside's lemma counts the necklaces. Rotation by j places has g = gcd(j, n-1) cycles of
+    (n-1)/g symbols; it fixes as many nodes as there are permutations that commute with it.
     """
     rotations = n - 1
     cycles = [gcd(j, rotations) for j in range(1, rotations)]

@@ -7,8 +7,8 @@ missing symbols in ascending order; residual ports are recomputed at the images.
 DC acts on dimensions and keeps the root: the path d1, d2, .. from the root becomes the path d1',
 d2', .. from the root with d' = ((d-2+i) mod (n-1)) + 2. At the identity that is the image under the
 rotation R^i; at another root r it is r∘R^i(T) for T translated to the identity. On S_{n,k} it would
-map links that exchange symbols to residual links, which no automorphism does for 2 <= k <= n-2.
-S_{n,n-1} is S_n. On S_{n,1}, the complete graph, R^i rotates the symbols 2..n.
+map exchange links to residual links, which no automorphism does for 2 <= k <= n-2. S_{n,n-1} is
+isomorphic to S_n. On S_{n,1}, the complete graph, R^i rotates the symbols 2..n.
 """
 
 from dataclasses import replace
@@ -45,7 +45,7 @@ Shift = Annotated[
 
 
 def _no_dimension_change(topology: Topology) -> str | None:
-    """Return why dimensions cannot change on a topology, or None if they can."""
+    """Return why DC is not defined on a topology, or None if it is."""
     if topology.k is None or topology.k in (1, topology.n - 1):
         return None
     return "no automorphism maps links that exchange symbols to links that replace the first symbol"
@@ -61,7 +61,7 @@ def label_change(topology: Topology, root: int, base: Base) -> Forest:
 
     Reference: Tseng & Sheu 1997, Def. 3.
     """
-    # The hubs move with the trees, so that `verify` stays fast.
+    # The hubs of `verify` move with the trees, so it stays fast.
     hubs = base.verify_hubs
     if hubs is not None:
         hubs = tuple(topology.translation(root)[list(hubs)].tolist())
@@ -87,8 +87,8 @@ def dimension_change(topology: Topology, root: int, base: Base, i: Shift) -> For
         topology: the topology of the forest.
         root: rank of the root.
         base: the trees T, rooted at the identity.
-        i: by how many places the dimensions move, 0 to n-2. The definition takes it modulo n-1;
-            here every tree has one name only.
+        i: by how many places the dimensions move, 0 to n-2. The definition takes i modulo n-1; here
+            only one i is allowed, so every tree has a single name.
 
     Reference: Tseng & Sheu 1997, Def. 4.
     """
@@ -109,7 +109,7 @@ def dimension_change(topology: Topology, root: int, base: Base, i: Shift) -> For
 
 
 def _rotate_nodes(topology: Topology, nodes: NDArray[np.integer], i: int) -> Ranks:
-    """Return R^i of nodes, int32 ``[count]``; the ranks of S_{n,n-1} are those of S_n."""
+    """Return R^i(x) of each node x, int32 ``[count]``; S_{n,n-1} and S_n have the same ranks."""
     if topology.k == 1:
         return np.asarray(_rotated_symbols(topology.n, i)[nodes + 1], dtype=np.int32) - 1
     return permutations.rank(rotate(permutations.unrank(topology.n, nodes), i))
@@ -118,11 +118,11 @@ def _rotate_nodes(topology: Topology, nodes: NDArray[np.integer], i: int) -> Ran
 def _rotate_ports(
     topology: Topology, nodes: NDArray[np.integer], rows: NDArray[np.uint8], i: int
 ) -> NDArray[np.uint8]:
-    """Return the ports at the images of nodes, uint8 ``[trees, count]``; 0 remains 0."""
+    """Return the ports at the rotated nodes, uint8 ``[trees, count]``; 0 remains 0."""
     if topology.k != 1:
         symbols = _rotated_symbols(topology.n, i)
         return np.concatenate([[0, 0], symbols[2:]]).astype(np.uint8)[rows]
-    parents = (nodes + rows.astype(np.int64) - 1) % topology.n  # port 1+s moves s symbols on
+    parents = (nodes + rows.astype(np.int64) - 1) % topology.n  # port 1+s moves on by s symbols
     steps = _rotate_nodes(topology, parents, i) - _rotate_nodes(topology, nodes, i)
     return np.where(rows > 0, 1 + steps % topology.n, 0).astype(np.uint8)
 

@@ -13,7 +13,7 @@ Positions = NDArray[np.uint8]
 
 
 class Slab(NamedTuple):
-    """The nodes of S_n with one first symbol, (n-1)! successive ranks.
+    """All nodes of S_n with the same first symbol: (n-1)! successive ranks.
 
     The other symbols run through all their orders, so one table of positions serves all slabs.
 
@@ -31,7 +31,8 @@ def translate_ports(topology: Topology, rows: NDArray[np.uint8], root: int) -> N
 
     Args:
         topology: the topology of the forest.
-        rows: the ports towards the parents, uint8 ``[trees, nodes]``; the caller must own it.
+        rows: the ports towards the parents, uint8 ``[trees, nodes]``; the function may keep this
+            array.
         root: the rank of the new root.
 
     Returns:
@@ -48,9 +49,10 @@ def translate_ports(topology: Topology, rows: NDArray[np.uint8], root: int) -> N
 
 
 def numbered_dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """Return v(m) = (m-1) mod (n-1) + 2 for each number m from 1; 0 for the root's number 0.
+    """Return v(m) = (m-1) mod (n-1) + 2 for each number m >= 1; 0 for the root's number 0.
 
-    Successive numbers have all n-1 dimensions, which keeps the branches of a root equally large.
+    Successive numbers cycle through all n-1 dimensions, so the branches of the root are equally
+    large.
 
     Reference: Fragopoulou & Akl 1993, sections 3.2 and 5.1.
     """
@@ -58,7 +60,7 @@ def numbered_dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint
 
 
 def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
-    """Reverse the links between the new root of a tree and the old one, in place.
+    """Re-root a tree in place: reverse the links between the new root and the old one.
 
     Args:
         topology: the topology of the tree.
@@ -76,7 +78,7 @@ def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
 
 
 def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.uint8]]]:
-    """Iterate over the slabs 2..n, with their parts of ``rows``, ``[trees, (n-1)!]``."""
+    """Iterate over the slabs 2..n and their parts of ``rows``, ``[trees, (n-1)!]``."""
     later = _position_table(n - 1) + np.uint8(1)
     for first, part in enumerate(np.split(rows, n, axis=1)[1:], start=2):
         yield Slab(first, np.insert(later, first, 1, axis=0)), part

@@ -1,4 +1,4 @@
-"""The declaration of constructions, and those that are known by name."""
+"""The decorator that declares a construction, and the registry of constructions by name."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from starcast.trees.model import Forest
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Construction(Entry):
-    """A rule that yields trees.
+    """A rule that builds trees on a topology.
 
     Attributes:
         description: the trees, as a noun phrase.
-        build: ``build(topology, root, **arguments)`` returns the forest; an argument that names a
-            construction arrives as the forest of that construction at the identity.
+        build: ``build(topology, root, **arguments)`` returns the forest; for an argument that names
+            a construction, it receives that construction's forest at the identity.
         one_tree_per_port: whether it yields a tree for each port rather than a single tree.
         partial: whether its trees do not reach all nodes.
     """
@@ -36,11 +36,11 @@ class Construction(Entry):
         return f"the construction '{self.name}'"
 
     def count_trees(self, topology: Topology) -> int:
-        """Return the number of its trees on a topology."""
+        """Return how many trees the construction has on a topology."""
         return topology.degree if self.one_tree_per_port else 1
 
     def count_spanning_edges(self, topology: Topology) -> int:
-        """Return the number of edges of all its trees, if each of them reaches all nodes."""
+        """Return the number of edges of all trees, if every tree reaches all nodes."""
         return self.count_trees(topology) * (topology.nodes - 1)
 
 
@@ -72,7 +72,7 @@ def construction(
         description: the trees, as a noun phrase.
         one_tree_per_port: whether it yields a tree for each port rather than a single tree.
         partial: whether its trees do not reach all nodes.
-        smallest: the least n for which it is defined.
+        smallest: the smallest n for which it is defined.
         exclusion: returns why it is not defined on a topology of its families, or None if it is.
 
     Raises:
@@ -99,7 +99,8 @@ def construction(
             description=description or f"trees of {origin.module}", exclusion=exclusion,
             one_tree_per_port=one_tree_per_port, partial=partial,
             arguments=read_arguments(name, origin, function, ("topology", "root")),
-            # Shipped functions are tested; the results of plug-ins are checked at every call.
+            # Tests cover the functions of starcast; the results of plug-ins are checked at every
+            # call.
             build=function if origin.is_shipped else build,
         )  # fmt: skip
         CONSTRUCTIONS.register(entry)
@@ -123,7 +124,7 @@ def _check_parent_ports(entry: Construction, result: Any, topology: Topology) ->
             f"{topology.spec}",
             hint=f"return parent ports, uint8 [{expected[0]}, {expected[1]}]: 0 at the root",
         )
-    # Before the conversion to uint8, which would turn 256 into 0, a valid entry.
+    # Checked before the conversion to uint8, which would turn 256 into 0, a valid entry.
     if array.size and (int(array.min()) < 0 or int(array.max()) > 255):
         raise InputError(
             f"the construction '{name}' ({origin}) returned the port {int(array.max())}",
@@ -161,7 +162,7 @@ def single_trees(topology: Topology | str | None = None) -> tuple[str, ...]:
 
 
 def find(name: str, topology: Topology | None = None) -> Construction:
-    """Return the construction of a name.
+    """Return the construction with a name.
 
     Args:
         name: one of `constructions`.

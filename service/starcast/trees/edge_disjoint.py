@@ -6,8 +6,8 @@ S^k, k = 1..n, are the nodes x = x_1..x_n with symbol 1 in position k. The paren
 k >= 2, is within S^k, across the dimension p(x):
 
 * p(x) = x_1 if x_1 != k: the first symbol moves to its own position;
-* p(x) = the first displaced position to the right of k, that is of k+1, .., n, 2, .., k-1, k in
-  this order, if x_1 = k: the cycle (1 k) merges with the next one. It is k if nothing else is
+* p(x) = the first displaced position to the right of k, that is, the first in the order k+1, .., n,
+  2, .., k-1, k, if x_1 = k: the cycle (1 k) merges with the next one. It is k if no other symbol is
   displaced: then x is adjacent to the identity.
 
 **EDT**, the n-1 directed edge-disjoint spanning trees (Def. 8).
@@ -37,13 +37,13 @@ which is across dimension p = p(x).
   does so, to a node with x_1 displaced if L >= 3.) The detour is thus 1 or 2 plus the difference of
   the distances, which are cycles + displaced symbols, less 2 outside S^1: 4 if l is fixed; 2 if it
   is on another cycle; on the cycle of 1, 2 for l = x_1, and 4 for the others except x_{x_1}.
-* Tree q, if it is not tree k, is different. If L = 2, one hop reaches the node of S^1, and q is
+* Tree q is an exception if it is not tree k. If L = 2, one hop reaches the node of S^1, and q is
   displaced there: 0 instead of 2. If L = 3, q is k. If L >= 4, q = x_{x_1}, and the hop leads to y
-  with first symbol k, whose cycle of 1 is (1 k) and whose distance is greater by one. If q is also
-  y's, the detour is 2 by the case L = 2, else 4.
+  with first symbol k, whose cycle of 1 is (1 k) and whose distance is greater by one. If y has the
+  same q, the detour is 2 by the case L = 2, else 4.
 
-The nodes of the last kind with a detour of 2 are determined by y: for a y with L = 2 and more than
-1 and k displaced, only x_1 = p(y) is possible.
+The nodes x of this last kind with a detour of 2 are determined by y: for each y that has L = 2 and
+displaces other symbols than 1 and k, only x_1 = p(y) is possible.
 
 *Sums.* For each L >= 2 there are (n-1)! nodes, on average with one fixed symbol (none if L = n) and
 n - L - 1 symbols on other cycles (again none). Hence, over all trees, the detours of all nodes
@@ -77,7 +77,7 @@ from starcast.trees.model import Forest
     source="Fragopoulou & Akl 1996, Def. 6", partial=True,
 )  # fmt: skip
 def shortest_path(topology: Topology, root: int) -> Forest:
-    """Return SPT: one tree of the root and S^2, .., S^n; its branch across dimension k is S^k.
+    """Return SPT, one tree of the root and S^2, .., S^n whose branch across dimension k is S^k.
 
     Reference: Fragopoulou & Akl 1996, Def. 6.
     """
@@ -110,10 +110,10 @@ def shortest_path_graph(topology: Topology, root: int) -> Forest:
 
 
 def dimension_home(slab: Slab) -> NDArray[np.uint8]:
-    """Return p(x) for every node of a slab, uint8 ``[(n-1)!]``."""
+    """Return the dimension p(x) for every node x of a slab, uint8 ``[(n-1)!]``."""
     merging = np.flatnonzero(slab.positions[1] == slab.first)
     home = np.full(slab.positions.shape[1], slab.first, dtype=np.uint8)
-    # One node in n-1 needs the search for a displaced position, so only these are searched.
+    # Only one node in n-1 needs the search for a displaced position, so only these are searched.
     home[merging] = _first_displaced(slab.positions[:, merging], slab.first)
     return home
 
@@ -162,16 +162,16 @@ def _write_slab(slab: Slab, rows: NDArray[np.uint8]) -> None:
             row[:] = np.where(case_2, home, k)
             continue
         row[:] = slab.positions[tree]
-        # x has q in position p(x), so this is tree q.
+        # x has q in position p(x), so this entry is in tree q.
         np.copyto(row, in_tree_q, where=slab.positions[tree] == home)
         np.copyto(row, home, where=k == tree)
 
 
 class Detours(NamedTuple):
-    """Nodes of one kind, and their detours in the n-1 trees.
+    """A class of nodes with equal detours: how often each detour occurs in the n-1 trees.
 
     Attributes:
-        nodes: the number of nodes.
+        nodes: the number of nodes in the class.
         none: the number of trees in which such a node has a detour of 0.
         two: the number of trees in which it has a detour of 2.
         four: the number of trees in which it has a detour of 4.
@@ -183,7 +183,7 @@ class Detours(NamedTuple):
     four: int
 
     def least(self, trees: int) -> int:
-        """Return the sum of a node's detours in the trees where they are least."""
+        """Return the sum of a node's ``trees`` smallest detours."""
         fours = max(trees - self.none - self.two, 0)
         return 2 * min(max(trees - self.none, 0), self.two) + 4 * fours
 
@@ -195,7 +195,7 @@ def level_sum(topology: Topology) -> int:
 
 
 def detours(n: int) -> Iterator[Detours]:
-    """Iterate over the kinds of nodes of S_n, except the root; some kinds have no nodes."""
+    """Iterate over the classes of nodes of S_n, except the root; some classes are empty."""
     trees = n - 1
     for displaced in range(2, n):
         yield Detours(_deranged(trees, displaced), displaced, trees - displaced, 0)
@@ -222,10 +222,9 @@ def _deranged(symbols: int, displaced: int) -> int:
 
 
 def _with_first_cycle(symbols: int, length: int, others: int) -> int:
-    """Return the number of permutations with given cycles.
+    """Return the number of permutations whose first displaced symbol is on a cycle of given length.
 
-    The first displaced symbol is on a cycle of ``length``, two or more, and ``others`` symbols are
-    displaced besides.
+    The cycle has ``length`` symbols, two or more, and ``others`` further symbols are displaced.
     """
     displaced = length + others
     return comb(symbols, displaced) * perm(displaced - 1, length - 1) * _deranged(others, others)

@@ -1,11 +1,11 @@
-"""Files of forests, and the names that a forest may have.
+"""Forest files, and the names that a forest may have.
 
 A file is a numpy archive (npz) of the array and its parameters, without pickle.
 
-A file is not trusted: it must say that it is ours and in a version that we read, the checksums of
-the archive must agree, and its parts must have the right types. Sizes are compared with the headers
-before anything is read, because a compressed file can claim a thousand times its own size. Whether
-the array is a forest is left to `Forest.verify`.
+A file is not trusted: it must name the format and a version that this module reads, the checksums
+of the archive must agree, and its parts must have the right types. The sizes in the headers are
+checked before any part is read, because a compressed file can expand to a thousand times its own
+size. Whether the array is a forest is left to `Forest.verify`.
 """
 
 import json
@@ -25,7 +25,7 @@ from starcast.support.limited_arrays import ArrayArchive
 from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.topologies import Topology, memory, topology
 
-#: Schedules number the trees of a forest with uint8.
+#: Schedules store the number of a forest's tree as uint8.
 MAX_TREES = 256
 _MAX_LENGTH = 200
 _SHOWN = 40
@@ -44,7 +44,7 @@ def check_trees(trees: int) -> None:
 
 
 def check_spec(construction: object, arguments: object) -> None:
-    """Check that a construction with its arguments can be a part of an id.
+    """Check that a construction and its arguments can be part of an id.
 
     Raises:
         InputError: the construction is not text, the arguments are not a mapping to strings and
@@ -64,7 +64,7 @@ def check_spec(construction: object, arguments: object) -> None:
 
 
 def _is_parsed_again(construction: str, arguments: Mapping[str, str | int]) -> bool:
-    # The exact types: True is an int too, but would be read back as text.
+    # Types are compared exactly: True is an int too, but would be read back as text.
     if any(type(value) not in {str, int} for value in arguments.values()):
         return False
     try:
@@ -75,11 +75,11 @@ def _is_parsed_again(construction: str, arguments: Mapping[str, str | int]) -> b
 
 
 FORMAT = "starcast forest"
-#: Increases with every change that an older starcast cannot read.
+#: The version increases with every change that an older starcast cannot read.
 VERSION = 1
 
 _WRITE_AGAIN = "write it again with 'starcast forest build' or Forest.save"
-#: Greatest size of a part other than the array of ports.
+#: The maximum size of a part other than the port array, in bytes.
 _SMALL_PART = 2**16
 
 
@@ -96,7 +96,7 @@ class ForestFields(TypedDict):
 
 
 def write_fields(path: str | os.PathLike[str], fields: ForestFields) -> None:
-    """Write the fields of a forest to a file, which is replaced only when complete.
+    """Write the fields of a forest to a file; an existing file is replaced only by a complete one.
 
     Raises:
         InputError: the file cannot be written.
@@ -107,7 +107,7 @@ def write_fields(path: str | os.PathLike[str], fields: ForestFields) -> None:
         "topology": np.array(fields["topology"].spec),
         "root": np.array(fields["root"]),
         "construction": np.array(fields["construction"]),
-        # As text of JSON: numpy would pickle a mapping, and a pickle can run code when it is read.
+        # Stored as JSON: numpy would pickle a mapping, and a pickle can run code when it is read.
         "arguments": np.array(json.dumps(dict(fields["arguments"]))),
         "spanning": np.array(fields["spanning"]),
         "verify_hubs": np.array(list(fields["verify_hubs"] or ()), dtype=np.int64),
@@ -141,15 +141,15 @@ def read_fields(path: str | os.PathLike[str]) -> ForestFields:
 
 
 class _Parts(ArrayArchive):
-    """The parts of a forest file."""
+    """The parts of an opened forest file."""
 
     def small(self, name: str) -> NDArray[Any]:
-        """Return a part other than the array of ports.
+        """Return a part other than the port array.
 
         Raises:
-            ValueError: it is missing, larger than such a part can be, or damaged.
+            ValueError: the part is missing, too large, or damaged.
         """
-        # The header tells the size before anything is allocated.
+        # The header gives the size before anything is allocated.
         shape, dtype = self.header(name)
         if prod(shape) * dtype.itemsize > _SMALL_PART:
             raise ValueError(f"{name} is too large")
@@ -180,7 +180,7 @@ def _parse_parts(path: str | os.PathLike[str], parts: _Parts) -> ForestFields:
             f"{VERSION}",
             hint=f"read it with the starcast that wrote it, or {_WRITE_AGAIN}",
         )
-    # The key was "toward" at first.
+    # Older files have the key "toward".
     hub_ranks = parts.small("verify_hubs" if "verify_hubs" in parts else "toward")
     try:
         network = topology(parts.text("topology"))
@@ -202,7 +202,7 @@ def _parse_parts(path: str | os.PathLike[str], parts: _Parts) -> ForestFields:
             spanning=bool(parts.number("spanning")),
             verify_hubs=hubs or None,
         )
-    # The file is not damaged, but too large for this machine.
+    # In this case the file is too large for this machine, not damaged.
     except LimitError:
         raise
     except StarcastError as error:
@@ -219,7 +219,7 @@ def _has_format(parts: _Parts) -> bool:
 def _read_ports(
     path: str | os.PathLike[str], parts: _Parts, network: Topology
 ) -> NDArray[np.uint8]:
-    """Return the array of ports, which is read only if a forest can have its shape."""
+    """Read the port array; a large array is read only if a forest can have its shape."""
     shape, dtype = parts.header("parent_port")
     if dtype != np.uint8:
         raise _damaged(path)
@@ -229,7 +229,7 @@ def _read_ports(
             memory.forest_bytes(network.nodes, shape[0]),
             f"the {shape[0]} trees of {path} on the {network.nodes:,} nodes of {network.spec}",
         )
-    # A small array of another shape is read: `Forest` refuses it with a clearer error.
+    # A small array of another shape is read, because `Forest` rejects it with a clearer error.
     elif prod(shape) > _SMALL_PART:
         raise _damaged(path)
     return parts.read("parent_port")
@@ -239,7 +239,7 @@ def _parse_arguments(text: str) -> dict[str, str | int]:
     arguments = json.loads(text)
     if not isinstance(arguments, dict):
         raise TypeError("arguments must be an object")
-    if "tree" in arguments:  # the first name of ``base``
+    if "tree" in arguments:  # the former name of ``base``
         arguments["base"] = arguments.pop("tree")
     return arguments
 

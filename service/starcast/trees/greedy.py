@@ -27,8 +27,8 @@ from starcast.trees.model import Forest
 def greedy(topology: Topology, root: int) -> Forest:
     """Return the shortest-path tree L(r), with its links directed away from the root.
 
-    The parent of v is g_a(v), where a is the position of v_1 in r if that is not 1, and else the
-    first position a >= 2 in which v differs from r.
+    The parent of v is g_a(v). Here a is the position of v_1 in r, if that is not 1, and otherwise
+    the first position a >= 2 in which v differs from r.
 
     Reference: Tseng & Sheu 1997, Def. 1.
     """
@@ -49,12 +49,12 @@ def multiple(topology: Topology, root: int) -> Forest:
     """
     rows = np.empty((topology.n - 1, topology.nodes), dtype=np.uint8)
     hubs = [_write_tree(topology, root, i, row) for i, row in enumerate(rows, 1)]
-    # Almost all nodes come closer to the old roots with every step, which makes `verify` fast.
+    # For almost all nodes each step leads closer to the old roots, so these make `verify` fast.
     return Forest(topology, freeze(rows), root, "multiple", verify_hubs=hubs)
 
 
 def multiple_tree(topology: Topology, root: int, i: int) -> Forest:
-    """Return the tree L-hat(rho^i(r)) alone, for topologies whose n-1 trees exceed the memory.
+    """Return only the tree L-hat(rho^i(r)), for topologies whose n-1 trees exceed the memory.
 
     Raises:
         InputError: i is not between 1 and n-1.
@@ -70,7 +70,7 @@ def multiple_tree(topology: Topology, root: int, i: int) -> Forest:
 
 
 def _write_tree(topology: Topology, root: int, i: int, row: NDArray[np.uint8]) -> int:
-    """Write tree i into a row, and return the root that it had before it was re-rooted."""
+    """Write tree i into a row, and return its root before re-rooting."""
     old_root = permutations.shift(permutations.unrank(topology.n, root)[0], i)
     write_greedy_ports(topology, old_root, row)
     reroot(topology, row, root)
@@ -80,10 +80,10 @@ def _write_tree(topology: Topology, root: int, i: int, row: NDArray[np.uint8]) -
 def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) -> None:
     """Write alpha_root(v) for every node v of S_n into ``out``, 0 at the root.
 
-    In rank order the values form runs. For the (n-1)! nodes with one first symbol, other than the
-    root's, it is the position of that symbol in the root. For the other nodes it is the first
-    position from 2 on where the node differs from the root, the same for all nodes that continue
-    the common prefix with the same symbol.
+    In rank order the values form runs. For the (n-1)! nodes with the same first symbol, other than
+    the root's, the value is the position of that symbol in the root. For the other nodes it is the
+    first position from 2 on where the node differs from the root, the same for all nodes that
+    continue the common prefix with the same symbol.
 
     Args:
         topology: a star graph.
@@ -95,8 +95,8 @@ def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) 
     n = topology.n
     position = permutations.inverse(root).tolist()
     block, start = topology.nodes, 0
-    # Runs are filled as a whole: a port computed for each node would take n operations per node.
-    # `start` is the first node that agrees with the root on its first `depth` symbols.
+    # Whole runs are filled, because computing the port of each node would take n operations per
+    # node. `start` is the first node that agrees with the root on its first `depth` symbols.
     for depth in range(n):
         symbols = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))
         block //= len(symbols)
@@ -108,7 +108,7 @@ def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) 
 
 
 class _Front(NamedTuple):
-    """The nodes informed last, with the arguments of the procedure, as arrays of equal length.
+    """The nodes informed in the last step, with their rule's arguments, as arrays of equal length.
 
     A node is the source of the substar S_dim1, and a relay for S_dim2 unless dim2 is 0.
     """
@@ -139,7 +139,7 @@ def recursive_substar(topology: Topology, root: int) -> Forest:
 def _send(topology: Topology, row: NDArray[np.uint8], front: _Front, port: int) -> _Front:
     """Send over one port from all nodes that use it, and write the receivers' parent ports."""
     last = front.dim1 == port  # Rule 1, g_dim1: the receiver is a source only
-    inner = port < front.dim1  # Rule 1, the others: the receiver is a relay for S_dim1
+    inner = port < front.dim1  # Rule 1, other ports: the receiver is also a relay for S_dim1
     # Rule 2: from dim1 + 2 (dim1 + 1 is the link to the parent) to dim2.
     relayed = (front.dim1 + 2 <= port) & (port <= front.dim2)
     chosen = last | inner | relayed

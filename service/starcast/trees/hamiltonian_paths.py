@@ -1,4 +1,4 @@
-"""Hamiltonian paths and cycles of S_n as words: the dimensions that they cross, in order.
+"""Hamiltonian paths and cycles of S_n, as words: the sequence of dimensions that they cross.
 
 Fragopoulou & Akl (1993, sections 3.1 and 4) do not specify them; the choice is documented in
 docs/definitions/fragopoulou-akl.md, A1. The path is Ehrlich's (Knuth 7.2.1.2, Algorithm E). For
@@ -19,7 +19,7 @@ from starcast.topologies.permutations import Perms, Ranks
 
 Word = NDArray[np.uint8]
 
-_BASE = 4  # the least m such that S_m has Hamiltonian paths between all nodes of opposite parity
+_BASE = 4  # the smallest m with Hamiltonian paths in S_m between all nodes of opposite parity
 
 
 def path_word(m: int) -> Word:
@@ -32,8 +32,8 @@ def path_word(m: int) -> Word:
 
     Reference: Knuth, The Art of Computer Programming, 7.2.1.2, Algorithm E.
     """
-    word = np.zeros(0, dtype=np.intp)  # as indices in the table at its start
-    after = np.arange(m)  # the origin of the table's entries at its end
+    word = np.zeros(0, dtype=np.intp)  # as indices in the table at the word's start
+    after = np.arange(m)  # where the entries of the table at the word's end were at its start
     for k in range(1, m):
         reversal = np.r_[0, np.arange(k - 1, 0, -1), np.arange(k, m)]
         table = after
@@ -65,7 +65,8 @@ def walk(n: int, word: Word) -> Ranks:
     nodes = np.empty((side, side, n), dtype=np.uint8)
     run = np.arange(side)
     current = np.tile(np.arange(1, n + 1, dtype=np.uint8), (side, 1))
-    # All runs at once, as if each began at the identity: the loop is as long as one run.
+    # All runs are computed at once, as if each began at the identity: the loop is as long as one
+    # run.
     for step, position in enumerate(positions.T):
         current[run, 0], current[run, position] = current[run, position], current[run, 0]
         nodes[:, step] = current
@@ -80,7 +81,7 @@ def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Wo
     Args:
         position: the free positions of each substar, ascending from 1, ``[count, m]``.
         start: the symbols of the path's first node in these positions, ``[count, m]``.
-        goal: those of its last node, an odd permutation of ``start``.
+        goal: the symbols of its last node there, an odd permutation of ``start``.
     """
     count, m = position.shape
     if m == _BASE:
@@ -101,11 +102,11 @@ def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Wo
 
 
 def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.uint8]) -> Perms:
-    """Return the symbols in the order in which position p takes them.
+    """Return the symbols that position p has in successive substars, in this order.
 
-    The start's symbol comes first, the goal's last, the others ascending.
+    The start's symbol comes first, the goal's last, the others between them in ascending order.
     """
-    # The goal's key 256 exceeds uint8.
+    # The goal's sort key, 256, does not fit into uint8.
     key = symbols.astype(np.int16)
     key[symbols == first[:, None]] = 0
     key[symbols == last[:, None]] = 256
@@ -115,9 +116,9 @@ def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.u
 def _legs(order: Perms, start: Perms, goal: Perms) -> tuple[Perms, Perms]:
     """Return where the path enters and leaves each substar, both ``[count * m, m - 1]``.
 
-    It leaves the k-th substar with the next symbol first and the others ascending, the last two
-    exchanged if parity requires it; crossing p brings the k-th symbol to the front. It leaves the
-    last substar at the goal.
+    The path leaves the k-th substar at a node with the next symbol first and the others ascending,
+    the last two exchanged if parity requires it. Crossing p then brings the k-th symbol to the
+    front. The path leaves the last substar at the goal.
     """
     count, m = order.shape
     enter, leave = np.empty((2, count, m, m - 1), dtype=np.uint8)
@@ -138,7 +139,7 @@ def _leaving_node(order: Perms, k: int, entered: Perms) -> Perms:
 
 
 def _paths_in_s4(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Word:
-    """Return paths of S_4: relative to the start, the goal is one of the 12 odd permutations."""
+    """Return paths of substars S_4; relative to the start, each goal is an odd permutation."""
     relative = np.argmax(start[:, :, None] == goal[:, None, :], axis=1) + 1
     paths = _s4_paths()[permutations.rank(relative.astype(np.uint8))]
     return np.take_along_axis(position, paths.astype(np.intp), axis=1)
@@ -146,7 +147,7 @@ def _paths_in_s4(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Word
 
 @lru_cache(maxsize=1)
 def _s4_paths() -> NDArray[np.uint8]:
-    """Return the paths of S_4 from the identity to each odd permutation.
+    """Return a Hamiltonian path of S_4 from the identity to each odd permutation.
 
     Returns:
         uint8 ``[24, 23]``: by the rank of the last node, the positions 1..3 that are
@@ -160,7 +161,7 @@ def _s4_paths() -> NDArray[np.uint8]:
 
 
 def _search(nodes: list[tuple[int, ...]], goal: tuple[int, ...]) -> list[int]:
-    """Return the first continuation of a path to the goal that visits all nodes, depth first."""
+    """Extend a path depth first until it visits all nodes and ends at the goal."""
     node = nodes[-1]
     for position in range(1, _BASE):
         neighbour = (node[position], *node[1:position], node[0], *node[position + 1 :])

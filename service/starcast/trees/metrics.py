@@ -1,4 +1,4 @@
-"""Metrics of a forest by name, and its edges as columns, for listings, drawings and libraries."""
+"""Metrics of a forest by name, and its edges as columns, for listings, drawings and exports."""
 
 from typing import Any, NamedTuple
 
@@ -16,8 +16,8 @@ def forest_metrics(forest: Forest) -> dict[str, Any]:
     Returns:
         Numbers and flags of the forest, and lists with an entry per tree. ``branches`` are
         the sizes of the subtrees of the root's children, in the order of the root's ports;
-        ``levels`` are the numbers of nodes on the levels 0, 1, ..; ``links_by_load`` maps a number
-        of trees to the number of directed links that so many trees use.
+        ``levels`` are the numbers of nodes on the levels 0, 1, ..; ``links_by_load`` maps each load
+        (number of trees) to the number of directed links with this load.
 
     Raises:
         RejectedError: the array is not a forest.
@@ -46,7 +46,7 @@ def forest_metrics(forest: Forest) -> dict[str, Any]:
 
 
 def root_ports(forest: Forest) -> NDArray[np.uint8]:
-    """Return the root's port that leads to each node in each tree.
+    """Return, for each tree and node, the root's port towards the branch that contains the node.
 
     Returns:
         uint8 ``[trees, nodes]``; 0 for the root and for nodes outside the tree.
@@ -56,7 +56,8 @@ def root_ports(forest: Forest) -> NDArray[np.uint8]:
     result = np.empty_like(forest.parent_port)
     for ports, parents, row in zip(forest.parent_port, forest.parents(), result, strict=True):
         ancestor = np.where((parents < 0) | (parents == forest.root), nodes, parents)
-        # Paths can be as long as a Hamiltonian path: each turn doubles the distance covered.
+        # Paths can be as long as a Hamiltonian path, so each turn of the loop doubles the distance
+        # covered.
         for _ in range(forest.height.bit_length()):
             ancestor = ancestor[ancestor]
         row[:] = reverse_ports[ports[ancestor]]
@@ -98,7 +99,7 @@ def edges_of(forest: Forest, tree: int | None = None) -> Edges:
     """
     first = 0 if tree is None else _check_tree(forest, tree)
     rows = forest.parent_port if tree is None else forest.parent_port[first : first + 1]
-    # Only the chosen trees, so that nothing is computed for the others.
+    # The forest is reduced to the chosen trees first, so nothing is computed for the others.
     part = Forest(
         forest.topology, rows, forest.root, forest.construction, forest.arguments, forest.spanning
     )

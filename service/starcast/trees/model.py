@@ -1,4 +1,4 @@
-"""The forest: one array with the port towards the parent, for every tree and node.
+"""The forest: one array that stores, for every tree and node, the port towards the parent.
 
 Parents, levels, loads and all other properties are computed from that array and the topology.
 `Forest.verify` proves that the array is a forest, whatever built it.
@@ -27,9 +27,9 @@ from starcast.trees import files
 #: The construction of a forest that was made from an array.
 UNNAMED = "array"
 
-#: Entries whose parents are computed at a time, int32.
+#: The number of entries whose parents (int32) are computed at a time.
 _ENTRIES = 2**24
-#: Up to this many nodes `verify` follows all of them: the hubs of larger topologies save time.
+#: With up to this many nodes, `verify` follows every node to the root; beyond, hubs save time.
 _FEW_NODES = 2**16
 
 _NO_ARGUMENTS: Mapping[str, str | int] = MappingProxyType({})
@@ -42,14 +42,15 @@ class Forest(Displayable):
     Args:
         topology: a `Topology` or its spec, such as ``S5``.
         parent_port: uint8 ``[trees, nodes]``: each node's port towards its parent, 0 at the root
-            and where a node is not in that tree. It is kept read-only; a writable array is copied.
+            and where a node is not in that tree. The forest keeps a read-only array; a writable one
+            is copied.
         root: label or rank of the root.
         construction: the construction that built the trees.
         arguments: the arguments of the construction besides the root.
         spanning: whether every tree must reach all nodes; False for partial trees such as those of
             ``perfectly-balanced``.
-        verify_hubs: for each tree a node to which most nodes come closer via their parents. It
-            makes `verify` fast, and does not affect its result.
+        verify_hubs: for each tree a hub, a node such that most nodes' parents are closer to it.
+            Hubs make `verify` fast and do not affect its result.
 
     Raises:
         InputError: the array has a wrong shape or type, the root does not exist, or the
@@ -93,7 +94,7 @@ class Forest(Displayable):
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a forest from a file that `save` wrote. It is not verified.
+        """Read a forest from a file that `save` wrote. The forest is not verified.
 
         Raises:
             InputError: the file cannot be read, is not a forest, has another version, or is
@@ -102,7 +103,7 @@ class Forest(Displayable):
         return cls(**files.read_fields(path))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the forest to a file (npz), which is replaced only when complete.
+        """Write the forest to an npz file; an existing file is replaced only by a complete one.
 
         Raises:
             InputError: the file cannot be written.
@@ -124,7 +125,7 @@ class Forest(Displayable):
         return len(self.parent_port)
 
     def members(self) -> NDArray[np.bool_]:
-        """Return whether each node is in each tree, bool ``[trees, nodes]``; the root always is."""
+        """Return which nodes each tree has, bool ``[trees, nodes]``; it always has the root."""
         members: NDArray[np.bool_] = self.parent_port != 0
         members[:, self.root] = True
         return members
@@ -155,7 +156,7 @@ class Forest(Displayable):
 
     @cached_property
     def heights(self) -> NDArray[np.int64]:
-        """The greatest level of each tree, int64 ``[trees]``.
+        """The largest level in each tree, int64 ``[trees]``.
 
         Raises:
             RejectedError: the array is not a forest.
@@ -173,7 +174,7 @@ class Forest(Displayable):
 
     @property
     def height(self) -> int:
-        """The greatest level of all trees."""
+        """The largest level in any tree."""
         return int(self.heights.max())
 
     @cached_property
@@ -188,7 +189,7 @@ class Forest(Displayable):
 
     @cached_property
     def leaves(self) -> NDArray[np.int64]:
-        """The number of nodes without children of each tree, int64 ``[trees]``."""
+        """The number of nodes without children in each tree, int64 ``[trees]``."""
         leaves = np.empty(self.trees, dtype=np.int64)
         for tree, parents in enumerate(self.parents()):
             inner = np.zeros(self.topology.nodes, dtype=bool)
@@ -197,7 +198,7 @@ class Forest(Displayable):
         return freeze(leaves)
 
     def subtree_sizes(self) -> Ranks:
-        """Return the number of nodes of all subtrees, int32 ``[trees, nodes]``; 0 outside the tree.
+        """Return the size of each node's subtree, int32 ``[trees, nodes]``; 0 outside the tree.
 
         The subtree of a node contains the node itself.
         """
@@ -221,10 +222,11 @@ class Forest(Displayable):
     def load(self) -> NDArray[np.int16]:
         """Return the number of trees that use each directed link from parent to child.
 
-        Opposite directions of a link are two directed links (`docs/decisions/0003`).
+        The two directions of a link are two directed links (`docs/decisions/0003`).
 
         Returns:
-            int16 ``[nodes, ports]``, by the parent's rank and port, ports in the topology's order.
+            int16 ``[nodes, ports]``, indexed by the parent's rank and port, in the topology's order
+            of ports.
 
         Raises:
             RejectedError: an entry is impossible; cycles are not detected.
@@ -240,7 +242,7 @@ class Forest(Displayable):
 
     @cached_property
     def congestion(self) -> int:
-        """The greatest load of a directed link.
+        """The largest load of a directed link.
 
         Raises:
             RejectedError: an entry is impossible; cycles are not detected.
@@ -277,13 +279,14 @@ class Forest(Displayable):
     def verify(self) -> None:
         """Prove that every tree is a tree: rooted at the root, acyclic, spanning unless partial.
 
-        `heights` follows all nodes to the root. On large topologies that takes more memory, and
-        with hubs more time, than this: most nodes come closer to a hub (an entry of `verify_hubs`,
-        else the root) via their parent, which distances alone show, and only the others are
-        followed.
+        On large topologies this takes less memory than `heights`, which follows all nodes to the
+        root, and with hubs also less time. Each tree has a hub: its entry of `verify_hubs`, else
+        the root. Most nodes' parents are closer to the hub, as distances alone show; only the other
+        nodes are followed.
 
         Raises:
-            RejectedError: with the first offending tree, its first offending node and the reason.
+            RejectedError: a tree is invalid; the message names the first such tree and node, and
+                the reason.
         """
         few = _ENTRIES if self.verify_hubs is None else _FEW_NODES
         if self.topology.nodes > few:
@@ -295,8 +298,8 @@ class Forest(Displayable):
     def __repr__(self) -> str:
         return f"<Forest {self.id}: {self.trees} trees on {self.topology.nodes} nodes>"
 
-    # The methods below process one port or one tree at a time, so that memory stays a small
-    # multiple of the size of one tree.
+    # The methods below process one port or one tree at a time, so they need only a small multiple
+    # of the memory of one tree.
 
     def _checked_ports(self) -> Iterator[int]:
         """Check all entries, then iterate over the ports."""
@@ -318,7 +321,7 @@ class Forest(Displayable):
         return parents
 
     def _load_of(self, port: int) -> NDArray[np.int16]:
-        # The child across this port uses the link if its port towards the parent leads back.
+        # The neighbour across this port is a child if its port towards the parent leads back.
         back = self.topology.reverse_port(port)
         users = np.count_nonzero(self.parent_port == back, axis=0).astype(np.int16)
         return np.asarray(users[self.topology.neighbours(port)])
@@ -341,7 +344,7 @@ class Forest(Displayable):
     def _exceptions(self) -> list[NDArray[np.int64]]:
         """Return for each tree the nodes whose parent is not one link closer to the tree's hub.
 
-        If many of the first nodes are exceptions, the others are not searched.
+        If many of the first nodes are exceptions, the search in this tree stops early.
         """
         hubs = [self.root] * self.trees if self.verify_hubs is None else list(self.verify_hubs)
         distances = {hub: self.topology.distances(hub) for hub in set(hubs)}
@@ -352,7 +355,7 @@ class Forest(Displayable):
                 if len(found[tree]) > self._most_exceptions:
                     continue
                 distance = distances[hub]
-                # Wraps around to 255 at the hub, which no parent is closer to.
+                # At the hub this wraps around to 255, a distance that no parent has.
                 closer = distance[chunk] - np.uint8(1)
                 at_parents = _values_at_parents(distance, row[chunk], chunk, readers)
                 wrong = np.flatnonzero((at_parents != closer) & (row[chunk] != 0))
@@ -364,8 +367,9 @@ class Forest(Displayable):
         return self.topology.nodes // 64 + self.topology.degree
 
     def _reach_root(self, tree: int, exceptions: NDArray[np.int64]) -> bool:
-        """Return whether the exceptions are few and reach the root; then so do all other nodes."""
-        # In a partial tree a chain may end outside the tree, which distances do not show.
+        """Return whether the exceptions are few and reach the root; then all nodes reach it."""
+        # In a partial tree, a chain of parents may end outside the tree, which distances do not
+        # show.
         if not self.spanning or len(exceptions) > self._most_exceptions:
             return False
         row = self.parent_port[tree]
@@ -411,19 +415,19 @@ class Forest(Displayable):
 
 
 def _greatest_steps(pointers: Ranks, end: int) -> int:
-    """Return the greatest number of steps to the end, at least 1; 0 if a node never reaches it.
+    """Return the maximum number of steps to the end, at least 1; 0 if a node never reaches it.
 
     Args:
         pointers: the next node of each node, int32 ``[nodes]``; that of the end is the end.
         end: the last node of every chain.
     """
-    # The node after 1, 2, 4, .. steps, until all are at the end.
+    # `after` holds every node's position after 1, 2, 4, .. steps, until all are at the end.
     after = [pointers]
     while (after[-1] != end).any():
         if len(after) > len(pointers).bit_length():
             return 0
         after.append(after[-1].take(after[-1], mode="wrap"))
-    # The greatest number of steps after which a node is not at the end, from its highest bit on.
+    # Find the maximum number of steps after which a node is not at the end, highest bit first.
     nodes = None
     steps = 0
     for bit in reversed(range(len(after) - 1)):
@@ -441,9 +445,9 @@ def _values_at_parents(
     chunk: slice,
     readers: Mapping[int, ValueReader],
 ) -> NDArray[np.uint8]:
-    """Return an array's values at the parents of a chunk of nodes; a root has its own value."""
+    """Return an array's values at the parents of a chunk of nodes; a root gets its own value."""
     first = int(ports[0])
-    # Constructions have long runs of one port.
+    # Constructions write long runs of the same port.
     if first and not np.count_nonzero(ports != first):
         return readers[first](values, chunk)
     at_parents = values[chunk].copy()
@@ -486,7 +490,8 @@ def _check_array(parent_port: ArrayLike, topology: Topology) -> NDArray[np.uint8
 def _follow_parents(parents: Ranks) -> tuple[Ranks, Ranks]:
     """Return the length and the end of each node's chain of parents, by pointer doubling.
 
-    A chain that leads into a cycle has no end; the node returned for it has a parent.
+    A chain that leads into a cycle has no end; for it a node on the cycle is returned, which has a
+    parent.
     """
     top = np.where(parents >= 0, parents, np.arange(len(parents), dtype=np.int32))
     steps = (parents >= 0).astype(np.int32)

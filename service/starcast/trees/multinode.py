@@ -5,9 +5,9 @@ Reference: Fragopoulou & Akl 1993.
 **Rotated Hamiltonian paths.** S_{n-1}^i, i = 2..n, are the nodes with symbol 1 in position i.
 *Phase 1* (section 3.1): the branch T_i across dimension i of the root is a Hamiltonian path of
 S_{n-1}^i, and T_{i+1} is T_i rotated, so that the n-1 links of a step have all n-1 dimensions.
-*Phase 2* (Rule 1): a node x receives the messages of the sources q with q_1 = x_1 and q_n = x_i
-over dimension i. Seen from the source, a node u with u_1 = 1 is a leaf, and its parent is across
-the position of symbol n in u.
+*Phase 2* (Rule 1): over dimension i, a node x receives the messages of the sources q with q_1 = x_1
+and q_n = x_i. Seen from the source, a node u with u_1 = 1 is a leaf, and its parent is across the
+position of symbol n in u.
 
 **MBST**, the multinode broadcast spanning tree (section 3.2). All nodes are numbered: m(root) = 0,
 then 1..n!-1. The parent of node number m is across dimension v(m) = (m-1) mod (n-1) + 2, and the
@@ -16,19 +16,19 @@ numbers run over the distances k = 1..D from the root, within a distance over th
 orbits of the rotation R) in the order
 
 1. N_k1, the necklace of the generator G_k, which is undefined only for n odd and k = D;
-2. those that do not start with 1, ascending by their smallest node;
-3. those that start with 1, likewise,
+2. the necklaces of nodes that do not start with 1, sorted by their smallest node;
+3. the necklaces of nodes that start with 1, sorted likewise,
 
 and within a necklace over the rotations of a first node. Nodes and dimensions rotate together, so
-that all nodes of the necklace are as the first one. If v is the dimension of the first unused
-number, the first node is the smallest node whose neighbour across v is closer to the root; in N_k1
-it is the rotation of G_k that maps the dimension t_k of G_k to v. In cycle notation (s is followed
-by x_s)
+what holds for the first node holds for the whole necklace. If v is the dimension of the first
+unused number, the first node is the smallest node whose neighbour across v is closer to the root;
+in N_k1 it is the rotation of G_k that maps the dimension t_k of G_k to v. In cycle notation (s is
+followed by x_s)
 
 * G_k = (k+1, k, .., 2, 1) and t_k = k+1 for k <= n-1;
 * G_k = (n, n-1)(n-2, n-3) .. (a+2, a+1)(a, a-1, .., 1), with k+1-n pairs, and t_k = a+1 for k >= n.
 
-**The Hamiltonian cycle** of S_n as a path (section 4).
+**The Hamiltonian cycle** of S_n, used as a path (section 4).
 """
 
 from typing import NamedTuple
@@ -70,7 +70,7 @@ def rotated_hamiltonian(topology: Topology, root: int) -> Forest:
 def phase_1_word(n: int) -> Word:
     """Return T_2 as a word, uint8 ``[(n-1)!]``.
 
-    It leads from 12..n to 213..n and then to all other nodes with symbol 1 in position 2.
+    The path leads from 12..n to 213..n and then to all other nodes with symbol 1 in position 2.
     """
     return np.concatenate([np.array([2], dtype=np.uint8), path_word(n - 1) + np.uint8(1)])
 
@@ -78,8 +78,8 @@ def phase_1_word(n: int) -> Word:
 def phase_2_ports(n: int, symbol: int) -> NDArray[np.uint8]:
     """Return the position of a symbol 2..n in every node that starts with 1, uint8 ``[(n-1)!]``.
 
-    Rule 1 uses symbol n; copies of a message may use other symbols. The entry of the identity, rank
-    0, has no meaning: it has no parent.
+    Rule 1 uses symbol n; further copies of a message may use other symbols. The entry of the
+    identity, rank 0, has no meaning, because the root has no parent.
     """
     others = permutations.arrangements(n - 1, n - 1) + np.uint8(1)
     return np.asarray(np.argmax(others == symbol, axis=1) + 2, dtype=np.uint8)
@@ -93,11 +93,11 @@ class Generator(NamedTuple):
 
 
 class _NecklaceList(NamedTuple):
-    """The necklaces except the root's, in the order of their numbers, as arrays of equal length."""
+    """All necklaces but the root's, as parallel arrays sorted by number."""
 
     smallest: Ranks
     period: NDArray[np.int64]
-    number: NDArray[np.int64]  # of the first node
+    number: NDArray[np.int64]  # number of the necklace's first node
 
 
 @construction(
@@ -129,7 +129,7 @@ def numbering(topology: Topology) -> Ranks:
 
 
 def generators(topology: Topology) -> dict[int, Generator]:
-    """Return G_k by k."""
+    """Return the generators G_k, by distance k."""
     defined = range(1, topology.diameter + 1 - topology.n % 2)
     return {k: _generator(topology.n, k) for k in defined}
 
@@ -151,14 +151,14 @@ def _list_necklaces(topology: Topology) -> _NecklaceList:
     kind = np.where(smallest < topology.nodes // topology.n, 2, 1)
     nodes = np.stack([generator.node for generator in generators(topology).values()])
     kind[np.isin(smallest, orbits.leader[permutations.rank(nodes)])] = 0
-    # The order of the numbers: distance first, then kind, then the smallest node.
+    # Necklaces are sorted by distance, then kind, then smallest node.
     smallest = smallest[np.lexsort((smallest, kind, topology.distances()[smallest]))]
     period = orbits.period[smallest].astype(np.int64)
     return _NecklaceList(smallest, period, np.cumsum(period) - period + 1)
 
 
 def _first_nodes(topology: Topology, orbits: _NecklaceList, turn: Ranks) -> Ranks:
-    """Return the node of each necklace that has its first number."""
+    """Return the first node of each necklace, the node with the lowest number."""
     distances = topology.distances()
     v = numbered_dimensions(topology.n, orbits.number)
     first = np.full(len(orbits.smallest), topology.nodes, dtype=np.int32)
@@ -185,9 +185,9 @@ def _first_nodes(topology: Topology, orbits: _NecklaceList, turn: Ranks) -> Rank
 def hamiltonian_cycle(topology: Topology, root: int) -> Forest:
     """Return a path through all nodes that ends next to the root.
 
-    The last link of `cycle_word` closes the cycle. Other roots have the translated path, so that
-    all roots cross the same dimension in a step. Section 4 uses one cycle for all roots instead:
-    `walk` along `cycle_word`, entered at another node.
+    The last link of `cycle_word` closes the cycle. Other roots have the translated path, so all
+    roots cross the same dimension in a step. The paper uses one cycle for all roots instead, which
+    each root enters at its own node (`walk` along `cycle_word`).
 
     Reference: Fragopoulou & Akl 1993, section 4.
     """

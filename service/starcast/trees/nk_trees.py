@@ -2,9 +2,9 @@
 
 docs/definitions/nk-star.md corrects the definition. Symbols are named by their positions in the
 root: v_1 = i means that v begins with the root's i-th symbol. A symbol that the root lacks is
-*external*. The chain of an external symbol e in v is: e is in position j_1, the root's symbol of
-position j_1 is in v's position j_2, and so on until the root's symbol of position j_m is not in v;
-it is the *desired symbol* d(e). The parent of v is
+*external*. The chain of an external symbol e in v begins with e in position j_1. The root's symbol
+of position j_1 is in v's position j_2, and so on, until the root's symbol of position j_m is not in
+v. That symbol is the *desired symbol* d(e). The parent of v is
 
 * v_1 = 1: exchange with the smallest position i >= 2 in which v differs from the root;
 * 2 <= v_1 <= k: exchange with position v_1;
@@ -25,7 +25,7 @@ from starcast.trees.common import reroot
 from starcast.trees.construction import construction
 from starcast.trees.model import Forest
 
-_ROWS = 2**15  # labels at a time: they and their tables stay in the cache
+_ROWS = 2**15  # labels processed together: they and their tables stay in the cache
 
 
 @construction(
@@ -44,7 +44,7 @@ def nk_greedy(topology: Topology, root: int) -> Forest:
 
 
 def require_nk_star(topology: Topology) -> NkStar:
-    """Return a topology as an (n,k)-star. The catalogue has checked its family."""
+    """Return the topology as an `NkStar`; the catalogue has already checked its family."""
     if not isinstance(topology, NkStar):
         raise TypeError(f"{topology.spec} is not an (n,k)-star")
     return topology
@@ -61,7 +61,7 @@ def write_sp_ports(topology: NkStar, root: Perms, out: NDArray[np.uint8]) -> Non
     n, block = topology.n, topology.nodes // topology.n
     home = np.zeros(n + 1, dtype=np.uint8)  # a symbol's position in the root, 0 if it is external
     home[root] = np.arange(1, topology.k + 1)
-    for symbol in range(1, n + 1):  # in rank order, the nodes with one first symbol are a run
+    for symbol in range(1, n + 1):  # in rank order, the nodes with the same first symbol are a run
         start, stop = (symbol - 1) * block, symbol * block
         if home[symbol] == 1:
             _write_first_differences(n, root, start, out)
@@ -77,7 +77,7 @@ def write_sp_ports(topology: NkStar, root: Perms, out: NDArray[np.uint8]) -> Non
 def _write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uint8]) -> None:
     """Write the first position from 2 on that differs from the root.
 
-    This is done for the nodes with the root's first symbol, which begin at ``start``.
+    It is written for the nodes with the root's first symbol, which begin at ``start``.
     """
     # `start` is the first node that agrees with the root on its first `depth` symbols.
     for depth in range(1, len(root)):
@@ -100,7 +100,7 @@ def _residual_ports(
     for _ in range(k):  # follow the chain of the first symbol
         successor = position[np.arange(count), own]
         own = np.where(successor > 0, successor, own)
-    desired = position == 0  # the desired symbols of all chains are the missing symbols
+    desired = position == 0  # the symbols that a node lacks are the desired symbols of its chains
     desired[:, 0] = False
     desired[np.arange(count), own] = False
     chosen = np.where(desired.any(axis=1), desired.argmax(axis=1), own)

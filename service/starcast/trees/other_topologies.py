@@ -1,4 +1,4 @@
-"""Trees on other topologies than star graphs: binomial, of records, and breadth-first.
+"""Binomial trees, trees from records, and breadth-first trees, on other topologies too.
 
 **Spanning binomial trees** of the hypercube Q_d (Johnsson & Ho 1989). Ports number the bits of a
 label from the left, and c = x xor r is a node's *relative label* for the root r.
@@ -7,7 +7,7 @@ label from the left, and c = x xor r is a node's *relative label* for the root r
   0s to its left.
 * The d edge-disjoint spanning binomial trees: tree i-1 is a spanning binomial tree rooted at the
   neighbour of r across port i, with the bits in the cyclic order i, i+1, .., d, 1, .., i-1 instead
-  of from left to right. There r is a leaf, the child across port i, and reversing that link roots
+  of from left to right. In that tree r is a leaf, the child across port i; reversing its link roots
   the tree at r. Bit by bit: if bit i of c is 0, the parent of x flips bit i; if it is 1, the first
   1 after it in the cyclic order, and bit i if there is no other.
 
@@ -15,8 +15,8 @@ Each directed link except those into the root is in exactly one of the d trees. 
 port p is in tree p if bit p of c is 0, else in the tree of the last 1 before p in the cyclic
 order, p itself if it is the only one.
 
-**Records** give edge-disjoint spanning trees of least height; **breadth-first**, the shortest-path
-tree by lowest ports, exists on every topology.
+**Records**, stored search results, give edge-disjoint spanning trees of minimum height. The
+**breadth-first** tree, the shortest-path tree by lowest ports, exists on every topology.
 """
 
 import numpy as np
@@ -73,7 +73,7 @@ _PROBLEM = "edge-disjoint-trees"
 
 
 def _no_optimal_record(topology: Topology) -> str | None:
-    """Return why no record proves a least height on a topology, or None."""
+    """Return why no record proves a minimum height on a topology, or None if one does."""
     from starcast.records.files import missing_reason  # noqa: PLC0415
 
     return missing_reason(_PROBLEM, topology.spec, optimal=True)
@@ -86,8 +86,8 @@ def _no_optimal_record(topology: Topology) -> str | None:
     exclusion=_no_optimal_record,
 )  # fmt: skip
 def optimal_edge_disjoint(topology: Topology, root: int) -> Forest:
-    """Return as many directed edge-disjoint trees as the degree, of the least possible height."""
-    # Imported only here, as below: records load pydantic.
+    """Return directed edge-disjoint spanning trees of minimum height, as many as the degree."""
+    # Imported only when needed, because records load pydantic.
     from starcast.records import shipped_record  # noqa: PLC0415
 
     rows = shipped_record(_PROBLEM, topology.spec).witness["parent_port"].copy()
@@ -102,7 +102,7 @@ def breadth_first(topology: Topology, root: int) -> Forest:
     """Return the tree in which each node has the lowest port that leads closer to the root."""
     distances = topology.distances(root)
     row = np.zeros((1, topology.nodes), dtype=np.uint8)
-    # The lowest port is written last, so that it wins.
+    # The lowest port is written last, so it replaces the others.
     for port in reversed(topology.ports):
         row[0, distances[topology.neighbours(port)] < distances] = port
     return Forest(topology, row, root, "breadth-first", verify_hubs=(root,))

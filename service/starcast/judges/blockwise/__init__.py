@@ -1,7 +1,8 @@
-"""Verification of forests in closed form, block by block, with no array over all nodes.
+"""Verification of forests in closed form, block by block, without an array over all nodes.
 
-A block of m! nodes is decoded, its ports are computed, and every tree edge that leaves its nodes is
-examined, before the next block reuses the memory (docs/block-verification.md). Needs numba.
+For each block of m! nodes, the labels are decoded, the ports are computed, and every tree edge from
+these nodes to their parents is examined. Then the next block reuses the memory
+(docs/block-verification.md). Needs numba.
 """
 
 from starcast.judges.blockwise.sources import Source, closed_form

@@ -1,11 +1,11 @@
 """The compiled check of every tree edge of a range of blocks.
 
 For every node and tree it looks up the parent across the node's port and compares the potentials of
-both. Nothing about the ports is assumed; only tables of neighbours inside a block, and the fact
-that port p exchanges the symbols in the positions 1 and p, are used. A node whose parent's
-potential is not smaller by 1, or whose port does not exist, is an *exception*; `verification`
-decides about these. The load of a directed link is the number of trees in which its end, the child,
-has the link's port, so that loads are counted node by node.
+both. It assumes nothing about the ports: it uses only tables of neighbours inside a block, and the
+fact that port p exchanges the symbols in the positions 1 and p. A node whose parent's potential is
+not smaller by 1, or whose port does not exist, is an *exception*; `verification` decides whether
+these are allowed. The load of a directed link is the number of trees in which its end, the child,
+has the link's port, so loads are counted node by node.
 """
 
 from typing import NamedTuple
@@ -25,11 +25,11 @@ from starcast.judges.blockwise.ports import (
 from starcast.judges.blockwise.potentials import fill_distances, fill_potentials, potential_of
 from starcast.support.compiled import jit
 
-#: Maximum number of exceptions recorded per call; more prove that something is wrong.
+#: Maximum number of exceptions recorded per call; more exceptions show that the forest is wrong.
 MAX_EXCEPTIONS = 1_000
-#: Number of nodes with the largest potential recorded per tree and call.
+#: Number of nodes with the largest potential that are recorded per tree and call.
 WITNESSES = 16
-#: Bits of the counter of one port in an integer that counts the trees of all ports of a node.
+#: Bits per port in an integer that counts, for one node, the trees that use each port.
 _COUNTER = 4
 
 
@@ -50,7 +50,7 @@ class Found(NamedTuple):
 
 
 class _Findings(NamedTuple):
-    """`Found` as the kernel collects it, in arrays of fixed size.
+    """The data of `Found` while the kernel collects them, in arrays of fixed size.
 
     Attributes:
         exceptions, load, largest: as in `Found`.
@@ -68,9 +68,9 @@ class _Findings(NamedTuple):
 
 
 def examine(blocks: Blocks, tables: Tables, start: int, stop: int) -> Found:
-    """Examine every tree edge of the nodes of the blocks start, .., stop-1.
+    """Examine every tree edge of the nodes in the blocks start, .., stop-1.
 
-    At most `MAX_EXCEPTIONS` exceptions are returned; the work ends early if there are more.
+    At most `MAX_EXCEPTIONS` exceptions are returned; the examination stops early if there are more.
     """
     trees = len(blocks.homes)
     found = _Findings(
@@ -119,18 +119,18 @@ def read_block(blocks: Blocks, tables: Tables, block: int) -> tuple[Array, Array
 
 @jit
 def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop: int) -> None:
-    """Examine blocks row by row, and the nodes of a row one by one only if that is needed."""
+    """Examine blocks row by row, and the nodes of a row one by one only if necessary."""
     n, m = blocks.n, blocks.m
     trees = len(blocks.homes)
     size = len(tables.orders)
-    # Passed on as arrays, not in a tuple, which would count a reference to each at every call.
+    # These arrays are passed separately: a tuple would count a reference to each at every call.
     x = np.zeros(n + 1, dtype=np.uint8)
     rest = np.zeros(m, dtype=np.uint8)
     others = np.zeros(m - 1, dtype=np.uint8)
     ports = np.zeros((trees, m * size), dtype=np.uint8)
     potentials = np.zeros((trees, m * size), dtype=np.uint8)
     is_varying = np.zeros(trees, dtype=np.bool_)
-    # Padded to multiples of 8 bytes, so that `_any_flag` tests 8 nodes at a time.
+    # Padded to a multiple of 8 bytes, so that `_any_flag` can test 8 nodes at a time.
     flags = np.zeros((size + 7) // 8 * 8, dtype=np.uint8)
     neighbours = tables.neighbours
     largest, counts = found.largest, found.counts
@@ -153,19 +153,19 @@ def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop:
                 has_parents = True
                 if is_varying[tree]:
                     has_parents = _read_parents_of_ports(row, begin, m, neighbours, level, flags)
-                # All nodes of the row have the same port inside the block: one row of the table
-                # has the parents.
+                # All nodes of the row have the same port, which stays inside the block: one row of
+                # the table gives the parents.
                 elif 2 <= port <= m:
                     _read_parents(neighbours[port, begin : begin + size], level, flags)
                 elif m < port <= n and blocks.kind == GREEDY:
-                    # The parents are the same orders of the same symbols, with another first
+                    # The parents have the same orders of the same symbols, with another first
                     # symbol and tail.
                     x[1], x[port] = x[port], x[1]
                     fill_distances(n, m, x, others, tables, blocks.homes[tree], flags[:size])
                     x[1], x[port] = x[port], x[1]
                 else:
                     has_parents = False
-                # Equal potentials are recorded until there are enough witnesses.
+                # Potentials equal to the largest are recorded until there are enough witnesses.
                 recorded = largest[tree] + (counts[tree] == WITNESSES)
                 if has_parents and _is_plain(level[begin : begin + size], flags, recorded):
                     continue
@@ -178,7 +178,7 @@ def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop:
 
 @jit
 def _change_ports(changes: Array, next_change: int, block: int, ports: Array) -> int:
-    """Apply the changes of a block; return the index of the first change after them."""
+    """Apply the changes in a block; return the index of the first change after them."""
     while next_change < len(changes) and changes[next_change, 0] == block:
         ports[changes[next_change, 1], changes[next_change, 2]] = changes[next_change, 3]
         next_change += 1
@@ -197,7 +197,7 @@ def _any_flag(flags: Array) -> bool:
 def _has_several_ports(row: Array, flags: Array) -> bool:
     """Return whether the nodes of a row have different ports in a tree."""
     port = row[0]
-    # No early exit: a loop without branches is compiled to vector instructions.
+    # The loop has no early exit, because without branches it is compiled to vector instructions.
     for order in range(len(row)):
         flags[order] = row[order] ^ port
     return _any_flag(flags)
@@ -205,7 +205,7 @@ def _has_several_ports(row: Array, flags: Array) -> bool:
 
 @jit
 def _read_parents(neighbours: Array, level: Array, parents: Array) -> None:
-    """Write the potentials of the parents of a row, all across one port."""
+    """Write the potentials of the parents of a row whose nodes all have the same port."""
     for order in range(len(neighbours)):
         parents[order] = level[neighbours[order]]
 
@@ -216,7 +216,7 @@ def _read_parents_of_ports(
 ) -> bool:
     """Write the potentials of the parents of a row; return False if one is in another block."""
     for order in range(len(row)):
-        # In uint8, so that the ports 0 and 1 become large numbers, too.
+        # In uint8 the ports 0 and 1 also become large numbers.
         parents[order] = np.uint8(row[order] - np.uint8(2)) > np.uint8(m - 2)
     if _any_flag(parents):
         return False
@@ -230,7 +230,7 @@ def _read_parents_of_ports(
 def _is_plain(own: Array, flags: Array, recorded: int) -> bool:
     """Return whether a row has neither an exception nor a potential that has to be recorded.
 
-    Without branches, so that it is compiled to vector instructions; almost all rows pass.
+    The loop has no branches, so it is compiled to vector instructions; almost all rows pass.
     """
     limit = np.uint8(recorded)
     for order in range(len(own)):
@@ -300,7 +300,7 @@ def _record_exception(found: _Findings, block: int, tree: int, index: int) -> bo
 
 @jit
 def _record_potential(found: _Findings, block: int, tree: int, index: int, value: int) -> None:
-    """Record a potential that no other exceeds, and its node as a witness."""
+    """Record a largest potential, and its node as a witness."""
     if value > found.largest[tree]:
         found.largest[tree] = value
         found.counts[tree] = 0
@@ -317,8 +317,8 @@ def _count_loads(
 ) -> None:
     """Add the loads of the links that lead to the nodes of a row.
 
-    The load of a link is the number of trees in which its node has the link's port. Trees with one
-    port in the whole row are counted once for all nodes.
+    The load of a link is the number of trees in which the node has the link's port. A tree with the
+    same port in the whole row is counted once for all nodes.
     """
     same = np.uint64(0)
     varying = 0
@@ -329,7 +329,7 @@ def _count_loads(
             last = tree
         else:
             same += _counter_of(n, ports[tree, begin])
-    # The usual case. Counting all nodes at once and correcting one tree avoids the loop over
+    # In this usual case, counting all nodes at once and correcting one tree avoids the loop over
     # nodes.
     if varying <= 1:
         _add_loads(n, same, size, load)
@@ -346,7 +346,7 @@ def _count_loads(
 
 @jit
 def _counter_of(n: int, port: int) -> np.uint64:
-    """Return 1 in the counter of a port; 0 if the port does not exist."""
+    """Return an integer with a 1 in the counter of a port, or 0 if the port does not exist."""
     if 2 <= port <= n:
         return np.uint64(1) << np.uint64(_COUNTER * (port - 2))
     return np.uint64(0)
@@ -354,20 +354,20 @@ def _counter_of(n: int, port: int) -> np.uint64:
 
 @jit
 def _trees_of(users: np.uint64, port: int) -> np.uint64:
-    """Return the number of trees that use a node's link at a port, from its 4-bit counter."""
+    """Return the number of trees that use a node's port, from the port's 4-bit counter."""
     return users >> np.uint64(_COUNTER * (port - 2)) & np.uint64(15)
 
 
 @jit
 def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
-    """Add the links to nodes whose ports are used by the same numbers of trees."""
+    """Count the links to nodes whose ports are used by the same numbers of trees."""
     for port in range(2, n + 1):
         load[_trees_of(users, port)] += nodes
 
 
 @jit
 def _move_loads(n: int, users: np.uint64, row: Array, load: Array) -> None:
-    """Increase the loads of a row's links by those of one more tree, whose ports are ``row``."""
+    """Update the loads of a row's links for one more tree, whose ports are ``row``."""
     nodes = np.zeros(256, dtype=np.int64)
     for order in range(len(row)):
         nodes[row[order]] += 1

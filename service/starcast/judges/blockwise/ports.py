@@ -1,10 +1,10 @@
-"""The ports towards the parents in closed form, for the nodes of a block.
+"""Closed forms of the ports towards the parents, for the nodes of a block.
 
-These are the definitions of the papers at the identity, evaluated for one block of nodes at a time;
-`sources` moves them to other roots. A block consists of the nodes that share their last n-m
-symbols, the *tail*. Its nodes are in the lexicographic order of their first m symbols: first by the
-first symbol, and then by the order of the w = m-1 others. The nodes with one first symbol are a
-*row* of w! nodes.
+These are the definitions of the papers for the identity as root, evaluated for one block of nodes
+at a time; `sources` translates them to other roots. A block consists of the nodes that share their
+last n-m symbols, the *tail*. Its nodes are in the lexicographic order of their first m symbols:
+first by the first symbol, and then by the order of the w = m-1 others. The nodes with the same
+first symbol are a *row* of w! nodes.
 
 In all functions ``x`` is a node, uint8 ``[n+1]``, with the symbol of position p at index p; the
 symbols 1..m of a block are those of ``rest``, ascending. `Tables` depend only on m; the cache of
@@ -20,7 +20,7 @@ from starcast.support.compiled import jit
 from starcast.topologies import permutations
 
 Array = np.ndarray[Any, Any]
-#: Free positions whose fixed points are looked up together.
+#: Number of free positions whose fixed points are looked up together.
 TRIPLE = 3
 
 
@@ -34,7 +34,8 @@ class Tables(NamedTuple):
         compositions: the ranks of g∘p, by the ranks of g and p, int16 ``[w!, w!]``.
         cycles: the number of cycles of g∘p, uint8 ``[w!, w!]``.
         fixed: twice the number of fixed points in the positions 3t+2, .., 3t+4, uint8
-            ``[2, m^3, w!]``; the second index packs the index at home in each of them.
+            ``[2, m^3, w!]``; the second index combines, for each of these positions, the index of
+            the symbol that is at home there.
         substar: the port towards the parent, and the step, of each node of S_m in the broadcast
             tree of 2m-3 steps, uint8 ``[2, m!]``.
     """
@@ -69,7 +70,7 @@ def build_tables(m: int) -> Tables:
 
 
 def _substar(m: int) -> Array:
-    """Return ports and steps of S_m; `relabel` explains them for one node."""
+    """Return the ports and steps of all nodes of S_m, as `relabel` defines them for one node."""
     nodes = permutations.arrangements(m, m)
     ports, steps = np.zeros((2, len(nodes)), dtype=np.uint8)
     for k in range(m, 1, -1):
@@ -89,14 +90,14 @@ GREEDY, SUBSTAR, EDGE_DISJOINT = 0, 1, 2
 
 
 class Blocks(NamedTuple):
-    """The closed forms of a forest, as the kernels read them.
+    """The closed form of a forest, in the representation that the kernels read.
 
     Attributes:
         kind: `GREEDY`, `SUBSTAR` or `EDGE_DISJOINT`.
         n, m: the size of S_n, and the symbols of a block that are not in its tail.
         homes: the position of each symbol in each tree's hub, uint8 ``[trees, n+1]``.
-        changes: nodes whose port is not that of the kind's closed form, int64 ``[changes, 4]``:
-            block, tree, index in the block, port; ascending.
+        changes: nodes whose port differs from the closed form of the kind, int64 ``[changes, 4]``:
+            block, tree, index in the block, port; sorted.
     """
 
     kind: int
@@ -138,7 +139,7 @@ def read_tail(block: int, n: int, m: int, x: Array, rest: Array) -> None:
 
 @jit
 def read_row(first: int, m: int, rest: Array, others: Array) -> None:
-    """Write the symbols of a block without that of an index, ascending."""
+    """Write the symbols of a block, except the one at an index, ascending."""
     for index in range(m - 1):
         others[index] = rest[index + (index >= first)]
 
@@ -157,7 +158,7 @@ def rank_orders(symbols: Array) -> int:
 
 @jit
 def write_order(m: int, order: Array, others: Array, x: Array) -> None:
-    """Write the symbols of a row into the positions 2..m of x, in an order of 0..m-2."""
+    """Write the symbols of a row into the positions 2..m of x, in a given order of 0..m-2."""
     for index in range(m - 1):
         x[index + 2] = others[order[index]]
 
@@ -200,8 +201,9 @@ def fill_ports(blocks: Blocks, tables: Tables, x: Array, rest: Array, out: Array
 def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array) -> None:
     """Write alpha_r(v) for a row, 0 at the root r (Tseng & Sheu 1997, Def. 1).
 
-    The position of the first symbol in r, if that is not 1; else the first position from 2 on where
-    the node differs from r. The nodes that agree with r in the positions 2, .., d are successive.
+    The port is the position of the first symbol in r, if that is not 1; otherwise it is the first
+    position from 2 on where the node differs from r. The nodes that agree with r in the positions
+    2, .., d are consecutive.
     """
     port = home[x[1]]
     out[:] = port
@@ -211,7 +213,7 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
     size = len(out)
     used = 0
     for position in range(2, m + 1):
-        # Overwritten below for the nodes that agree with r in this position, too.
+        # This is overwritten below for the nodes that agree with r in this position too.
         out[start : start + size] = position
         digit = 0
         index = -1
@@ -220,14 +222,15 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
                 index = other
                 break
             digit += 1 - (used >> other & 1)
-        # The symbol that r has here is in the tail, so that no node of the row agrees any further.
+        # The tail contains the symbol that r has here, so no node of the row agrees with r any
+        # further.
         if index < 0:
             return
         used |= 1 << index
         size //= m + 1 - position
         start += digit * size
     out[start] = 0
-    # Descending, so that the first differing position is written last.
+    # The loop descends, so the first differing position is written last.
     for position in range(n, m, -1):
         if home[x[position]] != position:
             out[start] = position
@@ -248,14 +251,14 @@ def fill_substar(n: int, m: int, x: Array, rest: Array, tables: Tables, out: Arr
         order = tables.compositions[rank_orders(others)]
         for index in range(size):
             inner = tables.substar[0, start + order[index]]
-            # The root of the substar has no parent inside; its parent is across the port of the
+            # The root of the substar has no parent inside it: its parent is across the port of the
             # tail.
             out[first * size + index] = inner or port
 
 
 @jit
 def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
-    """Relabel a node so that the roots of the substars with its tail become the identity.
+    """Relabel a node so that the root of every substar with its tail becomes the identity.
 
     The substar of the nodes with symbol c in position k, k = n, n-1, .., receives the message at
     one node, its root, across port k; it has k in position 1, 1 in position c and c in position k.

@@ -1,15 +1,15 @@
 """Potentials: numbers that decrease by 1 from each node to its parent.
 
-`judge` trusts no potential: it checks the decrease across every tree edge. A wrong potential could
-reject a tree, never accept one.
+`judge` does not trust the potentials: it checks the decrease across every tree edge. A wrong
+potential could reject a correct tree, but never accept a wrong one.
 
-* `GREEDY`: the distance to the tree's hub. It does not decrease on the path between hub and root,
-  whose nodes are declared as exceptions (Tseng & Sheu 1997, Definitions 1 and 2).
+* `GREEDY`: the distance to the tree's hub. It does not decrease on the path from the hub to the
+  root, whose nodes are declared as exceptions (Tseng & Sheu 1997, Definitions 1 and 2).
 * `SUBSTAR`: the step in which the node is informed (Sheu, Liaw & Chen 1993, section 2).
 * `EDGE_DISJOINT`: the level, which `starcast.trees.edge_disjoint` derives from the
   definition (Fragopoulou & Akl 1996, Definition 8).
 
-The arguments ``n``, ``m``, ``x`` and ``rest`` are those of `ports`.
+The arguments ``n``, ``m``, ``x`` and ``rest`` have the same meaning as in `ports`.
 """
 
 import numpy as np
@@ -76,9 +76,10 @@ def potential_of(blocks: Blocks, tree: int, x: Array) -> int:
 def distance(n: int, x: Array, home: Array) -> int:
     """Return the distance of a node to the hub: n + cycles - 2 fixed - 2 [x_1 not at home].
 
-    These are the cycles and fixed symbols of the permutation that takes each symbol home; a fixed
-    symbol is a cycle, too. This is the shortest sorting by exchanges with position 1 (Akers &
-    Krishnamurthy 1989): displaced symbols + their cycles, less 2 if the first symbol is displaced.
+    These are the cycles and fixed symbols of the permutation that moves each symbol to its home,
+    its position in the hub; a fixed symbol is also a cycle. The formula is the length of the
+    shortest sorting by exchanges with position 1 (Akers & Krishnamurthy 1989): displaced symbols +
+    their cycles, less 2 if the first symbol is displaced.
     """
     seen = 0
     cycles = 0
@@ -102,13 +103,13 @@ def fill_distances(
     """Write the distances of a row to the hub, by the formula of `distance`.
 
     The positions 1 and m+1.. are the same in all nodes of the row. A path of home positions that
-    enters them leaves at a free position that is the same for the whole row, too. So the cycles of
-    a node are those of its order of the free symbols, composed with these exits, and the cycles
-    that never leave the fixed positions.
+    enters these positions leaves them at a free position that is also the same for the whole row.
+    So the cycles of a node are the cycles of its order of the free symbols, composed with these
+    exits, and the cycles that never leave the fixed positions.
     """
     free = m - 1
     exits = np.empty(free, dtype=np.uint8)
-    #: By free position, the index of the symbol that is at home there; ``free`` if none is.
+    #: For each free position, the index of the symbol that is at home there; ``free`` if none is.
     at_home = np.full(2 * TRIPLE, free, dtype=np.int64)
     visited = 0
     for index in range(free):
@@ -121,7 +122,7 @@ def fill_distances(
         exits[index] = position
     offset = np.uint8(_fixed_part(n, m, x, home, visited))
     cycles = tables.cycles[rank_orders(exits)]
-    # Twice the fixed symbols. A table of all free positions at once would not fit into the cache.
+    # Twice the fixed symbols, in parts: a table of all free positions would not fit into the cache.
     low = tables.fixed[0, (at_home[0] * m + at_home[1]) * m + at_home[2]]
     high = tables.fixed[1, (at_home[3] * m + at_home[4]) * m + at_home[5]]
     for order in range(len(out)):
@@ -131,7 +132,7 @@ def fill_distances(
 
 @jit
 def _fixed_part(n: int, m: int, x: Array, home: Array, visited: int) -> int:
-    """Return what the positions 1 and m+1.. add to the distances of a row.
+    """Return the contribution of the positions 1 and m+1.. to the distances of a row.
 
     Cycles through positions of the bit set ``visited`` pass free positions and are counted there.
     """
@@ -153,9 +154,9 @@ def _fixed_part(n: int, m: int, x: Array, home: Array, visited: int) -> int:
 def fill_steps(n: int, m: int, x: Array, rest: Array, tables: Tables, out: Array) -> None:
     """Write the step in which the broadcast tree of 2n-3 steps informs each node of a block.
 
-    The root of the substar with symbol c in position k is informed 0 steps after that of the
-    surrounding substar if c = k, 1 step if c = 1, else 2 steps. The tail decides about the
-    substars of n, .., m+1; for the others the block is relabelled to S_m.
+    The root of the substar with symbol c in position k is informed 0 steps after the root of the
+    surrounding substar if c = k, 1 step after it if c = 1, and otherwise 2 steps after it. The tail
+    determines the substars for k = n, .., m+1; for the others the block is relabelled to S_m.
     """
     size = len(tables.orders)
     y = np.zeros(n + 1, dtype=np.uint8)
@@ -173,7 +174,7 @@ def fill_steps(n: int, m: int, x: Array, rest: Array, tables: Tables, out: Array
 
 @jit
 def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) -> None:
-    """Write the level in tree l of EDT into ``out[l]``, l = first..last: distance and detour.
+    """Write the level in tree l of EDT, distance plus detour, into ``out[l]``, l = first..last.
 
     `starcast.trees.edge_disjoint` derives the detours from the definition (Fragopoulou & Akl
     1996, Definition 8), by the cycle (1 x_1 .. k) of symbol 1 and its length L. If L = 1, the node
@@ -201,7 +202,7 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
     q = x[a] if a != k else x[first_displaced(n, x, k)]
     for tree in range(first, last + 1):
         is_displaced = x[tree] != tree and not on_cycle >> tree & 1
-        # The cases of L >= 2: 2 for tree x_1 and for a displaced l on another cycle, else 4.
+        # If L >= 2, the detour is 2 for tree x_1 and for a displaced l on another cycle, else 4.
         detour = 2 if tree == a or is_displaced else 4
         # Tree k has a shortest path; in tree q one hop reaches S^1 if L = 2.
         if tree == k or (tree == q and length == 2):

@@ -1,11 +1,11 @@
 """Closed forms of the constructions that can be verified by blocks.
 
-A closed form is evaluated at the identity. At another root, the trees are the images under the
-translation of S_n that maps the identity to the root, an automorphism that keeps ports; and
+A closed form is evaluated with the identity as root. For another root, the trees are the images
+under the translation of S_n that maps the identity to the root, an automorphism that keeps ports.
 DC(i, T) is the image of T under the rotation R^i, an automorphism that maps port d to R^i(d)
 (docs/definitions/tseng-sheu.md, A4). An automorphism maps every edge of one forest to an edge of
-the other, so that levels and loads are the same. The results at the identity are therefore
-reported for the images, with the labels of the images.
+the other, so levels and loads are the same. The results at the identity are therefore reported for
+the images, with the labels of the images.
 """
 
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ from starcast.topologies.necklaces import rotate, rotated_dimension
 from starcast.topologies.permutations import Perms
 from starcast.trees.construction import find
 
-#: Symbols of a block that are not in its tail: tables of 6! entries fit into the cache.
+#: Number of a block's symbols outside its tail: tables of 6! entries fit into the cache.
 MAX_BLOCK = 7
-#: 4 bits count the trees of each of at most 15 ports, and ranks have 64 bits.
+#: The limit comes from 64-bit integers: 4 bits count the trees of each of at most 15 ports.
 LARGEST = 16
 _KINDS = {
     "greedy": GREEDY,
@@ -34,7 +34,7 @@ _KINDS = {
 }
 _CHANGES = ("label-change", "dimension-change")
 
-#: Block, tree and index in the block.
+#: An address of a node in a tree: block, tree and index in the block.
 Address = tuple[int, int, int]
 
 
@@ -45,7 +45,8 @@ class Source:
     Attributes:
         id: the id of the forest, such as ``S13:multiple:123456789abcd``.
         blocks: the closed form at the identity.
-        exceptions: the nodes whose parent need not have a smaller potential, at the identity.
+        exceptions: the nodes whose parents need not have a smaller potential, for the identity as
+            root.
         rotations: i of ``dimension-change``; 0 for other constructions.
     """
 
@@ -75,7 +76,7 @@ class Source:
         return permutations.compose(self.root, rotate(nodes, self.rotations))
 
     def image_port(self, port: int) -> int:
-        """Return the image of a port; 0, and numbers that are not ports, remain."""
+        """Return the image of a port; 0 and numbers that are not ports remain unchanged."""
         return rotated_dimension(port, self.rotations, self.n) if 2 <= port <= self.n else port
 
 
@@ -90,7 +91,7 @@ def closed_form(
     """Return the closed form of a construction.
 
     Args:
-        spec: a star graph, such as ``S13``; up to S16.
+        spec: the spec of a star graph, such as ``S13``; up to S16.
         construction: ``greedy``, ``multiple``, ``recursive-substar``, ``edge-disjoint``, or
             ``label-change`` or ``dimension-change`` of one of these; also with arguments in
             parentheses.
@@ -123,7 +124,7 @@ def closed_form(
         )
     identity = np.arange(1, n + 1, dtype=np.uint8)
     parsed = identity if root is None else permutations.parse(root, n)
-    # Ids have labels from 1, whatever labels the caller prints.
+    # Labels in ids always begin with symbol 1, even if the caller prints labels from 0.
     with permutations.labels_from(1):
         label = permutations.labels(parsed[None, :])[0]
     blocks, exceptions = _blocks(n, min(m, n), base)
@@ -151,7 +152,7 @@ def _read_size(spec: str) -> int:
 
 
 def _check_arguments(n: int, name: str, arguments: dict[str, int | str]) -> int:
-    """Check the arguments of a change of trees; return the number of rotations."""
+    """Check the arguments of a label or dimension change; return the number of rotations."""
     expected = {"base", "i"} if name == "dimension-change" else {"base"}
     if set(arguments) != expected:
         raise InputError(
@@ -167,7 +168,7 @@ def _check_arguments(n: int, name: str, arguments: dict[str, int | str]) -> int:
 
 
 def _blocks(n: int, m: int, base: str) -> tuple[Blocks, frozenset[Address]]:
-    """Return the closed form of a base at the identity, and its exceptions."""
+    """Return the closed form of a base construction at the identity, and its exceptions."""
     identity = np.arange(1, n + 1, dtype=np.uint8)
     hubs = [identity]
     if base == "multiple":
@@ -211,7 +212,7 @@ def _greedy_path(start: Perms, root: Perms) -> tuple[Perms, list[int]]:
 
 
 def _address(node: Perms, tree: int, m: int) -> Address:
-    """Return the block of a node, counted by tails, the tree, and the index in the block."""
+    """Return the address of a node: its block, the tree, and the index in the block."""
     n = len(node)
     block = index = 0
     free = list(range(1, n + 1))
@@ -230,5 +231,5 @@ def label(source: Source, node: NDArray[np.uint8]) -> str:
 
 
 def locate(source: Source, node: Perms, tree: int) -> Address:
-    """Return the address of a node in a tree at the identity."""
+    """Return the address of a node in a tree whose root is the identity."""
     return _address(node, tree, source.blocks.m)

@@ -1,18 +1,18 @@
-"""Verification of a forest in closed form: ranges of blocks, their results, and the conclusion.
+"""Verification of a forest in closed form: ranges of blocks, their results, and the final proof.
 
-*Spanning.* The judge shows for every node and tree that the parent's potential is smaller by 1,
-except at the nodes that the closed form declares as exceptions. Each of these is followed, parent
-by parent, to the root. A node that is not an exception has an ancestor that is one, or the root,
+*Spanning.* The module `judge` shows for every node and tree that the parent's potential is smaller
+by 1, except at the nodes that the closed form declares as exceptions. Each exception is followed,
+parent by parent, to the root. Every other node has an ancestor that is an exception or the root,
 since potentials are not negative. So every node reaches the root.
 
 *Heights.* A node whose first such ancestor is e has the level
 
     level(e) + potential(node) - potential(e).
 
-The height is thus at most the largest potential plus the largest level(e) - potential(e). A node
-of largest potential that is followed to the root and has this level proves that it is the height.
+The height is thus at most the largest potential plus the largest level(e) - potential(e). If a node
+of largest potential has this level when it is followed to the root, the height equals this bound.
 
-*Loads* are counted by the judge.
+*Loads* are counted by the module `judge`.
 
 A verification can be divided into *shards*, such as the tasks of a job array.
 """
@@ -40,16 +40,17 @@ from starcast.support.progress import Reporter, Silent
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
 
-#: Tree edges per task, which take seconds: of the kind that is computed row by row, and of others.
+#: Tree edges per task, so that a task takes seconds: for closed forms computed by rows, and for
+#: others.
 _EDGES, _SLOW_EDGES = 3_000_000_000, 60_000_000
-#: Below this number of tree edges starting processes takes longer than the work.
+#: Below this number of tree edges, starting processes takes longer than the work.
 _MANY_EDGES = 500_000_000
-#: The memory of a task: interpreter, numba, tables.
+#: The memory of a task in bytes: interpreter, numba and tables.
 _TASK_BYTES = 300_000_000
-#: S_n up to this n has few nodes: all are followed if no recorded node proves the height.
+#: Up to this n, all nodes of S_n are followed if no recorded node proves the height.
 _FEW = 6
 
-#: First block, and the block after the last one.
+#: A range of blocks: the first block, and the block after the last one.
 Range = tuple[int, int]
 
 
@@ -62,7 +63,7 @@ class RangeResult:
         load: the number of directed links by load.
         largest: the largest potential of each tree.
         witnesses: nodes of the largest potential.
-        exceptions: nodes whose parent's potential is not smaller by 1, all of them declared.
+        exceptions: nodes whose parent's potential is not smaller by 1; all of them are declared.
     """
 
     blocks: Range
@@ -86,7 +87,7 @@ class RangeResult:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "RangeResult":
-        """Return the result that `as_json` converted.
+        """Return the result from the JSON values that `as_json` returned.
 
         Args:
             values: a mapping of the shape `SHAPE`.
@@ -131,7 +132,7 @@ class BlockVerification:
 
 
 def plan_ranges(source: Source) -> list[Range]:
-    """Return ranges of blocks that take seconds each and together cover all blocks."""
+    """Return ranges of blocks that together cover all blocks; each takes some seconds."""
     per_block = factorial(source.blocks.m) * source.trees
     edges = _EDGES if source.blocks.kind == GREEDY else _SLOW_EDGES
     step = max(1, edges // per_block)
@@ -144,7 +145,7 @@ def verify_blocks(
     reporter: Reporter | None = None,
     executor: Executor | None = None,
 ) -> BlockVerification:
-    """Prove that every tree of a forest in closed form spans, and measure heights and loads.
+    """Prove that every tree of a forest in closed form is spanning, and measure heights and loads.
 
     Args:
         source: the forest.
@@ -153,7 +154,7 @@ def verify_blocks(
         executor: runs the ranges of blocks instead of processes on this machine.
 
     Raises:
-        RejectedError: a tree is not a spanning tree, with the first offending node.
+        RejectedError: a tree is not a spanning tree; the message names the first offending node.
         LimitError: the heights are not proved, or a worker was killed repeatedly.
 
     Example:
@@ -172,10 +173,10 @@ def run_ranges(
     reporter: Reporter,
     executor: Executor | None = None,
 ) -> Iterator[Iterator[RangeResult]]:
-    """Yield the result of each range in the order in which they finish.
+    """Yield the results of the ranges in the order in which they finish.
 
     Raises:
-        RejectedError: a node's parent is not closer to the root, with tree, node and port.
+        RejectedError: a parent is not closer to the root; the message names tree, node and port.
     """
     nodes = factorial(source.blocks.m) * sum(stop - start for start, stop in ranges)
     is_large = nodes * source.trees > _MANY_EDGES
@@ -183,7 +184,7 @@ def run_ranges(
     perform = partial(examine_range, source)
     if executor is None and ranges:
         first = ranges[0][0]
-        # Processes of this machine load what is compiled here, instead of compiling it each.
+        # Processes on this machine load the kernel compiled here, instead of each compiling it.
         with announced(reporter, "the verification by blocks"):
             perform((first, first + 1))
     with (
@@ -213,7 +214,7 @@ def examine_range(source: Source, blocks: Range) -> RangeResult:
     """Examine every tree edge of the nodes of a range of blocks.
 
     Raises:
-        RejectedError: a node's parent is not closer to the root, with tree, node and port.
+        RejectedError: a parent is not closer to the root; the message names tree, node and port.
     """
     tables = build_tables(source.blocks.m)
     found = judge.examine(source.blocks, tables, *blocks)
@@ -234,8 +235,8 @@ def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification
     """Combine the results of all ranges into the verification of the forest.
 
     Raises:
-        RejectedError: a result is not of this forest, the ranges do not cover every block once, or
-            an exception does not reach the root.
+        RejectedError: a result belongs to another forest, the ranges do not cover every block once,
+            or an exception does not reach the root.
         LimitError: the heights are not proved.
     """
     found = sorted(results, key=lambda result: result.blocks)
@@ -264,7 +265,7 @@ def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification
 
 
 def _check_addresses(source: Source, result: RangeResult) -> None:
-    """Check that a result, which may come from a file, is about blocks and trees of a forest.
+    """Check that the blocks and trees in a result, which may come from a file, belong to a forest.
 
     Raises:
         RejectedError: the result belongs to another forest.
@@ -313,7 +314,7 @@ class _Follower:
             )
         bound = largest + max(above)
         attained = 0
-        # One node that attains the bound proves it, so that usually one node is followed.
+        # One node that attains the bound proves it, so usually only one node is followed.
         for node in self._candidates(tree, largest, results):
             attained = max(attained, self.level(node, largest))
             if attained == bound:
@@ -420,7 +421,7 @@ def verify_shard(
     Args:
         source: the forest.
         shard: the shard.
-        file: it is replaced only when complete.
+        file: the path of the result file; an existing file is replaced only by a complete one.
         jobs: the number of processes, as in `verify_blocks`.
         reporter: receives the progress.
         executor: runs the ranges of blocks instead of processes on this machine.
@@ -429,14 +430,14 @@ def verify_shard(
         The number of ranges of blocks in the shard.
 
     Raises:
-        RejectedError: a node's parent is not closer to the root, with tree, node and port.
+        RejectedError: a parent is not closer to the root; the message names tree, node and port.
         InputError: the file cannot be written.
     """
     ranges = plan_ranges(source)
     numbered = dict(shard.select(ranges))
     chosen = list(numbered.values())
     with run_ranges(source, chosen, jobs, reporter or Silent(), executor) as results:
-        # Results come in the order in which they are ready; their blocks tell the range.
+        # Results arrive in the order in which they are ready; their blocks identify the range.
         found = {result.blocks: result.as_json() for result in results}
     parts = {number: found[blocks] for number, blocks in numbered.items()}
     write_shard(file, Job("forest", {"id": source.id}, len(ranges)), shard, parts)
@@ -448,7 +449,7 @@ def merge_blocks(files: Sequence[Path]) -> BlockVerification:
 
     Raises:
         InputError: the files are not all shards of one verification, or are damaged.
-        RejectedError: they were computed by other code, or do not prove the forest.
+        RejectedError: the shards were computed by other code, or do not prove the forest.
         LimitError: the heights are not proved.
     """
     job, results = merge_shards(files, "forest", {"id": str}, RangeResult.SHAPE)

@@ -2,17 +2,17 @@
 
 The simulator is independent of how schedules are built. Its model is store and forward: a unit that
 arrives in step t can leave in step t+1 at the earliest. Without faults all rows are checked
-together: assume that every row delivers, and record when each node first receives each unit. If
-every sender has its unit before the step of its row, then, by induction on the steps, every row
-really delivers. Otherwise the rows of the earliest step that fail are real violations, because all
-earlier rows deliver. With faults rows can be dropped, so steps are executed one after the other.
+together. The simulator assumes that every row delivers, and records when each node first receives
+each unit. If every sender has its unit before the step of its row, then, by induction on the steps,
+every row really delivers. Otherwise the failing rows of the earliest step are real violations,
+because all earlier rows deliver. With faults rows can be dropped, so steps are executed one after
+the other.
 
 A symmetric schedule has the rows of one source. Translation preserves which units a node holds, so
-deliveries are checked on these rows alone. Translation takes links to links, and all sources send
-at the same time. If it keeps ports, the translated links of a row are all directed links of that
-port, each exactly once, which determines the traffic of every link (the *dimension rule*;
-Fragopoulou & Akl 1996, Lemma 7). Otherwise the schedule is expanded to all sources and the links
-are counted.
+deliveries are checked on these rows alone. Translation maps links to links, and all sources send at
+the same time. If it keeps ports, the translated links of a row are all directed links of that port,
+each exactly once, which determines the traffic of every link (the *dimension rule*; Fragopoulou &
+Akl 1996, Lemma 7). Otherwise the schedule is expanded to all sources and the links are counted.
 """
 
 from starcast.judges.simulator.acknowledgements import AcknowledgedRun, simulate_acknowledged

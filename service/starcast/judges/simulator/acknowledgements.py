@@ -2,9 +2,10 @@
 
 In each tree of each source the messages travel depth first: a node passes them to its next child
 when the previous child has acknowledged them, and acknowledges them itself when it has no more
-children. An acknowledgement takes no step of its own. Without faults this equals the schedule
-driven by steps: the rows of one source and tree, in the order of time, are that traversal. But a
-blocked hop is never acknowledged, and the nodes that wait for the acknowledgement wait forever.
+children. An acknowledgement takes no step of its own. Without faults this equals the schedule with
+fixed steps: its rows for one source and tree, in the order of time, are the same traversal. With
+faults, a blocked hop is never acknowledged, and the nodes that wait for the acknowledgement wait
+forever.
 """
 
 from collections.abc import Iterable
@@ -25,11 +26,13 @@ class AcknowledgedRun:
     """The results of an execution in which nodes wait for acknowledgements.
 
     Attributes:
-        simulation: the simulation; no rows of a traversal are executed after it has stalled.
+        simulation: the results of the simulation; after a traversal has stalled, none of its rows
+            are executed.
         source: int64 ``[stalled]``, rank of the source of each traversal that stalled.
-        tree: int64 ``[stalled]``, its tree.
-        hops: int64 ``[stalled]``, the hops before it stalled; 0 if the first hop was blocked. If
-            it completed all hops, only the source waits, for the last acknowledgement.
+        tree: int64 ``[stalled]``, the tree of the traversal.
+        hops: int64 ``[stalled]``, the number of hops that the traversal completed; 0 if its first
+            hop was blocked. If it completed all hops, only the source waits, for the last
+            acknowledgement.
     """
 
     simulation: Simulation
@@ -51,7 +54,7 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
             rows of a source, tree and link are one hop, which ends when its last unit arrives.
         faults: as in `simulate`. A hop is blocked if its link, sender or receiver fails before the
             hop ends; an acknowledgement is blocked if one of them has failed by the step in which
-            all hops beyond the link are done.
+            all hops beyond that link are done.
 
     Raises:
         InputError: the schedule is not such an allgather, or a fault is invalid.
@@ -69,7 +72,7 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
     if by_steps.violation is not None:
         raise InputError(
             f"{schedule.id} violates a rule: {by_steps.violation}",
-            hint="give a schedule that keeps its port model",
+            hint="give a schedule that obeys its port model",
         )
     rows = Rows(schedule.expand() if outages else schedule)
     traversals = _Traversals(rows)
@@ -82,11 +85,11 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
 
 
 class _Traversals:
-    """The hops of all traversals, traversal by traversal, in the order of time.
+    """The hops of all traversals, sorted by traversal, then by time.
 
     Attributes:
         source: int64 ``[traversals]``, the source of each traversal.
-        tree: int64 ``[traversals]``, its tree.
+        tree: int64 ``[traversals]``, the tree of each traversal.
     """
 
     def __init__(self, rows: Rows) -> None:
@@ -123,8 +126,8 @@ class _Traversals:
         hop = np.arange(len(self._traversal_of_hop))
         down_from = outages.down_from(links)[links.number(self._sender, self._port)]
         never = len(hop)
-        # A blocked hop is the last attempted one. Without the acknowledgement of a hop, the last
-        # hop beyond it is.
+        # If a hop is blocked, it is the last hop attempted. If only its acknowledgement is blocked,
+        # the last hop beyond it is the last one attempted.
         is_blocked = down_from <= self._end_step
         blocked = self._least_per_traversal(np.where(is_blocked, hop, never))
         is_unheard = down_from <= self._end_step[self._last_beyond]
@@ -146,7 +149,8 @@ class _Traversals:
         """Return the last hop in the subtree that each hop leads to.
 
         Raises:
-            InputError: the hops of a subtree are not consecutive: no depth-first traversal.
+            InputError: the hops of a subtree are not consecutive, so the traversal is not depth
+                first.
         """
         parent = self._find_parent_hops(source)
         hop = np.arange(len(source))
@@ -157,7 +161,7 @@ class _Traversals:
         while (ancestor >= 0).any():
             depth += ancestor >= 0
             ancestor = np.where(ancestor >= 0, parent[ancestor], -1)
-        # Deepest hops first, so that a subtree is complete before it is added to its parent.
+        # The deepest hops come first, so a subtree is complete before it is added to its parent.
         for level in range(int(depth.max(initial=0)), 0, -1):
             on_level = np.flatnonzero(depth == level)
             np.add.at(size, parent[on_level], size[on_level])

@@ -1,31 +1,31 @@
 """Asynchronous execution: every packet starts as soon as its units and its link are free.
 
-The critical path is the packets that decide how long the execution takes.
+The critical path is the chain of packets that decides how long the execution takes.
 
-A packet p waits for the arrival of each of its units at its sender, the earliest if several rows
-deliver the unit, and for the packet before it on its directed link (one-port: for the packet before
-it at its sender, and at its receiver). It ends after its duration. So the vector of all ends is a
-fixed point x = F(x) of a function F made of maxima, minima and additions, which is monotone.
+A packet p waits for the arrival of each of its units at its sender (the earliest arrival if several
+rows deliver the unit), and for the packet before it on its directed link (one-port: for the packet
+before it at its sender, and at its receiver). It ends after its duration. So the vector of all ends
+is a fixed point x = F(x) of a function F made of maxima, minima and additions, which is monotone.
 
 *F has one fixed point.* Durations are positive, or all are 0 and so are all times. Let x and y be
 fixed points, and p a packet with the smallest start, in either of them, among those with different
-ends; say it starts earlier in x. What p waits for in x, of several deliveries the earliest, ends no
-later than p starts, so it starts earlier than p and has the same end in y. So p starts in y no
-later than in x, a contradiction.
+ends; say it starts earlier in x. The packets that p waits for in x (of several deliveries, the
+earliest) end no later than p starts. So they start earlier than p and have the same ends in y. So p
+starts in y no later than in x, a contradiction.
 
 *Times never exceed the synchronous ones*, by induction on the steps: a packet of step s waits only
 for packets of earlier steps, or for a later one that delivers even earlier.
 
 *Iterating F reaches the fixed point from any times between 0 and the synchronous ones.* From 0 the
-iterates ascend, from the synchronous times they descend, all are integers, and iterates from times
-in between stay in between.
+iterates ascend, and from the synchronous times they descend. All are integers, and iterates that
+start in between stay in between.
 
 If no unit is delivered twice, a packet depends on packets of earlier steps only. So the steps are
 executed in their order, all packets of a step at once: one pass is exact. Small steps are executed
-in batches: F is iterated on the packets of a batch until they no longer change, and packets along a
-link are added up at once by a prefix maximum. If units are delivered twice, a delivery of a later
-step can be the earlier one. Then the passes are repeated, each with the arrivals of the previous
-one, which descend from upper bounds, until nothing changes.
+in batches: F is iterated on the packets of a batch until their times no longer change, and a prefix
+maximum computes the times of all packets along a link at once. If units are delivered twice, a
+delivery of a later step can be the earlier one. Then the passes are repeated until nothing changes.
+Each pass uses the arrivals of the previous one, which descend from upper bounds.
 """
 
 from fractions import Fraction
@@ -43,7 +43,7 @@ class AsynchronousExecution:
     """The ends of all packets, and the arrivals of units.
 
     Args:
-        dependencies: the entries that their rows need and give.
+        dependencies: the entries that the packets' rows need and give.
         ticks: the durations of packets.
         clock: ``[steps + 1]``, the ends of the steps in the synchronous model.
 
@@ -71,7 +71,7 @@ class AsynchronousExecution:
             pass
 
     def _execute_pass(self) -> bool:
-        """Execute all packets in the order of steps; return whether an end changed."""
+        """Execute all packets in the order of steps; return whether a packet's end changed."""
         free = [self._ticks.full(chain.size, 0) for chain in self._chains]
         changed = False
         for batch in self._packets.batches():
@@ -117,7 +117,8 @@ class AsynchronousExecution:
         before = None if self._dependencies.unique else self.arrival[gives]
         end = self._guess(batch, free)[order]
         while True:
-            # Deliveries are minima: times of the previous iteration would otherwise remain.
+            # Deliveries take the minimum, so times of the previous iteration would otherwise
+            # remain.
             if before is not None:
                 self.arrival[gives] = before
             self._deliver(gives, end if units is None else np.repeat(end, units))
@@ -141,7 +142,7 @@ class AsynchronousExecution:
     def _guess(self, batch: Batch, free: list[Times]) -> Times:
         """Return times between 0 and the synchronous ones.
 
-        They are exact if links are idle in the batch only as long as in the synchronous model.
+        The times are exact if links are idle in the batch only as long as in the synchronous model.
         """
         step = self._packets.step[self._packets.begins[batch.packets]]
         early = self._clock[step[0] - 1] - max(free_from.max() for free_from in free)
@@ -163,7 +164,7 @@ class AsynchronousExecution:
 
 
 class _Queue:
-    """The packets of a batch that use the same link or node, one after the other.
+    """The queues of a batch: the packets that use the same link or node, one after the other.
 
     Attributes:
         order: the packets of each link or node together, in the order of steps.
@@ -179,14 +180,14 @@ class _Queue:
         self.first_free: Times = free[numbers]
 
     def previous_end(self, end: Times) -> Times:
-        """Return when the queue is free for each packet, if its packets end at these times."""
+        """Return when the queue is free for each packet, if the packets end at given times."""
         free = np.where(self.is_first, self.first_free, np.roll(end[self.order], 1))
         result = np.empty_like(free)
         result[self.order] = free
         return result
 
     def release(self, end: Times) -> None:
-        """Record when the queues are free after the batch."""
+        """Record when each queue is free after the batch."""
         last = self.order[np.append(self.is_first[1:], True)]
         self._free[self._number[last]] = end[last]
 
@@ -194,9 +195,9 @@ class _Queue:
 class _FirstQueue:
     """The ends of packets that start once they are ready and their queue is free.
 
-    The end of packet i of a queue is the maximum of ready_j + d_j + .. + d_i over j <= i: with the
-    sums D_i = d_1 + .. + d_i, a prefix maximum of ready_j - D_{j-1}. Adding more per queue than
-    these can differ makes one prefix maximum serve all queues.
+    The end of packet i of a queue is the maximum of ready_j + d_j + .. + d_i over j <= i. With the
+    sums D_i = d_1 + .. + d_i, this is D_i plus a prefix maximum of ready_j - D_{j-1}. An offset per
+    queue, larger than these values can differ, lets one prefix maximum serve all queues.
     """
 
     def __init__(self, queue: _Queue, duration: Times, ticks: Ticks) -> None:
@@ -222,16 +223,16 @@ class CriticalSend(NamedTuple):
 
     Attributes:
         step: the step of the packet.
-        sender: label of the sending node; of several rows of a symmetric schedule, of the row
-            whose unit the packet waited for, or of the first.
+        sender: label of the sending node. If several rows of a symmetric schedule form the packet,
+            it is the sender of the row whose unit the packet waited for, or else of the first row.
         port: the sender's port.
         receiver: label of the receiving node.
         units: the number of units in the packet.
         start: when the packet starts.
         end: when its units are at the receiver.
-        waits_for: what decides the start: ``step``, the step before it; ``unit``, the arrival of
-            its last unit; ``link``, ``sender`` or ``receiver``, which were busy until then. Empty
-            if the packet starts at 0.
+        waits_for: the reason for the start time: ``step``, the end of the step before; ``unit``,
+            the arrival of the last unit; ``link``, ``sender`` or ``receiver``, which was busy until
+            then. Empty if the packet starts at 0.
     """
 
     step: int
@@ -263,12 +264,13 @@ class TracedPacket(NamedTuple):
 
 
 def trace_steps(packets: Packets, clock: Times) -> list[TracedPacket]:
-    """Return the first largest packet of each step; ``clock`` is the end of each step."""
+    """Return the first of the largest packets in each step; ``clock`` has the end of each step."""
     step = packets.first_of(packets.step)
     begins = np.flatnonzero(~repeats_previous(step))
     if not len(begins):
         return []
-    # The last of the packets in ascending order of step, units and descending number.
+    # Packets are sorted by step and units, ascending, then by number, descending; the last one is
+    # taken.
     order = np.lexsort((-np.arange(len(step)), packets.units, step))
     largest = order[np.append(begins[1:], len(step)) - 1]
     return [
@@ -286,7 +288,7 @@ def trace_steps(packets: Packets, clock: Times) -> list[TracedPacket]:
 def trace_data(
     packets: Packets, dependencies: Dependencies, execution: AsynchronousExecution
 ) -> list[TracedPacket]:
-    """Return a chain of packets, each waiting for the one before it, up to the last to end."""
+    """Return a chain of packets that each wait for the previous one, up to the last to end."""
     if not len(packets):
         return []
     end = execution.end
@@ -296,7 +298,7 @@ def trace_data(
     row_packet = np.repeat(np.arange(len(packets)), packets.units)
     gives = dependencies.gives(every_row)
     giver = np.full(dependencies.size, -1, dtype=np.int64)
-    # Reversed, so that of several first deliveries the first row is written last.
+    # The order is reversed, so of several first deliveries the first row is written last.
     first = np.flatnonzero(end[row_packet] == execution.arrival[gives])[::-1]
     giver[gives[first]] = first
     path = []

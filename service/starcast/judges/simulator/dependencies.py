@@ -1,13 +1,14 @@
-"""Dependencies of rows on deliveries: an entry in a table of arrivals for every unit at a node.
+"""Dependencies of rows on deliveries, by entries in a table of arrival times of units at nodes.
 
-Every row *needs* the entry of its unit at its sender and *gives* that of its unit at its receiver.
-If every node must receive every unit (broadcast, allgather), the table has an entry for every
-(node, unit) pair. A unit with one destination makes a journey from node to node: then each row has
-an entry, which the next row of the journey needs. If journeys branch, meet or return to a node
-(copies of units along several trees), the pairs that occur are sorted, and a pair is looked up.
+Every row *needs* the entry of its unit at its sender and *gives* the entry of its unit at its
+receiver. If every node must receive every unit (broadcast, allgather), the table has an entry for
+every (node, unit) pair. A unit with one destination makes a journey from node to node: then each
+row has an entry, which the next row of the journey needs. If journeys branch, meet or return to a
+node (copies of units along several trees), the (node, unit) pairs that occur are sorted, and pairs
+are looked up in this list.
 
-In a reduction a row gives an entry of its own, and a sum needs those of all rows that its sender
-has added in earlier steps: the latest of them counts.
+In a reduction each row gives an entry of its own. A row that sends a sum needs the entries of all
+rows that its sender has added in earlier steps; the latest of them counts.
 """
 
 from abc import ABC, abstractmethod
@@ -28,14 +29,14 @@ from starcast.judges.simulator.simulation import Executed
 from starcast.judges.simulator.sums import Sums
 from starcast.judges.simulator.ticks import Times
 
-_MAX_HOPS = 32  # of a journey; units of the catalogue make at most one hop more than the diameter
+_MAX_HOPS = 32  # of a journey; starcast's own schedules need at most one more than the diameter
 
 
 class Needs(NamedTuple):
-    """The entries that rows need, of which the latest counts.
+    """The entries that rows need; the latest entry of a row counts.
 
     Attributes:
-        entries: the entries, row by row.
+        entries: the needed entries, row by row.
         begins: int64 ``[rows]``, where the entries of each row begin; None if each row has one.
     """
 
@@ -43,12 +44,12 @@ class Needs(NamedTuple):
     begins: Indices | None = None
 
     def latest(self, arrival: Times) -> Times:
-        """Return when all entries of each row have arrived."""
+        """Return, for each row, when all of its needed entries have arrived."""
         arrived = arrival[self.entries]
         return arrived if self.begins is None else np.maximum.reduceat(arrived, self.begins)
 
     def row_of(self, index: int) -> int:
-        """Return the row that an entry at an index belongs to."""
+        """Return the row to which the entry at an index belongs."""
         if self.begins is None:
             return index
         return int(np.searchsorted(self.begins, index, side="right")) - 1
@@ -60,7 +61,7 @@ class Dependencies(ABC):
     Attributes:
         size: the number of entries.
         initial: the entries of units at their sources.
-        unique: True if no entry is given twice, or given and initial.
+        unique: True if no entry is given twice, and no initial entry is given.
     """
 
     size: int
@@ -69,15 +70,15 @@ class Dependencies(ABC):
 
     @abstractmethod
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return the entries that each of these rows needs."""
+        """Return the entries that each of the given rows needs."""
 
     @abstractmethod
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return the entry that each of these rows gives."""
+        """Return the entry that each of the given rows gives."""
 
 
 class PairDependencies(Dependencies):
-    """An entry for every (node, unit) pair, or for every pair that occurs."""
+    """Dependencies with an entry for every (node, unit) pair, or for every pair that occurs."""
 
     def __init__(self, packets: Packets, executed: Executed) -> None:
         postcondition = executed.postcondition
@@ -88,24 +89,24 @@ class PairDependencies(Dependencies):
         self.size = self.pair_index.size
         units = np.arange(postcondition.units)
         self.initial = self.pair_index.of(postcondition.source(units), units)
-        # If rows are as many as the pairs that hold at the end and not at the start, no row gives
-        # a pair twice.
+        # If there are as many rows as pairs that hold at the end but not at the start, no pair is
+        # given twice.
         gained = (postcondition.pairs - postcondition.units) * executed.sources
         gained -= executed.simulation.missing
         is_counted = postcondition.to_all and executed.alive is None
         self.unique = is_counted and executed.simulation.transmissions == gained
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return the position of each row's unit at its sender."""
+        """Return the entry of each row's unit at its sender."""
         return Needs(self.pair_index.of(self._packets.sender[rows], self._packets.unit[rows]))
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return the position of each row's unit at its receiver."""
+        """Return the entry of each row's unit at its receiver."""
         return self.pair_index.of(self._packets.receiver[rows], self._packets.unit[rows])
 
 
 class JourneyDependencies(Dependencies):
-    """An entry for every row; entry 0 belongs to all units at their sources."""
+    """Dependencies with an entry for every row; entry 0 belongs to all units at their sources."""
 
     def __init__(self, previous: Indices) -> None:
         self._previous = previous
@@ -114,7 +115,7 @@ class JourneyDependencies(Dependencies):
         self.unique = True
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return the entry of the row that brought each row's unit; 0 if it was there."""
+        """Return the entry of the row that brought each row's unit; 0 if the unit started there."""
         return Needs(self._previous[rows])
 
     def gives(self, rows: slice | Indices) -> Indices:
@@ -123,10 +124,11 @@ class JourneyDependencies(Dependencies):
 
 
 class SumDependencies(Dependencies):
-    """Entry 0 for contributions, one for each row that adds, one for each (node, unit) pair taken.
+    """Dependencies in a reduction: entries of rows that add, and of delivered complete units.
 
-    A row that passes on a complete unit needs the sum that is complete first by steps, or else the
-    first delivery of the complete unit.
+    Entry 0 stands for the nodes' own contributions, then each row that adds has an entry, then each
+    (node, unit) pair that receives a complete unit. A row that passes on a complete unit needs the
+    sum that is complete first by steps, or else the first delivery of the complete unit.
 
     Attributes:
         sums: the sums of the reduction.
@@ -162,14 +164,14 @@ class SumDependencies(Dependencies):
         return self._needs(sender, packets.unit[numbers], lane, step, passes)
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return the entry of each row that adds, or of the pair that it completes."""
+        """Return each adding row's own entry, or the entry of the pair that the row completes."""
         packets = self._packets
         numbers = _numbers(rows)
         taken = self._pairs + self._pair(packets.receiver[numbers], packets.unit[numbers])
         return np.where(packets.combine[numbers], numbers + 1, taken)
 
     def completes(self, node: Indices, unit: Indices) -> Needs:
-        """Return the entries that give each node the complete unit, which it has at the end."""
+        """Return the entries that give each node the complete unit, for units held at the end."""
         every = np.ones(len(node), dtype=bool)
         return self._needs(node, unit, unit, np.zeros_like(node), every)
 
@@ -206,7 +208,7 @@ def _numbers(rows: slice | Indices) -> Indices:
 
 
 def make_dependencies(packets: Packets, executed: Executed) -> Dependencies:
-    """Return the dependencies of the executed rows, in the form that suits the collective."""
+    """Return the dependencies of the executed rows, in the representation for the collective."""
     if executed.postcondition.reduces:
         return SumDependencies(packets, executed)
     if not executed.postcondition.to_all:
@@ -268,11 +270,11 @@ def _never_returns(unit: Column, receiver: Column, postcondition: Postcondition)
 
 
 def find_awaited(packets: Packets, executed: Executed) -> Indices:
-    """Return the pairs of a row and a row that it waits for, int64 ``[2, pairs]``.
+    """Return all pairs of a row and a row that it waits for, int64 ``[2, pairs]``.
 
     Args:
-        packets: packets of an execution without faults that keep its rows.
-        executed: that execution; its schedule is not symmetric.
+        packets: the packets of an execution without faults, with rows in the execution's order.
+        executed: the execution; its schedule is not symmetric.
     """
     if not executed.postcondition.reduces:
         delivery = find_deliveries(executed.rows)
@@ -290,10 +292,10 @@ def find_awaited(packets: Packets, executed: Executed) -> Indices:
 
 
 def find_deliveries(rows: Rows) -> Indices:
-    """Return for each row the row that first delivers its unit to its sender.
+    """Return, for each row, the row that first delivers its unit to its sender.
 
     Args:
-        rows: the rows of a schedule without violations that is not symmetric.
+        rows: the rows of a schedule that has no violations and is not symmetric.
 
     Returns:
         int64 ``[rows]``; -1 if the sender is the source of the unit.
@@ -307,6 +309,6 @@ def find_deliveries(rows: Rows) -> Indices:
     wanted = rows.sender * units + rows.unit
     found = np.minimum(np.searchsorted(delivered[first], wanted), len(first) - 1)
     row = first[found]
-    # A unit may return to its source, which sent it before.
+    # A unit may return to its source, which has sent it before.
     is_delivery = (delivered[row] == wanted) & (rows.step[row] < rows.step)
     return np.where(is_delivery, row, -1)

@@ -1,4 +1,4 @@
-"""The time that a schedule takes: by steps, as the papers assume, or as soon as data arrive."""
+"""The time that a schedule takes: step by step, as the papers assume, or as soon as data arrive."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -31,16 +31,17 @@ from starcast.topologies import memory
 
 
 class PacketTimes(NamedTuple):
-    """When packets are sent and received: columns in the order of step, sender and port.
+    """The start and end times of packets, as columns sorted by step, sender and port.
 
     Attributes:
-        step: int64 ``[packets]``, as are ``sender``, ``port``, ``receiver`` and ``units``.
+        step: the steps, int64 ``[packets]``, as are ``sender``, ``port``, ``receiver`` and
+            ``units``.
         sender: the ranks of the senders.
         port: the ports of the senders.
         receiver: the ranks of the receivers.
-        units: the numbers of units.
-        start: when the packets leave their senders; the dtype is that of `Timing.arrivals`.
-        end: when their units are at the receivers.
+        units: the number of units in each packet.
+        start: when the packets leave their senders, with the dtype of `Timing.arrivals`.
+        end: when all units are at the receivers.
     """
 
     step: Indices
@@ -60,7 +61,7 @@ class Timing:
 
     Attributes:
         execution: ``synchronous`` or ``asynchronous``.
-        time: the end of the last packet; of a synchronous execution, the end of the last step.
+        time: the end of the last packet; in a synchronous execution, the end of the last step.
         arrivals: ``[nodes]``, when each node has received all of its units; 0 if it receives none,
             -1 if units are missing or the node is dead.
         link_busy: ``[nodes, ports]``, how long each directed link carries packets altogether. Ports
@@ -80,12 +81,13 @@ class Timing:
 
     @cached_property
     def critical_path(self) -> tuple[CriticalSend, ...]:
-        """The packets that decide the time, in the order of time.
+        """The packets that decide the total time, in the order of time.
 
-        Synchronous: the first largest packet of every step. Asynchronous: the last packet to end,
-        before it the packet whose end it waited for, and so on back to the start. If it waited for
-        its link, sender or receiver and for a unit equally long, that resource is named. Of a
-        symmetric schedule, packets of the source whose rows are given.
+        In the synchronous model, these are the first of the largest packets in every step. In the
+        asynchronous model, the path ends with the last packet to end; before it comes the packet
+        whose end it waited for, and so on back to the start. If a packet waited equally long for
+        its link, sender or receiver and for a unit, that resource is named. For a symmetric
+        schedule, these are packets of the source whose rows are given.
         """
         return self._path()
 
@@ -93,9 +95,9 @@ class Timing:
     def packets(self) -> PacketTimes:
         """The start and the end of every packet.
 
-        The packets of a symmetric schedule are in the order of step and port, unless it is executed
-        under faults or on a topology whose translation changes ports: each stands for those of all
-        links of its port, and its sender and receiver are those of its first row.
+        The packets of a symmetric schedule are sorted by step and port, unless it is executed under
+        faults or on a topology whose translation changes ports. Each packet then represents the
+        packets of all links of its port, and its sender and receiver are those of its first row.
         """
         return self._packets()
 
@@ -117,22 +119,22 @@ def timing(
     packet (a step without packets: ``t_s``). The times of the steps add up.
 
     *asynchronous*: a packet starts as soon as all its units are at the sender and its directed link
-    is free. The packets of a link keep the order of their steps. One-port, a node sends one packet
-    at a time and receives one at a time, both in the order of steps. A unit that several packets
-    deliver is at the receiver at the earliest of their ends.
+    is free. The packets of a link keep the order of their steps. In the one-port model, a node
+    sends one packet at a time and receives one at a time, both in the order of steps. A unit that
+    several packets deliver is at the receiver when the earliest of them ends.
 
     All times are computed with integers, as multiples of the largest time that divides both parts
     of a packet's duration: int64 if they fit, else Python integers, which are about 50 times
-    slower. A float is taken as the binary fraction that it is. Rows that faults drop are those that
-    `starcast.simulate` drops. The rows of a symmetric schedule are executed without expanding it,
-    unless translation changes ports (in most S_{n,k}) or there are faults.
+    slower. A float is taken as its exact binary fraction. Faults drop the same rows as in
+    `starcast.simulate`. The rows of a symmetric schedule are executed without expanding it, unless
+    translation changes ports (in most S_{n,k}) or there are faults.
 
     Args:
         schedule: any schedule that `starcast.simulate` accepts.
         unit_bytes: bytes per unit.
         t_s: T_s, the start-up time of a packet.
         t_c: T_c, the time per byte.
-        execution: the execution model, as above.
+        execution: the execution model, as described above.
         faults: as in `starcast.simulate`.
 
     Raises:
@@ -156,10 +158,10 @@ def timing(
 
 
 def execute_valid(schedule: Schedule, faults: Iterable[FaultLike]) -> Executed:
-    """Execute a schedule whose times are asked for.
+    """Execute a schedule, which must be valid so that it has times.
 
     Raises:
-        RejectedError: the schedule violates its port model, so it has no times.
+        RejectedError: the schedule violates its port model.
     """
     executed = execute(schedule, faults)
     violation = executed.simulation.violation
@@ -176,7 +178,7 @@ def time_executed(executed: Executed, ticks: Ticks, execution: ExecutionModel) -
     simulation = executed.simulation
     topology = executed.rows.schedule.topology
     ticks.choose_dtype(ticks.end_of_steps(simulation), topology.degree * topology.nodes)
-    # Both models need it: asynchronous times never exceed those of the steps.
+    # Both models need this bound: asynchronous times never exceed synchronous ones.
     clock = ticks.full(simulation.steps + 1, 0)
     clock[1:] = np.cumsum(ticks.durations(simulation.packet_sizes))
     packets = Packets(executed)
@@ -186,7 +188,7 @@ def time_executed(executed: Executed, ticks: Ticks, execution: ExecutionModel) -
 
 
 def make_ticks(unit_bytes: Number, t_s: Number, t_c: Number, execution: str) -> Ticks:
-    """Check the parameters of an execution, and return the ticks of its times.
+    """Check the parameters of an execution, and return its ticks.
 
     Raises:
         InputError: a number is negative, a unit has 0 bytes, or the execution model is unknown.
@@ -213,7 +215,7 @@ def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times
         if postcondition.to_all:
             table = _make_table(postcondition, ticks)
             pair = packets.receiver * np.int64(postcondition.units) + packets.unit
-            # Of several values for one pair the last one is kept: the earliest step.
+            # If a pair has several values, numpy keeps the last one, here the earliest step.
             table[pair[::-1]] = end[::-1]
         arrivals = _find_arrivals(executed, packets, ticks, end, table)
     return Timing(
@@ -253,7 +255,7 @@ def _time_data(executed: Executed, packets: Packets, ticks: Ticks, clock: Times)
 
 
 def _find_required(sums: Sums) -> tuple[Indices, Indices, Indices]:
-    """Return the nodes and units that a reduction must complete, and the steps that do."""
+    """Return the nodes and units that a reduction must complete, and the completing steps."""
     postcondition = sums.postcondition
     unit = np.arange(postcondition.units)
     if postcondition.to_all:
@@ -300,7 +302,7 @@ def _find_arrivals(
         packets: the same rows in the order of packets.
         ticks: the dtype of times.
         end: ``[rows]``, when each row ends.
-        first: ``[nodes * units]``, if every node must receive every unit: the earliest deliveries.
+        first: ``[nodes * units]``, the earliest deliveries, if every node must receive every unit.
     """
     postcondition = executed.postcondition
     alive = executed.alive
@@ -329,7 +331,7 @@ def _find_arrivals(
 def _represent_all(arrivals: Times, executed: Executed, packets: Packets, ticks: Ticks) -> Times:
     """Return the arrivals of all sources together, without those of dead nodes."""
     alive = executed.alive
-    if packets.symmetric:  # every node receives from other sources what they receive from this one
+    if packets.symmetric:  # by symmetry, each node receives from other sources as they do from it
         arrivals[:] = arrivals.max(initial=0)
     if alive is not None:
         arrivals[~alive] = ticks.never

@@ -22,13 +22,13 @@ from starcast.judges.simulator.sums import Sums
 def execute_under_faults(
     rows: Rows, postcondition: Postcondition, outages: Outages, attempted: Mask | None = None
 ) -> tuple[Mask, Held, Sums | None]:
-    """Return the rows that are executed, bool ``[rows]``, the final ownership of units, and sums.
+    """Return which rows are executed, bool ``[rows]``, the final ownership of units, and the sums.
 
     Args:
-        rows: rows with valid addresses.
+        rows: rows with valid nodes, ports and units.
         postcondition: the source of each unit.
         outages: the faults.
-        attempted: bool ``[rows]``, the rows that are attempted at all; by default all rows.
+        attempted: bool ``[rows]``, the rows that are attempted; by default all rows.
     """
     possible = _find_links_up(rows, outages)
     if attempted is not None:
@@ -64,7 +64,7 @@ def _execute_batch(rows: Rows, selected: Indices, pair_index: PairIndex, held: M
     source = pair_index.of(rows.sender[selected], rows.unit[selected])
     target = pair_index.of(rows.receiver[selected], rows.unit[selected])
     executed = np.zeros(len(selected), dtype=bool)
-    # Step by step, because whether a row is executed depends on what all earlier steps delivered.
+    # Steps are executed one by one: whether a row is executed depends on all earlier deliveries.
     begins = np.flatnonzero(~repeats_previous(rows.step[selected])).tolist()
     for begin, end in pairwise([*begins, len(selected)]):
         executed[begin:end] = held[source[begin:end]]
@@ -73,7 +73,7 @@ def _execute_batch(rows: Rows, selected: Indices, pair_index: PairIndex, held: M
 
 
 def _find_links_up(rows: Rows, outages: Outages) -> Mask:
-    """Return the rows whose link is up in their step; all links of a dead node are down."""
+    """Return which rows have a working link in their step; all links of a dead node are down."""
     links = Links(outages.topology)
     down_from = outages.down_from(links)
     up = np.empty(len(rows), dtype=bool)

@@ -1,4 +1,4 @@
-"""Faults: nodes and links that are down, from the start or from a later step on."""
+"""Faults: nodes and links that are down from the start or from a later step on."""
 
 import re
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class Fault:
-    """A node or link that is down from a step on.
+    """A node or link that is down from a given step on.
 
     A node that is down neither sends nor receives; a link that is down carries nothing in either
     direction.
@@ -38,10 +38,10 @@ class Fault:
     step: int = 1
 
     def __post_init__(self) -> None:
-        # Typed as object, because callers without a type checker can pass anything.
+        # The value is typed as object, because callers without a type checker can pass anything.
         what: object = self.what
         if isinstance(what, list | tuple):
-            # The class is frozen, and a list would make it unhashable.
+            # A list is converted, because it would make the frozen class unhashable.
             object.__setattr__(self, "what", tuple(what))
         if isinstance(what, list | tuple) and len(what) != 2:
             raise InputError(
@@ -79,7 +79,7 @@ class Fault:
         return self.what if isinstance(self.what, tuple) else (self.what,)
 
     def on(self, topology: Topology) -> "Fault":
-        """Return the same fault with labels, the end of lower rank first.
+        """Return the same fault with labels; of a link's ends, the lower rank comes first.
 
         Raises:
             InputError: the topology has no such node or link.
@@ -131,7 +131,7 @@ class Outages:
     def down_from(self, links: Links) -> NDArray[np.int64]:
         """Return the first step in which each directed link is down, int64 ``[links]``.
 
-        Links that are never down have the largest int64.
+        The value for links that are never down is the largest int64.
         """
         topology = self.topology
         first = np.full(links.count, _NEVER, dtype=np.int64)

@@ -1,13 +1,14 @@
-"""Who must receive every unit, and who holds it when.
+"""Which nodes must receive each unit, and when they hold it.
 
-The *postcondition* of a collective is the source of every unit, and the nodes that must receive it.
-Units are numbered as `starcast.collectives.Schedule` describes; this module decodes the numbers.
+The *postcondition* of a collective states the source of every unit, and the nodes that must receive
+it. Units are numbered as `starcast.collectives.Schedule` describes; this module decodes the
+numbers.
 
-*Ownership* of units over time: indices of (node, unit) pairs, and arrival times.
+*Ownership* over time is stored as arrival times of (node, unit) pairs.
 
 If every node must receive every unit (broadcast, allgather), nearly every pair occurs, and the
 position of a pair is its index in the table of all pairs. A unit with one destination visits few
-nodes: then the occurring pairs are sorted, and a pair is looked up.
+nodes; then the pairs that occur are sorted, and pairs are looked up in this list.
 """
 
 from abc import ABC, abstractmethod
@@ -34,9 +35,9 @@ from starcast.support.vocabulary import Collective
 
 Numbers = NDArray[np.int64]
 
-#: Collectives in which many nodes send. The units of a dead node need not be delivered.
+#: Collectives in which many nodes are sources: the units of a dead node need not be delivered.
 _MANY_SENDERS = ("allgather", "gather", "alltoall")
-#: The number of sources and destinations of units, as a power of the number of nodes.
+#: The exponent e in the number of sources and destinations of units, nodes^e.
 _POWERS = {
     "broadcast": 0,
     "allgather": 1,
@@ -47,7 +48,7 @@ _POWERS = {
     "reduce-scatter": 1,
     "allreduce": 0,
 }
-#: The collective of the single source whose rows represent all sources.
+#: For a symmetric schedule, the collective of the single source whose rows are given.
 _OF_ONE_SOURCE: dict[str, Collective] = {
     "allgather": "broadcast",
     "alltoall": "scatter",
@@ -61,14 +62,14 @@ class Postcondition:
     """The units that each node must hold after a collective.
 
     Attributes:
-        collective: the collective; for a symmetric schedule, that of its one source: a broadcast
-            instead of an allgather, a scatter instead of an alltoall, a reduce instead of a
-            reduce-scatter.
+        collective: the collective; for a symmetric schedule, the collective of its single source: a
+            broadcast instead of an allgather, a scatter instead of an alltoall, a reduce instead of
+            a reduce-scatter.
         nodes: the number of nodes.
         units: the number of units.
         root: rank of the root.
-        multiplicity: M, the number of units per source, destination, or pair of both; all units
-            of a broadcast, reduce or allreduce.
+        multiplicity: M, the number of units per source, destination, or pair of both; in a
+            broadcast, reduce or allreduce, the number of all units.
     """
 
     collective: Collective
@@ -84,7 +85,7 @@ class Postcondition:
 
     @property
     def reduces(self) -> bool:
-        """Whether all nodes contribute to every unit, and a unit is held once it is complete."""
+        """Whether all nodes contribute to every unit; a unit is then held once complete."""
         return self.collective in REDUCTIONS
 
     @property
@@ -98,7 +99,7 @@ class Postcondition:
         return self.units * (self.nodes if self.to_all else 1)
 
     def source(self, unit: Numbers) -> Numbers:
-        """Return the node that holds each unit from the start; not for reductions."""
+        """Return the node that holds each unit from the start; undefined for reductions."""
         if self.collective == "alltoall":
             return unit // (self.multiplicity * self.nodes)
         return unit // self.multiplicity if self.many_senders else np.full(len(unit), self.root)
@@ -128,12 +129,12 @@ def derive_postcondition(schedule: Schedule) -> Postcondition:
             f"a {schedule.collective} on {topology.spec} cannot have {units:,} units",
             hint=f"give a multiple of {parts:,}" if units >= 0 else "give 0 or more",
         )
-    # Without any units the divisions of the other methods must still be possible.
+    # Other methods divide by the multiplicity, so it is at least 1 even without units.
     multiplicity = max(units // parts, 1)
     return Postcondition(collective, topology.nodes, units, schedule.root, multiplicity)
 
 
-#: ``held(node, unit)``: whether each node holds the unit at the same index.
+#: ``held(node, unit)`` returns whether each node holds the unit at the same index.
 Held = Callable[[Indices, Indices], Mask]
 
 _MAX_PAIRS = 2**31  # in a table, with one or two bytes each
@@ -143,7 +144,7 @@ _NOT_HELD = "the sender does not hold the unit yet"
 
 
 class PairIndex(ABC):
-    """Positions of (node, unit) pairs in arrays of ``size`` entries."""
+    """An index that gives each (node, unit) pair its position in arrays of ``size`` entries."""
 
     size: int
 
@@ -153,7 +154,7 @@ class PairIndex(ABC):
 
 
 class Table(PairIndex):
-    """Index of all pairs."""
+    """An index of all (node, unit) pairs."""
 
     def __init__(self, postcondition: Postcondition) -> None:
         self.units = postcondition.units
@@ -167,7 +168,7 @@ class Table(PairIndex):
 
 
 class Pairs(PairIndex):
-    """Index of the pairs that can be held: those held initially or delivered by some row.
+    """An index of the pairs that can be held: those held initially or delivered by some row.
 
     All other pairs map to the last index.
     """
@@ -199,7 +200,7 @@ class Pairs(PairIndex):
 
 
 def make_pair_index(postcondition: Postcondition, rows: Rows, end: int) -> PairIndex:
-    """Return positions for the pairs of the postcondition and of the first ``end`` rows."""
+    """Return the index for the pairs of the postcondition and of the first ``end`` rows."""
     return Table(postcondition) if postcondition.to_all else Pairs(postcondition, rows, end)
 
 
@@ -229,7 +230,7 @@ def initial_ownership(postcondition: Postcondition, pair_index: PairIndex) -> Ma
 
 
 class Deliveries(ABC):
-    """The deliveries of the first ``end`` rows, if all of them deliver."""
+    """The deliveries of the first ``end`` rows, assuming that all of them deliver."""
 
     def __init__(self, postcondition: Postcondition, rows: Rows, end: int) -> None:
         self.postcondition = postcondition
@@ -238,15 +239,15 @@ class Deliveries(ABC):
 
     @abstractmethod
     def find_early_send(self) -> Violation | None:
-        """Return the first row whose sender does not hold the unit when the step begins."""
+        """Find the first row whose sender does not hold the unit when the step begins."""
 
     @abstractmethod
     def held_after(self, done: int) -> Held:
-        """Return which required pairs hold after the first ``done`` rows, which are full steps."""
+        """Return which required pairs hold after the first ``done`` rows, all of full steps."""
 
 
 class ArrivalTimes(Deliveries):
-    """The step in which each node first receives each unit, pair by pair; 0 from the start."""
+    """The step in which each node first receives each unit; 0 for units held from the start."""
 
     def __init__(
         self,
@@ -257,26 +258,27 @@ class ArrivalTimes(Deliveries):
     ) -> None:
         super().__init__(postcondition, rows, end)
         self.pair_index = pair_index or Table(postcondition)
-        # One byte for few steps: the table is read and written in random order.
+        # One byte suffices for few steps; a small table is faster to read and write in random
+        # order.
         dtype = np.min_scalar_type(int(rows.step[end - 1]) + 1 if end else 1)
         self._never = int(np.iinfo(dtype).max)
         self._time = np.full(self.pair_index.size, self._never, dtype=dtype)
-        # From the last batch to the first, so that the earliest step is written last.
+        # Batches run from the last to the first, so the earliest step is written last.
         for batch in reversed(list(rows.batches(end))):
             index = self.pair_index.of(rows.receiver[batch], rows.unit[batch])
-            # Of several values for one position the last one is kept: the earliest step.
+            # If a position has several values, numpy keeps the last one, here the earliest step.
             self._time[index[::-1]] = rows.step[batch][::-1]
         units = np.arange(postcondition.units)
         self._time[self.pair_index.of(postcondition.source(units), units)] = 0
 
     def early(self, selection: slice | Indices) -> Indices:
-        """Return the indices in a selection of the rows whose sender does not hold the unit yet."""
+        """Return the indices, within a selection of rows, of rows whose sender lacks the unit."""
         rows = self.rows
         time = self._time[self.pair_index.of(rows.sender[selection], rows.unit[selection])]
         return np.flatnonzero(time >= rows.step[selection])
 
     def find_early_send(self) -> Violation | None:
-        """Return the first row that sends a unit before it has arrived at the sender."""
+        """Find the first row that sends a unit before it has arrived at the sender."""
         for batch in self.rows.batches(self.end):
             early = self.early(batch)
             if len(early):
@@ -292,17 +294,18 @@ class ArrivalTimes(Deliveries):
 
 
 class SortedRows(NamedTuple):
-    """Rows sorted by unit and tree: a journey of a unit from node to node is a series of rows.
+    """Rows sorted by unit and tree, so the journey of a unit is a series of successive rows.
 
-    The column ``tree`` is only a grouping: a row that continues the previous row has its unit,
-    whatever tree it claims.
+    The column ``tree`` serves only for grouping: a row that continues the previous row has the
+    unit, whatever its tree.
 
     Attributes:
         order: the row at each index.
         unit: the unit of the row at each index.
-        receiver: its receiver.
-        departs: whether its sender is the source of the unit.
-        continues: ``[rows - 1]``, whether the next row sends the unit on that the row has brought.
+        receiver: the receiver of the row at each index.
+        departs: whether the sender of the row is the source of the unit.
+        continues: ``[rows - 1]``, whether the next row forwards the unit that this row has
+            delivered.
     """
 
     order: Indices
@@ -317,7 +320,7 @@ def sort_rows(
     group: Column,
     source: Callable[[Indices], Indices],
 ) -> SortedRows:
-    """Sort rows, which are in the order of steps, by unit.
+    """Sort rows, given in the order of steps, by unit.
 
     Args:
         columns: step, sender, receiver and unit.
@@ -331,7 +334,7 @@ def sort_rows(
 
 
 class Journeys(Deliveries):
-    """Units with one destination each: following every unit from node to node is enough."""
+    """Deliveries of units with one destination each: every unit is followed from node to node."""
 
     @cached_property
     def sorted_rows(self) -> SortedRows:
@@ -344,7 +347,7 @@ class Journeys(Deliveries):
         return sort_rows(columns, group, self.postcondition.source)
 
     def find_early_send(self) -> Violation | None:
-        """Return the first row whose sender lacks the unit; only suspect rows are checked."""
+        """Find the first row whose sender lacks the unit, checking only suspect rows."""
         suspects = self._find_suspects()
         if not len(suspects):
             return None
@@ -364,7 +367,7 @@ class Journeys(Deliveries):
         return lambda node, unit: arrived[unit] | (postcondition.source(unit) == node)
 
     def _find_suspects(self) -> Indices:
-        """Return the rows that do not obviously continue the journey of their unit, ascending.
+        """Return the rows that may not continue the journey of their unit, ascending.
 
         The sender of such a row is neither the source nor the receiver of the previous row.
         """
@@ -381,9 +384,9 @@ def find_missing(
 
     Args:
         postcondition: the required pairs.
-        held: called with required pairs only.
-        alive: bool ``[nodes]``, or None if all nodes are alive. Nothing need be delivered to dead
-            nodes, and none of the units that they would have sent.
+        held: the function of type `Held`; it is called with required pairs only.
+        alive: bool ``[nodes]``, or None if all nodes are alive. Units to dead nodes, and units that
+            dead nodes would have sent, need not be delivered.
         examples: the number of (node, unit) pairs to return.
     """
     units = np.arange(postcondition.units)
@@ -406,7 +409,7 @@ def _find_missing_to_all(
 ) -> tuple[int, list[tuple[int, int]]]:
     count = 0
     named: list[tuple[int, int]] = []
-    # Chunks of nodes, because the arrays of all pairs would not fit into memory.
+    # Nodes are processed in chunks, because arrays of all pairs would not fit into memory.
     chunk = max(_CHUNK // max(len(units), 1), 1)
     for begin in range(0, postcondition.nodes, chunk):
         nodes = np.arange(begin, min(begin + chunk, postcondition.nodes))

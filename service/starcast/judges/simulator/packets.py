@@ -3,8 +3,8 @@
 The rows of a symmetric schedule represent all sources. If translation keeps ports, a row is
 translated to every directed link of its port exactly once (see
 `starcast.judges.simulator.simulation`). All nodes are then in the same situation at any time, so
-every packet is that of one link which stands for all links of its port, and its units are those of
-all rows of the step and port.
+one packet represents the packets of all links of its port, and its units are those of all rows with
+this step and port.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from starcast.judges.simulator.rows import (
 from starcast.judges.simulator.simulation import Executed
 
 _BATCH = 2**16  # rows per batch of small steps
-_LARGE_STEP = 1000  # rows: the cost per step is then less than that of a batch per row
+_LARGE_STEP = 1000  # rows; from this size on, a step costs less per row than a batch
 
 
 class Chain(NamedTuple):
@@ -50,7 +50,7 @@ class PacketColumns(NamedTuple):
         sender: int64 ``[packets]``, the ranks of the senders.
         port: int64 ``[packets]``, the ports of the senders.
         receiver: int64 ``[packets]``, the ranks of the receivers.
-        units: int64 ``[packets]``, the numbers of units.
+        units: int64 ``[packets]``, the number of units in each packet.
     """
 
     step: Indices
@@ -71,12 +71,13 @@ class Packets:
     """The executed rows in the order of packets, and the packets in the order of steps.
 
     Attributes:
-        step: int ``[rows]``, as are ``sender``, ``port``, ``receiver``, ``tree`` and ``unit``.
+        step: the steps, int ``[rows]``, as are ``sender``, ``port``, ``receiver``, ``tree`` and
+            ``unit``.
         combine: bool ``[rows]``, in reductions.
         symmetric: whether each row represents all sources.
         begins: int64 ``[packets]``, the first row of each packet.
-        units: int64 ``[packets]``, the number of units.
-        keeps_rows: whether the rows are in the order of `Executed`.
+        units: int64 ``[packets]``, the number of units in each packet.
+        keeps_rows: whether the rows are in the same order as in `Executed`.
         links: the directed links of the topology.
     """
 
@@ -97,7 +98,7 @@ class Packets:
         self._names = tuple(schedule.columns.present())
         for name in self._names:
             setattr(self, name, getattr(rows, name)[executed.selection])
-        # Only such packets collect rows of several senders, which the order of time keeps apart.
+        # Only these packets combine rows of several senders, which are apart in the order of time.
         self.keeps_rows = not (self.symmetric and schedule.packets)
         if not self.keeps_rows:
             self._sort_by_port()
@@ -118,13 +119,13 @@ class Packets:
 
     @cached_property
     def link(self) -> Indices:
-        """The number of each row's directed link; the index of its port in symmetric schedules."""
+        """The number of each row's directed link, or its port's index in symmetric schedules."""
         if self.symmetric:
             return self.links.port_index(self.port)
         return self.links.number(self.sender, self.port)
 
     def columns(self) -> PacketColumns:
-        """Return the packets as columns; of several rows, the sender and receiver of the first."""
+        """Return the packets as columns; sender and receiver are those of the first row."""
         return PacketColumns(
             step=self.first_of(self.step).astype(np.int64),
             sender=self.first_of(self.sender).astype(np.int64),
@@ -136,9 +137,10 @@ class Packets:
     def chains(self) -> tuple[Chain, ...]:
         """Return the resources that packets wait for, besides their units.
 
-        All-port, a packet waits for its directed link; one-port, for its sender and its receiver.
-        One-port and symmetric, all packets of a step use the same port: each node sends one of
-        them and receives another, so one number stands for all senders and receivers.
+        In the all-port model a packet waits for its directed link; in the one-port model, for its
+        sender and its receiver. In a symmetric one-port schedule all packets of a step use the same
+        port: each node sends one of them and receives another, so one number represents all senders
+        and receivers.
         """
         nodes = self.links.topology.nodes
         if self.symmetric and self.one_port:
@@ -152,7 +154,7 @@ class Packets:
         return (Chain("link", self.first_of(self.link), self.links.count),)
 
     def batches(self) -> Iterator[Batch]:
-        """Yield batches of complete steps; single steps if they are large on average."""
+        """Yield batches of complete steps, or single steps if steps are large on average."""
         steps = int(self.step[-1] - self.step[0]) + 1 if len(self.step) else 1
         size = 1 if len(self.step) > steps * _LARGE_STEP else _BATCH
         for rows in complete_steps(self.step, size):
@@ -168,7 +170,7 @@ class Packets:
 
 
 def find_previous(number: Column) -> Indices:
-    """Return the packet before each packet of a chain; -1 if it is the first.
+    """Return the previous packet of each packet in a chain; -1 if there is none.
 
     Args:
         number: ``[packets]``, the link or node that each packet uses, as in `Chain`.

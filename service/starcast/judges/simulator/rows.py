@@ -1,6 +1,6 @@
 """The rows of a schedule in the order of time, processed in batches of complete steps.
 
-Directed links have numbers here, and every row is checked to name an existing link and unit.
+This module numbers the directed links, and checks that every row names an existing link and unit.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ class Violation(NamedTuple):
 
     Attributes:
         row: the number of the row, in the order of time.
-        sentence: step, sender, port, receiver and the rule, as one sentence.
+        sentence: one sentence with step, sender, port, receiver and the rule.
     """
 
     row: int
@@ -56,7 +56,7 @@ class Rows:
         return len(self.step)
 
     def count_before(self, row: int) -> int:
-        """Return the number of rows in earlier steps than a row; all rows for ``len(self)``."""
+        """Return the number of rows in steps before a row's step; all rows for ``len(self)``."""
         if row == len(self):
             return row
         return int(np.searchsorted(self.step, self.step[row]))
@@ -66,12 +66,12 @@ class Rows:
         return complete_steps(self.step[:end])
 
     def first_rows(self, end: int) -> Schedule:
-        """Return the schedule of the first ``end`` rows."""
+        """Return the schedule with only the first ``end`` rows."""
         names = self.schedule.columns.present()
         return replace(self.schedule, **{name: getattr(self, name)[:end] for name in names})
 
     def violation(self, row: int, rule: str) -> Violation:
-        """Return the violation of a rule by a row."""
+        """Describe the violation of a rule by a row."""
         sender = self._label(self.sender[row])
         receiver = self._label(self.receiver[row])
         sends = f"{sender} sends unit {self.unit[row]} over port {self.port[row]} to {receiver}"
@@ -113,7 +113,7 @@ def complete_steps(step: Column, rows: int = _BATCH) -> Iterator[slice]:
 
 
 def repeats_previous(*columns: Column) -> Mask:
-    """Return the rows that agree with the row before them in all columns."""
+    """Return which rows agree with the row before them in all columns."""
     same = np.zeros(len(columns[0]), dtype=bool)
     same[1:] = True
     for column in columns:
@@ -144,14 +144,14 @@ def _is_part_sorted(columns: list[Column]) -> bool:
 
 
 class SortedKeys(NamedTuple):
-    """Keys in ascending order, and the order that sorts them, equal keys in their given order."""
+    """Sorted keys, and the stable order that sorts them."""
 
     keys: Indices
     order: Indices
 
 
 def pack_sort(keys: Column) -> SortedKeys:
-    """Sort keys of 0 or more, equal keys in their given order.
+    """Sort non-negative keys; equal keys keep their order.
 
     Sorting pairs of key and row as single integers is several times as fast as a stable argsort.
     """
@@ -165,25 +165,25 @@ def pack_sort(keys: Column) -> SortedKeys:
     return SortedKeys(packed >> 32, packed & (2**32 - 1))
 
 
-_TREE_NUMBERS = 256  # of a schedule without a forest: the column is uint8
+_TREE_NUMBERS = 256  # for a schedule without a forest: the column is uint8
 
 
 class Links:
     """Directed links, numbered by port and sender; ports in the topology's order.
 
-    The numbers of ports that do not exist are negative.
+    Links over ports that do not exist get negative numbers.
     """
 
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
         self.count = topology.degree * topology.nodes
-        # Ports are uint8, so there are 256 of them; those that do not exist give negative numbers.
+        # The table has an entry for every uint8; ports that do not exist give negative numbers.
         self._first = np.full(256, -self.count, dtype=np.int64)
         self._first[list(topology.ports)] = np.arange(topology.degree) * topology.nodes
 
     def has_port(self, port: Column) -> Mask:
-        """Return whether the ports exist, bool ``[rows]``."""
-        # Columns with other types can have larger ports, which are clipped to one that does not
+        """Return which ports exist, bool ``[rows]``."""
+        # Columns of other types can have larger ports, which are clipped to a port that does not
         # exist.
         return np.asarray(np.take(self._first, port, mode="clip") >= 0)
 
@@ -199,11 +199,11 @@ class Links:
 
 
 class Receivers:
-    """The nodes at the other ends of directed links."""
+    """Looks up the nodes at the other ends of directed links."""
 
     def __init__(self, topology: Topology, rows: int) -> None:
         self.links = Links(topology)
-        # For many rows the complete table pays off; for few rows compute only their receivers.
+        # For many rows a complete table is faster; for few rows only their receivers are computed.
         self._table = topology.table().reshape(-1) if rows > topology.nodes // 8 else None
 
     def of(self, sender: Column, port: Column) -> NDArray[np.int32]:

@@ -1,8 +1,9 @@
 """Execution of a schedule: check its rows, deliver its units, and report the results.
 
-*Traffic* is what directed links carry: the rules of the port models, and the links busy in each
-step. There are three cases. The rows of a schedule are the traffic; or the rows of one source
-represent all sources, if translation keeps ports; or the schedule is expanded to all sources.
+*Traffic* means the use of directed links: here the port models' rules are checked, and the busy
+links of each step counted. There are three cases. Either the rows of a schedule are the traffic; or
+the rows of one source represent all sources, if translation keeps ports; or the schedule is
+expanded to all sources.
 """
 
 from collections.abc import Iterable, Iterator
@@ -56,7 +57,7 @@ _TRANSLATED_SENDS_TWICE = (
 
 
 class Traffic:
-    """The traffic of rows that represent only themselves.
+    """The traffic of rows that each represent a single transmission.
 
     Attributes:
         rows: the rows.
@@ -68,7 +69,7 @@ class Traffic:
         self.sources = sources
 
     def find_violation(self, end: int) -> Violation | None:
-        """Return the first of the first ``end`` rows that violates the port model."""
+        """Find the first violation of the port model among the first ``end`` rows."""
         for batch in self.rows.batches(end):
             violation = self.rows.first_violation(batch.start, *self._checks(batch))
             if violation:
@@ -103,8 +104,8 @@ class Traffic:
 class TranslatedTraffic(Traffic):
     """The traffic of all sources, if translation keeps ports.
 
-    A row's link, translated to all sources, is every directed link of its port exactly once, so a
-    link carries as many units in a step as there are rows of that step and port. The sources of
+    Translated to all sources, a row's link becomes every directed link of its port exactly once, so
+    a link carries as many units in a step as there are rows of that step and port. The sources of
     these units differ, so they are different units.
     """
 
@@ -135,19 +136,19 @@ class TranslatedTraffic(Traffic):
 
 
 class ExpandedTraffic(Traffic):
-    """The traffic of all sources written out, if translation moves links to other ports.
+    """The traffic of the expanded schedule, if translation maps links to other ports.
 
     Raises:
         LimitError: the expanded schedule does not fit into memory.
     """
 
     def find_violation(self, end: int) -> Violation | None:
-        """Return the first row of which a translation violates the port model."""
+        """Find the first row with a translation that violates the port model."""
         self._all = Traffic(Rows(self.rows.first_rows(end).expand()))
         violation = self._all.find_violation(len(self._all.rows))
         if violation is None:
             return None
-        # The row may be one of another source: only its step is known among the given rows.
+        # The row may belong to another source: only its step can be found among the given rows.
         step = self._all.rows.step[violation.row]
         return Violation(int(np.searchsorted(self.rows.step, step)), violation.sentence)
 
@@ -162,7 +163,7 @@ class ExpandedTraffic(Traffic):
 
 
 def make_traffic(schedule: Schedule, rows: Rows) -> Traffic:
-    """Return the traffic of the rows of a schedule, all sources together."""
+    """Return the traffic of a schedule's rows for all sources together."""
     topology = schedule.topology
     if not schedule.symmetric:
         return Traffic(rows)
@@ -171,13 +172,13 @@ def make_traffic(schedule: Schedule, rows: Rows) -> Traffic:
 
 
 def _receives_again(step: Column, sender: Column, receiver: Column, packet: Mask) -> Mask:
-    """Return the rows whose receiver receives from another node in the same step.
+    """Return which rows have a receiver that another node also sends to in the same step.
 
     Args:
         step: the steps, ascending.
         sender: ranks.
         receiver: ranks.
-        packet: marks the first row of each packet.
+        packet: whether each row is the first of its packet.
     """
     again = np.zeros(len(step), dtype=bool)
     # Sorting keys is much faster than sorting rows, and usually shows that there is no conflict.
@@ -195,9 +196,9 @@ def _receives_again(step: Column, sender: Column, receiver: Column, packet: Mask
 
 
 def _occurred_before(step: Column, port: Column) -> Mask:
-    """Return the rows whose step and port occur in an earlier row."""
+    """Return which rows have the step and port of an earlier row."""
     repeated = np.zeros(len(step), dtype=bool)
-    # Ports are uint8: with this factor no two pairs of step and port have the same key.
+    # Ports are uint8, so with this factor different pairs of step and port have different keys.
     key = np.multiply(step - step[0], 256, dtype=np.int64) + port
     if repeats_previous(np.sort(key)).any():
         order = np.argsort(key, kind="stable")
@@ -206,14 +207,14 @@ def _occurred_before(step: Column, port: Column) -> Mask:
 
 
 def _last_step(step: Column, width: int = 2) -> int:
-    """Return the last step of ascending steps, after checking that step figures fit into memory.
+    """Return the last of ascending steps, after checking that the numbers per step fit into memory.
 
     Args:
         step: the steps.
-        width: the count of numbers kept per step.
+        width: how many numbers are kept per step.
 
     Raises:
-        LimitError: they do not fit.
+        LimitError: the numbers do not fit into memory.
     """
     last = int(step[-1]) if len(step) else 0
     if 8 * width * last > memory.physical():
@@ -231,14 +232,14 @@ def _count_per_step(step: Column, steps: int) -> Counts:
 
 
 def _greatest_per_step(sizes: Counts, counts: Counts) -> Counts:
-    """Return the maximum of the ``counts`` sizes of each step; 0 for a step without any."""
+    """Return the maximum size in each step, which has ``counts`` sizes; 0 if it has none."""
     greatest = np.zeros(len(counts), dtype=np.int64)
     used = counts > 0
     greatest[used] = np.maximum.reduceat(sizes, (np.cumsum(counts) - counts)[used])
     return greatest
 
 
-_EXAMPLES = 10  # undelivered units that are named
+_EXAMPLES = 10  # how many undelivered units are named
 
 
 #: The columns of a stored step profile, after the step.
@@ -258,10 +259,10 @@ class Simulation:
         largest_packet: the maximum number of units on one directed link in one step.
         complete: True if the postcondition holds: every live node received all of its units.
         missing: the number of (node, unit) pairs that are missing.
-        undelivered: the first missing pairs, (label, unit). For a symmetric schedule without
-            faults, those of the source whose rows are given, with the units of these rows; under
-            faults, those of `Schedule.expand`.
-        violation: None, or one sentence: step, sender, port, receiver and the violated rule.
+        undelivered: the first missing pairs, as (label, unit). For a symmetric schedule without
+            faults, the pairs and units belong to the source whose rows are given; under faults,
+            they belong to the schedule of `Schedule.expand`.
+        violation: None, or one sentence with step, sender, port, receiver and the violated rule.
         links_used: int64 ``[steps]``, directed links busy in each step, with one packet each.
         packet_sizes: int64 ``[steps]``, units in the largest packet of each step.
         remarks: sentences that explain the results, for example that the root is dead.
@@ -290,7 +291,7 @@ class Executed(NamedTuple):
 
     Attributes:
         simulation: the results.
-        rows: all rows in the order of time; under faults, those of all sources.
+        rows: all rows in the order of time; under faults, the rows of all sources.
         selection: the executed rows: the first ones, or under faults a mask of ``rows``.
         sources: the number of sources that each row represents.
         postcondition: the postcondition of ``rows``.
@@ -313,9 +314,9 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
     """Execute a schedule and check it.
 
     Under faults a row whose node or link is down, or whose sender does not hold the unit, is
-    dropped; this is not a violation. Nothing need be delivered to nodes that die, at whatever step,
-    and in an allgather, gather or alltoall none of the units that they would have sent. Faults
-    break the symmetry, so a symmetric schedule is expanded.
+    dropped; this is not a violation. Units to nodes that die, at whatever step, need not be
+    delivered, nor in an allgather, gather or alltoall the units that these nodes would have sent.
+    Faults break the symmetry, so a symmetric schedule is expanded.
 
     In a reduction, counting a contribution twice is a violation, and so is passing on an incomplete
     unit as complete. Under faults such a row is dropped instead, and a unit is complete with the
@@ -324,7 +325,7 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
     Args:
         schedule: any schedule; it is checked, not trusted.
         faults: nodes (labels or ranks), links (pairs of neighbours), and `Fault` objects for
-            outages that start in a later step. Of several faults of a node or link the earliest
+            outages that start in a later step. If a node or link has several faults, the earliest
             counts.
 
     Returns:
@@ -350,9 +351,9 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
     check_size(postcondition)
     rows = Rows(schedule)
     traffic = make_traffic(schedule, rows)
-    # Each check ends at the violation that is known, so that one it finds is an earlier one.
+    # Each check ends at the violation already known, so any violation that it finds is earlier.
     violation = find_invalid_address(rows)
-    # The rows from an invalid address on have no link that could be counted.
+    # From an invalid address on, rows may have no link that could be counted.
     violation = traffic.find_violation(_end(rows, violation)) or violation
     if postcondition.reduces:
         violation = find_double_count(postcondition, rows, _end(rows, violation)) or violation
@@ -368,7 +369,7 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
 
 
 def make_deliveries(postcondition: Postcondition, rows: Rows, end: int) -> Deliveries:
-    """Return the deliveries of the first ``end`` rows, in the form that suits the collective."""
+    """Return the deliveries of the first ``end`` rows, in the representation for the collective."""
     if postcondition.reduces:
         return Sums(postcondition, rows, end)
     return (ArrivalTimes if postcondition.to_all else Journeys)(postcondition, rows, end)
@@ -380,13 +381,13 @@ def execute_outages(
     violation: Violation | None = None,
     attempted: Mask | None = None,
 ) -> Executed:
-    """Execute a schedule whose rows have valid addresses under faults.
+    """Execute a schedule, whose rows have valid addresses, under faults.
 
     Args:
         schedule: a schedule that is not symmetric.
         outages: the faults.
         violation: the violation that ended the schedule, if any.
-        attempted: bool ``[rows]``, the rows that are attempted at all; by default all rows.
+        attempted: bool ``[rows]``, the rows that are attempted; by default all rows.
     """
     postcondition = derive_postcondition(schedule)
     rows = Rows(schedule)

@@ -5,16 +5,16 @@ Along each tree a node holds a partial sum of each unit, at first its own contri
 unit and tree is a *lane*; lanes are independent of one another, except that a unit is complete at a
 node if its sum is complete in any lane.
 
-*Numbers are enough.* The size of a disjoint union is the sum of the sizes. So while nothing is
-counted twice, the number of contributions in a sum is exact, and a sum of N contributions is
-complete.
+*Numbers suffice.* The size of a disjoint union is the sum of the sizes. So as long as no
+contribution is counted twice, the number of contributions in a sum is exact, and a sum of N
+contributions is complete.
 
-*Nothing is counted twice* in a lane whose nodes send their sum once, after all that they receive.
-There each node has at most one row to send, and steps ascend along these rows, so they form a
-forest. The sum of a node is the set of nodes below it, and those of different children are
-disjoint. Lanes of other forms, which schedules of users can have, are executed with sets: one bit
-per node. Removing rows makes sets smaller, so what faults leave of a schedule without double
-counting has none either.
+*Nothing is counted twice* in a lane in which each node sends its sum once, after it has received
+all its rows. There each node has at most one row to send, and steps ascend along these rows, so
+they form a forest. The sum of a node contains the nodes below it, and the sums of different
+children are disjoint. Lanes of other forms, which schedules of users can have, are executed with
+sets, one bit per node. Removing rows makes sets smaller, so a schedule without double counting has
+none under faults either.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ _INCOMPLETE = "the unit is passed on as complete, but the sender lacks contribut
 
 
 class Lanes:
-    """Numbers of the pairs of a unit and a tree; units that have one tree each are lanes.
+    """Numbers for the lanes, the pairs of unit and tree; one lane per unit if it has one tree.
 
     Attributes:
         of: int64 ``[rows]``, the lane of each row.
@@ -60,21 +60,21 @@ class Lanes:
             )
 
     def cells(self, node: Column, rows: slice | Indices) -> Indices:
-        """Return the cell of the sum of each node in the lane of each row."""
+        """Return, for each row, the index of a node's sum in the row's lane."""
         return np.asarray(node.astype(np.int64) * self.count + self.of[rows])
 
 
 class Sums(Deliveries):
-    """The sums of the first ``end`` rows, step by step.
+    """The sums after the first ``end`` rows, computed step by step.
 
     Attributes:
         lanes: the lanes of the rows.
-        executed: bool ``[end]``, the rows that are executed: all that are possible, except those
-            that pass on a unit as complete that the sender does not have.
-        summed: int32 ``[nodes * units]``, the step in which a node's sum is complete first; 0 if
-            its own contribution is the only one; `never` if its sum stays incomplete.
+        executed: bool ``[end]``, the rows that are executed: all attempted rows, except those that
+            pass on a complete unit that the sender does not have.
+        summed: int32 ``[nodes * units]``, the first step in which a node's sum is complete; 0 if
+            its own contribution is the only one; `never` if the sum stays incomplete.
         lane: int64 ``[nodes * units]``, the lane of that sum.
-        taken: the step in which it first receives the complete unit, or `never`.
+        taken: the step in which the node first receives the complete unit, or `never`.
 
     Args:
         postcondition: the postcondition of the rows.
@@ -112,14 +112,14 @@ class Sums(Deliveries):
         return np.asarray(np.minimum(self.summed[pair], self.taken[pair]))
 
     def contributions(self) -> Indices:
-        """Return the numbers of contributions that nodes hold at the end, ``[nodes, units]``."""
+        """Return how many contributions to each unit nodes hold at the end, ``[nodes, units]``."""
         nodes, units = self.postcondition.nodes, self.postcondition.units
         size = self._size.reshape(nodes, units, self.lanes.trees).max(axis=2).astype(np.int64)
         size[self.taken.reshape(nodes, units) < self.never] = self._counted.sum()
         return np.asarray(size)
 
     def find_early_send(self) -> Violation | None:
-        """Return the first row whose sender lacks a contribution when the step begins."""
+        """Find the first row whose sender lacks a contribution when the step begins."""
         early = np.flatnonzero(~self.executed)
         return self.rows.violation(int(early[0]), _INCOMPLETE) if len(early) else None
 
@@ -134,7 +134,7 @@ class Sums(Deliveries):
         size = self._size
         goal = int(self._counted.sum())
         self._mark_complete(np.flatnonzero(size == goal), 0)
-        # Step by step: what a row adds depends on what all earlier steps have added.
+        # Steps are executed one by one, because each row's sum depends on all earlier steps.
         for part in _steps(rows, self.end):
             step = int(rows.step[part.start])
             index = np.flatnonzero(self.executed[part]) + part.start
@@ -145,7 +145,7 @@ class Sums(Deliveries):
             passed = passed[has]
             added = index[adds]
             target = lanes.cells(rows.receiver[added], added)
-            # Not `size[target] +=`, which adds one of several sums that a node receives in a step.
+            # `size[target] +=` would add only one of several sums that a node receives in a step.
             np.add.at(size, target, size[lanes.cells(rows.sender[added], added)])
             self._mark_complete(target[size[target] == goal], step)
             pair = rows.receiver[passed].astype(np.int64) * self.postcondition.units
@@ -155,7 +155,7 @@ class Sums(Deliveries):
     def _mark_complete(self, sums: Indices, step: int) -> None:
         node, lane = np.divmod(sums, self.lanes.count)
         pair = node * self.postcondition.units + lane // self.lanes.trees
-        # Of several lanes that are complete in the same step, the first one counts.
+        # If several lanes are complete in the same step, the first one counts.
         pair, lane = pair[::-1], lane[::-1]
         new = self.summed[pair] == self.never
         self.lane[pair[new]] = lane[new]
@@ -181,7 +181,7 @@ def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Vio
     twice = np.zeros(size, dtype=bool)
     twice[senders[repeats_previous(senders)]] = True
     irregular = combine & (twice[source] | (sent[target] <= step))
-    # The usual case, for which numbers are enough: sets take a bit per node for each sum.
+    # In this usual case numbers suffice; sets would take a bit per node for each sum.
     if not irregular.any():
         return violation
     odd = np.unique(lanes.of[irregular])
@@ -194,7 +194,7 @@ def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Vio
 def _find_overlap(
     postcondition: Postcondition, rows: Rows, lanes: Lanes, added: Indices, odd: Indices
 ) -> int | None:
-    """Return the first row of some lanes whose sum overlaps its receiver's, by executing sets."""
+    """Execute some lanes with sets; return the first row whose sum overlaps its receiver's sum."""
     nodes = postcondition.nodes
     words = -(-nodes // 64)
     at_once = max(_BYTES_OF_SETS // (8 * words * nodes), 1)
@@ -221,7 +221,7 @@ def _find_overlap(
 def _add_sets(
     rows: Rows, index: Indices, source: Indices, target: Indices, sets: NDArray[np.uint64]
 ) -> int | None:
-    """Add sets row by row of each receiver; return the first row whose sets are not disjoint."""
+    """Add sets to each receiver, row by row; return the first row whose sets are not disjoint."""
     step = rows.step[index]
     begins = np.flatnonzero(~repeats_previous(step)).tolist()
     for begin, end in pairwise([*begins, len(index)]):
@@ -231,7 +231,7 @@ def _add_sets(
         starts = np.flatnonzero(~repeats_previous(into))
         position = np.arange(len(into)) - np.repeat(starts, np.diff(starts, append=len(into)))
         wrong = []
-        # The sums that reach a node in one step are added one by one: they may overlap, too.
+        # The sums that reach a node in one step are added one by one, because they too may overlap.
         for turn in range(int(position.max()) + 1):
             chosen = order[position == turn]
             pair = target[begin:end][chosen]

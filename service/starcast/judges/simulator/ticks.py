@@ -1,4 +1,4 @@
-"""Exact times as integers: every time of an execution is a multiple of one tick."""
+"""Exact times as integers: every time in an execution is a multiple of one tick."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -17,7 +17,7 @@ Number = int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]
 #: Ticks: int32 or int64, or Python integers (dtype object) if int64 could overflow.
 Times = NDArray[Any]
 
-# Half of what int64 and int32 can hold, so that the sum of two times does not overflow.
+# Half of the maxima of int64 and int32, so the sum of two times does not overflow.
 _MAX_VALUE = 2**62
 _MAX_SHORT = 2**30
 
@@ -44,7 +44,7 @@ class Ticks:
         self.wide_dtype: type = object
 
     def choose_dtype(self, latest: int, links: int) -> None:
-        """Choose the dtypes of arrays, and of sums in which `asynchronous` sets queues apart.
+        """Choose the dtypes of arrays, and of the sums in which `asynchronous` separates queues.
 
         Args:
             latest: an upper bound of all times, in ticks.
@@ -55,7 +55,7 @@ class Ticks:
         self.dtype = np.int32 if self.never < _MAX_SHORT else self.wide_dtype
 
     def end_of_steps(self, simulation: Simulation) -> int:
-        """Return when a synchronous execution ends, in ticks; no execution ends later."""
+        """Return the end of a synchronous execution in ticks; no execution ends later."""
         sent = int(simulation.packet_sizes.sum())
         return simulation.steps * self.start_up + sent * self.per_unit
 
@@ -64,15 +64,15 @@ class Ticks:
         return np.full(size, value, dtype=self.dtype)
 
     def durations(self, units: NDArray[np.int64]) -> Times:
-        """Return the durations of packets of so many units."""
+        """Return the durations of packets with given numbers of units."""
         return units.astype(self.dtype) * self.per_unit + self.start_up
 
     def time(self, ticks: int) -> int | Fraction:
-        """Return a time; an int if it is a whole number."""
+        """Convert ticks to a time; an int if it is a whole number."""
         return simplify(int(ticks) * self.tick)
 
     def times(self, ticks: Times) -> Times:
-        """Return times, and -1 for `never`.
+        """Convert ticks to times; `never` becomes -1.
 
         The dtype is int64, or object if a time is not a whole number or exceeds int64.
         """
@@ -93,7 +93,7 @@ def simplify(time: Fraction) -> int | Fraction:
 
 
 def exact_number(value: object, name: str) -> Fraction:
-    """Return a number of 0 or more as a fraction of exactly its value.
+    """Return a number of 0 or more as a fraction of exactly the same value.
 
     Raises:
         InputError: the value is not a finite number, or negative.

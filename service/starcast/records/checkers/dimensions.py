@@ -1,4 +1,4 @@
-"""Checks of the use of each dimension on each level (Tseng & Sheu 1997, Lemma 7)."""
+"""A check of how often each dimension is used on each level (Tseng & Sheu 1997, Lemma 7)."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from starcast.topologies.permutations import Ranks
 def level_dimensions(topology: Topology, parent_port: Ports, root: int) -> Ranks:
     """Return the number of links of each port on each level, in all trees together.
 
-    The port is the parent's, across which the child is found.
+    The port of a link is the port of the parent that leads to the child.
 
     Returns:
         int32 ``[height + 1, ports]``; level 0 has no links.
@@ -35,9 +35,9 @@ def level_dimensions(topology: Topology, parent_port: Ports, root: int) -> Ranks
 def dimension_balance(topology: Topology, parent_port: Ports, root: int) -> Evidence:
     """Check that all trees together use every dimension equally often on every level.
 
-    Then the translations of these trees to all roots use every directed link equally often on
-    every level. Measured: the number of links of a dimension, by level from 1; of the dimension
-    used most, if they differ.
+    If so, the translations of these trees to all roots use every directed link equally often on
+    every level. The measured value is the number of links of a dimension, by level from 1; if
+    dimensions differ, that of the dimension used most.
 
     Raises:
         RejectedError: the array is not a forest.

@@ -12,9 +12,9 @@ class Evidence:
 
     Attributes:
         check: the name of the property.
-        measured: the measured value, or one value per tree or port, as the checker says.
-        counterexample: None if the property holds. Else the first place where it does not, by
-            ``tree``, ``node`` (label), ``link`` (``1234 -> 2134``), ``level`` or ``dimension``,
+        measured: the measured value, or one value per tree or port; see the checker.
+        counterexample: None if the property holds. Otherwise the first place where it fails, given
+            by ``tree``, ``node`` (label), ``link`` (``1234 -> 2134``), ``level`` or ``dimension``,
             and the difference: ``found`` and ``stated``, or ``why``.
     """
 
@@ -31,7 +31,7 @@ class Evidence:
         """Raise an error unless the property holds.
 
         Raises:
-            RejectedError: it does not; the message contains the counterexample.
+            RejectedError: the property does not hold; the message contains the counterexample.
         """
         if self.counterexample is not None:
             place = ", ".join(f"{name} {value}" for name, value in self.counterexample.items())

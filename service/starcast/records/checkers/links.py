@@ -1,4 +1,4 @@
-"""Checks of the use of directed links by trees, from parent to child."""
+"""Checks of how many trees use each directed link from parent to child."""
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from starcast.topologies.permutations import Ranks
 def loads(topology: Topology, parent_port: Ports, root: int) -> Ranks:
     """Return the number of trees that use each directed link, int32 ``[nodes, ports]``.
 
-    The indices are the parent and the port across which the child is found, in the order of the
-    topology's ports. Opposite directions of a link are two directed links.
+    The indices are the parent and its port towards the child, in the order of the topology's ports.
+    The two directions of a link are two directed links.
 
     Raises:
         RejectedError: the array is not a forest.
@@ -24,7 +24,7 @@ def loads(topology: Topology, parent_port: Ports, root: int) -> Ranks:
 def congestion(topology: Topology, parent_port: Ports, root: int, bound: int) -> Evidence:
     """Check that no directed link is used by more than ``bound`` trees.
 
-    Measured: the greatest number of trees on a directed link.
+    The measured value is the largest number of trees on a directed link.
 
     Raises:
         RejectedError: the array is not a forest.
@@ -35,7 +35,7 @@ def congestion(topology: Topology, parent_port: Ports, root: int, bound: int) ->
 def edge_disjoint(topology: Topology, parent_port: Ports, root: int) -> Evidence:
     """Check that no directed link is used by two trees.
 
-    Measured: the greatest number of trees on a directed link.
+    The measured value is the largest number of trees on a directed link.
 
     Raises:
         RejectedError: the array is not a forest.
@@ -50,7 +50,7 @@ def _loads(graph: UncheckedForest, trees: list[TraversedTree]) -> Ranks:
         children = np.flatnonzero(tree.levels > 0)
         parents = tree.parents[children]
         for column, neighbours in enumerate(graph.neighbours):
-            # Found from the child, not from the entry: what is checked is the link itself.
+            # The port is found from the child, not from the entry, so the link itself is checked.
             users = parents[neighbours[parents] == children]
             load[column] += np.bincount(users, minlength=nodes).astype(np.int32)
     return np.ascontiguousarray(load.T)

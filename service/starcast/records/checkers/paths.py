@@ -11,7 +11,7 @@ from starcast.records.checkers.shape import traverse_forest
 from starcast.records.checkers.traversal import Ports, TraversedTree, UncheckedForest
 from starcast.topologies import Topology
 
-_CELLS = 4_000_000  # steps of paths at a time: some 100 MB with the memory that sorting needs
+_CELLS = 4_000_000  # steps of paths per batch: some 100 MB, including memory for sorting
 
 
 def disjoint_paths(
@@ -19,21 +19,21 @@ def disjoint_paths(
 ) -> Evidence:
     """Check for every node that its paths in the trees that contain it are disjoint.
 
-    Measured: the greatest number of paths to one node that share a place.
+    The measured value is the largest number of paths to one node that share a place.
 
     Args:
         parent_port: the trees.
         root: rank of the root.
         apart: "nodes" if the paths may share no node except the two ends, nor the direct link
-            between them; "links" if they may share no link in either direction, so that a broken
-            link interrupts at most one path.
+            between them; "links" if they may share no link in either direction, so a broken link
+            interrupts at most one path.
 
     Raises:
         RejectedError: the array is not a forest.
     """
     graph, trees = traverse_forest(topology, parent_port, root)
     height = max(int(tree.levels.max()) for tree in trees)
-    # All paths at once would take N times the height in memory for each tree.
+    # Storing all paths at once would take N times the height in memory for each tree.
     batch = max(1, _CELLS // (len(trees) * max(height, 1)))
     greatest, first = 1, None
     for start in range(0, topology.nodes if len(trees) > 1 else 0, batch):
@@ -49,10 +49,10 @@ def disjoint_paths(
 def _steps(
     graph: UncheckedForest, tree: TraversedTree, ends: NDArray[np.int64], apart: str
 ) -> NDArray[np.int64]:
-    """Return the nodes or links on the paths to some nodes, int64 ``[height, ends]``, else -1.
+    """Return the places on the paths to some nodes, int64 ``[height, ends]``, padded with -1.
 
-    By nodes: the interior nodes, and the root for a path without interior nodes. By links: both
-    ends of each link as one number.
+    If places are nodes, these are the interior nodes, and the root for a path without interior
+    nodes. If places are links, both ends of each link are combined into one number.
     """
     count = graph.topology.nodes
     nodes = np.where(tree.levels[ends] > 0, ends, graph.root)
@@ -64,7 +64,8 @@ def _steps(
             links = np.minimum(nodes, parents) * count + np.maximum(nodes, parents)
             steps.append(np.where(moving, links, -1))
         else:
-            # A path of one link counts as the root: two trees must not both use the direct link.
+            # A path of one link is represented by the root: two trees must not both use the direct
+            # link.
             inner = moving & ((parents != graph.root) | (step == 0))
             steps.append(np.where(inner, parents, -1))
         nodes = parents
@@ -73,7 +74,7 @@ def _steps(
 
 def _repetitions(steps: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return how often the most frequent non-negative number occurs in each column, at least 1."""
-    # Sorted columns have equal places next to each other.
+    # In sorted columns, equal places are next to each other.
     ordered = np.sort(steps, axis=0)
     run = np.ones(steps.shape[1], dtype=np.int64)
     longest = run.copy()

@@ -11,8 +11,8 @@ from starcast.topologies.permutations import Ranks
 def rooted(topology: Topology, parent_port: Ports, root: int) -> Evidence:
     """Check that every node with an entry is a descendant of the root, which has no parent.
 
-    Hence there is no cycle and no second root. Measured: the number of nodes of each tree, with the
-    root.
+    Hence there is no cycle and no second root. The measured values are the numbers of nodes of the
+    trees, including the root.
     """
     return _check_trees("rooted", UncheckedForest(topology, parent_port, root), spanning=False)
 
@@ -20,13 +20,13 @@ def rooted(topology: Topology, parent_port: Ports, root: int) -> Evidence:
 def spanning(topology: Topology, parent_port: Ports, root: int) -> Evidence:
     """Check that every tree is rooted and contains all nodes.
 
-    Measured: the number of nodes of each tree, with the root.
+    The measured values are the numbers of nodes of the trees, including the root.
     """
     return _check_trees("spanning", UncheckedForest(topology, parent_port, root), spanning=True)
 
 
 def height(topology: Topology, parent_port: Ports, root: int, bound: int) -> Evidence:
-    """Check that no node is more than ``bound`` links from the root. Measured: each tree's height.
+    """Check that no node is more than ``bound`` links from the root; measures each tree's height.
 
     Raises:
         RejectedError: the array is not a forest.
@@ -48,7 +48,7 @@ def height(topology: Topology, parent_port: Ports, root: int, bound: int) -> Evi
 def shortest_paths(topology: Topology, parent_port: Ports, root: int, detour: int = 0) -> Evidence:
     """Check that no level exceeds the distance from the root by more than ``detour``.
 
-    Measured: the greatest excess in each tree.
+    The measured values are the largest excesses in the trees.
 
     Raises:
         RejectedError: the array is not a forest.
@@ -86,11 +86,11 @@ def branch_sizes(topology: Topology, parent_port: Ports, root: int) -> Ranks:
 
 
 def balance(topology: Topology, parent_port: Ports, root: int, slack: int = 1) -> Evidence:
-    """Check that the root's links lead to equally many nodes up to ``slack``.
+    """Check that the root's links lead to equally many nodes, with a tolerance of ``slack``.
 
-    All trees count together. For one tree, these are the sizes of its branches; for partial trees
-    with one link of the root each, the sizes of the trees. Measured: the number of nodes over each
-    port; repeated nodes count repeatedly.
+    All trees count together. For one tree, the sizes of its branches are compared; for partial
+    trees with one link of the root each, the sizes of the trees. The measured values are the
+    numbers of nodes over each port; a node in several trees counts several times.
 
     Raises:
         RejectedError: the array is not a forest.
@@ -115,7 +115,7 @@ def traverse_forest(
     """Traverse the trees, and check that they are rooted.
 
     Raises:
-        RejectedError: they are not.
+        RejectedError: a tree is not rooted.
     """
     graph = UncheckedForest(topology, parent_port, root)
     trees = list(graph.trees())
@@ -137,7 +137,7 @@ def _check_trees(
         member = row != 0
         member[graph.root] = True
         wrong = np.flatnonzero((tree.levels < 0) & (member | spanning))
-        # It outranks other errors: the traversal ignores this entry.
+        # This error is reported first, because the traversal ignores the root's entry.
         if row[graph.root]:
             wrong = np.array([graph.root])
         if len(wrong):

@@ -1,4 +1,4 @@
-"""Traversal of trees from the root outwards, and of the graph across its ports."""
+"""Traversal of trees from the root outwards, and breadth-first search across the ports."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -15,7 +15,7 @@ Ports = NDArray[np.uint8]
 
 
 class TraversedTree(NamedTuple):
-    """A tree as it was traversed from its root, each column int32 ``[nodes]``.
+    """The result of traversing a tree from its root; each column is int32 ``[nodes]``.
 
     Attributes:
         parents: the neighbour across the entry; -1 if there is no entry or it is not a port.
@@ -30,7 +30,7 @@ class TraversedTree(NamedTuple):
 
 
 class UncheckedForest:
-    """A topology and an array of which it is not known yet whether it is a forest.
+    """A topology and an array that may or may not be a forest.
 
     Attributes:
         rows: the array, ``[trees, nodes]``.
@@ -87,7 +87,7 @@ class UncheckedForest:
 
     def _traverse(self, parents: Ranks) -> TraversedTree:
         above = parents.copy()
-        above[self.root] = -1  # the traversal begins here and never returns, whatever the entry
+        above[self.root] = -1  # the traversal begins here and never returns to the root
         # Children of a node are next to each other in this order, so levels are slices.
         siblings = np.argsort(above, kind="stable").astype(np.int32)
         first = np.searchsorted(above[siblings], np.arange(self.topology.nodes + 1))

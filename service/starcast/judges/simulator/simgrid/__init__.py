@@ -1,4 +1,4 @@
-"""Simulators of other projects, which execute schedules as independent witnesses of their times."""
+"""Execution of schedules by SimGrid, an independent simulator that confirms their times."""
 
 from starcast.judges.simulator.simgrid.runs import (
     SimGridRequest,

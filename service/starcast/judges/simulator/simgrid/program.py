@@ -1,16 +1,17 @@
 """A program for SimGrid: executes packets as processes that send, receive and wait.
 
 It runs in an interpreter that has SimGrid's Python module, reads a list of problems from stdin as
-JSON and writes a list of results to stdout, in the same order. It imports nothing of starcast and
-derives everything from the rows: what is sent together, what a node holds, and what a process waits
-for.
+JSON and writes a list of results to stdout, in the same order. It imports no code of starcast. It
+derives from the rows alone which units are sent together, which units a node holds, and what a
+process waits for.
 
-SimGrid has one engine per operating system process, whose clock does not go back to 0. Every
-problem is therefore executed in a forked child, which also keeps a crash away from the others.
+SimGrid has one engine per operating system process, whose clock cannot be reset. Every problem is
+therefore executed in a forked child, so a crash does not affect the others.
 
-All-port, every directed link has a process; one-port, every node has a process that sends and a
-process that receives. A process serves its packets in the order of steps. A packet crosses the link
-between two hosts, whose latency is the start-up time; bandwidth is 1 byte per unit of time.
+In the all-port model every directed link has a process; in the one-port model every node has a
+process that sends and a process that receives. A process serves its packets in the order of steps.
+A packet crosses the link between two hosts, whose latency is the start-up time; bandwidth is 1 byte
+per unit of time.
 """
 
 import json
@@ -22,8 +23,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import IO, Any, NamedTuple
 
-#: The store-and-forward model: a packet takes the latency of its link and its bytes, and packets on
-#: different links do not slow each other down.
+#: The store-and-forward model: a packet takes the latency of its link plus the time for its bytes,
+#: and packets on different links do not slow each other down.
 CONFIGURATION = (
     "network/model:CM02",
     "network/TCP-gamma:0",
@@ -37,7 +38,7 @@ NOT_INSTALLED = 3
 
 
 class Packet(NamedTuple):
-    """The units that cross a directed link in a step."""
+    """The units that cross one directed link in one step."""
 
     step: int
     sender: int
@@ -53,7 +54,7 @@ class Sums:
     """The contributions that nodes of a reduction hold, as sets.
 
     Args:
-        problem: the problem of a reduction; see `Processes`.
+        problem: the description of a reduction; see `Processes`.
     """
 
     def __init__(self, problem: dict[str, Any]) -> None:
@@ -71,10 +72,10 @@ class Sums:
         self._sent: dict[int, set[int]] = {}
 
     def are_ready(self, row: int) -> bool:
-        """Return whether the sender has added all that a row sends.
+        """Return whether the sender has added all contributions that a row sends.
 
-        A sum is ready when all rows of earlier steps have arrived; a complete unit when a sum has
-        all contributions, since an earlier step.
+        A sum is ready when all rows of earlier steps have arrived. A complete unit is ready when a
+        sum has had all contributions since an earlier step.
         """
         step, sender, _, unit, tree, combine = self._rows[row]
         if not combine:
@@ -86,7 +87,7 @@ class Sums:
         return True
 
     def add(self, row: int) -> bool:
-        """Add what a row has brought; return False if it has brought a complete unit."""
+        """Add a row's contributions; return False if it has brought a complete unit."""
         step, _, receiver, unit, tree, combine = self._rows[row]
         if combine:
             self._contributions((receiver, unit, tree)).update(self._sent[row])
@@ -117,7 +118,7 @@ class Processes:
         self._simgrid = simgrid
         self._problem = problem
         self._synchronous = problem["synchronous"]
-        # The step in which a node received a unit; 0 if it had it from the start.
+        # The step in which a node received a unit; 0 if the node had it from the start.
         self._received = {(node, unit): 0 for unit, node in enumerate(problem.get("source", ()))}
         self._waiting: dict[tuple[int, int], list[Any]] = defaultdict(list)
         self._ends: list[float | None] = [None] * len(problem["step"])
@@ -126,7 +127,7 @@ class Processes:
         self._processes: list[tuple[int, Action, dict[int, Packet]]] = []
 
     def run(self) -> dict[str, Any]:
-        """Run all processes and return the time, the end of each row and the version."""
+        """Run all processes; return the total time, the end of each row and SimGrid's version."""
         simgrid = self._simgrid
         arguments = ["starcast", "--log=root.thres:critical"]
         engine = simgrid.Engine([*arguments, *(f"--cfg={item}" for item in CONFIGURATION)])
@@ -170,20 +171,20 @@ class Processes:
             self._add(self._send, lambda packet: (packet.sender, packet.receiver))
 
     def _add(self, action: Action, owner: Callable[[Packet], tuple[int, ...]]) -> None:
-        """Add a process for each owner of packets, on the first node that identifies it."""
+        """Add a process for each owner of packets (a node or a link), on the owner's first node."""
         served: dict[tuple[int, ...], dict[int, Packet]] = defaultdict(dict)
         for packet in self._packets:
             served[owner(packet)][packet.step] = packet
         self._processes += [(key[0], action, packets) for key, packets in served.items()]
 
-    # What processes do
+    # The methods below are the code of the processes.
 
     def _serve(self, action: Action, packets: dict[int, Packet]) -> None:
         for _, packet in sorted(packets.items()):
             action(packet)
 
     def _serve_by_steps(self, action: Action, packets: dict[int, Packet]) -> None:
-        # Every process takes part in every barrier, also in steps without a packet of its own.
+        # Every process takes part in every barrier, even in steps in which it has no packet.
         for step in range(1, self._problem["steps"] + 1):
             if step in packets:
                 action(packets[step])
@@ -219,7 +220,7 @@ class Processes:
                 semaphore.acquire()
 
     def _holds(self, packet: Packet, unit: int, row: int) -> bool:
-        """Return whether the sender has a unit; synchronously, since an earlier step."""
+        """Return whether the sender has a unit; in the synchronous model, since an earlier step."""
         if self._sums is not None and self._sums.are_ready(row):
             return True
         step = self._received.get((packet.sender, unit))
@@ -263,7 +264,7 @@ def execute_in_child(simgrid: Any, problem: dict[str, Any]) -> dict[str, Any]:
             times: dict[str, Any] = json.load(result)
             return times
         messages.seek(0)
-        # SimGrid ends with a backtrace, of which only the reason before it is useful.
+        # SimGrid ends with a backtrace; only the reason before it is useful.
         reason, _, _ = messages.read().partition("\nBacktrace ")
     lines = reason.strip().splitlines()
     return {"error": lines[-1] if lines else f"exit code {child.exitcode}"}

@@ -1,4 +1,4 @@
-"""Execution by SimGrid, which other people wrote: its clock as a witness of the times of `timing`.
+"""Execution by SimGrid, an independent simulator whose clock confirms the times of `timing`.
 
 Reference: H. Casanova, A. Giersch, A. Legrand, M. Quinson, F. Suter, "Versatile, Scalable, and
 Accurate Simulation of Distributed Applications and Platforms", JPDC 74(10), 2014.
@@ -27,11 +27,11 @@ from starcast.support.vocabulary import ExecutionModel
 
 #: SimGrid computes with floating-point numbers and a precision of 1e-9.
 MAX_TICKS = 10**9
-#: Processes are threads of the operating system.
+#: SimGrid's processes are threads of the operating system.
 MAX_PROCESSES = 10_000
-#: Rows that SimGrid executes in about a minute.
+#: Number of rows that SimGrid executes in about a minute.
 MAX_ROWS = 1_000_000
-#: The interpreter that Debian's package is for.
+#: The interpreter for which Debian packages SimGrid.
 SYSTEM_PYTHON = Path("/usr/bin/python3")
 _ROUNDING = 1e-3  # ticks
 _TESTED = "starcast is tested with SimGrid 3.32"
@@ -49,7 +49,7 @@ class SimGridRun:
 
     Attributes:
         version: the version of SimGrid.
-        time: its clock at the end.
+        time: SimGrid's clock at the end.
         ends: when each executed row has arrived. The rows are those of all sources, sorted by step,
             sender, port, tree and unit.
     """
@@ -61,7 +61,7 @@ class SimGridRun:
 
 @dataclass(frozen=True)
 class SimGridRequest:
-    """An execution that `run_simgrid_batch` is asked for.
+    """A request to `run_simgrid_batch` for one execution.
 
     Attributes:
         schedule: any schedule that `starcast.timing` accepts.
@@ -81,7 +81,7 @@ class SimGridRequest:
 
 
 class SimGridProblem(NamedTuple):
-    """Rows for SimGrid. All times are given to it in units of a tick."""
+    """The rows of one request. SimGrid receives all times in ticks."""
 
     executed: Executed
     ticks: Ticks
@@ -106,9 +106,10 @@ def run_simgrid(
     """Execute a schedule by SimGrid.
 
     SimGrid executes the rows that `starcast.simulate` executes; a symmetric schedule is expanded.
-    Every directed link is a link of latency T_s and bandwidth 1/T_c. starcast does not compute
-    which packet waits for which: processes send packets in the order of steps, as soon as their
-    node has received the units, or synchronously when all processes have finished the step before.
+    Every directed link is a SimGrid link of latency T_s and bandwidth 1/T_c. starcast does not
+    compute which packet waits for which: processes send packets in the order of steps, as soon as
+    their node has received the units or, in the synchronous model, when all processes have finished
+    the step before.
 
     Args:
         schedule: any schedule that `starcast.timing` accepts.
@@ -151,9 +152,9 @@ def run_simgrid_batch(
         installation: as in `run_simgrid`.
 
     Returns:
-        for each request, in order, its execution, or the error that `run_simgrid` would raise if
-        SimGrid failed or could not finish this schedule. The other requests are executed all the
-        same.
+        A list with one entry per request, in the same order: the execution, or the error that
+        `run_simgrid` would raise because SimGrid failed or could not finish this schedule. An error
+        does not affect the other requests.
 
     Raises:
         InputError: an argument of a request is invalid, as in `starcast.timing`.
@@ -173,7 +174,7 @@ def run_simgrid_batch(
 def execute_rows(
     problems: Sequence[SimGridProblem], installation: Path | None
 ) -> list[SimGridRun | StarcastError]:
-    """Execute rows by SimGrid; `run_simgrid_batch` without its checks."""
+    """Execute rows by SimGrid, like `run_simgrid_batch` but without its checks."""
     results = _run_program([_describe(problem) for problem in problems], installation)
     return [_read(result, problem) for result, problem in zip(results, problems, strict=True)]
 
@@ -194,7 +195,7 @@ def _make_problem(request: SimGridRequest) -> SimGridProblem:
 
 
 def _read(result: dict[str, Any], problem: SimGridProblem) -> SimGridRun | StarcastError:
-    """Return the execution that the program reports, or why there is none."""
+    """Return the execution that the program reports, or the error if there is none."""
     if "error" in result:
         return UnavailableError(
             f"SimGrid failed to execute {problem.name}: {result['error']}", hint=_TESTED
@@ -273,12 +274,12 @@ def _run_program(problems: list[dict[str, Any]], installation: Path | None) -> l
                 text=True,
                 check=False,
             )
-        except OSError:  # no such interpreter
+        except OSError:  # this interpreter does not exist
             continue
         if ran.returncode == program.NOT_INSTALLED:
             continue
         if ran.returncode:
-            # The last line of a traceback is the exception; the others say only location.
+            # The last line of a traceback is the exception; the other lines only give locations.
             last = (ran.stderr.strip().splitlines() or [f"exit code {ran.returncode}"])[-1]
             raise UnavailableError(f"SimGrid failed: {last}", hint=_TESTED)
         results: list[dict[str, Any]] = json.loads(ran.stdout)
@@ -293,7 +294,8 @@ def _interpreters(installation: Path | None) -> Iterator[tuple[Path, dict[str, s
         yield Path(sys.executable), {}
         yield SYSTEM_PYTHON, {}
     elif installation.is_dir():
-        # Neither Python nor the loader of libraries searches packages that are only unpacked.
+        # Neither Python nor the library loader searches packages that are unpacked but not
+        # installed.
         libraries = [str(folder) for folder in sorted(installation.glob("usr/lib/*-linux-gnu*"))]
         yield (
             SYSTEM_PYTHON,
@@ -307,6 +309,6 @@ def _interpreters(installation: Path | None) -> Iterator[tuple[Path, dict[str, s
 
 
 def _exact(time: float, ticks: Ticks) -> int | Fraction:
-    """Return a time of SimGrid's clock, without the rounding of floating-point numbers."""
+    """Return the exact time for a floating-point time of SimGrid's clock."""
     nearest = round(time)
     return simplify((nearest if abs(time - nearest) < _ROUNDING else Fraction(time)) * ticks.tick)
