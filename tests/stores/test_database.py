@@ -83,7 +83,7 @@ def test_revision_0010_keeps_finished_verification_runs(bare: Engine) -> None:
         assert session.scalars(text("select id from claim_run")).all() == [1]
 
 
-def test_revision_0011_counts_the_pieces_of_messages(bare: Engine) -> None:
+def test_revision_0011_adds_the_number_of_units_per_message(bare: Engine) -> None:
     with bare.begin() as connection:
         command.upgrade(migrations._config(connection), "0010")
         connection.execute(text("insert into experiment (name) values ('e')"))
@@ -116,7 +116,7 @@ def test_revision_0012_allows_reductions(bare: Engine) -> None:
         assert all("allreduce" in each for each in connection.scalars(listed).all())
 
 
-def test_an_upgrade_names_the_rows_that_do_not_fit(
+def test_an_upgrade_names_the_constraint_that_stored_rows_violate(
     engine: Engine, add_revision: Callable[[], None]
 ) -> None:
     with sessions.open_session(engine) as session:
@@ -363,8 +363,8 @@ def test_a_lock_is_refused_while_it_is_held_and_free_afterwards(engine: Engine) 
         pass
 
 
-def test_a_lock_does_not_prevent_the_clean_up_of_the_server(clean_database: URL) -> None:
-    """Its transaction has no snapshot, and no time limit for idle transactions ends it."""
+def test_a_lock_does_not_block_vacuum_and_does_not_time_out(clean_database: URL) -> None:
+    """The lock's transaction has no snapshot, and no idle timeout ends it."""
     options = "-c default_transaction_isolation=serializable"
     options += " -c idle_in_transaction_session_timeout=500"
     engine = sessions.connect(clean_database.update_query_dict({"options": options}))
@@ -412,7 +412,7 @@ def test_a_lost_lock_is_detected_and_can_be_taken_again(engine: Engine) -> None:
 
 
 @pytest.mark.slow
-def test_waiting_for_a_lock_takes_it_for_the_rest_of_the_transaction(engine: Engine) -> None:
+def test_a_lock_that_was_waited_for_is_held_until_the_transaction_ends(engine: Engine) -> None:
     busy = BusyError("busy")
     with (
         sessions.advisory_lock(engine, "experiment a", busy),
@@ -465,14 +465,14 @@ def test_a_server_that_stops_during_a_statement_is_unavailable(
     other.dispose()
 
 
-def test_errors_that_are_not_about_the_connection_pass_unchanged(engine: Engine) -> None:
+def test_errors_other_than_connection_errors_are_not_translated(engine: Engine) -> None:
     with pytest.raises(IntegrityError), sessions.open_session(engine) as session:
         session.add(models.Forest(id="S5:none:12345", topology="S5", construction="none", root=0,
         root_label="12345",
                                   trees=1, height=1, congestion=1))  # fmt: skip
 
 
-def test_a_session_that_fails_leaves_nothing_behind(engine: Engine) -> None:
+def test_a_failed_session_stores_nothing(engine: Engine) -> None:
     def work() -> None:
         with sessions.open_session(engine) as session:
             session.add(models.Experiment(name="half", grid={}))
@@ -499,12 +499,12 @@ def busy(engine: Engine, striking: threading.Thread) -> None:
 def _no_garbage(engine: Engine) -> Iterator[None]:  # noqa: ARG001 - its database is dropped later
     """Disable garbage collection: Python ignores exceptions that are raised during it.
 
-    PostgreSQL drops no database for a minute while a connection to it is interrupted but open.
+    PostgreSQL cannot drop a database while an interrupted connection to it is still open.
     """
     gc.collect()
     gc.disable()
     yield
-    # A connection that is interrupted before the pool has it is closed by the garbage collection.
+    # The garbage collector closes a connection that was interrupted before it reached the pool.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         gc.enable()
@@ -513,10 +513,10 @@ def _no_garbage(engine: Engine) -> Iterator[None]:  # noqa: ARG001 - its databas
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_no_garbage")
-def test_ctrl_c_during_an_exchange_is_not_a_connection_error(
+def test_ctrl_c_during_a_statement_is_not_reported_as_a_connection_error(
     engine: Engine, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Interrupts arrive at random moments; the driver turns one in ten into its own error."""
+    """Interrupts arrive at different moments; the driver turns some into its own error."""
     for round_ in range(60):
         with ctrl_c(round_ / 2_000) as striking, pytest.raises(KeyboardInterrupt):
             busy(engine, striking)
@@ -525,7 +525,7 @@ def test_ctrl_c_during_an_exchange_is_not_a_connection_error(
 
 
 def fails_while_interrupted(engine: Engine) -> None:
-    """Raise an error while an interruption is being handled, as the driver may do."""
+    """Raise a database error while an interrupt is being handled, as the driver may do."""
     with sessions.open_session(engine) as session:
         try:
             signal.raise_signal(signal.SIGINT)
@@ -533,6 +533,6 @@ def fails_while_interrupted(engine: Engine) -> None:
             session.execute(text("select nothing"))
 
 
-def test_an_error_caused_by_an_interruption_is_an_interruption(engine: Engine) -> None:
+def test_an_error_caused_by_an_interrupt_is_reported_as_the_interrupt(engine: Engine) -> None:
     with pytest.raises(KeyboardInterrupt):
         fails_while_interrupted(engine)

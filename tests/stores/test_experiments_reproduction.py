@@ -1,4 +1,4 @@
-"""Repeating stored runs: equal figures agree, and others are reported with both values."""
+"""Stored runs are repeated; figures that differ are reported with both values."""
 
 from fractions import Fraction
 
