@@ -269,7 +269,7 @@ def clean_graph(graph_address: GraphAddress, graph_driver: Driver) -> GraphAddre
 
 def empty(target: GraphAddress | Graph, driver: Driver) -> None:
     """Delete all nodes of the graph store."""
-    # A node of S5 has thousands of SEND relationships. A batch of nodes with all relationships would
+    # A node of S5 has thousands of SEND relationships. A batch of nodes with all of them would
     # exceed the memory limit of a transaction.
     with driver.session(database=target.database) as session:
         for pattern in ("()-[e]->()", "(e)"):
