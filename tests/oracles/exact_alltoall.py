@@ -3,7 +3,8 @@
 The checkers follow the definition of the problem and do not use necklaces: each message per
 displacement must travel from the root over existing links, and the rows of a step must have
 different dimensions, so that the translations of all sources never share a directed link. One
-checker is plain Python, the other uses arrays and handles S_8; both name the violations. The parts follow fragopoulou-akl.md, A6.
+checker is plain Python, the other uses arrays and handles S_8; both name the violations. The
+parts follow fragopoulou-akl.md, A6.
 """
 
 from collections import Counter, defaultdict

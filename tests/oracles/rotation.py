@@ -121,5 +121,5 @@ def necklace_distances(n: int) -> list[int]:
 
 
 def v(m: int, n: int) -> int:
-    """Return v(m), the dimension that belongs to the number m."""
+    """Return the dimension that belongs to the number m."""
     return (m - 1) % (n - 1) + 2
