@@ -1,4 +1,4 @@
-"""Faults on both protocols: commands reach Neo4j or PostgreSQL through a faulty proxy."""
+"""Connection faults: commands reach Neo4j or PostgreSQL through a faulty proxy."""
 
 from random import Random
 
@@ -12,7 +12,7 @@ DEADLINE = 240
 
 
 def connection_fault(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
-    """Run a command over a faulty connection, then without the proxy.
+    """Run a command over a faulty connection, then finish its work without the proxy.
 
     Returns:
         Description, result and problems.
