@@ -65,7 +65,7 @@ class _Blocks:
 def _tasks(
     executor: DaskExecutor, scheduler: psutil.Process, workers: list[psutil.Process]
 ) -> Iterator[Figure]:
-    """Yield the cost of a task that computes nothing."""
+    """Yield the cost of a task with almost no computation."""
     phases = (
         ("submitted at once", _submit_all, TASKS),
         ("as starcast runs them", _run_all, STEADY_TASKS),

@@ -93,7 +93,7 @@ def _prepare(folder: Path) -> None:
 
 
 def _measure(folder: Path, spec: str) -> dict[str, Any]:
-    """Open the page of a topology in Chromium, and return what it measured."""
+    """Open the page of a topology in Chromium, and return the times that the page measured."""
     handler = partial(_QuietHandler, directory=str(folder))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -97,7 +97,7 @@ class Growth:
 
 @dataclass(frozen=True)
 class Table:
-    """Any other table of results."""
+    """A table of other results, printed as it is."""
 
     title: str
     columns: Sequence[str]

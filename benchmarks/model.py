@@ -156,7 +156,7 @@ def _measured(model: type[Model], contents: list[Content]) -> Result:
 
 
 class _Run:
-    """A model in a store."""
+    """The measurements of one model, in one store."""
 
     def __init__(self, model: type[Model], graph: Graph, settings: Settings) -> None:
         self._result, self._graph, self._settings = Result(model), graph, settings
@@ -230,7 +230,7 @@ class _Run:
             )
 
     def _cost(self, work: Callable[[], object], least: float = 0.0) -> Cost:
-        """Return the cost of a call, repeated until the server has worked for ``least`` seconds."""
+        """Return the mean cost of a call that is repeated for ``least`` seconds of server time."""
         runs, before, begin = 0, self._used(), perf_counter()
         while runs == 0 or self._used() - before < least:
             work()

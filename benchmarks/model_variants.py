@@ -244,11 +244,11 @@ class Composite(Model):
     end = ":Node {{topology: $topology, rank: {}}}"
 
     def indexes(self) -> Iterator[str]:
-        """All but the key's."""
+        """Yield all statements except that for the key."""
         return (statement for statement in super().indexes() if "node_key" not in statement)
 
     def first(self, topology: Topology) -> int:  # noqa: ARG002 - ranks are what `end` looks for
-        """Nothing is added."""
+        """Return 0, since ranks themselves are looked up."""
         return 0
 
 
@@ -295,7 +295,7 @@ class LabelledRank(Labelled):
     properties = "rank: $rank + i, label: $labels[i]"
 
     def indexes(self) -> Iterator[str]:
-        """All but the key's."""
+        """Yield all statements except that for the key."""
         return (statement for statement in super().indexes() if "node_key" not in statement)
 
     def relationships(self, kind: str, owner: str | None, rows: Rows) -> str:
@@ -303,7 +303,7 @@ class LabelledRank(Labelled):
         return self.named(super().relationships(kind, owner, rows))
 
     def first(self, topology: Topology) -> int:  # noqa: ARG002 - ranks are what `end` looks for
-        """Nothing is added."""
+        """Return 0, since ranks themselves are looked up."""
         return 0
 
 

@@ -139,7 +139,7 @@ def keep_figures(renamed: Mapping[str, str]) -> None:
 def measured(
     graph: Graph, settings: Settings, only: Sequence[str] = ()
 ) -> tuple[list[Measured], dict[str, float]]:
-    """Time all or some queries on every topology.
+    """Measure all or some queries on every topology.
 
     Returns:
         The times, and the seconds to build the data structure of each library on the largest one.

@@ -58,7 +58,7 @@ WORD = re.compile(r"[A-Za-z]{2,}")
 
 
 class Text(NamedTuple):
-    """One text, and the line of its file in which it begins."""
+    """A text, and the line of the file in which it begins."""
 
     line: int
     kind: str

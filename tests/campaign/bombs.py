@@ -86,7 +86,7 @@ def write_witness(folder: Path, draw: Random) -> tuple[str, ...]:
 
 
 def write_record(folder: Path, draw: Random) -> tuple[str, ...]:
-    """Write a record with a part that is too long or too deep; return the command that reads it."""
+    """Write a record with a part that is too long or nested too deeply; return its command."""
     record = choose_record(folder, draw)
     part = draw.choice(sorted(record.fields))
     file = record.write()

@@ -1,4 +1,4 @@
-"""Random commands that change the stores, and commands that finish interrupted ones."""
+"""Random commands that change the stores, and commands that finish interrupted commands."""
 
 from random import Random
 
@@ -72,7 +72,7 @@ def read(draw: Random) -> tuple[str, ...]:
 
 
 def use(draw: Random, *, bolt: bool) -> tuple[str, ...]:
-    """Return a command that uses Neo4j, or else one that uses PostgreSQL."""
+    """Return a command that uses Neo4j, or alternatively PostgreSQL."""
     if bolt:
         return draw.choice((ingest(draw), ingest(draw), drop(draw), draw.choice(_FROM_BOTH)))
     return draw.choice((change(draw), change(draw), draw.choice(_FROM_POSTGRES)))

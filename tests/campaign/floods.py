@@ -141,7 +141,7 @@ def ask_for_much(site: Site, draw: Random) -> None:
 
 
 def ask_for_nonsense(site: Site, draw: Random) -> None:
-    """Send requests with damaged paths, hosts and bytes."""
+    """Send requests with malformed paths, hosts and bytes."""
     requests = [_make_nonsense(draw) for _ in range(draw.randint(50, 200))]
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(site.ask, requests))

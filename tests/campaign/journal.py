@@ -15,7 +15,7 @@ class Entry:
         action: its number in the campaign.
         seed: seed of the campaign; with the number it determines the action.
         kind: the kind of the action, such as ``kill``.
-        description: the command and what was done to it, or the number of inputs.
+        description: the command and the fault applied to it, or the number of inputs.
         results: how often each result occurred, such as ``exit 0``.
         problems: violated invariants, one sentence each; empty if all hold.
         seconds: duration.

@@ -1,4 +1,4 @@
-"""A TCP proxy on the loopback interface that delays, cuts, garbles or stops the traffic."""
+"""A TCP proxy on the loopback interface that delays, cuts, garbles or stalls connections."""
 
 import socket
 import struct

@@ -1,4 +1,4 @@
-"""The servers that a campaign acts on: commands, and the invariants of the stores."""
+"""The servers used by a campaign: running commands, and checking the stores' invariants."""
 
 import json
 import os
@@ -109,7 +109,7 @@ class Servers:
         return finish(self.start(*words, environment=environment), words, deadline)
 
     def finish_work(self, commands: Iterable[tuple[str, ...]]) -> list[str]:
-        """Run the commands that finish interrupted ones, and return a problem for each failure."""
+        """Run the commands that finish interrupted commands; return a problem per failure."""
         problems = []
         for words in dict.fromkeys(remedy for command in commands for remedy in finishing(command)):
             done = self.run(*words)
@@ -131,7 +131,7 @@ class Servers:
         return embedded_servers(self.home, self.folder)
 
     def prepare(self) -> None:
-        """Store the baseline."""
+        """Store the baseline data, which no action may change."""
         for words in BASELINE:
             done = self.run(*words)
             if done.code:

@@ -162,7 +162,7 @@ def named_generators(spec: str) -> Place | None:
 
 
 def printed_parents(node: Node, repeated: bool) -> set[int]:
-    """Return the types towards the parents by Definition 13 or 15 as printed."""
+    """Return the link types towards the parents by Definition 13 or 15 as printed."""
     n = len(node)
     if node == identity(n):
         return set()
@@ -173,7 +173,7 @@ def printed_parents(node: Node, repeated: bool) -> set[int]:
 
 
 def printed_children(node: Node, repeated: bool) -> set[int]:
-    """Return the types towards the children by Definition 13 or 15 as printed."""
+    """Return the link types towards the children by Definition 13 or 15 as printed."""
     n = len(node)
     k = position(node, 1)
     if node == identity(n):

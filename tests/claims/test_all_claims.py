@@ -38,12 +38,12 @@ def test_every_claim_has_a_number_and_a_notation() -> None:
     assert empty == []
 
 
-def test_every_level_contains_the_level_before_it() -> None:
+def test_the_sizes_of_each_level_include_those_of_the_level_below() -> None:
     for claim in claims().values():
         assert set(claim.sizes.quick) <= set(claim.sizes.full) <= set(claim.sizes.deep), claim.id
 
 
-def test_every_claim_has_a_verdict_with_detail(verdicts: dict[str, Verdict]) -> None:
+def test_every_claim_has_a_verdict_with_an_explanation(verdicts: dict[str, Verdict]) -> None:
     assert list(verdicts) == list(claim_entries())
     empty = [
         verdict.claim

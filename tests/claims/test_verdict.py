@@ -1,4 +1,4 @@
-"""How verdicts are derived from evidence, and how they are described."""
+"""The derivation of verdicts from evidence, and the description of verdicts."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -93,7 +93,7 @@ def test_failures_only_at_degenerate_sizes_are_described() -> None:
     assert "Only degenerate sizes fail" in result.detail
 
 
-def test_absent_or_empty_findings_are_not_checkable() -> None:
+def test_claims_without_findings_are_not_checkable() -> None:
     result = verdict_of(lambda check: check.absent("an algorithm", "it is only cited"))
     assert (result.verdict, result.detail) == ("not checkable", "it is only cited.")
     assert verdict_of(lambda _: None).verdict == "not checkable"
@@ -269,14 +269,14 @@ def test_an_unbounded_growth_is_described_without_a_size() -> None:
     assert result.detail == "n / 1: found growing like n, stated bounded."
 
 
-def test_a_quotient_and_its_reciprocal_are_described_together() -> None:
+def test_an_order_in_both_directions_describes_the_quotient_and_its_reciprocal() -> None:
     result = verdict_of(lambda check: check.same_order("2n / n", lambda n: Fraction(2 * n, n)))
     assert result.detail.endswith(
         "greatest quotient 2 (at S3), 2 at n = 2^256; its reciprocal 1/2 (at S3), 0.5 at n = 2^256."
     )
 
 
-def test_compared_values_are_described() -> None:
+def test_a_verdict_that_holds_describes_the_compared_values() -> None:
     def many(check: ClaimCheck) -> None:
         for name in "abcdef":
             check.equal(f"{name} of {check.topology.spec}", 1, 1)

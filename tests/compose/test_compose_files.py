@@ -68,7 +68,7 @@ def test_every_paragraph_of_the_example_has_a_comment() -> None:
     assert [paragraph for paragraph in paragraphs if not paragraph.startswith("#")] == []
 
 
-def test_settings_have_the_defaults_of_the_code() -> None:
+def test_settings_in_the_example_have_the_defaults_of_the_code() -> None:
     given = example()
     for name in ("batch", "row_limit", "timeout"):
         assert float(given[f"STARCAST_{name.upper()}"]) == Settings.model_fields[name].default
@@ -160,7 +160,7 @@ def test_compose_and_the_embedded_stack_run_the_same_neo4j() -> None:
     assert f"image: neo4j:{version[1]}\n" in COMPOSE
 
 
-def test_compose_and_the_embedded_stack_confine_neo4j_alike() -> None:
+def test_compose_confines_neo4j_with_the_settings_of_the_embedded_stack() -> None:
     """Every setting that confines the embedded server has the same value in the container."""
     given = {
         name.replace("__", "\0").replace("_", ".").replace("\0", "_"): value.strip('"')

@@ -84,7 +84,7 @@ def mbst_copies(n: int, messages: int) -> set[Row]:
 
 
 def cycle(n: int, messages: int) -> set[Row]:
-    """Return the rows of A4: the identity's messages follow each other along the cycle."""
+    """Return the rows of A4: messages follow each other along the cycle without its last link."""
     types = cycle_types(n)[:-1]
     way = visited(identity(n), types)
     return {

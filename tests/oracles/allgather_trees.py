@@ -126,7 +126,7 @@ def subtree(n: int, j: int) -> list[Node]:
 
 
 def leaves(n: int) -> list[Node]:
-    """Return the nodes of phase 2."""
+    """Return the leaves, which are the nodes reached in phase 2."""
     return [u for u in nodes(n)[1:] if u[0] == 1]
 
 
@@ -164,7 +164,7 @@ def phase_2(n: int, after: int, symbols: Sequence[int] | None = None) -> Iterato
 
 
 class Generator(NamedTuple):
-    """G_k and the type that it must have."""
+    """A generator G_k and its required type."""
 
     node: Node
     type: int

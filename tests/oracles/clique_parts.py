@@ -7,7 +7,7 @@ node. A node informed across a link between cliques cannot use that link again.
 from collections.abc import Iterator
 from itertools import product
 
-#: The number of free links of each node of a part, in ascending order.
+#: The numbers of free links of the nodes of a part, in ascending order.
 Part = tuple[int, ...]
 
 

@@ -33,7 +33,7 @@ def is_adjacent(x: Node) -> bool:
 
 
 def right_of(k: int, n: int) -> list[int]:
-    """Return the positions k+1, .., n, 2, .., k-1, k in this order."""
+    """Return the positions k+1, .., n, 2, .., k-1, k, in this order."""
     order, at = [], k
     for _ in range(n - 1):
         at = r(at, n)

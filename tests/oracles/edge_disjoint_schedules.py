@@ -79,7 +79,7 @@ def traversals(root: Node) -> list[list[tuple[Node, Node]]]:
 
 @dataclass(frozen=True)
 class Addressed:
-    """A copy: its destination (for the identity), message, tree and level."""
+    """A copy: its destination (for source 12..n), message, tree and level."""
 
     goal: Node
     message: int

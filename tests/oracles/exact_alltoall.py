@@ -118,7 +118,7 @@ def exchanged(rows: Sequence[Row], n: int, messages: int) -> set[str]:
 
     A unit is (source * N + destination) * M + i.
 
-    A message is in one place: a node that forwards it no longer has it.
+    A message is at one node at a time: a node that forwards it no longer has it.
     """
     all_nodes = nodes(n)
     pairs = [

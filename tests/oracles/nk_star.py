@@ -133,7 +133,7 @@ def distance(v: Node) -> int:
 
 
 def others_first(v: Node) -> int:
-    """Return the smallest d(f) over the other external symbols f, else d(v_1) (Definition 3)."""
+    """Return the minimum of d(f) over other external symbols f, else d(v_1) (Def. 3, corrected)."""
     e = v[0]
     return min([desired(v, f) for f in externals(v) if f != e], default=desired(v, e))
 

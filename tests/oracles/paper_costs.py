@@ -211,7 +211,7 @@ def _in_blocks(_name: str, half: Callable[[Size, Asked], Cost]) -> Callable[[Siz
 
 
 def _along_trees(name: str, half: Callable[[Size, Asked], Cost]) -> Callable[[Size, Asked], Cost]:
-    """Return the cost of p units going up and down trees: 2h + p - 1 steps for one, all-port."""
+    """Return the cost of an allreduce up and down trees (one tree, all-port: 2h + p - 1 steps)."""
 
     def both(network: Size, asked: Asked) -> Cost:
         cost = half(network, asked)

@@ -1,7 +1,7 @@
 """Reductions executed with sets of contributing nodes, from docs/definitions.
 
 A node holds, along each tree, a partial sum of each unit: a set of nodes whose contributions it
-has. Contributions are never merely counted.
+has. Nothing is derived from the number of contributions.
 """
 
 from collections import defaultdict

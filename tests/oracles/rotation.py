@@ -54,7 +54,7 @@ def from_cycles(n: int, written: Iterable[Sequence[int]]) -> Node:
 
 
 def r(i: int, n: int, times: int = 1) -> int:
-    """Return a symbol, position or dimension after rotations 2, 3, .., n, 2; 1 is fixed."""
+    """Return a symbol, position or dimension after rotations through 2, 3, .., n; 1 is fixed."""
     return 1 if i == 1 else (i - 2 + times) % (n - 1) + 2
 
 

@@ -86,7 +86,7 @@ def dimension_change(i: int, tree: Tree, root: Node) -> Tree:
 def literally_changed(i: int, tree: Tree, n: int, k: int) -> Counter[Node]:
     """Count how many paths of a tree on S_{n,k} end at each node after changing dimensions.
 
-    Labels have n symbols, including the bracketed ones beyond position k.
+    Labels have n symbols, including the bracketed symbols after position k.
     """
     label = {identity(k): identity(n)}
     image = {identity(k): identity(n)}

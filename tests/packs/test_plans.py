@@ -65,7 +65,7 @@ def test_plans_have_no_notices_and_no_cartesian_products(store: Graph, query: Qu
 
 @pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
 def test_nodes_are_found_by_an_index(store: Graph, query: Query) -> None:
-    """No plan reads all nodes or all links of the store."""
+    """No execution plan reads all nodes or all links of the store."""
     sample = {parameter.name: parameter.type.sample() for parameter in query.parameters}
     plan = store.run(f"EXPLAIN {query.cypher}", sample).plan
     assert plan is not None
@@ -101,7 +101,7 @@ def test_errors_in_a_query_are_found_without_indexes(unprepared: Graph) -> None:
 
 
 def test_without_indexes_some_queries_would_have_problems(unprepared: Graph) -> None:
-    """This is why the check must be told whether the store has indexes."""
+    """This is why the check has the parameter `indexes`."""
     assert any(find_problems(unprepared, query) for query in load_queries().values())
 
 

@@ -91,7 +91,7 @@ def kept_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def create(
     graph_address: GraphAddress, role_url: Callable[[URL, Role], URL]
 ) -> Callable[[Engine, Path], None]:
-    """Return a function that writes a backup, logged in as the reader role."""
+    """Return a function that writes a backup as the reader role."""
 
     def write(stored: Engine, target: Path) -> None:
         back_up(settings_for(role_url(stored.url, "reader"), graph_address), target)
@@ -332,8 +332,10 @@ def test_an_interrupted_backup_keeps_the_earlier_file(stored: Engine, tmp_path: 
 
 
 @pytest.mark.slow
-def test_a_backup_is_one_snapshot_while_others_write(stored: Engine, tmp_path: Path) -> None:
-    """A transaction that commits during the dump adds rows to no part of the file."""
+def test_a_backup_is_one_snapshot_even_if_others_write_meanwhile(
+    stored: Engine, tmp_path: Path
+) -> None:
+    """Neither part of the file has the rows of a transaction that commits during the dump."""
     stop = threading.Event()
 
     def keep_writing() -> None:

@@ -1,4 +1,4 @@
-"""Verification runs in PostgreSQL: only finished runs are stored, and completely."""
+"""Verification runs in PostgreSQL: a run is stored completely when it finishes, or not at all."""
 
 import os
 import signal
@@ -63,7 +63,7 @@ def test_the_newest_verdict_of_each_claim_is_returned(engine: Engine) -> None:
     }
 
 
-# Killed processes.
+# Verification runs in killed processes
 
 PATIENCE = 60
 #: Code that makes checks slow in this process and its workers.

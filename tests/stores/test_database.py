@@ -134,7 +134,7 @@ def test_a_downgrade_names_the_command_that_restores_a_backup(engine: Engine) ->
 
 
 def everything(engine: Engine) -> dict[str, list[str]]:
-    """Return all rows of all tables but alembic's as text, sorted."""
+    """Return all rows of all tables except alembic's as text, sorted."""
     with engine.connect() as connection:
         return {
             table: sorted(
@@ -213,7 +213,7 @@ def test_upgrading_an_up_to_date_schema_does_nothing_and_reports_it(engine: Engi
     assert recorder.lines == [f"the schema is up to date ({sessions.head()})"]
 
 
-def test_a_store_has_one_identity_that_survives_an_upgrade(engine: Engine) -> None:
+def test_a_store_has_one_id_which_an_upgrade_keeps(engine: Engine) -> None:
     with sessions.open_session(engine) as session:
         first = session.scalars(select(models.Store.id)).all()
     migrations.upgrade(engine, Silent())
@@ -352,7 +352,7 @@ def test_an_upgrade_that_waits_too_long_reports_another_process(
     assert migrations.upgrade(bare, Silent())
 
 
-def test_a_lock_is_refused_while_it_is_held_and_free_afterwards(engine: Engine) -> None:
+def test_a_lock_cannot_be_acquired_while_it_is_held(engine: Engine) -> None:
     busy = BusyError("busy")
     with sessions.advisory_lock(engine, "experiment a", busy):
         with pytest.raises(BusyError), sessions.advisory_lock(engine, "experiment a", busy):
@@ -386,7 +386,7 @@ def cut_off(engine: Engine, pid: int) -> None:
         assert connection.scalar(text("select pg_terminate_backend(:pid, 5000)"), {"pid": pid})
 
 
-def test_a_lost_lock_is_detected_and_can_be_taken_again(engine: Engine) -> None:
+def test_a_lost_lock_is_detected_and_can_be_acquired_again(engine: Engine) -> None:
     busy = BusyError("busy")
     done = []
     with sessions.advisory_lock(engine, "experiment a", busy) as lock:
@@ -428,21 +428,23 @@ def test_a_lock_that_was_waited_for_is_held_until_the_transaction_ends(engine: E
         pass
 
 
-def test_an_unreachable_server_gives_one_sentence_without_the_password(fresh_database: URL) -> None:
+def test_the_error_for_an_unreachable_server_does_not_contain_the_password(
+    fresh_database: URL,
+) -> None:
     with pytest.raises(UnavailableError, match="cannot be reached: Connection refused") as refused:
         sessions.connect(fresh_database.set(host="127.0.0.1", port=1, password="sesame"))
     assert "sesame" not in str(refused.value)
     assert refused.value.__suppress_context__
 
 
-def test_a_wrong_password_has_its_own_error_that_does_not_repeat_it(fresh_database: URL) -> None:
+def test_the_error_for_a_wrong_password_does_not_contain_the_password(fresh_database: URL) -> None:
     with pytest.raises(UnavailableError, match="refuses the login of") as refused:
         sessions.connect(fresh_database.set(password="open-sesame"))
     assert "sesame" not in str(refused.value)
     assert "STARCAST_POSTGRES_PASSWORD_FILE" in refused.value.hint
 
 
-def test_a_database_that_does_not_exist_has_its_own_error(fresh_database: URL) -> None:
+def test_a_database_that_does_not_exist_has_a_specific_error(fresh_database: URL) -> None:
     with pytest.raises(UnavailableError, match="has no database 'nowhere'") as refused:
         sessions.connect(fresh_database.set(database="nowhere"))
     assert refused.value.hint == "create it: createdb nowhere"
@@ -497,7 +499,7 @@ def busy(engine: Engine, striking: threading.Thread) -> None:
 
 @pytest.fixture
 def _no_garbage(engine: Engine) -> Iterator[None]:  # noqa: ARG001 - its database is dropped later
-    """Disable garbage collection: Python ignores exceptions that are raised during it.
+    """Disable garbage collection, since Python ignores exceptions raised during it.
 
     PostgreSQL cannot drop a database while an interrupted connection to it is still open.
     """

@@ -58,7 +58,7 @@ def migrated(bare: Engine) -> Engine:
 
 
 def declared_comments() -> set[tuple[str, str | None, str | None]]:
-    """Return rows of table or view, column (None for the table itself) and comment."""
+    """Return triples of table or view, column (None for the table itself), and comment."""
     comments: set[tuple[str, str | None, str | None]] = set()
     for table in models.Base.metadata.tables.values():
         comments.add((table.name, None, table.comment))
@@ -396,7 +396,7 @@ def test_queries_of_a_large_store_use_indexes(large: Engine, query: str, index: 
         assert f"Seq Scan on {table} " not in f"{plan} ", plan
 
 
-# Roles
+# Rights of the database roles
 
 READING = [
     ("topology", "list"),

@@ -54,7 +54,7 @@ def test_consecutive_transactions_use_different_sessions(pooled_engine: Engine) 
     assert len(pids) > 1
 
 
-def test_a_schema_is_created_and_upgraded(pooled: URL) -> None:
+def test_a_schema_can_be_created_and_upgraded_behind_the_pooler(pooled: URL) -> None:
     engine = sessions.connect(pooled)
     assert migrations.upgrade(engine, Silent())
     assert not migrations.upgrade(engine, Silent())
@@ -91,8 +91,10 @@ def test_a_lock_is_held_across_transactions(pooled_engine: Engine, engine: Engin
         assert held == 0
 
 
-def test_experiments_are_run_and_compared(pooled_engine: Engine, starcast: Starcast) -> None:
-    """The stored runs are those that a direct connection stores."""
+def test_experiments_can_be_run_and_compared_behind_the_pooler(
+    pooled_engine: Engine, starcast: Starcast
+) -> None:
+    """The stored runs equal those stored over a direct connection."""
     run_experiment(pooled_engine, "pooled", Grid.from_json(GRID), Silent(), jobs=1)
     run_experiment(pooled_engine, "again", Grid.from_json(GRID), Silent(), jobs=1)
     result = starcast("compare", "pooled", "again", "--format", "json")
@@ -101,10 +103,10 @@ def test_experiments_are_run_and_compared(pooled_engine: Engine, starcast: Starc
         assert len(session.scalars(select(models.Run)).all()) == 32
 
 
-def test_both_stores_are_filled(
+def test_an_ingest_and_a_verification_of_claims_work_behind_the_pooler(
     pooled_engine: Engine, clean_graph: GraphAddress, starcast: Starcast
 ) -> None:
-    """An ingest uses COPY, states and locks; a verification of claims is stored too."""
+    """The ingest uses COPY, states and locks."""
     with Graph.open(clean_graph) as graph:
         summary = ingest(
             Stores(pooled_engine, graph, 1_000),

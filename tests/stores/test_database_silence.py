@@ -75,7 +75,7 @@ def test_releasing_a_lock_does_not_wait_for_a_silent_server_again(
 
 
 def test_ctrl_c_ends_the_wait_for_a_silent_server(proxy: SilentProxy, fresh_database: URL) -> None:
-    """The wait ends at once, not after the time limit for silence."""
+    """The wait ends at once, not after the time limit for a silent server."""
     engine = sessions.connect(fresh_database.set(port=proxy.port))
     with ctrl_c(1) as striking:
         striking.start()

@@ -63,7 +63,7 @@ class Interrupted(Silent):
             self.happens()
 
     def happens(self) -> None:
-        """Interrupt."""
+        """Raise the interrupt."""
         raise KeyboardInterrupt
 
 
@@ -150,7 +150,7 @@ def test_running_a_stored_experiment_again_creates_nothing(engine: Engine) -> No
     assert [(run.id, run.finished_at) for run in runs(engine, "all")] == before
 
 
-def test_the_order_and_notation_of_a_grid_do_not_matter(engine: Engine) -> None:
+def test_the_order_and_notation_of_grid_values_do_not_matter(engine: Engine) -> None:
     run_experiment(engine, "all", GRID, Silent())
     again = Grid.from_json({
         "topology": ["S4", "S3", "S4"], "algorithm": ["recursive-substar", "multiple"],
@@ -254,7 +254,7 @@ def test_a_point_that_exceeds_the_memory_is_refused_with_an_estimate(engine: Eng
 
 
 def test_a_failed_first_run_leaves_no_experiment(engine: Engine) -> None:
-    """If it did, a corrected grid could not be stored under the same name."""
+    """A leftover experiment would prevent storing a corrected grid under the same name."""
     huge = replace(GRID, topology=("S4",), algorithm=("multiple",), segments=(10**9,))
     with pytest.raises(LimitError):
         run_experiment(engine, "bad", huge, Silent())
@@ -358,7 +358,7 @@ def test_a_single_run_waits_until_others_are_done(engine: Engine) -> None:
         assert done.result(timeout=30).status == "complete"
 
 
-def test_a_single_run_is_not_stored_in_a_grid_created_meanwhile(
+def test_a_single_run_is_not_stored_in_an_experiment_with_a_grid_created_meanwhile(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def meanwhile(point: Point) -> execution.Execution:
@@ -429,7 +429,7 @@ def test_an_experiment_that_another_process_runs_is_busy(
                 call()
 
 
-def test_a_single_run_is_collected_and_its_repetition_replaces_it(engine: Engine) -> None:
+def test_a_single_run_is_added_to_a_collection_and_a_repetition_replaces_it(engine: Engine) -> None:
     first, second = GRID.points()[:2]
     numbers = [run_once(engine, point).id for point in (first, second, first)]
     assert [run.id for run in runs(engine, ADHOC)] == numbers[1:]
@@ -437,7 +437,7 @@ def test_a_single_run_is_collected_and_its_repetition_replaces_it(engine: Engine
         assert len(session.scalars(select(models.Run)).all()) == 2
 
 
-def test_a_grid_accepts_no_single_runs_and_a_collection_no_grid(engine: Engine) -> None:
+def test_grid_experiments_refuse_single_runs_and_collections_refuse_grids(engine: Engine) -> None:
     run_experiment(engine, "grid", GRID, Silent())
     with pytest.raises(InputError, match="defined by a grid: no single run can be added"):
         run_once(engine, GRID.points()[0], "grid")
@@ -446,7 +446,7 @@ def test_a_grid_accepts_no_single_runs_and_a_collection_no_grid(engine: Engine) 
         run_experiment(engine, "single", GRID, Silent())
 
 
-def test_provenance_says_which_code_ran_where(engine: Engine) -> None:
+def test_provenance_records_the_code_version_and_the_machine(engine: Engine) -> None:
     run = run_once(engine, GRID.points()[0])
     engines = {"python", "numpy", "psycopg", "postgres"}
     assert (

@@ -9,7 +9,7 @@ from support.markers import TESTS
 
 
 def test_a_newly_declared_axis_is_known_everywhere(fresh_database: URL) -> None:
-    """It appears in grids, points, commands, options, columns, views, files, API, comparisons."""
+    """Grids, points, options, columns, views, files, the API and comparisons include the axis."""
     address = fresh_database.render_as_string(hide_password=False)
     program = [sys.executable, "-m", "support.dummy_axis", address]
     done = subprocess.run(program, cwd=TESTS, capture_output=True, text=True, check=False)

@@ -38,7 +38,7 @@ GRID = Grid.from_json(
     {"topology": ["S5", "S6"], "algorithm": "multiple", "segments": [1, 2, 3, 4, 5, 6, 7, 8]}
     | {"message_bytes": "64"}
 )
-#: A part of `claims check --level full` that suits a test: some sections of a paper, small sizes.
+#: A part of `claims check --level full` that is small enough for a test.
 CLAIMS = ["TS.L3", "TS.L5", "TS.L6", "TS.h", "TS.T1", "SLC"]
 SIZES = ["S3", "S4"]
 
@@ -190,7 +190,7 @@ def test_a_task_that_kills_its_workers_is_named_and_the_others_finish(
     executor: DaskExecutor,
 ) -> None:
     work = Workload(square_or_die, lambda _: 1, plenty, refuse_memory, lambda item: f"item {item}")
-    # By default Dask runs a task again three times; each time costs the start of a worker.
+    # By default Dask repeats a task three times, each time with the start of a worker.
     executor._client.run_on_scheduler(lambda dask_scheduler: forgive(dask_scheduler, 0))
     done: list[tuple[int, int]] = []
     with (
@@ -239,7 +239,7 @@ def test_plug_ins_are_sent_to_the_workers(
     assert figures(engine, "dask") == figures(engine, "local")
 
 
-def test_ctrl_c_ends_the_client_and_leaves_the_cluster(
+def test_ctrl_c_ends_the_client_but_not_the_cluster(
     cluster_of_two: Cluster, clean_database: URL, tmp_path: Path
 ) -> None:
     (tmp_path / "password").write_text(str(clean_database.password), encoding="utf-8")

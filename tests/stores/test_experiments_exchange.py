@@ -171,7 +171,7 @@ def test_an_experiment_can_be_imported_under_another_name(
 def test_a_run_with_other_figures_is_refused_and_nothing_is_stored(
     file: Path, colleague: Engine, change: str, figure: str, name: str
 ) -> None:
-    """The stored run may belong to the same experiment or to another one."""
+    """The stored run may belong to the same or to another experiment."""
     run_experiment(colleague, name, GRID, Silent(), jobs=1)
     with colleague.begin() as connection:
         connection.execute(text(change))

@@ -1,4 +1,4 @@
-"""Killed parallel experiments leave complete runs, no processes, and can be resumed."""
+"""Killed parallel experiments keep complete runs, leave no processes, and can be resumed."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ from support.workers import workers_of
 
 pytestmark = pytest.mark.slow
 
-#: Schedules of 0.2 to 0.3 million rows; each takes a process some tenths of a second.
+#: Schedules of 0.2 to 0.3 million rows, each of which takes some tenths of a second.
 GRID = (
     'topology = "S7"\nalgorithm = "multiple"\n'
     "segments = [6, 7, 8, 9, 10, 11, 12, 13]\nmessage_bytes = 64\n"
@@ -33,7 +33,7 @@ PATIENCE = 180
 
 
 class Started:
-    """An experiment that another process runs, in a session of its own as from a terminal."""
+    """An experiment that runs in another process and session, as from a terminal."""
 
     def __init__(self, engine: Engine, environment: dict[str, str], file: Path) -> None:
         words = ("experiment", "run", "grid", "--grid", str(file), "--jobs", "2")
@@ -159,7 +159,7 @@ def test_sigterm_ends_an_experiment_like_ctrl_c(started: Started) -> None:
 
 
 def test_killed_workers_lose_no_run(started: Started, design: tuple[Path, Design]) -> None:
-    """The results equal those of an undisturbed run. The kernel kills so if memory runs out."""
+    """The results equal those of an undisturbed run, even if the kernel kills a worker."""
     found: list[psutil.Process] = []
 
     def has_begun() -> bool:

@@ -160,7 +160,7 @@ def test_a_server_that_is_down_is_reported_at_once(
     error = refused(graph_address, uri=uri)
     assert isinstance(error, UnavailableError)
     assert uri in error.message
-    # This is no speed test: with retries, it would take as long as the driver's retry time.
+    # This does not test speed: with retries, it would take as long as the driver's retry time.
     assert time.monotonic() - began < Graph.__init__.__globals__["RETRY_SECONDS"]
 
 
@@ -198,7 +198,7 @@ def test_a_newer_server_is_accepted(
 def test_servers_of_other_kinds_are_refused(
     graph_address: GraphAddress, reply: bytes, kind: type[StarcastError], words: str
 ) -> None:
-    """No common Bolt version, Neo4j's HTTP port, and a port that closes the connection."""
+    """They lack a common Bolt version, speak HTTP (Neo4j's other port), or hang up."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         thread = threading.Thread(target=_answer_once, args=(server, reply))
         thread.start()
@@ -263,7 +263,7 @@ def test_a_server_without_tls_is_refused(graph_address: GraphAddress, scheme: st
     assert "does not accept a connection with TLS" in error.message
 
 
-def test_a_server_that_requires_tls_refuses_a_connection_without(
+def test_a_server_that_requires_tls_refuses_a_connection_without_tls(
     graph_address: GraphAddress, certificate: Path
 ) -> None:
     """The server closes the connection, perhaps after a TLS alert, which is not a Bolt version."""
@@ -286,7 +286,7 @@ def _shake_hands(server: socket.socket, context: ssl.SSLContext) -> None:
 
 @pytest.fixture
 def cut_at(clean_graph: GraphAddress) -> Iterator[Callable[..., GraphAddress]]:
-    """Return a function that starts a proxy failing after some bytes, and returns its address."""
+    """Return a function that starts a proxy with a fault and returns its address."""
     proxies = []
 
     def open_proxy(fault: Fault, after: int, *, forever: bool = False) -> GraphAddress:
@@ -342,7 +342,7 @@ def test_a_write_that_loses_its_connection_is_stored_exactly_once(
     "uri", ["", "neo4j", "http://127.0.0.1:7474", "bolt:", "postgresql://127.0.0.1"]
 )
 def test_a_malformed_uri_is_an_input_error(graph_address: GraphAddress, uri: str) -> None:
-    """It is refused before a connection is attempted."""
+    """The URI is refused before a connection is attempted."""
     assert isinstance(refused(graph_address, uri=uri), InputError)
 
 

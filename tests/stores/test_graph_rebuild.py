@@ -146,7 +146,7 @@ BREAKS = {
 def test_an_interrupted_rebuild_is_finished_by_the_next(
     few: Stores, stored_plan: Plan, place: str, error: type[BaseException]
 ) -> None:
-    """No incomplete artifact is called complete, none is forgotten, and the next one finishes."""
+    """No incomplete artifact is called complete, and the next rebuild restores all of them."""
     with pytest.raises(error):
         rebuild(few, BOLT, Breaking(BREAKS[place], error))
     only_verified_is_complete(few)
@@ -160,7 +160,7 @@ def test_an_interrupted_rebuild_is_finished_by_the_next(
 
 
 @pytest.mark.slow
-def test_an_ingest_after_an_interrupted_rebuild(few: Stores, stored_plan: Plan) -> None:
+def test_an_ingest_works_after_an_interrupted_rebuild(few: Stores, stored_plan: Plan) -> None:
     """The ingest creates the requested artifacts, and the others stay recorded."""
     with pytest.raises(Gone):
         rebuild(few, BOLT, Breaking(BREAKS["edges come"], Gone))
@@ -173,7 +173,7 @@ def test_an_ingest_after_an_interrupted_rebuild(few: Stores, stored_plan: Plan) 
 
 
 def test_nodes_of_other_programs_are_kept(stores: Stores, stored_plan: Plan) -> None:
-    """They are nodes with other labels or without starcast's properties, and relationships."""
+    """These are nodes with other labels or without starcast's properties, and their relationships."""
     stores.graph.write(
         "CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person {name: 'y'}), ({name: 'z'}), "
         "(:Node {name: 'w'})"
@@ -192,7 +192,7 @@ def test_nodes_of_other_programs_are_kept(stores: Stores, stored_plan: Plan) -> 
 def test_foreign_relationships_are_deleted_only_with_the_option(
     stores: Stores, stored_plan: Plan
 ) -> None:
-    """They are lost when their nodes are recreated; rebuilding only trees keeps them."""
+    """Recreating their nodes would delete them; a rebuild of trees alone keeps them."""
     stores.graph.write("MATCH (n:Node {rank: 3}) CREATE (:Person)-[:LIKES]->(n)")
     before = counts(stores.graph)
     with pytest.raises(
@@ -270,8 +270,8 @@ def test_orphans_are_deleted(stores: Stores, stored_plan: Plan) -> None:
     assert_correct(stores, stored_plan)
 
 
-def test_impossible_requests_are_refused(stores: Stores, stored_plan: Plan) -> None:
-    """An import into a server of the user, and a rebuild while another process works."""
+def test_impossible_rebuild_requests_are_refused(stores: Stores, stored_plan: Plan) -> None:
+    """These are an import into a server of the user, and a rebuild during another process."""
     with pytest.raises(InputError, match="not the embedded one"):
         rebuild(stores, RebuildRequest(method=LoadMethod.IMPORT))
     with lock_stores(stores, False, Silent()), pytest.raises(BusyError):

@@ -49,7 +49,7 @@ def test_links_of_a_star_graph_follow_its_definition(spec: str) -> None:
 
 @pytest.mark.parametrize("spec", ["S2,1", "S4,1", "S4,2", "S5,2", "S5,3", "S4,3", "Q1", "Q4"])
 def test_links_of_other_families_have_the_port_of_the_lower_rank(spec: str) -> None:
-    """The ports of the two ends differ for residual links."""
+    """For residual links, the ports at the two ends differ."""
     network = topology(spec)
     across = {port: network.neighbours(port).tolist() for port in network.ports}
     expected = [
@@ -120,8 +120,8 @@ def test_the_checksum_is_the_sum_of_the_checksums_of_the_rows() -> None:
     assert actual.checksum() == sum(mixed(list(row)) for row in listed)
 
 
-def test_the_checksum_of_nodes_reads_labels_digit_by_digit() -> None:
-    """Labels are numbers in base 37, with 0..9a..z as 1..36."""
+def test_labels_enter_the_checksum_of_nodes_as_numbers_in_base_37() -> None:
+    """The digits 1..36 stand for the characters 0..9a..z."""
     network = topology("S4")
     expected = 0
     for rank, label in enumerate(network.labels().tolist()):
@@ -235,7 +235,7 @@ def _blocks(blocks: Iterator[Rows], joined_rows: Rows) -> tuple[rows.Content, Ro
 def test_blocks_are_small_and_together_have_all_rows(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Counts and checksums of the blocks add up to those of the whole."""
+    """Counts and checksums of the blocks add up to those of all rows."""
     monkeypatch.setattr(rows, "BLOCK", 50)
     content, joined_rows, blocks = BLOCKS[name]()
     assert len(blocks) > 1

@@ -1,4 +1,4 @@
-"""The schema refuses invalid declarations, and the server has exactly the declared ones."""
+"""The schema refuses invalid declarations, and the server has exactly what is declared."""
 
 import itertools
 

@@ -35,7 +35,7 @@ STORE = "the store"
 
 @pytest.fixture
 def stores(stores: Stores) -> Stores:
-    """Both stores with the usual batch size: other tests use small batches."""
+    """Both stores with the usual batch size, whereas other tests use small batches."""
     return replace(stores, batch=1000)
 
 
@@ -157,10 +157,10 @@ def test_a_sample_depends_on_the_random_seed(stores: Stores, stored_plan: Plan) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("whole_store", [True, False])
-def test_a_sample_describes_every_kind_of_edit(
+def test_verification_of_a_sample_describes_every_kind_of_edit(
     stores: Stores, stored_plan: Plan, whole_store: bool
 ) -> None:
-    """Edits of links, tree edges and sends at sampled nodes, and of artifact nodes."""
+    """The edits concern links, tree edges and sends at sampled nodes, and artifact nodes."""
     topology = stored_plan.artifacts[0].topology
     rank = int(Sample(1, seed=3).ranks(topology)[0])
     label = topology.label(rank)

@@ -88,7 +88,7 @@ def test_ids_arrays_and_nodes_have_the_chosen_root(stores: Stores, root: str) ->
 def test_nk_stars_and_hypercubes_are_stored(
     stores: Stores, spec: str, root: str, construction: str
 ) -> None:
-    """Nodes, links of every port and trees of (n,k)-stars and hypercubes."""
+    """This includes their nodes, links of every port, and trees."""
     everything = plan(spec, "all", "all", root=root)
     assert f"{spec}:{construction}:{root}" in [artifact.id for artifact in everything.artifacts]
     ingest(stores, everything)
@@ -399,7 +399,7 @@ def test_a_foreign_graph_is_unchanged(stores: Stores, stored_plan: Plan) -> None
 
 
 def test_a_graph_of_another_database_is_unchanged(stores: Stores, stored_plan: Plan) -> None:
-    """The ids are compared before anything is written."""
+    """The ids of graph and database are compared before anything is written."""
     stores.graph.write("CREATE (:Store {id: 'another', schema: 3})")
     with pytest.raises(UnavailableError, match="another PostgreSQL database"):
         ingest(stores, stored_plan)

@@ -80,7 +80,7 @@ def test_a_stored_forest_is_loaded_from_its_stored_array(engine: Engine, stores:
 
 
 def test_complete_artifacts_come_in_the_order_of_building(engine: Engine, stores: Stores) -> None:
-    """Incomplete ones are omitted."""
+    """Incomplete artifacts are omitted."""
     chosen = plan("S4", ["multiple"], ["broadcast:multiple"]).artifacts
     for artifact in (*plan("S3").artifacts, *chosen):
         build_and_save(stores, LoadMethod.BOLT, artifact, lambda _stage, _thing: None)

@@ -1,4 +1,4 @@
-"""After kill -9 at any stage, no incomplete artifact is called complete."""
+"""After kill -9 at any stage, nothing incomplete is called complete; the next ingest finishes."""
 
 import multiprocessing
 import os
@@ -104,7 +104,7 @@ def test_a_killed_ingest_is_finished_by_the_next(
 def test_a_killed_drop_is_finished_by_the_next_ingest(
     stores: Stores, stored_plan: Plan, killable: Killable, advances: int
 ) -> None:
-    """Partly dropped artifacts are not complete; the ingest stores the requested ones again."""
+    """Partly dropped artifacts are not complete; the ingest stores requested artifacts again."""
     ingest(stores, stored_plan)
     before = counts(stores.graph)
     killable.dies("drop", str(advances))

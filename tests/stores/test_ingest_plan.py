@@ -81,8 +81,8 @@ def test_a_schedule_and_its_forest_are_planned_once(words: str | list[str]) -> N
     ]
 
 
-def test_all_selects_the_algorithms_of_a_collective() -> None:
-    """`collective:all` selects the algorithms of one collective, `all` those of every one."""
+def test_collective_all_selects_the_algorithms_of_that_collective() -> None:
+    """`collective:all` selects the algorithms of one collective, `all` those of all collectives."""
     of_each = [set(plan_ids("S4", schedules=f"{collective}:all")) for collective in COLLECTIVES]
     assert set.union(*of_each) == set(plan_ids("S4", schedules="all"))
     assert sum(len(actual) for actual in of_each) > len(
@@ -91,7 +91,7 @@ def test_all_selects_the_algorithms_of_a_collective() -> None:
 
 
 def test_arguments_in_parentheses_are_for_one_schedule() -> None:
-    """Arguments of one schedule take precedence over common ones, and those over defaults."""
+    """A schedule's own arguments take precedence over common arguments, then over defaults."""
     words = (
         "alltoall:exact(messages=2),allgather:dimension-change(base=necklace),"
         "edge-disjoint(copies=3),exact"
@@ -204,7 +204,7 @@ def test_sizes_are_known_before_anything_is_built(share: int) -> None:
 
 @pytest.mark.parametrize("spec", ["S2", "S3", "S5", "S7", "S5,2", "S4,3", "S4,1", "Q4"])
 def test_forest_sizes_are_known_without_building(spec: str) -> None:
-    """Every construction, spanning or partial, has the planned id and number of edges."""
+    """The planned id and number of edges equal those of the built forest."""
     changed = [name for name in ("label-change", "dimension-change") if name in constructions(spec)]
     arguments = {"label-change": "base={}", "dimension-change": "base={},i=0"}
     words = [
@@ -406,7 +406,7 @@ def test_a_server_of_the_user_has_a_row_limit_and_no_import() -> None:
 
 
 def test_the_limits_admit_s10_over_bolt_and_its_multiple_trees_by_import() -> None:
-    """These sizes are the reasons for the values of the limits."""
+    """The limits were chosen so that these requests are admitted."""
     assert Estimate.of(TEN).rows < BOLT_ROW_LIMIT
     ten = plan("S10", "multiple").artifacts
     assert Estimate.of(ten).rows < IMPORT_ROW_LIMIT

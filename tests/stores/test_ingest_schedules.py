@@ -54,7 +54,7 @@ def test_a_schedule_is_stored_and_reads_back_equal(stores: Stores, spec: str) ->
 
 
 def test_a_schedule_with_its_own_trees_has_no_forest(stores: Stores) -> None:
-    """DC(i, T) trees are not a catalogued forest, so only the topology is stored with it."""
+    """The trees DC(i, T) are not a stored forest, so the schedule depends only on the topology."""
     stored_plan = plan("S4", schedules="allgather:dimension-change(base=balanced)")
     ingest(stores, stored_plan)
     assert [artifact.kind for artifact in stored_plan.artifacts] == ["topology", "schedule"]

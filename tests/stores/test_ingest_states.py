@@ -74,7 +74,7 @@ def test_complete_is_only_reached_from_loading() -> None:
 
 
 def test_a_new_attempt_clears_the_old_error(engine: Engine) -> None:
-    """Error, counts and times belong to one attempt."""
+    """Error, counts and times are those of the latest attempt."""
     with open_session(engine) as session:
         traverse(session, (LoadState.PLANNED, LoadState.LOADING))
         set_state(session, "forest", "S4:greedy:1234", LoadState.FAILED, error="no", found_nodes=1)

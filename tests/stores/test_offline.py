@@ -62,7 +62,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 
 @pytest.mark.usefixtures("clean_graph")
 def test_an_import_replaces_the_store_of_a_running_server(stack_settings: Settings) -> None:
-    """Stored artifacts stay, new ones are compared and complete, and a new server is running."""
+    """Stored artifacts stay, new artifacts are compared and complete, a new server is running."""
     before = Home(stack_settings.home).published()["neo4j"].pid
     with open_stores(stack_settings) as stores:
         ingest(stores, OLD, method=LoadMethod.BOLT)
@@ -75,7 +75,7 @@ def test_an_import_replaces_the_store_of_a_running_server(stack_settings: Settin
 @pytest.mark.slow
 @pytest.mark.usefixtures("clean_graph")
 def test_imported_artifacts_equal_the_built_ones(stack_settings: Settings) -> None:
-    """Arrays read back equal newly built ones; both stores say that all are complete."""
+    """Arrays read back equal newly built arrays; both stores say that all are complete."""
     with open_stores(stack_settings) as stores:
         for name in [name for name in states(stores) if ":" not in name]:
             drop(stores, "topology", name, cascade=True)  # known from an earlier test
@@ -248,7 +248,7 @@ def test_ctrl_c_ends_the_import_and_keeps_the_server(own: Settings) -> None:
             yield self
 
         def advance(self, amount: int = 1) -> None:
-            """Continue."""
+            """Ignore all other advances."""
 
     with open_stores(own) as stores:
         with pytest.raises(KeyboardInterrupt):
@@ -300,7 +300,7 @@ def test_a_disk_that_is_too_small_is_reported(
 
 @pytest.mark.slow
 def test_a_rebuild_repairs_manual_edits(own: Settings) -> None:
-    """Only if data of other programs may be discarded is the store replaced."""
+    """The store is replaced only if the request permits discarding data of other programs."""
     stored_before, order = in_graph(own), RebuildRequest(method=LoadMethod.IMPORT)
     with open_stores(own) as stores:
         stores.graph.write("MATCH (n:Node) SET n.label = 'x'")

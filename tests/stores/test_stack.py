@@ -1,7 +1,7 @@
 """The embedded stack with real servers: start, recovery and stop.
 
 The tests share a stack that they may damage; all but the last leave it running. A few tests also
-use the stack that serves the whole test run.
+use the stack that serves the complete test run.
 """
 
 import json
@@ -350,7 +350,7 @@ def test_each_server_can_be_used_without_the_other(own: Settings) -> None:
 def test_a_port_taken_during_the_start_is_replaced(
     own: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If another process takes the chosen port, the server uses and publishes another one."""
+    """If another process takes the chosen port, the server uses and publishes another port."""
     kill(own, "postgres")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -68,7 +68,7 @@ _CUT_OFF = (
 }"""
 )
 
-#: The focused element: hidden behind others (2.4.11), or not marked (2.4.7).
+#: Faults of the focused element: it is hidden by others (2.4.11), or not marked (2.4.7).
 _FOCUSED = (
     "() => {"
     + _NAME

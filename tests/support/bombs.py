@@ -30,11 +30,11 @@ def npy_header(shape: tuple[int, ...], dtype: str) -> bytes:
 
 
 def zip_of(members: Mapping[str, tuple[bytes, int]], claimed: int | None = None) -> bytes:
-    """Return a zip archive of members, each some bytes followed by a number of MB of zeros.
+    """Return a zip archive whose members consist of some bytes and a number of MB of zeros.
 
     Args:
         members: the bytes and the number of MB of zeros, by name.
-        claimed: the size of every member in the directory; by default the right one.
+        claimed: the size of every member stated in the directory; by default the right size.
     """
     archive = io.BytesIO()
     directory = io.BytesIO()

@@ -31,7 +31,7 @@ def check_nodes(graph: Graph, label: str, properties: Sequence[str]) -> set[tupl
 def check_relationships(
     graph: Graph, kind: str, ends: str, properties: Sequence[str]
 ) -> list[tuple[Any, ...]]:
-    """Return sorted tuples per relationship: a property of both ends, then its own ones."""
+    """Return a sorted tuple per relationship: a property of both ends, then its own properties."""
     listed = ", ".join([f"a.{ends}", f"b.{ends}", *(f"r.{name}" for name in properties)])
     return sorted(
         tuple(row["row"])
@@ -113,7 +113,7 @@ def rows_topology(artifact_id: str) -> Any:
 
 
 def assert_stored(stores: Stores, stored_plan: Plan) -> None:
-    """Check that both stores hold exactly the planned artifacts, equal to newly built ones."""
+    """Check that both stores hold exactly the planned artifacts, equal to newly built arrays."""
     assert states(stores) == {artifact.id: "complete" for artifact in stored_plan.artifacts}
     in_graph = graph_states(stores)
     assert {artifact_id for _, artifact_id in in_graph} == {

@@ -39,7 +39,7 @@ def built(
 def rows(
     collective: str, n: int, messages: int, copies: int, root: Node | None = None
 ) -> tuple[Row, ...]:
-    """Return the rows of starcast's schedule, with nodes for ranks, for one source."""
+    """Return the rows of starcast's schedule for one source, with nodes instead of ranks."""
     return tuple(plain_rows(built(collective, n, messages, copies, root)))
 
 

@@ -41,7 +41,7 @@ def find_difference(request: SimGridRequest, result: SimGridRun | StarcastError)
     if result.time != expected.time:
         return f"takes {expected.time} by starcast and {result.time} by SimGrid"
     if request.execution == "synchronous" and expected.simulation.largest_packet > 1:
-        return None  # small packets arrive before their step ends, which SimGrid reports
+        return None  # SimGrid reports that small packets arrive before their step ends
     ends = np.repeat(expected.packets.end, expected.packets.units).tolist()
     for row, (end, other) in enumerate(zip(ends, result.ends, strict=True)):
         if end != other:

@@ -1,4 +1,4 @@
-"""The worker processes of another process."""
+"""The worker processes that another process has started."""
 
 from contextlib import suppress
 

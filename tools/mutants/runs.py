@@ -49,7 +49,7 @@ def pytest_runtest_logstart(nodeid: str) -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Report the duration and the result of a phase of a test."""
+    """Report the duration and result of one phase of a test."""
     _report(report.nodeid, report.duration, is_failed=report.failed)
 
 

@@ -47,7 +47,7 @@ def shared_links(forest: str, min_load: int = 2) -> list[Row]:
 
 @oracle("overlap/load-histogram", forest_cases())
 def load_histogram(forest: str) -> list[Row]:
-    """Count the directed links per load, including unused ones."""
+    """Count the directed links per load, including unused links."""
     spec = forest_by_id(forest).topology.spec
     used = trees_by_link(forest_by_id(forest))
     counts = Counter(
@@ -67,7 +67,7 @@ def most_loaded_links(forest: str, limit: int = 10) -> list[Row]:
 
 @oracle("overlap/tree-pairs", forest_cases())
 def tree_pairs(forest: str) -> list[Row]:
-    """Return all pairs of trees."""
+    """Return all pairs of trees, with the number of links that they share."""
     shared = Counter(
         pair
         for trees in trees_by_link(forest_by_id(forest)).values()

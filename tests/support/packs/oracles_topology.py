@@ -22,8 +22,8 @@ from support.packs.oracle_tools import (
 )
 from support.packs.stored_data import SPECS
 
-#: Topologies small enough to query every node; residual links of (n,k)-stars have two different
-#: ports.
+#: Topologies small enough to query every node, including an (n,k)-star, whose residual links have
+#: different ports at their two ends.
 SMALL = ("S4,2", "Q4")
 
 

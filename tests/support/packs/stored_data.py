@@ -15,7 +15,7 @@ from starcast.trees import Forest, forest, plain_constructions
 from support.fix_servers import empty
 
 SPECS = ("S2", "S3", "S4", "S5", "S6", "S4,2", "S5,3", "Q4", "AG4")
-#: The last node of a topology; on stars it is not a cyclic shift of the identity.
+#: The last node of each topology, which on star graphs is not a cyclic shift of the identity.
 LAST = -1
 
 #: Forests: every construction on S4, partial trees also on S5, fewer on larger topologies.
