@@ -243,7 +243,7 @@ def _missing_after_faults(spec: str) -> Place | None:
 
 
 def total_exchange_quotient(logarithm: float) -> float:
-    """Return log2 of the factor log n divided by the quotient of steps on star and hypercube.
+    """Return log2 of log n divided by the quotient of the steps on star and hypercube.
 
     The steps are M t_n/(n-1) and M n!/2, with t_n = n!(n + 2/n + H_n - 4). The argument is log2 n,
     for which H_n is ln n + 0.577..

@@ -107,7 +107,7 @@ def _many_trees_one_port(spec: str) -> Place | None:
 
 
 def allgather(trees: Sequence[Tree], n: int, k: int, one_port: bool) -> list[int]:
-    """Return each step's largest packet in an all-to-all broadcast by levels, in shares."""
+    """Return each step's largest packet in an allgather by levels, in shares of a message."""
     held = {source: {(source, tree) for tree in range(len(trees))} for source in nodes(n, k)}
     return execute(nk_all_sources(trees, n), held, n, k, one_port)
 

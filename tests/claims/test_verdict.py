@@ -93,7 +93,7 @@ def test_failures_only_at_degenerate_sizes_are_described() -> None:
     assert "Only degenerate sizes fail" in result.detail
 
 
-def test_claims_without_findings_are_not_checkable() -> None:
+def test_a_claim_with_absent_or_no_findings_is_not_checkable() -> None:
     result = verdict_of(lambda check: check.absent("an algorithm", "it is only cited"))
     assert (result.verdict, result.detail) == ("not checkable", "it is only cited.")
     assert verdict_of(lambda _: None).verdict == "not checkable"

@@ -186,7 +186,7 @@ def test_restore_with_replace_empties_both_stores_even_if_a_plug_in_is_missing(
     registries: Callable[[], None],
     tmp_path: Path,
 ) -> None:
-    """Without the plug-in of a topology, the rows are restored and the error names the plug-in."""
+    """Without the plug-in of a topology, the rows are restored; the error says what is missing."""
     migrations.upgrade(bare, Silent())
     settings = settings_for(bare.url, clean_graph)
     load_examples()

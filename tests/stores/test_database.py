@@ -501,7 +501,7 @@ def busy(engine: Engine, striking: threading.Thread) -> None:
 def _no_garbage(engine: Engine) -> Iterator[None]:  # noqa: ARG001 - its database is dropped later
     """Disable garbage collection, since Python ignores exceptions raised during it.
 
-    PostgreSQL cannot drop a database while an interrupted connection to it is still open.
+    While an interrupted connection is open, PostgreSQL does not drop its database for a minute.
     """
     gc.collect()
     gc.disable()

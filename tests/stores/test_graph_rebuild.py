@@ -173,7 +173,7 @@ def test_an_ingest_works_after_an_interrupted_rebuild(few: Stores, stored_plan: 
 
 
 def test_nodes_of_other_programs_are_kept(stores: Stores, stored_plan: Plan) -> None:
-    """These are nodes with other labels or without starcast's properties, and their relationships."""
+    """These are nodes with other labels or without starcast's properties, and relationships."""
     stores.graph.write(
         "CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person {name: 'y'}), ({name: 'z'}), "
         "(:Node {name: 'w'})"

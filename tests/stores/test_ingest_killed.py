@@ -91,7 +91,7 @@ def test_a_killed_ingest_is_finished_by_the_next(
         assert left[S4[place]] == ("planned" if stage in {"planned", "built"} else "loading")
     if (
         stage != "finished"
-    ):  # Neo4j already says that it is complete, correctly; PostgreSQL does not yet
+    ):  # Neo4j already says that it is complete, which is correct; PostgreSQL does not yet
         only_verified_is_complete(stores)
     summary = ingest(stores, stored_plan)
     assert summary.present == list(S4[:done])

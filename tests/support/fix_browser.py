@@ -19,7 +19,7 @@ FINDER = Path(__file__).parents[1] / "docs" / "chromium"
 PATIENCE = 120_000
 FLAGS = [
     "--no-sandbox",
-    # The CPU draws pages directly and only WebGL by SwiftShader, which halves the time.
+    # Pages are drawn on the CPU, and SwiftShader is used only for WebGL, which halves the time.
     "--disable-gpu",
     "--use-gl=angle",
     "--use-angle=swiftshader-webgl",
