@@ -1,1 +1,1 @@
-"""Benchmarks, each against a reference of the same run. Compare ratios, not seconds."""
+"""Benchmarks, each relative to a reference in the same run. Compare ratios, not seconds."""

@@ -1,4 +1,4 @@
-"""``make bench``: measure and print all benchmarks, or the modules named on the command line."""
+"""``make bench``: run and print all benchmarks, or the modules named on the command line."""
 
 import argparse
 from importlib import import_module
@@ -21,14 +21,14 @@ MODULES = (
     "explorer",
     "cluster",
 )
-#: Modules that run only if they are named: imports take minutes, `make pytest-claims` checks the
-#: claims, the decision about the model is final, the explorer needs npm and Chromium, and the
-#: cluster starts ten processes.
+#: Modules that run only if they are named: offline imports take minutes, `make pytest-claims`
+#: checks the claims, the graph model has been decided, the explorer needs npm and Chromium, and the
+#: cluster benchmark starts ten processes.
 ON_REQUEST = ("offline", "import_floor", "claims", "model", "explorer", "cluster")
 
 
 def main() -> None:
-    """Measure, print each figure as it is measured, and print a table of all."""
+    """Measure and print each figure, and finally print a table of all figures."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Measure and print all benchmarks."
     )
@@ -53,7 +53,7 @@ def main() -> None:
     report = Report() if arguments.page else None
     figures: list[Figure] = []
     for name in names:
-        module = import_module(f"benchmarks.{name}")  # only some need the other libraries
+        module = import_module(f"benchmarks.{name}")  # only some modules need the other libraries
         flags = (arguments.write,) if name == "packs" else ()
         results: list[Result] = []
         for result in module.figures(*flags):

@@ -1,7 +1,7 @@
-"""A Dask cluster on this machine: workers with homes of their own, and the cost of a task.
+"""A Dask cluster on this machine: the cost of a task, and a verification on many workers.
 
-CPU seconds are those of the operating system for each process, so that other work on the machine
-changes them little; elapsed seconds are given for orientation only.
+CPU seconds are those that the operating system counts for each process, so that other load changes
+them little. Elapsed seconds are given for orientation only.
 """
 
 import os
@@ -25,15 +25,15 @@ from starcast.support.progress import Silent
 
 WORKERS = 8
 TASKS = 10_000
-#: Tasks that are started one after another, as many at a time as there are workers.
+#: Number of tasks that are started one after another, with one per worker at a time.
 STEADY_TASKS = 2_000
-#: Verified by blocks with one worker and with all: 400 million tree edges.
+#: The topology of the verification by blocks, whose forest has 400 million tree edges.
 SPEC = "S11"
 RANGES = 64
 
 
 def figures() -> Iterator[Figure]:
-    """Yield the cost of a task, and of the verification by blocks with one worker and with all."""
+    """Yield the cost of a task, and of a verification by blocks with one worker and with all."""
     alone = _Blocks()
     with _cluster(1) as (address, _, workers), connect(address) as executor:
         alone.measure(executor, workers)
@@ -54,7 +54,7 @@ class _Blocks:
     cpu = elapsed = 0.0
 
     def measure(self, executor: DaskExecutor, workers: list[psutil.Process]) -> None:
-        """Measure once, after a run for which numba is loaded."""
+        """Measure one run, after a first run that loads numba."""
         _verify(executor)
         before, start = _cpu(workers), time.perf_counter()
         _verify(executor)
@@ -65,7 +65,7 @@ class _Blocks:
 def _tasks(
     executor: DaskExecutor, scheduler: psutil.Process, workers: list[psutil.Process]
 ) -> Iterator[Figure]:
-    """Yield the cost of a task that computes nothing."""
+    """Yield the cost of a task with almost no computation."""
     phases = (
         ("submitted at once", _submit_all, TASKS),
         ("as starcast runs them", _run_all, STEADY_TASKS),
@@ -86,7 +86,7 @@ def _tasks(
 
 
 def _overhead(text: str, seconds: float) -> Figure:
-    """Return a share of a task of one second, the shortest that starcast plans."""
+    """Return the overhead relative to a task of one second, the shortest that starcast plans."""
     return Figure(text, seconds * 1e6, "µs", "< 20000", "task of 1 s", 1e6)
 
 
@@ -123,7 +123,7 @@ def _cpu(processes: list[psutil.Process]) -> float:
 def _cluster(
     count: int,
 ) -> Iterator[tuple[str, psutil.Process, list[psutil.Process]]]:
-    """Start a scheduler and workers, each with a home and a working folder of its own."""
+    """Start a scheduler and workers, each with its own home and working folder."""
     processes: list[subprocess.Popen[bytes]] = []
     temporary = TemporaryDirectory()
     folder = Path(temporary.name)

@@ -1,4 +1,4 @@
-"""Topologies and spanning trees against copying, numpy, and the graphs of other libraries."""
+"""Construction of topologies and trees, compared with copying, numpy and other libraries."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -14,12 +14,12 @@ from starcast import forest, topology
 from starcast.trees import plain_constructions
 
 COPY = "copy the same bytes"
-#: The largest n of each library in the table of growth.
+#: The largest n for each library in the growth table.
 LIMITS = {"NetworkX": 8, "igraph": 8, "rustworkx": 8, "SageMath": 7, "numpy": 9, "starcast": 10}
 
 
 def figures() -> Iterator[Figure | Growth]:
-    """Measure neighbour tables, a tree of shortest paths, and every construction."""
+    """Measure neighbour tables, a shortest-path tree, and every construction."""
     s10 = topology("S10")
     copying = seconds(np.zeros(s10.nodes * s10.degree, dtype=np.int32).copy)
     yield Figure("S10 neighbour table", seconds(s10.table), "s", "< 0.1", COPY, copying)
@@ -52,14 +52,14 @@ def _graph_costs(n: int) -> Iterator[tuple[str, float]]:
         "starcast": network.table,
     }
     if n == min(range(4, 11)):
-        works["SageMath"]()  # imports it
+        works["SageMath"]()  # imports SageMath, which takes seconds
     for name, work in works.items():
         if n <= LIMITS[name] or (name == "SageMath" and n == 8):
             yield name, seconds(work, repeats=1 if n >= 8 and name != "starcast" else 3)
 
 
 def _shortest_paths() -> Iterator[Figure]:
-    """Measure one tree of shortest paths on S8, whose graph exists already in each library."""
+    """Measure a shortest-path tree on S8, with the graph already built in each library."""
     s8 = topology("S8")
     links = libraries.list_links(s8)
     graph = libraries.build_networkx(links)
@@ -79,7 +79,7 @@ def _shortest_paths() -> Iterator[Figure]:
 
 
 def search_breadth_first(table: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the parents of a tree of shortest paths from node 0, one level at a time."""
+    """Return the parents in a shortest-path tree of node 0, computed level by level."""
     parents = np.full(table.shape[1], -1, dtype=np.int64)
     parents[0] = 0
     frontier = np.array([0])
@@ -93,7 +93,7 @@ def search_breadth_first(table: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def _constructions() -> Iterator[Figure | Growth]:
-    """Measure every construction on S9, and how four of them grow."""
+    """Measure every construction on S9, and the growth of the cost for four of them."""
     s9 = topology("S9")
     copying = seconds(np.zeros((s9.degree, s9.nodes), dtype=np.uint8).copy)
     for name in plain_constructions(s9):

@@ -1,6 +1,7 @@
-"""A step of a schedule in the explorer, in Chromium: WebGL2 against a 2D canvas and Sigma.js.
+"""Drawing a schedule step in the explorer with WebGL2, a 2D canvas and Sigma.js.
 
-Sigma.js and graphology come from npm into a temporary folder; nothing of starcast needs them.
+The benchmark runs in Chromium. It installs Sigma.js and graphology from npm into a temporary
+folder; starcast itself does not need them.
 """
 
 import json
@@ -38,14 +39,14 @@ _FLAGS = [
 
 
 class _QuietHandler(SimpleHTTPRequestHandler):
-    """Serves a folder without a log."""
+    """A handler that serves a folder without logging."""
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base
         """Log nothing."""
 
 
 def figures() -> Iterator[Figure]:
-    """Measure steps of a broadcast on S7, and on S8 without comparison."""
+    """Measure steps of a broadcast on S7, and on S8 without comparing libraries."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _prepare(folder)
@@ -66,7 +67,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _prepare(folder: Path) -> None:
-    """Put the scripts of the explorer and of Sigma.js into a folder."""
+    """Put the scripts of the explorer and Sigma.js into a folder."""
     subprocess.run(
         ["npm", "install", "--silent", "--no-audit", "--no-fund", "sigma@3", "graphology"],
         cwd=folder,
@@ -92,7 +93,7 @@ def _prepare(folder: Path) -> None:
 
 
 def _measure(folder: Path, spec: str) -> dict[str, Any]:
-    """Open the page of a topology in Chromium, and return what it measured."""
+    """Open the page of a topology in Chromium, and return the times that the page measured."""
     handler = partial(_QuietHandler, directory=str(folder))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

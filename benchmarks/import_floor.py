@@ -1,9 +1,8 @@
-"""The time of an offline import next to what Neo4j alone needs for it: `docs/decisions/0026`.
+"""The time of an offline import, and what Neo4j alone needs for it: `docs/decisions/0026`.
 
-The floor is made of three stations that contain nothing of starcast: `neo4j-admin` imports files
-that are already written, a server starts on the new store, and one statement creates the constraint
-by which nodes are found. Each is also given as processor time, which depends less on what else
-runs.
+This floor consists of three steps without starcast: `neo4j-admin` imports files that are already
+written, a server starts on the new store, and one statement creates the constraint for node
+look-ups. Each step is also given as processor time, which depends less on other load.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,27 +22,27 @@ from starcast.stores.graph.schema import NODE
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 
-#: Each ingest, and how many times as long as the importing process it may take.
+#: Each ingest, and its allowed duration as a multiple of that of the importing process.
 INGESTS = ((("S9", "multiple"), 2.2), (("S10",), 1.6))
 _CONSTRAINT = f"CREATE CONSTRAINT bare FOR (n:{NODE.name}) REQUIRE n.key IS UNIQUE"
 
 
 @dataclass(frozen=True)
 class Station:
-    """A part of an import, with its duration and the processor time of Java."""
+    """A step of an import, with its duration and the processor time of Java."""
 
     name: str
     seconds: float
     processor: float
 
     def row(self) -> dict[str, object]:
-        """Return the station as a row of the table."""
+        """Return the step as a table row."""
         times = {"seconds": readable(self.seconds), "processor": readable(self.processor)}
         return {"station": self.name, **times}
 
 
 def figures() -> Iterator[Figure | Table]:
-    """Measure each ingest, then its floor; both as multiples of the importing process."""
+    """Measure each ingest and its floor, as multiples of the importing process."""
     for words, most in INGESTS:
         wanted = parse_request(*words)
         with embedded_stack() as settings:
@@ -68,7 +67,7 @@ def figures() -> Iterator[Figure | Table]:
 
 
 def _floor(settings: Settings, wanted: Plan) -> Iterator[Station]:
-    """Measure the stations of Neo4j on a second store, which is not put into use."""
+    """Measure the steps of Neo4j alone on a second store, which is not put into use."""
     with rebuild_store(settings, Silent(), "measuring an import") as work:
         artifacts = [artifact.sketch() for artifact in wanted.artifacts]
         written = bulk_files.write(work.folder, UUID(int=0), artifacts, Silent())
@@ -77,7 +76,7 @@ def _floor(settings: Settings, wanted: Plan) -> Iterator[Station]:
         server = Neo4j(Home(settings.home))
         begin = perf_counter()
         address = work.start()
-        # The old server has ended, so all processor time is that of the new one.
+        # The old server has ended, so that all processor time is that of the new one.
         yield Station("stop and start", perf_counter() - begin, _of_server(server))
         with Graph.open(address) as graph:
             yield _timed(

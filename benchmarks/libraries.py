@@ -1,7 +1,7 @@
-"""Star graphs and their trees in other libraries: NetworkX, igraph, rustworkx, SageMath, numpy.
+"""Star graphs and their trees in NetworkX, igraph, rustworkx, SageMath and numpy.
 
-Every function does the same work as one of starcast; `tests/unit/test_benchmarks.py` compares the
-results. SageMath comes from the package passagemath-graphs, which is a part of it.
+Every function does the same work as one in starcast; `tests/unit/test_benchmarks.py` compares the
+results. SageMath is installed as passagemath-graphs, a package with a part of it.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ Pairs = Sequence[tuple[int, int]]
 
 
 def list_links(topology: Topology) -> list[tuple[int, int]]:
-    """Return every undirected link once."""
+    """Return the undirected links, each once."""
     ranks = np.arange(topology.nodes)
     pairs = []
     for port in topology.ports:
@@ -48,17 +48,17 @@ def parents_of(forest: Forest) -> NDArray[np.int32]:
 
 
 def build_networkx(links: Pairs) -> Any:
-    """Return the graph of NetworkX."""
+    """Return the NetworkX graph with these links."""
     return nx.Graph(links)
 
 
 def build_igraph(links: Pairs) -> Any:
-    """Return the graph of igraph."""
+    """Return the igraph graph with these links."""
     return igraph.Graph(edges=links)
 
 
 def build_rustworkx(links: Pairs) -> Any:
-    """Return the graph of rustworkx."""
+    """Return the rustworkx graph with these links."""
     graph = rustworkx.PyGraph()
     graph.extend_from_edge_list(links)
     return graph
@@ -66,14 +66,14 @@ def build_rustworkx(links: Pairs) -> Any:
 
 def build_sage(n: int) -> Any:
     """Return the star graph that SageMath generates."""
-    # The import takes seconds, and nothing else needs it.
+    # The import takes seconds, and only this function needs it.
     from sage.graphs.graph_generators import graphs  # noqa: PLC0415
 
     return graphs.NStarGraph(n)
 
 
 def build_numpy(n: int) -> NDArray[np.int64]:
-    """Return the table of neighbours by sorting the permutations as numbers, ``[ports, nodes]``."""
+    """Return the neighbour table ``[ports, nodes]``, by sorting the permutations as numbers."""
     digits = np.array(list(permutations(range(n))), dtype=np.int64)
     weights = n ** np.arange(n - 1, -1, -1, dtype=np.int64)
     codes = digits @ weights
@@ -106,7 +106,7 @@ def heights_rustworkx(edges: Pairs, nodes: int) -> int:
     graph = rustworkx.PyDiGraph()
     graph.add_nodes_from(range(nodes))
     graph.extend_from_edge_list(edges)
-    levels = rustworkx.topological_generations(graph)  # an error if there is a cycle
+    levels = rustworkx.topological_generations(graph)  # raises an error if there is a cycle
     # With nodes - 1 edges and one source, every other node has exactly one parent.
     if len(edges) != nodes - 1 or list(levels[0]) != [0]:
         raise ValueError("the edges are not a spanning tree")
@@ -114,7 +114,7 @@ def heights_rustworkx(edges: Pairs, nodes: int) -> int:
 
 
 def heights_numpy(parents: NDArray[np.int32]) -> int:
-    """Return the height of a tree from its parents, by following all of them at once."""
+    """Return the height of a tree, by following the parents of all nodes at once."""
     nodes = np.arange(len(parents))
     reached: NDArray[np.signedinteger[Any]] = nodes
     height = 0
@@ -127,7 +127,7 @@ def heights_numpy(parents: NDArray[np.int32]) -> int:
 
 
 def execute(rows: Sequence[Sequence[int]], has_link: Callable[[int, int], bool]) -> int:
-    """Execute a broadcast from node 0 as sets of units per node; return the units that all own.
+    """Execute a broadcast from node 0 with a set of units per node; return the units all own.
 
     Args:
         rows: step, sender, receiver and unit, sorted by step.

@@ -1,4 +1,4 @@
-"""Timing, and benchmark figures and tables of growth."""
+"""Timing functions, benchmark figures, and growth tables."""
 
 import gc
 import tempfile
@@ -15,13 +15,13 @@ from starcast.support.settings import Settings
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured figure and that of a yardstick in the same run.
+    """One measured figure, and that of a yardstick in the same run.
 
     Attributes:
         what: what was measured.
         value: the figure.
         unit: its unit.
-        aim: the figure aimed at; begins with < (less is better) or >.
+        aim: the target, which begins with < (less is better) or >.
         yardstick: what the yardstick measures.
         yardstick_value: its figure, in the same unit.
     """
@@ -41,7 +41,7 @@ class Figure:
 
     @property
     def speedup(self) -> float:
-        """How many times as fast as the yardstick; below 1 if slower."""
+        """The speed relative to the yardstick; below 1 if slower."""
         ratio = self.value / self.yardstick_value
         return 1 / ratio if self.aim[0] == "<" else ratio
 
@@ -59,7 +59,7 @@ class Figure:
 
 
 def readable(value: float) -> str:
-    """Return a number with three digits, and from 1,000 on with all digits before the point."""
+    """Return a number with three significant digits, or as an integer from 1,000 on."""
     return f"{value:.3g}" if value < 999.5 else f"{value:,.0f}"
 
 
@@ -68,11 +68,11 @@ COLUMNS = ["figure", "value", "unit", "aim", "met", "yardstick", "times as fast"
 
 @dataclass(frozen=True)
 class Growth:
-    """Costs by topology, of several programs that do the same work.
+    """Costs per topology of several programs that do the same work.
 
     Attributes:
         title: what was measured, with the unit.
-        costs: by program, then by topology; a program may end at a smaller topology.
+        costs: by program, then by topology; a program may lack the larger topologies.
     """
 
     title: str
@@ -80,7 +80,7 @@ class Growth:
 
     @property
     def specs(self) -> list[str]:
-        """The topologies, by size."""
+        """The topologies, sorted by size."""
         return sorted({spec for costs in self.costs.values() for spec in costs}, key=_size)
 
     def rows(self) -> list[dict[str, object]]:
@@ -97,7 +97,7 @@ class Growth:
 
 @dataclass(frozen=True)
 class Table:
-    """Any other table of results."""
+    """A table of other results, printed as it is."""
 
     title: str
     columns: Sequence[str]
@@ -113,7 +113,7 @@ def seconds(
     repeats: int = 3,
     clock: Callable[[], float] = process_time,
 ) -> float:
-    """Return the least duration of several runs, which other processes disturbed the least.
+    """Return the smallest duration of several runs, which other processes disturbed least.
 
     Args:
         work: the function to measure.
@@ -131,7 +131,7 @@ def seconds(
 
 
 def elapsed(work: Callable[[], object], repeats: int = 3) -> float:
-    """Return the least elapsed time of several runs; for work of servers and child processes."""
+    """Return the smallest elapsed time of several runs, for work of servers and child processes."""
     return seconds(work, repeats, perf_counter)
 
 

@@ -1,6 +1,6 @@
-"""Comparison of graph models: cost of writing, size, and speed of queries.
+"""Comparison of graph models by writing cost, size and query speed.
 
-Each model has its own embedded stack, one after the other, with the same content: a warm-up
+Models are measured one after the other on separate embedded stacks with the same content: a warm-up
 topology, then S7 and S8 with `multiple`, `greedy` and a broadcast. Each cost is measured as wall
 clock time and as processor time of the server, which depends less on other load.
 ``docs/decisions/0007-graph-model.md`` has the tables. This is not part of ``make bench``:
@@ -35,7 +35,7 @@ from starcast.topologies import Topology
 SIZES = ("S7", "S8")
 WARM_UP = "S8,5"
 ROUNDS = 7
-#: A query is repeated until the server has worked this long, since it counts hundredths of seconds.
+#: A query is repeated for this much server time, which is counted in hundredths of a second.
 LEAST = 0.1
 TIMEOUT = 120.0
 MB = 1e6
@@ -51,13 +51,13 @@ class Cost:
 
 @dataclass
 class Result:
-    """Costs of a model.
+    """Measured costs of a graph model.
 
     Attributes:
         model: the model.
         asked: cost by size and question.
         written: cost by size and kind, in microseconds per row.
-        answers: rows by size and question.
+        answers: result rows by size and question.
         size: bytes of the store.
         indexes: bytes of its indexes.
     """
@@ -104,7 +104,7 @@ class Content:
         return cls(network, trees, tree, rows, sends.id)
 
     def parameters(self) -> dict[str, object]:
-        """Return the questions' parameters: a child of the root, and a step in the middle."""
+        """Return the query parameters, with a child of the root and a step in the middle."""
         step = max(1, self.forest.height // 2)
         child = int(self.topology.neighbours(2)[self.forest.root])
         return {
@@ -119,7 +119,7 @@ class Content:
 
 
 def figures() -> Iterator[Figure]:
-    """Compare every model with the shipped one, by the mean server time per question on S8.
+    """Compare every model with that of starcast, by the mean server time per question on S8.
 
     Raises:
         AssertionError: two models answer a question differently.
@@ -140,7 +140,7 @@ def figures() -> Iterator[Figure]:
     for other in others:
         theirs = other.mean(SIZES[-1]) * 1000
         what = f"model as shipped, {len(QUESTIONS)} questions on {SIZES[-1]}"
-        # Names and types that are built into a query's text are worth more than a tenth.
+        # A model that needs names or types in the query text must gain more than a tenth.
         yield Figure(what, ours, "ms", f"< {1.1 * theirs}", other.model.name, theirs)
 
 
@@ -149,14 +149,14 @@ def _measured(model: type[Model], contents: list[Content]) -> Result:
         with Graph.open(graph_address(settings)) as graph:
             result = _Run(model, graph, settings).run(contents)
         stack.down(settings.home, Silent())
-        # A stop writes everything to the store's files; Community has no command for that.
+        # Stopping the server writes everything to its files; Community has no command for that.
         store = settings.home / "neo4j" / "data" / "databases" / "neo4j"
         result.size, result.indexes = _bytes(store), _bytes(store / "schema")
         return result
 
 
 class _Run:
-    """A model in a store."""
+    """The measurements of one model, in one store."""
 
     def __init__(self, model: type[Model], graph: Graph, settings: Settings) -> None:
         self._result, self._graph, self._settings = Result(model), graph, settings
@@ -166,7 +166,7 @@ class _Run:
     def run(self, contents: list[Content]) -> Result:
         for content in contents:
             self._write(self._model(content), content)
-        # Round by round: the first ones warm the server up for the others.
+        # Questions are asked in rounds, the first of which warm the server up.
         for _ in range(ROUNDS):
             for content in contents[1:]:
                 self._ask(self._model(content), content)
@@ -230,7 +230,7 @@ class _Run:
             )
 
     def _cost(self, work: Callable[[], object], least: float = 0.0) -> Cost:
-        """Return the cost of a call, repeated until the server has worked for ``least`` seconds."""
+        """Return the mean cost of a call that is repeated for ``least`` seconds of server time."""
         runs, before, begin = 0, self._used(), perf_counter()
         while runs == 0 or self._used() - before < least:
             work()
@@ -247,7 +247,7 @@ def _bytes(folder: Path) -> int:
 
 
 def _tables(results: list[Result]) -> None:
-    """Print two tables: writing and size per model; milliseconds of the server per question."""
+    """Print a table of writing costs and sizes per model, and one of server time per question."""
     columns = [
         "model",
         *(f"{spec} {kind}" for spec in SIZES for kind in ("Node", "LINK", "TREE_EDGE", "SEND")),

@@ -1,7 +1,8 @@
-"""The graph models that `benchmarks.model` compares: declarations, writing and queries.
+"""The graph models that `benchmarks.model` compares: their indexes, writing and queries.
 
-A question is a text with gaps such as ``{edges}``, which each model fills with its own patterns. So
-all models answer the same questions, and differ in how nodes, tree edges and links are found.
+A question is a query text with gaps such as ``{edges}``, which each model fills with its own
+patterns. Thus all models answer the same questions, but find nodes, tree edges and links in
+different ways.
 """
 
 import re
@@ -16,8 +17,8 @@ from starcast.stores.graph.rows import Rows
 from starcast.stores.graph.schema import TREE_EDGE, first_key
 from starcast.topologies import Topology
 
-#: The questions. They may use ``$topology $forest $other $tree $schedule $step $node``, and the
-#: variables that the gaps bind.
+#: The questions, as query texts with gaps. They may use the parameters ``$topology $forest $other
+#: $tree $schedule $step $node``, and the variables that the gaps bind.
 QUESTIONS: Mapping[str, str] = {
     "neighbours of a node": (
         "MATCH {node} MATCH (v)-[l:LINK]-(w) RETURN w.label AS node ORDER BY node"
@@ -54,19 +55,19 @@ QUESTIONS: Mapping[str, str] = {
 
 
 class Model:
-    """The shipped model."""
+    """The graph model of starcast."""
 
     name = "shipped"
     differs = (
         "integer key, topology as a property, indexes TREE_EDGE(forest, tree) and "
         "SEND(schedule, step)"
     )
-    #: Labels of a node, and how it is found by label, by rank, and all of them.
+    #: Neo4j labels of a node, and the patterns that match a node by label and all nodes.
     labels, node = "Node", "(v:Node {topology: $topology, label: $node})"
     nodes = "(v:Node {topology: $topology} WHERE v.rank >= 0)"
-    #: The properties that nodes are written with, in `create_nodes`'s words.
+    #: The properties with which nodes are written, as Cypher text in `create_nodes`.
     properties = "key: $first + i, topology: $topology, rank: $rank + i, label: $labels[i]"
-    #: The pattern by which the writer finds an end: {} is the key of the end.
+    #: The pattern with which the writer finds an end; {} stands for the key of the end.
     end = ":Node {{key: {}}}"
     links = "MATCH {nodes} MATCH (v)-[l:LINK]->(b)"
     edges_of = "MATCH (a)-[e:TREE_EDGE WHERE e.forest = {} AND e.tree >= 0]->(b)"
@@ -77,7 +78,7 @@ class Model:
         self.topology, self.forest, self.other, self.trees = topology, forest, other, trees
 
     def indexes(self) -> Iterator[str]:
-        """The statements that make constraints and indexes for what is to be written next."""
+        """Yield the statements that create the constraints and indexes before data are written."""
         yield "CREATE CONSTRAINT node_key IF NOT EXISTS FOR (n:Node) REQUIRE n.key IS UNIQUE"
         yield (
             "CREATE CONSTRAINT node_rank IF NOT EXISTS FOR (n:Node) "
@@ -87,7 +88,7 @@ class Model:
         yield from self.relationship_indexes()
 
     def relationship_indexes(self) -> Iterator[str]:
-        """Those on relationships."""
+        """Yield the statements that create indexes on relationships."""
         yield "CREATE INDEX tree IF NOT EXISTS FOR ()-[e:TREE_EDGE]-() ON (e.forest, e.tree)"
         yield "CREATE INDEX step IF NOT EXISTS FOR ()-[s:SEND]-() ON (s.schedule, s.step)"
 
@@ -105,7 +106,7 @@ class Model:
         )
 
     def relationships(self, kind: str, owner: str | None, rows: Rows) -> str:
-        """Return the statement for a type; ``$rows`` are batches of `writer`."""
+        """Return the statement that writes one type; ``$rows`` is a batch as `writer` forms it."""
         columns = [f"{name}: r[{place}]" for place, name in enumerate(rows.columns, start=1)]
         properties = ", ".join([*([f"{owner}: $owner"] if owner else []), *columns])
         start, end = self.end.format("g[0]"), self.end.format("r[0]")
@@ -115,7 +116,7 @@ class Model:
         )
 
     def first(self, topology: Topology) -> int:
-        """Return the number to add to a rank for the look-up in `end`."""
+        """Return the number to add to a rank for a look-up with `end`."""
         return first_key(topology)
 
     def owner(self, name: str) -> object:
@@ -139,7 +140,7 @@ class Model:
         }
 
     def named(self, pattern: str) -> str:
-        """Return a pattern with the topology's spec, for models with a label per topology."""
+        """Fill the topology's spec into a pattern, for models with a label per topology."""
         return pattern.replace("{label}", self.topology.spec)
 
     def edges(self) -> str:
@@ -175,7 +176,7 @@ class Model:
 
 
 class Unindexed(Model):
-    """The model of earlier versions: forests and schedules are found from the nodes."""
+    """The model of earlier versions, where forests and schedules are found from the nodes."""
 
     name = "no relationship index"
     differs = "tree edges and sends are found from the nodes of the topology"
@@ -191,38 +192,38 @@ class Unindexed(Model):
     )
 
     def relationship_indexes(self) -> Iterator[str]:
-        """None."""
+        """Yield nothing."""
         return iter(())
 
 
 class ForestIndex(Model):
-    """An index on the forest without the tree."""
+    """A model with an index on the forest without the tree."""
 
     name = "TREE_EDGE(forest)"
     differs = "an index on the forest alone; sends as shipped"
     edges_of = "MATCH (a)-[e:TREE_EDGE WHERE e.forest = {}]->(b)"
 
     def relationship_indexes(self) -> Iterator[str]:
-        """The forest without the tree."""
+        """Yield an index on the forest without the tree, and that on sends."""
         yield "CREATE INDEX tree IF NOT EXISTS FOR ()-[e:TREE_EDGE]-() ON (e.forest)"
         yield "CREATE INDEX step IF NOT EXISTS FOR ()-[s:SEND]-() ON (s.schedule, s.step)"
 
 
 class LinkIndex(Model):
-    """An additional index on links."""
+    """A model with an additional index on links."""
 
     name = "LINK(topology)"
     differs = "as shipped, with an index on the links' topology"
     links = "MATCH (a)-[l:LINK WHERE l.topology = $topology]->(b)"
 
     def relationship_indexes(self) -> Iterator[str]:
-        """Also an index on links."""
+        """Yield the indexes of starcast's model and one on links."""
         yield from super().relationship_indexes()
         yield "CREATE INDEX link IF NOT EXISTS FOR ()-[l:LINK]-() ON (l.topology)"
 
 
 class Numbered(Model):
-    """Relationships identify forests and schedules by numbers."""
+    """A model whose relationships identify forests and schedules by numbers."""
 
     name = "numbered owners"
     differs = (
@@ -230,12 +231,12 @@ class Numbered(Model):
     )
 
     def owner(self, name: str) -> object:
-        """A number; a store would count."""
+        """Return a checksum of the id as a number; a real store would count."""
         return zlib.crc32(name.encode())
 
 
 class Composite(Model):
-    """Nodes have no integer key."""
+    """A model whose nodes have no integer key."""
 
     name = "composite key"
     differs = "no integer key: the writer finds an end by (topology, rank)"
@@ -243,16 +244,16 @@ class Composite(Model):
     end = ":Node {{topology: $topology, rank: {}}}"
 
     def indexes(self) -> Iterator[str]:
-        """All but the key's."""
+        """Yield all statements except that for the key."""
         return (statement for statement in super().indexes() if "node_key" not in statement)
 
     def first(self, topology: Topology) -> int:  # noqa: ARG002 - ranks are what `end` looks for
-        """Nothing is added."""
+        """Return 0, since ranks themselves are looked up."""
         return 0
 
 
 class Labelled(Model):
-    """The topology is a label, written into the text of queries."""
+    """A model in which the topology is a label, written into the query text."""
 
     name = "label a topology"
     differs = (
@@ -262,7 +263,7 @@ class Labelled(Model):
     properties = "key: $first + i, rank: $rank + i, label: $labels[i]"
 
     def indexes(self) -> Iterator[str]:
-        """Two a topology."""
+        """Yield the key constraint, and a constraint and an index per topology."""
         name = self.topology.spec
         yield "CREATE CONSTRAINT node_key IF NOT EXISTS FOR (n:Node) REQUIRE n.key IS UNIQUE"
         yield (
@@ -278,7 +279,7 @@ class Labelled(Model):
 
 
 class Dynamic(Labelled):
-    """The topology is a label that queries take as a parameter."""
+    """A model in which the topology is a label that queries take as a parameter."""
 
     name = "dynamic label"
     differs = "the same store; queries find the label by a parameter, (v:$($topology))"
@@ -286,7 +287,7 @@ class Dynamic(Labelled):
 
 
 class LabelledRank(Labelled):
-    """The topology is a label, so that the rank is a key."""
+    """A model in which the topology is a label, so that the rank serves as the key."""
 
     name = "label, rank as key"
     differs = "(:S8 {rank, label}): no key either, the writer finds an end by label and rank"
@@ -294,26 +295,26 @@ class LabelledRank(Labelled):
     properties = "rank: $rank + i, label: $labels[i]"
 
     def indexes(self) -> Iterator[str]:
-        """All but the key's."""
+        """Yield all statements except that for the key."""
         return (statement for statement in super().indexes() if "node_key" not in statement)
 
     def relationships(self, kind: str, owner: str | None, rows: Rows) -> str:
-        """With the topology's label."""
+        """Return the statement that writes one type, with the topology's label filled in."""
         return self.named(super().relationships(kind, owner, rows))
 
     def first(self, topology: Topology) -> int:  # noqa: ARG002 - ranks are what `end` looks for
-        """Nothing is added."""
+        """Return 0, since ranks themselves are looked up."""
         return 0
 
 
 class TypePerTree(Model):
-    """Types TREE_0, TREE_1, ... with the forest as an indexed property."""
+    """A model with the types TREE_0, TREE_1, ... and the forest as an indexed property."""
 
     name = "type a tree"
     differs = "-[:TREE_3 {forest, level, port}]->, an index on the forest for each type"
 
     def relationship_indexes(self) -> Iterator[str]:
-        """An index per tree."""
+        """Yield an index per tree type, and that on sends."""
         for tree in range(self.topology.degree):
             yield f"CREATE INDEX tree_{tree} IF NOT EXISTS FOR ()-[e:TREE_{tree}]-() ON (e.forest)"
         yield "CREATE INDEX step IF NOT EXISTS FOR ()-[s:SEND]-() ON (s.schedule, s.step)"
@@ -379,13 +380,13 @@ class TypePerTree(Model):
 
 
 class TypePerForest(Model):
-    """A type per forest, with the tree as an indexed property."""
+    """A model with one type per forest, and the tree as an indexed property."""
 
     name = "type a forest"
     differs = "-[:`S8:multiple:12345678` {tree, level, port}]->, an index on the tree for each type"
 
     def relationship_indexes(self) -> Iterator[str]:
-        """An index per forest."""
+        """Yield an index per forest type, and that on sends."""
         for forest in (self.forest, self.other):
             yield f"CREATE INDEX `tree_{forest}` IF NOT EXISTS FOR ()-[e:`{forest}`]-() ON (e.tree)"
         yield "CREATE INDEX step IF NOT EXISTS FOR ()-[s:SEND]-() ON (s.schedule, s.step)"
@@ -434,7 +435,7 @@ MODELS: Sequence[type[Model]] = (
 
 
 def _chosen(rows: Rows, mask: Any) -> Rows:
-    """Return some of the rows, without their tree."""
+    """Return the selected rows, without the tree column."""
     columns = {name: column[mask] for name, column in rows.columns.items() if name != "tree"}
     kind = replace(
         rows.relationship,

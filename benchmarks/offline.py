@@ -1,4 +1,4 @@
-"""Offline imports by an embedded stack, up to an answered query; verifying and dropping S10."""
+"""Offline imports up to the first answered query, and verifying and dropping S10."""
 
 import os
 import threading
@@ -30,17 +30,17 @@ from starcast.ingest.verification import verify
 from starcast.stores.graph.connection import Graph
 from starcast.support.settings import Settings
 
-#: The measured ingests, what is stored before, and the seconds allowed from the command to an
-#: answered query.
+#: The measured ingests, the artifacts stored before, and the seconds allowed from the command to
+#: the first answered query.
 ASKED = ((("S9", "multiple"), ("S6", "all"), 60), (("S10",), ("S9",), 60))
-#: A small ingest over Bolt, by which the speed of Bolt on this machine is estimated.
+#: A small ingest over Bolt, from which the speed of Bolt on this machine is estimated.
 SMALL = ("S6", "all")
 _ASK = "MATCH (:Node {topology: $topology, rank: 0})-[:LINK]-(n) RETURN count(n) AS neighbours"
 _LOOK_SECONDS = 0.5
 
 
 def figures() -> Iterator[Figure]:
-    """Measure each ingest against Bolt, the import alone, and memory; then S10's drop."""
+    """Compare each ingest with Bolt and with the import alone, measure memory, and drop S10."""
     for words, before, most in ASKED:
         wanted = parse_request(*words)
         with embedded_stack() as settings:
@@ -68,7 +68,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _verified_and_dropped(settings: Settings, stored: Plan) -> Iterator[Figure]:
-    """Measure a sample against counts and sums, and a drop against deletion as estimated."""
+    """Compare verifying a sample with counts and sums, and a drop with the estimated deletion."""
     spec = stored.artifacts[0].id
 
     def compare(*, checksums: bool) -> None:
@@ -121,7 +121,7 @@ def _figures(
 def _ingest(
     settings: Settings, wanted: Plan, method: LoadMethod, stages: dict[str, float]
 ) -> Summary:
-    """Ingest, and record when each stage was last finished."""
+    """Run an ingest, and record when each stage was last finished."""
     stages["begun"] = perf_counter()
 
     def note(stage: str, _: Artifact) -> None:
@@ -132,7 +132,7 @@ def _ingest(
 
 
 def _rate(summary: Summary) -> float:
-    """Return the rows per second, including verification."""
+    """Return the rows ingested per second, including verification."""
     return summary.rows / sum(one.seconds for one in summary.created)
 
 
@@ -145,7 +145,7 @@ def _answered(settings: Settings, wanted: Plan) -> None:
 
 @contextmanager
 def _peak(home: Home) -> Iterator[Callable[[], int]]:
-    """Sample the greatest memory of this process, its children and the servers."""
+    """Sample the peak memory of this process, its children and the servers."""
     most, over = [0], threading.Event()
 
     def watch() -> None:
@@ -162,7 +162,7 @@ def _peak(home: Home) -> Iterator[Callable[[], int]]:
 
 
 def _family(home: Home) -> set[int]:
-    """Return this process and the servers, published or not."""
+    """Return the ids of this process and of the servers that are not its children."""
     own = psutil.Process()
     children = {child.pid for child in own.children(recursive=True)}
     servers = [home.published()["postgres"].pid] + [

@@ -1,6 +1,7 @@
-"""Time every shipped query on S6, S7 and S8, and the same question in NetworkX, igraph and numpy.
+"""Time every query of the packs on S6, S7 and S8, and the same question in other libraries.
 
-All times are medians of several warm runs. The results are compared first. ``python -m benchmarks
+The other libraries are NetworkX, igraph and numpy. All times are medians of several warm runs. The
+results are compared first. ``python -m benchmarks
 packs --write`` writes the times to `queries/measured.json`, for the page about the queries.
 """
 
@@ -32,7 +33,7 @@ from starcast.support.settings import Settings
 SIZES = ("S6", "S7", "S8")
 LIBRARIES = ("networkx", "igraph", "numpy")
 FILE = Path(__file__).parents[1] / "queries" / "measured.json"
-#: The maximum number of runs of one question, and the total seconds after which no run is added.
+#: The maximum number of runs per question, and the total seconds after which no run is added.
 MAX_RUNS = 25
 ENOUGH_SECONDS = 1.5
 ALL_ROWS = 10_000_000
@@ -43,11 +44,11 @@ Rows = list[tuple[Any, ...]]
 
 @dataclass
 class Measured:
-    """Times of one query.
+    """Measured times of one query.
 
     Attributes:
         query: the query.
-        worst: seconds of its worst case by topology; None if it did not finish.
+        worst: seconds of its worst case, by topology; None if it did not finish.
         typical: the same for its typical case.
         others: seconds of other libraries on the largest topology, by library.
     """
@@ -58,7 +59,7 @@ class Measured:
     others: dict[str, float] = field(default_factory=dict)
 
     def row(self) -> dict[str, object]:
-        """Return milliseconds by topology, and the ratio to other libraries on the largest one."""
+        """Return a table row: milliseconds by topology, and ratios to other libraries."""
         cells: dict[str, object] = {"query": self.query.name}
         for spec in SIZES:
             cells[spec] = _milliseconds(self.worst[spec])
@@ -78,7 +79,7 @@ class Measured:
 
 
 def figures(write: bool = False) -> Iterator[Figure | Table]:
-    """Yield the time of every query on S6, at most a second, relative to a look-up of neighbours.
+    """Yield the time of every query on S6 relative to a neighbour look-up (aim: below 1 s).
 
     Args:
         write: write the times to `queries/measured.json`.
@@ -117,11 +118,11 @@ def figures(write: bool = False) -> Iterator[Figure | Table]:
 
 
 def keep_figures(renamed: Mapping[str, str]) -> None:
-    """Keep the measured times of queries whose texts or names changed, but whose plans did not.
+    """Keep the measured times of queries whose text or name changed, but not their plan.
 
-    A new revision or a new name would otherwise require a new measurement. Call it from Python, and
-    only if `tests/packs/test_plans.py` passes and no clause of the Cypher changed except names and
-    comments.
+    A new revision or a new name would otherwise require a new measurement. Call this
+    function from Python, and only if `tests/packs/test_plans.py` passes and nothing but names and
+    comments changed in the Cypher.
 
     Args:
         renamed: new names by old names.
@@ -138,7 +139,7 @@ def keep_figures(renamed: Mapping[str, str]) -> None:
 def measured(
     graph: Graph, settings: Settings, only: Sequence[str] = ()
 ) -> tuple[list[Measured], dict[str, float]]:
-    """Time all or some queries on every topology.
+    """Measure all or some queries on every topology.
 
     Returns:
         The times, and the seconds to build the data structure of each library on the largest one.
@@ -175,7 +176,7 @@ def _ask(graph: Graph, timeout: float, place: Place, one: Measured) -> None:
 
 
 def _others(place: Place, query: Query, given: Mapping[str, str]) -> dict[str, Callable[[], Rows]]:
-    """Return the functions that answer the question, by library."""
+    """Return the functions that answer a query's question in each library."""
     typed = bind(query.parameters, given)
     return {
         name: partial(PEERS[query.name, name], place, typed)
@@ -196,7 +197,7 @@ def _compare(
 
 
 def _normalise(place: Place, rows: list[dict[str, Any]], columns: Sequence[str]) -> Rows:
-    """Return rows as other libraries give them: nodes as ranks, sets of numbers as bits."""
+    """Return rows in the form of the other libraries: nodes as ranks, number sets as bits."""
     return [
         tuple(cell for column in columns for cell in _cells(place, row[column])) for row in rows
     ]
@@ -212,7 +213,7 @@ def _cells(place: Place, value: Any) -> list[int]:
 
 
 def _median(work: Callable[[], object]) -> float:
-    """Return the median time of several runs; a long one runs once."""
+    """Return the median time of several runs; long queries run once."""
     times: list[float] = []
     while not times or (len(times) < MAX_RUNS and sum(times) < ENOUGH_SECONDS):
         begin = perf_counter()
@@ -232,7 +233,7 @@ def _digits(value: float | None) -> float | None:
 def _document(
     found: list[Measured], built: Mapping[str, float], version: str, settings: Settings
 ) -> dict[str, object]:
-    """Return the document; a time of null means a time-out or too little memory."""
+    """Return the JSON document; a time of null means a time-out or insufficient memory."""
     return {
         "machine": (
             f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, "

@@ -1,4 +1,4 @@
-"""Questions about forests and schedules, answered with numpy; see `benchmarks.packs_peers`."""
+"""Questions about forests and schedules, answered with numpy (as in `packs_peers`)."""
 
 from typing import Any
 
@@ -87,7 +87,7 @@ def _(place: Place, given: Given) -> Rows:
 
 
 def _packets(place: Place, schedule: Schedule) -> tuple[Numbers, Numbers, Numbers]:
-    """Return step, number of units and link of every packet."""
+    """Return the step, number of units and link of every packet."""
     size = place.topology.nodes * place.topology.degree
     keys, units = np.unique(
         schedule.step * np.int64(size) + place.numpy.link(schedule.sender, schedule.port),
@@ -171,7 +171,7 @@ def _(place: Place, given: Given) -> Rows:
 
 
 def _excess(place: Place, forest: Forest) -> Numbers:
-    """Return level minus distance, for a spanning forest."""
+    """Return level minus distance of every node in a spanning forest."""
     return np.asarray(forest.levels() - place.topology.distances(forest.root).astype(np.int64))
 
 
@@ -214,7 +214,7 @@ def _(place: Place, given: Given) -> Rows:
 
 
 def _climbs(forest: Forest, node: int) -> list[list[int]]:
-    """Return the path from the node to the root in each tree."""
+    """Return the path from a node to the root in each tree."""
     paths = []
     for parents in forest.parents():
         path = [node]
@@ -268,7 +268,7 @@ def _dead(place: Place, given: Given) -> list[int]:
 
 
 def _cut(place: Place, given: Given) -> NDArray[np.bool_]:
-    """Return the nodes that the root does not reach, bool ``[trees, nodes]``."""
+    """Return the nodes cut off from the root by the faults, bool ``[trees, nodes]``."""
     forest = place.forests[given["forest"]]
     parents, broken = forest.parents(), np.zeros((forest.trees, place.topology.nodes), dtype=bool)
     for dead in _dead(place, given):
@@ -361,7 +361,7 @@ def _(place: Place, given: Given) -> Rows:  # noqa: ARG001 - a place has one sch
 
 @peer("schedules/last-arrivals", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    """Trace back along the same unit and tree, where each node receives a unit at most once."""
+    """Trace sends back along the same unit and tree, where nodes receive a unit at most once."""
     schedule = place.broadcast
     last = np.flatnonzero(schedule.step == schedule.steps)
     order = np.lexsort((schedule.tree[last], schedule.unit[last], schedule.receiver[last]))

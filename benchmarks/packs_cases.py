@@ -1,9 +1,9 @@
 """The parameters of every query in the benchmark, and the columns that are compared.
 
 A query has a ``worst`` case, whose time is recorded, and a ``typical`` one if it differs. Words in
-braces are those of `Place.words`: ``near`` is adjacent to the root (and the child of tree 0's
-root), ``half`` is half a diameter away from the root, ``far`` a diameter; ``link`` leads from the
-root to ``near``; ``step`` is in the middle of the schedule.
+braces are placeholders that `Place.words` fills: ``near`` is adjacent to the root (and the child of
+tree 0's root), ``half`` is half a diameter away from the root, ``far`` a diameter; ``link`` leads
+from the root to ``near``; ``step`` is in the middle of the schedule.
 """
 
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ Case = Mapping[str, str]
 
 
 def _ends(**more: str) -> Mapping[str, Case]:
-    """Return cases from the root to another node of the topology."""
+    """Return cases with paths from the root to another node of the topology."""
     return _pair({"topology": "{topology}", "source": "{root}", **more}, "target")
 
 
 def _pair(case: Case, name: str) -> Mapping[str, Case]:
-    """Return cases with a node half a diameter or a diameter away."""
+    """Return cases with a node that is half a diameter or a diameter away from the root."""
     return {"typical": {**case, name: "{half}"}, "worst": {**case, name: "{far}"}}
 
 
@@ -26,7 +26,7 @@ def _only(**case: str) -> Mapping[str, Case]:
 
 
 def _faults(**more: str) -> Mapping[str, Case]:
-    """Return cases with a dead node, or with a dead neighbour and link of the root."""
+    """Return cases with a dead node, or with a dead neighbour and a dead link of the root."""
     case = {"forest": "{multiple}", **more}
     return {
         "typical": {**case, "dead_nodes": "{half}"},
@@ -99,9 +99,8 @@ CASES: Mapping[str, Mapping[str, Case]] = {
     "trees/stretch": _FOREST,
 }
 
-#: The columns compared with the results of other libraries; if several results are valid, those on
-#: which
-#: all of them agree.
+#: The columns that are compared with the results of other libraries. If several results are valid,
+#: these are the columns in which all valid results agree.
 COMPARED: Mapping[str, tuple[str, ...]] = {
     "faults/cut-off": ("tree", "node", "level", "parent"),
     "faults/damage": ("tree", "reached", "unreached"),

@@ -1,7 +1,7 @@
-"""Questions about paths and topologies, answered with NetworkX, igraph and numpy; nodes are ranks.
+"""Questions about paths and topologies, answered with NetworkX, igraph and numpy.
 
 Each function takes a `Place` and the typed parameters of the query, and returns rows of the columns
-in `benchmarks.packs_cases.COMPARED`: those that all valid results share.
+in `benchmarks.packs_cases.COMPARED`, with nodes as ranks.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,12 +19,12 @@ Rows = list[tuple[Any, ...]]
 Given = Mapping[str, Any]
 Work = Callable[[Place, Given], Rows]
 
-#: The functions that answer the question of a query, by its full name and the library.
+#: The functions that answer the question of a query, by full query name and library.
 PEERS: dict[tuple[str, str], Work] = {}
 
 
 def peer(query: str, library: str) -> Callable[[Work], Work]:
-    """Make a function what answers a query's question with a library."""
+    """Register the decorated function as the one that answers a query with a library."""
 
     def register(work: Work) -> Work:
         PEERS[query, library] = work
@@ -86,7 +86,7 @@ def _(place: Place, given: Given) -> Rows:
 
 @peer("paths/number-of-shortest-paths", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    """Return the number of shortest paths to each node, by the nodes that are one link nearer."""
+    """Count the shortest paths to each node by adding the counts of nodes one link nearer."""
     source, target = _ends(place, given)
     away = place.topology.distances(source)
     ways = np.zeros(place.topology.nodes, dtype=np.int64)
@@ -122,7 +122,7 @@ def _(place: Place, given: Given) -> Rows:
 
 @peer("paths/avoiding-path", "igraph")
 def _(place: Place, given: Given) -> Rows:
-    """On a copy without them: vertices keep their numbers as long as only their edges go."""
+    """Search a copy without the edges of avoided nodes and links, so that vertex numbers stay."""
     nodes, links = _avoided(place, given)
     left = place.igraph.copy()
     left.delete_edges(
@@ -168,7 +168,7 @@ def _(place: Place, given: Given) -> Rows:
 
 
 def _hops(hops: Iterable[tuple[int, int, int]]) -> Rows:
-    """Return those (port, node, distance) with the least distance."""
+    """Return the (port, node, distance) tuples with the smallest distance."""
     listed = list(hops)
     least = min(distance for _, _, distance in listed)
     return [hop for hop in listed if hop[2] == least]

@@ -1,4 +1,4 @@
-"""The data of the benchmark: a topology with forests and a schedule, in the graph and as arrays."""
+"""The benchmark data: a topology with forests and a schedule, in the graph and as arrays."""
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -23,7 +23,7 @@ Numbers = NDArray[np.int64]
 
 
 class Place:
-    """One star graph with its forests and a broadcast; data structures are built on first use.
+    """A star graph with its forests and a broadcast; data structures are built on first use.
 
     Args:
         spec: the topology, such as ``S6``.
@@ -39,7 +39,7 @@ class Place:
         self.rank = {label: rank for rank, label in enumerate(self.labels)}
 
     def words(self) -> dict[str, str]:
-        """Return the values of the words in braces, see `benchmarks.packs_cases`."""
+        """Return the values of the placeholders in `benchmarks.packs_cases`."""
         topology, away = self.topology, self.topology.distances()
         half, far = (
             self.labels[int(np.flatnonzero(away == d)[0])]
@@ -61,12 +61,12 @@ class Place:
         }
 
     def parameters(self, case: Mapping[str, str]) -> dict[str, str]:
-        """Return the parameters of a case on this topology."""
+        """Return the query parameters of a case on this topology."""
         words = self.words()
         return {name: value.format_map(words) for name, value in case.items()}
 
     def write(self, way: BoltWriter) -> None:
-        """Write everything to the graph."""
+        """Write the topology, its forests and its broadcast to the graph."""
         artifacts = [graph_artifact(each) for each in self.forests.values()]
         for artifact in (graph_artifact(self.topology), *artifacts, graph_artifact(self.broadcast)):
             way.begin(artifact)
@@ -88,11 +88,11 @@ class Place:
 
     @cached_property
     def numpy(self) -> "Arrays":
-        """The topology, its forests and its schedule as columns."""
+        """The topology, its forests and its schedule as arrays."""
         return Arrays(self)
 
     def building(self) -> dict[str, float]:
-        """Return the seconds to build the data structure of each library."""
+        """Return the seconds needed to build the data structure of each library."""
         seconds = {}
         for name in ("networkx", "igraph", "numpy"):
             begin = perf_counter()
@@ -102,13 +102,13 @@ class Place:
 
 
 class Arrays:
-    """A place as arrays.
+    """The data of a `Place` as arrays.
 
     Attributes:
         table: neighbours, int32 ``[ports, nodes]``.
         port_back: for each port of a row of the table, its number.
         edges: by forest, parent -> child, sorted by level.
-        steps: by forest, where in `edges` each level begins, and the end.
+        steps: by forest, the indices in `edges` at which levels begin, and the end.
     """
 
     def __init__(self, place: Place) -> None:
@@ -118,19 +118,19 @@ class Arrays:
         self.steps = {name: _levels(edges.level) for name, edges in self.edges.items()}
 
     def link(self, node: NDArray[np.integer], port: NDArray[np.integer]) -> Numbers:
-        """Return the numbers of directed links, by sender and port; ports of S_n begin with 2."""
+        """Return the numbers of directed links, given sender and port; ports of S_n begin at 2."""
         return node.astype(np.int64) * self.topology.degree + port.astype(np.int64) - 2
 
     def ends(self, links: Numbers) -> tuple[Numbers, Numbers]:
-        """Return sender and port of directed links."""
+        """Return the sender and port of each directed link."""
         return links // self.topology.degree, links % self.topology.degree + 2
 
     def across(self, node: Numbers, port: Numbers) -> Numbers:
-        """Return the nodes across ports."""
+        """Return the neighbours of nodes across the given ports."""
         return np.asarray(self.table[port - 2, node], dtype=np.int64)
 
     def masks(self, name: str) -> Numbers:
-        """Return for each directed link the trees of a forest that use it, tree i as bit i."""
+        """Return for each directed link the trees that use it, with tree i as bit i."""
         edges = self.edges[name]
         # Every tree uses a link once, so the sum of powers of two is exact.
         size = self.topology.nodes * self.topology.degree
@@ -159,5 +159,5 @@ def _levels(level: Numbers) -> list[int]:
 
 
 def table(*columns: Iterable[Any]) -> list[tuple[Any, ...]]:
-    """Return columns of equal length as rows."""
+    """Return the rows of columns of equal length."""
     return list(zip(*(np.asarray(column).tolist() for column in columns), strict=True))

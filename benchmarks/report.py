@@ -1,4 +1,4 @@
-"""The page about the benchmarks, and the ratios of each version in a file of JSON lines."""
+"""The benchmark page, and a JSON Lines file with the ratios of each version."""
 
 import json
 import os
@@ -17,13 +17,13 @@ from starcast.support.errors import InputError
 HERE = Path(__file__).parent
 RATIOS = HERE / "ratios.jsonl"
 PAGE = HERE.parent / "docs" / "benchmarks.md"
-#: A ratio that is worse by more than this factor is reported. Two runs on a machine with other load
+#: A ratio that has become worse by more than this factor is reported. Under other load, two runs
 #: differ by up to a third.
 TOLERANCE = 1.5
 
 Result = Figure | Growth | Table
 
-#: The titles of the sections, and what a reader has to know.
+#: The titles of the sections, and their introductions.
 SECTIONS: Mapping[str, tuple[str, str]] = {
     "construction": (
         "Construction",
@@ -80,8 +80,8 @@ class Record:
         version: the version of starcast.
         date: the day of the run.
         machine: processor and system.
-        load: the load of the machine at the beginning and at the end.
-        ratios: by figure and yardstick, how many times as fast starcast is.
+        load: the load of the machine at the beginning and the end of the run.
+        ratios: the speed of starcast relative to the yardstick, by figure and yardstick.
     """
 
     version: str
@@ -92,7 +92,7 @@ class Record:
 
 
 def describe_machine() -> str:
-    """Return processor, number of cores, and system."""
+    """Return the processor, number of cores, and operating system."""
     model = platform.machine()
     information = Path("/proc/cpuinfo")
     if information.exists():
@@ -148,8 +148,7 @@ def find_previous(name: str, file: Path = RATIOS) -> Record | None:
     """Return the record to compare a version with.
 
     Returns:
-        The record of the last other version; if there is none, the earlier one of this version;
-        None for the first run.
+        The newest record of another version, else the earlier record of this version, else None.
     """
     records = read_records(file)
     others = [each for each in records if each.version != name]
@@ -157,7 +156,7 @@ def find_previous(name: str, file: Path = RATIOS) -> Record | None:
 
 
 def keep_record(record: Record, file: Path = RATIOS) -> None:
-    """Store the ratios of a version; a second run replaces those that it measured again."""
+    """Store the ratios of a version; a second run replaces the ratios that it measures again."""
     records = read_records(file)
     earlier = next((each for each in records if each.version == record.version), None)
     ratios = {**(earlier.ratios if earlier else {}), **record.ratios}
@@ -167,7 +166,7 @@ def keep_record(record: Record, file: Path = RATIOS) -> None:
 
 
 def find_regressions(record: Record, before: Record | None) -> list[str]:
-    """Return a line for each ratio that is worse than before by more than `TOLERANCE`."""
+    """Return a line for each ratio that has become worse by more than `TOLERANCE`."""
     if before is None:
         return []
     return [
@@ -204,7 +203,7 @@ def write_page(
     before: Record | None,
     page: Path = PAGE,
 ) -> None:
-    """Write the page and its plots."""
+    """Write the benchmark page and its plots."""
     parts = [*_introduction(record), *_comparison(record, before)]
     for name, part in results.items():
         title, text = SECTIONS[name]

@@ -1,7 +1,7 @@
-"""Compare the times of all algorithms on a topology with SimGrid's clock.
+"""Compare starcast's times for all algorithms on a topology with those of SimGrid.
 
 ``python -m benchmarks.simgrid S5 [INSTALLATION]`` takes ten minutes;
-tests/unit/test_simgrid_clocks.py does the same on smaller topologies. The exit code is 1 if a clock
+tests/unit/test_simgrid_clocks.py does the same on smaller topologies. The exit code is 1 if a time
 differs.
 """
 
@@ -18,9 +18,9 @@ from starcast.topologies import as_topology
 
 
 def compare(spec: str, installation: Path | None) -> Iterator[bool]:
-    """Print both clocks of each algorithm, and yield whether they agree.
+    """Print both times of each algorithm, and yield whether they agree.
 
-    Both execution models of an algorithm are one batch, so that its clocks are printed before the
+    Both execution models of an algorithm form one batch, so that its times are printed before the
     next algorithm is executed.
     """
     for entry in algorithms_on(as_topology(spec)):
@@ -37,7 +37,7 @@ def compare(spec: str, installation: Path | None) -> Iterator[bool]:
 
 
 def main(spec: str = "S5", installation: str | None = None) -> None:
-    """Compare on a topology; SimGrid is searched for as by `run_simgrid`."""
+    """Compare the times on a topology; SimGrid is located as in `run_simgrid`."""
     equal = list(compare(spec, Path(installation) if installation else None))
     print(f"{sum(equal)} of {len(equal)} executions have the same clock")
     sys.exit(not all(equal))

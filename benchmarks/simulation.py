@@ -1,4 +1,4 @@
-"""Rows per second of the simulator and of both execution models: all collectives, with faults."""
+"""Rows per second of the simulator and of both execution models, with and without faults."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -12,8 +12,8 @@ from starcast import Schedule, schedule, simulate, timing
 from starcast.judges.simulator import FaultLike
 from starcast.support.vocabulary import EXECUTION_MODELS
 
-#: Schedules that are simulated: topology, collective, algorithm, ports, arguments, and whether they
-#: are timed in both execution models as well.
+#: The simulated schedules: topology, collective, algorithm, ports, arguments, and whether the two
+#: execution models are measured as well.
 CASES: tuple[tuple[str, str, str, Any, dict[str, Any], bool], ...] = (
     ("S8", "broadcast", "multiple", "all", {"segments": 4}, True),
     ("S8", "broadcast", "multiple", "one", {"segments": 4}, True),
@@ -28,7 +28,7 @@ _ROWS = "rows per second"
 
 
 def figures() -> Iterator[Figure | Growth]:
-    """Measure all cases, all sources with and without faults, and the same in other libraries."""
+    """Measure all cases, an expanded allgather with and without faults, and other libraries."""
     for spec, collective, algorithm, ports, arguments, is_timed in CASES:
         judged = schedule(spec, collective, algorithm, ports, **arguments)
         listed = "".join(f", {value} {name}" for name, value in arguments.items())
@@ -77,7 +77,7 @@ def _against_libraries() -> Iterator[Figure | Growth]:
 
 
 def _graphs(judged: Schedule) -> dict[str, Callable[[int, int], bool]]:
-    """Return the functions of the libraries that tell whether two nodes are adjacent."""
+    """Return each library's function that tests whether two nodes are adjacent."""
     links = libraries.list_links(judged.topology)
     neighbours = judged.topology.table().T.tolist()
     return {
@@ -89,7 +89,7 @@ def _graphs(judged: Schedule) -> dict[str, Callable[[int, int], bool]]:
 
 
 def list_rows(judged: Schedule) -> Sequence[Sequence[int]]:
-    """Return step, sender, receiver and unit of all rows, sorted by step."""
+    """Return the step, sender, receiver and unit of all rows, sorted by step."""
     columns = [judged.step, judged.sender, judged.receiver, judged.unit]
     rows: list[list[int]] = np.column_stack(columns).tolist()
     return sorted(rows)

@@ -1,4 +1,4 @@
-"""Speed of both stores on a separate embedded stack: nodes and links over Bolt, rows by COPY."""
+"""Speed of both stores on a separate embedded stack: rows over Bolt, and rows by COPY."""
 
 from collections.abc import Iterator
 from time import perf_counter
@@ -24,7 +24,7 @@ from starcast.support.settings import Settings
 from starcast.topologies import Topology
 
 COUNT = 1_000_000
-WARM_UP = 40.0  # seconds; the server becomes faster until then
+WARM_UP = 40.0  # seconds; until then the server is still becoming faster
 
 
 class _SilentTask:
@@ -36,7 +36,7 @@ _TASK = _SilentTask()
 
 
 def figures() -> Iterator[Figure]:
-    """Measure Bolt on S7 and S8 against MERGE of single relationships, COPY against INSERT."""
+    """Compare Bolt on S7 and S8 with MERGE of single relationships, and COPY with INSERT."""
     with embedded_stack() as settings:
         yield _first_ingest(settings)
         with Graph.open(graph_address(settings)) as graph:
@@ -47,7 +47,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _first_ingest(settings: Settings) -> Figure:
-    """Measure the first ingest after a start against its estimate, and drop it again."""
+    """Compare the first ingest after a server start with its estimate, and drop it again."""
     wanted = parse_request("S7", "multiple")
     with open_stores(settings) as stores:
         duration = elapsed(lambda: ingest(stores, wanted), repeats=1)
@@ -69,7 +69,7 @@ def _bolt(graph: Graph, batch: int) -> Iterator[Figure]:
     while perf_counter() - begin < WARM_UP:
         writer.write_relationships(links, _TASK)
         writer.write_relationships(trees, _TASK)
-        # Nodes with many relationships are written more slowly.
+        # Writing to nodes that have many relationships is slower.
         delete_artifact(graph, "topology", "S7", s7, batch, _TASK)
         _nodes(writer, s7)
     yield _figure("S7 links", _rate(writer, links), merging)
@@ -88,12 +88,12 @@ def _nodes(writer: BoltWriter, topology: Topology) -> None:
 
 
 def _rate(writer: BoltWriter, links: rows.Rows) -> float:
-    """Return the relationships per second, the better of two rounds."""
+    """Return the relationships written per second, in the better of two rounds."""
     return len(links) / elapsed(lambda: writer.write_relationships(links, _TASK), repeats=2)
 
 
 def _merge_rate(graph: Graph, topology: Topology, count: int) -> float:
-    """Return the speed of one MERGE statement per relationship, in one transaction."""
+    """Return the relationships per second with one MERGE statement each, in one transaction."""
     ends = zip(range(count), topology.neighbours(2)[:count].tolist(), strict=True)
     statement = (
         "MATCH (a:Node {topology: $t, rank: $a}) MATCH (b:Node {topology: $t, rank: $b}) "

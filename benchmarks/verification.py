@@ -1,4 +1,4 @@
-"""Verification of forests against other libraries, which check that each tree spans."""
+"""Verification of forests, compared with other libraries that check that each tree spans."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -7,14 +7,14 @@ from benchmarks import libraries
 from benchmarks.measure import Figure, Growth, seconds
 from starcast import Forest, forest, topology
 
-#: Returns the height of a tree from its edges and the number of nodes.
+#: A function that returns the height of a tree from its edges and the number of nodes.
 Height = Callable[[libraries.Pairs, int], int]
 
 
 def figures() -> Iterator[Figure | Growth]:
-    """Measure spanning and heights of the n-1 trees of `multiple`, and the growth of the cost.
+    """Measure the check of spanning and heights for the n-1 trees of `multiple`, and its growth.
 
-    The other libraries receive lists of edges, numpy an array of parents; making these lists is not
+    The other libraries receive lists of edges, numpy an array of parents. Creating these is not
     measured.
     """
     costs = {f"S{n}": dict(_costs(n)) for n in range(4, 11)}

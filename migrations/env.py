@@ -1,6 +1,6 @@
-"""The entry point of alembic, with the connection given by `starcast.stores.database.sessions`.
+"""The entry point of alembic, which uses a connection of `starcast.stores.database.sessions`.
 
-With `alembic -c migrations/alembic.ini` it uses the database of starcast's settings.
+The command `alembic -c migrations/alembic.ini` uses the database in starcast's settings.
 """
 
 from alembic import context
@@ -12,7 +12,7 @@ from starcast.stores.database.models import Base
 
 
 def declare_at_head(*, ctx: MigrationContext, step: MigrationInfo, **_: object) -> None:
-    """Write comments, views and rights when an upgrade has reached the newest revision."""
+    """Write comments, views and rights after an upgrade to the newest revision."""
     newest = context.script.get_current_head()
     if step.is_upgrade and step.up_revision_id == newest and ctx.connection is not None:
         declare(ctx.connection)

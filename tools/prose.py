@@ -1,4 +1,4 @@
-"""Prose check: idioms that docs/glossary.md replaces, and names that it forbids.
+"""Prose check: finds idioms that docs/glossary.md replaces, and names that it forbids.
 
 A text is a docstring, a group of comment lines, a string literal of three words or more, a block
 of a Markdown page or a comment line of a Cypher file. The check fails when more than LIMIT of 100
@@ -16,15 +16,15 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-LIMIT = 4.0  # texts with an idiom, of 100
+LIMIT = 4.0  # texts with an idiom per 100 texts
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = (
     *("service", "tests", "benchmarks", "migrations", "docs", "queries", "examples", "tools"),
     *("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"),
 )
 FORBIDDEN = {"where", "there", "here", "made", "told", "said", "whole"}
-# Evidence of claims is compared byte for byte, so its wording is fixed; this script, the glossary
-# and its decision record quote the idioms.
+# The evidence of claims is compared byte for byte, so its wording is fixed. This script, the
+# glossary and its decision record quote the idioms.
 FIXED_LITERALS = re.compile(r"claims/(papers|reference|instruments)/|(tools/|test_)prose\.py$")
 FIXED_PAGES = re.compile(r"docs/(claims|glossary|decisions/0011-prose-check)\.md$")
 
@@ -58,7 +58,7 @@ WORD = re.compile(r"[A-Za-z]{2,}")
 
 
 class Text(NamedTuple):
-    """One text, and the line of its file in which it begins."""
+    """A text, and the line of the file in which it begins."""
 
     line: int
     kind: str
@@ -75,7 +75,7 @@ class Text(NamedTuple):
 
 def comments(nodes: list[ast.AST], source: str) -> Iterator[Text]:
     """Yield each group of consecutive comment lines as one text."""
-    inside = set[int]()  # lines that begin inside a string
+    inside = set[int]()  # lines that begin inside a string literal
     for node in nodes:
         if isinstance(node, ast.Constant | ast.JoinedStr) and node.end_lineno:
             inside.update(range(node.lineno + 1, node.end_lineno + 1))
@@ -94,8 +94,8 @@ def comments(nodes: list[ast.AST], source: str) -> Iterator[Text]:
 
 
 def python_texts(nodes: list[ast.AST], *, literals: bool) -> Iterator[Text]:
-    """Yield docstrings and, with `literals`, the other strings that look like prose."""
-    seen = set[int]()  # docstrings and the parts of f-strings, which ast.walk reaches again
+    """Yield the docstrings and, with `literals`, other string literals that look like prose."""
+    seen = set[int]()  # docstrings and parts of f-strings, which ast.walk visits again
     for node in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             if words := ast.get_docstring(node):
@@ -151,7 +151,7 @@ def bound_name(node: ast.AST) -> str:
 
 
 def check(path: Path) -> tuple[list[Text], list[str], list[str]]:
-    """Return the texts of one file, its texts with idioms and its forbidden names."""
+    """Return the texts of a file, those with idioms, and its forbidden names."""
     source, names = path.read_text(encoding="utf-8"), list[str]()
     if path.suffix == ".py":
         nodes = list(ast.walk(ast.parse(source)))
@@ -167,7 +167,7 @@ def check(path: Path) -> tuple[list[Text], list[str], list[str]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Check the files below the given paths; return the exit status."""
+    """Check the files below the given paths, and return the exit status."""
     paths = [Path(name) for name in arguments if name != "--summary"]
     paths = paths or [ROOT / name for name in FOLDERS]
     files = sorted(file for path in paths for file in (path.rglob("*"), [path])[path.is_file()])

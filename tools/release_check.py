@@ -1,7 +1,7 @@
-"""`make release-check`: the release, built twice and checked with other people's tools.
+"""`make release-check`: build the release twice and check it with third-party tools.
 
-The wheel, the source distribution and the list of its components (SBOM) are left in ``dist/``. Each
-check prints a line, and every check that fails or cannot be made here ends the command with 1.
+The wheel, the source distribution and the software bill of materials (SBOM) are left in ``dist/``.
+Each check prints a line. The exit code is 1 if a check fails or cannot be made on this machine.
 """
 
 import json
@@ -19,7 +19,7 @@ DIST = ROOT / "dist"
 #: The tools are installed next to the interpreter that runs this script.
 BIN = Path(sys.executable).parent
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-#: Commands that need no server, as a user may type them after the installation.
+#: Commands that need no server, such as a user may run after installation.
 SMOKE = (
     "--version",
     "forest verify S5 multiple",
@@ -27,20 +27,20 @@ SMOKE = (
     "claims check TS.L5 --no-store",
     "records list",
 )
-#: The extras whose packages are audited and listed, besides the dependencies.
+#: The extras whose packages are audited and listed in addition to the dependencies.
 EXTRAS = "embedded,web"
-#: The least rating of pyroma, of 10.
+#: The lowest accepted pyroma rating, out of 10.
 RATING = "9"
 _IMAGE = re.compile(r"^(?:    image: |ARG PYTHON=)(?!\$)(\S+)$", re.MULTILINE)
 _CONTACT = re.compile(r'^authors = .*email = "(.*?)"', re.MULTILINE)
 
 
 class NotCheckedError(Exception):
-    """A check needs something that this machine does not have."""
+    """A check needs something that is missing on this machine."""
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> str:
-    """Run a tool; return its output, or raise an error that holds it."""
+    """Run a tool and return its output, or raise an error that contains the output."""
     first, *others = command
     tool = BIN / first if isinstance(first, str) and (BIN / first).exists() else first
     done = subprocess.run([tool, *others], cwd=cwd, capture_output=True, text=True, check=False)
@@ -52,13 +52,13 @@ def run(*command: str | Path, cwd: Path = ROOT) -> str:
 
 
 def built(kind: str) -> Path:
-    """Return the only file in ``dist/`` that ends so."""
+    """Return the only file in ``dist/`` whose name has this ending."""
     (file,) = DIST.glob(f"*{kind}")
     return file
 
 
 def build_twice() -> str:
-    """Compare with a build from a copy of the tracked files in another folder."""
+    """Build here and from a copy of the tracked files elsewhere, and compare the results."""
     with tempfile.TemporaryDirectory() as folder:
         copy, other = Path(folder, "copy"), Path(folder, "dist")
         for name in filter(None, run("git", "ls-files", "-z").split("\0")):
@@ -77,15 +77,15 @@ def build_twice() -> str:
 
 
 def find_python(version: str) -> str:
-    """Return a Python of pyenv with this version, or else the version itself, for uv to find."""
-    # uv sees only the shims of pyenv, which fail for all versions but those that are active.
+    """Return the path of pyenv's Python of this version, or else the version for uv to find."""
+    # uv sees only pyenv's shims, which fail for all versions that are not active.
     folder = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
     found = folder.glob(f"{version}.*/bin/python")
     return next(map(str, found), version)
 
 
 def install(version: str, extras: str = "") -> Path:
-    """Return the folder of a new environment with the wheel."""
+    """Return the folder of a new virtual environment with the wheel installed."""
     environment = Path(tempfile.mkdtemp(prefix=f"starcast-{version}-"))
     try:
         python = find_python(version)
@@ -102,7 +102,7 @@ def install(version: str, extras: str = "") -> Path:
 
 
 def try_wheel(version: str) -> Callable[[], str]:
-    """Return the check of the wheel in an empty environment."""
+    """Return a check that runs commands of the wheel in an otherwise empty environment."""
 
     def check() -> str:
         environment = install(version)
@@ -117,7 +117,7 @@ def try_wheel(version: str) -> Callable[[], str]:
 
 
 def list_components() -> str:
-    """Write the packages of an installation next to the wheel, in the format of CycloneDX."""
+    """List the packages of an installation next to the wheel, in the CycloneDX format."""
     environment = install(f"{sys.version_info.major}.{sys.version_info.minor}", EXTRAS)
     sbom = built(".whl").with_suffix(".cdx.json")
     try:
@@ -129,7 +129,7 @@ def list_components() -> str:
 
 
 def audit() -> str:
-    """Ask for known vulnerabilities of the listed packages."""
+    """Look up known vulnerabilities of the listed packages."""
     components = json.loads(built(".cdx.json").read_text())["components"]
     pins = [
         f"{each['name']}=={each['version']}" for each in components if each["name"] != "starcast"
@@ -138,7 +138,7 @@ def audit() -> str:
         file.write("\n".join(pins))
         file.flush()
         try:
-            # Without --strict, packages that the database does not answer for would count as safe.
+            # Without --strict, packages unknown to the vulnerability database would count as safe.
             run("pip-audit", "--strict", "--disable-pip", "--no-deps", "-r", file.name)
         except RuntimeError as error:
             if re.search("could not be audited|ConnectionError", str(error)):
@@ -150,7 +150,7 @@ def audit() -> str:
 
 
 def check_images() -> str:
-    """Check that all images of others are named with their digests."""
+    """Check that all third-party images are named with their digests."""
     files = ((ROOT / name).read_text() for name in ("docker-compose.yml", "Dockerfile"))
     images = [image for text in files for image in _IMAGE.findall(text)]
     tagged = [image for image in images if "@sha256:" not in image]
@@ -162,7 +162,7 @@ def check_images() -> str:
 
 
 def check_contact() -> str:
-    """Check that the address of the authors is not the placeholder."""
+    """Check that the authors' address is not a placeholder."""
     (contact,) = _CONTACT.findall((ROOT / "pyproject.toml").read_text())
     if contact.endswith(".example"):
         raise RuntimeError(
@@ -172,14 +172,14 @@ def check_contact() -> str:
 
 
 def checks() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield the names of the checks with functions that return a remark."""
+    """Yield the name of each check, and a function that makes it and returns a remark."""
     yield "reproducible", build_twice
     yield "twine", lambda: run("twine", "check", "--strict", built(".whl"), built(".tar.gz")) and ""
     yield "check-wheel-contents", lambda: run("check-wheel-contents", built(".whl"))
     yield "validate-pyproject", lambda: run("validate-pyproject", "pyproject.toml")
     yield "pyroma", lambda: run("pyroma", "--min", RATING, ".") and f"at least {RATING} of 10"
     yield "reuse", lambda: run("reuse", "lint", "--lines")
-    # It needs an old jsonschema, and so an environment of its own.
+    # cffconvert needs an old jsonschema, hence a separate environment.
     yield (
         "cffconvert",
         lambda: run("uv", "tool", "run", "--system-certs", "cffconvert", "--validate"),

@@ -333,7 +333,7 @@ create table record (
 
 
 def upgrade() -> None:
-    # The driver takes one statement at a time; no text in the schema has a semicolon.
+    # The driver executes one statement at a time; no text in the schema contains a semicolon.
     for statement in SCHEMA.split(";"):
         op.execute(statement)
 

@@ -8,7 +8,7 @@ down_revision: str | None = "0009"
 
 
 def upgrade() -> None:
-    """Delete interrupted runs, and what was kept in order to continue them."""
+    """Delete interrupted runs, and the columns that were needed to continue them."""
     op.execute("delete from claim_run where finished_at is null")
     op.execute(
         "alter table claim_run drop column fingerprint, drop column started_at,"
@@ -17,5 +17,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Refuse."""
+    """Raise an error, since there is no downgrade."""
     raise CommandError("there is no downgrade; 'starcast restore' restores an older backup")

@@ -1,4 +1,4 @@
-"""Store into how many pieces a run cuts a message."""
+"""Store the number of units into which a run splits a message."""
 
 from alembic import op
 from alembic.util import CommandError
@@ -6,7 +6,7 @@ from alembic.util import CommandError
 revision: str = "0011"
 down_revision: str | None = "0010"
 
-#: Algorithms that split a message among as many trees as a node has ports to other leading symbols.
+#: SQL condition for algorithms that split a message among n-1 trees.
 _SPLIT = (
     "(run.collective, run.algorithm) in (('broadcast', 'multiple'), ('broadcast', 'nk-multiple'),"
     " ('allgather', 'dimension-change'), ('allgather', 'nk-multiple'))"
@@ -14,7 +14,7 @@ _SPLIT = (
 
 
 def upgrade() -> None:
-    """Add the column; fill it where segments and algorithm determine it."""
+    """Add the column, and fill it where segments and algorithm determine its value."""
     op.execute("alter table run add column message_units bigint")
     op.execute(
         "update run set message_units = segments"  # noqa: S608 - a constant
@@ -24,5 +24,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Refuse."""
+    """Raise an error, since there is no downgrade."""
     raise CommandError("there is no downgrade; 'starcast restore' restores an older backup")

@@ -13,7 +13,7 @@ _COLLECTIVES = (
 
 
 def upgrade() -> None:
-    """Replace the lists of collectives."""
+    """Extend the check constraints that list the collectives."""
     for table in ("schedule", "run"):
         op.execute(
             f"alter table {table} drop constraint ck_{table}_collective,"
@@ -22,5 +22,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Refuse."""
+    """Raise an error, since there is no downgrade."""
     raise CommandError("there is no downgrade; 'starcast restore' restores an older backup")

@@ -1,7 +1,7 @@
-"""``python -m campaign``: random faults for some minutes, with a journal; ``make campaign``.
+"""``python -m campaign`` or ``make campaign``: some minutes of random faults, with a journal.
 
-The campaign starts an embedded stack of its own, as root on a small file system in memory, whose
-disk it fills. Exits with 1 if an invariant was violated.
+The campaign starts its own embedded stack, under root on a small file system in memory, so that it
+can fill the disk. The exit code is 1 if an invariant was violated.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def main() -> int:
     kinds = options.kinds.split(",") if options.kinds else list(KINDS)
     with sigterm_as_interrupt(), tempfile.TemporaryDirectory(prefix="starcast-campaign-") as name:
         folder = Path(name)
-        folder.chmod(0o755)  # PostgreSQL's system user must pass through
+        folder.chmod(0o755)  # PostgreSQL's system user must be able to enter it
         with _own_disk(folder) as is_own, _running(folder) as servers:
             if not is_own:
                 kinds = [kind for kind in kinds if not KINDS[kind].needs_home]
@@ -78,7 +78,7 @@ def _parse_options() -> argparse.Namespace:
 
 @contextmanager
 def _own_disk(folder: Path) -> Iterator[bool]:
-    """Mount a file system in memory if possible; yield whether it is."""
+    """Mount a file system in memory if possible; yield whether it was mounted."""
     command = ["mount", "-t", "tmpfs", "-o", f"size={_DISK},mode=755", "none", str(folder)]
     is_own = os.geteuid() == 0 and subprocess.run(command, check=False).returncode == 0
     try:

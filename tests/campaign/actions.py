@@ -1,4 +1,4 @@
-"""The kinds of actions, and one action from its seed and number."""
+"""The kinds of actions in a campaign, and how seed and number determine an action."""
 
 import time
 from collections import Counter
@@ -18,18 +18,18 @@ from campaign.kills import kill
 from campaign.mutations import mutate_forest, mutate_schedule
 from campaign.servers import Servers
 
-#: Description, result and problems.
+#: Result of an action: description, outcome and problems.
 Outcome = tuple[str, str, list[str]]
 _MAX_PROBLEMS = 20
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of actions.
+    """A kind of action.
 
     Attributes:
         act: performs one action.
-        weight: how often it is chosen.
+        weight: relative frequency with which it is chosen.
         inputs: the number of inputs that are tried in one action.
         needs_home: whether the campaign must own the embedded stack.
     """
@@ -57,7 +57,7 @@ KINDS: dict[str, Kind] = {
 
 
 def choose(seed: int, number: int, kinds: list[str]) -> str:
-    """Return the kind of an action."""
+    """Return the kind of the action with a seed and number."""
     draw = Random(f"{seed}:{number}:kind")  # noqa: S311 - repeatable
     return draw.choices(kinds, [KINDS[kind].weight for kind in kinds])[0]
 
@@ -65,7 +65,7 @@ def choose(seed: int, number: int, kinds: list[str]) -> str:
 def perform(
     servers: Servers, seed: int, number: int, name: str, inputs: int | None = None
 ) -> Entry:
-    """Perform an action; it depends only on the seed, its number and its kind."""
+    """Perform an action, which depends only on seed, number and kind."""
     kind = KINDS[name]
     results: Counter[str] = Counter()
     problems: list[str] = []

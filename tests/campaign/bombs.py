@@ -1,7 +1,7 @@
-"""Bombs: small files that claim, or decompress to, far more than a reader may use.
+"""Bombs: small files that claim to be, or decompress to, far more than a reader may use.
 
-Every bomb is refused in one sentence, in little memory and time. The files are made without the
-writers of starcast.
+Every bomb must be refused in one sentence, with little memory and time. The files are not made by
+the writers of starcast.
 """
 
 import gzip
@@ -17,18 +17,18 @@ from campaign.output import find_problems
 from campaign.servers import Servers
 from campaign.watched import run_watched
 
-#: The largest resident memory, and the most processor time, of a command that reads a bomb.
+#: Limits of resident memory and CPU time for a command that reads a bomb.
 MAX_BYTES = 600_000_000
 MAX_SECONDS = 30
 _DEADLINE = 300
 _PART = 10_000_000
-#: Large texts; JSON of most of them takes many times their length as objects.
+#: Large texts. Parsed as JSON, most of them take many times their length in memory.
 _TEXTS = (b" ", b"\n", b"[", b'{"a":', b'["a",0],', b"1", b'"', b"x")
 _CLAIMED = 80_000_000_000_000
 
 
 def _choose_text(draw: Random) -> tuple[bytes, int]:
-    """Return a part of 10 MB, and how often it is repeated."""
+    """Return a text of 10 MB, and the number of its repetitions."""
     text = draw.choice(_TEXTS)
     return text * (_PART // len(text)), draw.randint(70, 150)
 
@@ -37,7 +37,7 @@ def write_experiment(folder: Path, draw: Random) -> tuple[str, ...]:
     """Write a compressed experiment; return the command that reads it."""
     part, count = _choose_text(draw)
     file = folder / "bomb.json.gz"
-    # Members of gzip that follow each other are one stream.
+    # Consecutive gzip members form one stream.
     file.write_bytes(gzip.compress(part, mtime=0) * count)
     return "experiment", "import", str(file)
 
@@ -55,7 +55,7 @@ def write_backup(folder: Path, draw: Random) -> tuple[str, ...]:
 
 
 def _write_arrays(file: Path, draw: Random) -> None:
-    """Write an archive of arrays, one of which is large or claims to be."""
+    """Write an archive of arrays, one of which is large or claims to be large."""
     count = draw.randint(70, 150)
     size = draw.choice((count * _PART, _CLAIMED))
     header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({size},), }}\n".encode()
@@ -86,7 +86,7 @@ def write_witness(folder: Path, draw: Random) -> tuple[str, ...]:
 
 
 def write_record(folder: Path, draw: Random) -> tuple[str, ...]:
-    """Write a record with a part that is too long or too deep; return the command that reads it."""
+    """Write a record with a part that is too long or nested too deeply; return its command."""
     record = choose_record(folder, draw)
     part = draw.choice(sorted(record.fields))
     file = record.write()
@@ -106,7 +106,7 @@ BOMBS: dict[str, Callable[[Path, Random], tuple[str, ...]]] = {
 
 
 def bomb(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
-    """Let a command read a bomb.
+    """Let a command read a random bomb.
 
     Returns:
         Description, result and problems.
@@ -117,7 +117,7 @@ def bomb(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
 
 
 def explode(servers: Servers, name: str, draw: Random) -> list[str]:
-    """Let a command read a bomb of a kind; return the problems."""
+    """Let a command read a bomb of one kind, and return the problems."""
     with tempfile.TemporaryDirectory(prefix="bomb-", dir=servers.folder) as folder:
         words = BOMBS[name](Path(folder), draw)
         watched = run_watched(servers, words, _DEADLINE)

@@ -1,4 +1,4 @@
-"""Random commands that change the stores, and those that finish what they left."""
+"""Random commands that change the stores, and commands that finish interrupted commands."""
 
 from random import Random
 
@@ -31,7 +31,7 @@ _CLAIMS = ("TS.L5", "TS.L6", "EDT.L4", "TS.T1", "NK.Tab1")
 
 
 def ingest(draw: Random) -> tuple[str, ...]:
-    """Return an ingest."""
+    """Return a random ingest command."""
     spec = _topology(draw)
     words = ["ingest", spec, "--trees", ",".join(_some(draw, _TREES[spec]))]
     if spec in _SCHEDULES and draw.random() < 0.5:
@@ -40,12 +40,12 @@ def ingest(draw: Random) -> tuple[str, ...]:
 
 
 def drop(draw: Random) -> tuple[str, ...]:
-    """Return a drop."""
+    """Return a random drop command."""
     return "topology", "drop", _topology(draw), "--cascade"
 
 
 def experiment(draw: Random) -> tuple[str, ...]:
-    """Return an experiment in two processes."""
+    """Return a command that runs an experiment in two processes."""
     name = f"campaign-{draw.randrange(3)}"
     segments = [word for number in range(1, 7) for word in ("--segments", str(number))]
     return (
@@ -55,7 +55,7 @@ def experiment(draw: Random) -> tuple[str, ...]:
 
 
 def claims(draw: Random) -> tuple[str, ...]:
-    """Return a verification of claims in two processes."""
+    """Return a command that verifies claims in two processes."""
     return "claims", "check", *_some(draw, _CLAIMS), "--jobs", "2"
 
 
@@ -72,14 +72,14 @@ def read(draw: Random) -> tuple[str, ...]:
 
 
 def use(draw: Random, *, bolt: bool) -> tuple[str, ...]:
-    """Return a command that uses Neo4j, or else one that uses PostgreSQL."""
+    """Return a command that uses Neo4j, or alternatively PostgreSQL."""
     if bolt:
         return draw.choice((ingest(draw), ingest(draw), drop(draw), draw.choice(_FROM_BOTH)))
     return draw.choice((change(draw), change(draw), draw.choice(_FROM_POSTGRES)))
 
 
 def finishing(words: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Return the commands after which nothing of an interrupted command is incomplete."""
+    """Return the commands that finish the work of an interrupted command."""
     waiting = ("--wait",)
     if words[0] == "ingest":
         return [(*words, *waiting)]

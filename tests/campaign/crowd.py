@@ -1,4 +1,4 @@
-"""Many commands at once on the same stores."""
+"""Many concurrent commands on the same stores."""
 
 from random import Random
 
@@ -10,7 +10,7 @@ DEADLINE = 300
 
 
 def crowd(servers: Servers, draw: Random, size: int = 6) -> tuple[str, str, list[str]]:
-    """Start several commands together; each ends as documented, and the stores agree.
+    """Start several commands at once; each must end as documented, and the stores must agree.
 
     Returns:
         Description, result and problems.

@@ -1,4 +1,4 @@
-"""Full disks: of an output file or folder, and of the home of the embedded servers."""
+"""Full disks: that of an output, and that of the embedded servers' home folder."""
 
 import os
 import resource
@@ -26,9 +26,9 @@ _SETTLED = {0, 2, 3, 7}
 
 
 def full_output(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
-    """Write an output to a disk that may be too small: it is complete, or nothing changes.
+    """Write an output to a disk that may be too small: it must be complete or unchanged.
 
-    As root the disk is a small file system in memory; else the size of files is limited.
+    Under root, the disk is a small file system in memory; otherwise the file size is limited.
 
     Returns:
         Description, result and problems.
@@ -85,7 +85,7 @@ def _run(servers: Servers, words: tuple[str, ...], folder: Path, kilobytes: int)
 
 
 def _fill(ballast: Path, left: int) -> None:
-    """Fill a disk up to this number of bytes, while servers are writing to it."""
+    """Fill a disk except for a number of bytes, while servers are writing to it."""
     with ballast.open("wb") as file:
         for _ in range(10):
             free = os.statvfs(ballast.parent)
@@ -97,9 +97,9 @@ def _fill(ballast: Path, left: int) -> None:
 
 
 def full_home(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
-    """Fill the disk of the embedded servers during a command; with space again all is there.
+    """Fill the servers' disk during a command; with free space again, no data may be lost.
 
-    The home must be on a disk of its own, a small file system in memory.
+    The home folder must be on a separate disk, a small file system in memory.
 
     Returns:
         Description, result and problems.
@@ -108,7 +108,9 @@ def full_home(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
     baseline = servers.snapshot()
     spec = draw.choice(("S5", "S6"))
     words = ("ingest", spec, "--trees", "multiple,greedy")
-    dropped = servers.run("topology", "drop", spec, "--cascade")  # otherwise nothing is written
+    dropped = servers.run(
+        "topology", "drop", spec, "--cascade"
+    )  # otherwise the command writes nothing
     assert dropped.code in {0, NotFoundError.exit_code}, dropped.err
     left = int(2 ** draw.uniform(4, 13)) * _KB
     ballast = servers.home / "ballast"
@@ -118,7 +120,7 @@ def full_home(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
     finally:
         ballast.unlink()
     problems = find_problems(done)
-    # A database that could not write stops working until it is restarted.
+    # A database that could not write does not work again until it is restarted.
     servers.run("down")
     servers = servers.recovered()
     problems += servers.find_problems(baseline, finished=False)

@@ -1,4 +1,4 @@
-"""Faults on both protocols: commands reach Neo4j or PostgreSQL through a faulty proxy."""
+"""Connection faults: commands reach Neo4j or PostgreSQL through a faulty proxy."""
 
 from random import Random
 
@@ -12,7 +12,7 @@ DEADLINE = 240
 
 
 def connection_fault(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
-    """Run a command over a faulty connection, then without the proxy.
+    """Run a command over a faulty connection, then finish its work without the proxy.
 
     Returns:
         Description, result and problems.
@@ -21,7 +21,7 @@ def connection_fault(servers: Servers, draw: Random) -> tuple[str, str, list[str
     is_bolt = draw.random() < 0.5
     words = commands.use(draw, bolt=is_bolt)
     fault = draw.choice(FAULTS)
-    # Answers are short: an ingest of S5 receives some 10 kB from each server.
+    # Responses are short: an ingest of S5 receives some 10 kB from each server.
     after = int(2 ** draw.uniform(0, 14))
     seconds = {"delay": 0.02, "stall": draw.uniform(1, 8)}.get(fault, 0.0)
     port = int(servers.address.uri.rpartition(":")[2]) if is_bolt else servers.url.port

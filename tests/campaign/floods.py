@@ -1,7 +1,7 @@
 """Floods: attacks on ``starcast serve`` by many, slow, heavy and malformed requests.
 
-While an attack goes on, a page must answer. No response is an internal error, the memory of every
-process stays below a limit, and the server ends when it is asked to.
+During an attack, a page must still answer, no response may be an internal error, the memory of each
+process must stay below a limit, and the server must end on request.
 """
 
 import re
@@ -21,11 +21,11 @@ from campaign.output import Done, find_problems
 from campaign.servers import Servers, finish
 from campaign.watched import read_peak
 
-#: Seconds that anything may take on a machine under load.
+#: Timeout in seconds for every request, suitable for a machine under load.
 DEADLINE = 120
-#: Largest resident memory of the server and of each of its workers, at any time.
+#: Limit for the resident memory of the server and of each of its workers.
 MAX_BYTES = 600_000_000
-#: The statuses that docs/http-api.md names, and those of uvicorn and of time limits.
+#: The allowed HTTP statuses: those in docs/http-api.md, those of uvicorn and those of time limits.
 STATUSES = frozenset({200, 304, 400, 403, 404, 405, 408, 414, 422, 503})
 _PAGE = "/explore/S4"
 _HEAVY = (
@@ -55,7 +55,7 @@ class Site:
     """A running ``starcast serve``.
 
     Attributes:
-        process: its process.
+        process: the server process.
         port: the port on the loopback interface.
         problems: violated invariants.
     """
@@ -65,14 +65,14 @@ class Site:
     problems: list[str] = field(default_factory=list)
 
     def connect(self, sent: bytes = b"") -> socket.socket:
-        """Return a connection over which some bytes were sent."""
+        """Return a connection over which the given bytes were sent."""
         connection = socket.create_connection(("127.0.0.1", self.port), timeout=DEADLINE)
         with suppress(ConnectionError):  # the server may refuse the first bytes
             connection.sendall(sent)
         return connection
 
     def ask(self, sent: bytes) -> int | None:
-        """Return the status of the response to some bytes; None if there is none."""
+        """Return the status of the response to the given bytes, or None if there is none."""
         try:
             with self.connect(sent) as connection:
                 head = b""
@@ -90,14 +90,14 @@ class Site:
         return status
 
     def check_page(self) -> None:
-        """Check that a page answers now."""
+        """Check that a page answers during the attack."""
         status = self.ask(make_request(_PAGE))
         if status != 200:
             self.problems.append(f"a page has the status {status}")
 
 
 def make_request(path: str, host: str = "127.0.0.1") -> bytes:
-    """Return a request after which the connection is closed."""
+    """Return a request that asks the server to close the connection."""
     text = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
     return text.encode("latin-1", "replace")
 
@@ -121,7 +121,7 @@ def open_many(site: Site, draw: Random) -> None:
 
 
 def read_nothing(site: Site, draw: Random) -> None:
-    """Ask for large responses and do not read them."""
+    """Request large responses and do not read them."""
     with ExitStack() as stack:
         for _ in range(draw.randint(5, 20)):
             stack.enter_context(site.connect(make_request(_LARGE)))
@@ -130,7 +130,7 @@ def read_nothing(site: Site, draw: Random) -> None:
 
 
 def ask_for_much(site: Site, draw: Random) -> None:
-    """Ask for much at once; everything must be answered, if only by 503."""
+    """Send many large requests at once; each must be answered, if only by 503."""
     paths = [draw.choice(_HEAVY) for _ in range(draw.randint(8, 40))]
     with ThreadPoolExecutor(len(paths)) as pool:
         asked = [pool.submit(site.ask, make_request(path)) for path in paths]
@@ -141,7 +141,7 @@ def ask_for_much(site: Site, draw: Random) -> None:
 
 
 def ask_for_nonsense(site: Site, draw: Random) -> None:
-    """Send requests with damaged paths, hosts and bytes."""
+    """Send requests with malformed paths, hosts and bytes."""
     requests = [_make_nonsense(draw) for _ in range(draw.randint(50, 200))]
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(site.ask, requests))
@@ -168,7 +168,7 @@ ATTACKS: dict[str, Callable[[Site, Random], None]] = {
 
 
 def flood(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
-    """Start a server and attack it; it must answer a page, stay small, and end.
+    """Start a server and attack it; it must answer a page, use little memory, and end.
 
     Returns:
         Description, result and problems.
@@ -178,7 +178,7 @@ def flood(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
 
 
 def attack(servers: Servers, name: str, draw: Random) -> list[str]:
-    """Attack a server of its own in one way; return the problems."""
+    """Start a server, attack it in one way, and return the problems."""
     words = ("serve", "--port", "0")
     with _serving(servers, words) as site:
         site.check_page()
@@ -206,7 +206,7 @@ def _serving(servers: Servers, words: Sequence[str]) -> Iterator[Site]:
 
 
 def _check_memory(pid: int) -> list[str]:
-    """Compare the peaks of a process and its children with the limit."""
+    """Compare the peak memory of a process and its children with the limit."""
     processes = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
     peaks = {process.pid: read_peak(process.pid) for process in processes}
     return [

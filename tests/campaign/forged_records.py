@@ -1,4 +1,4 @@
-"""Copies of shipped records to change; no function of starcast reads or writes them here."""
+"""Copies of starcast's records that tests change without starcast's readers and writers."""
 
 import hashlib
 import json
@@ -6,13 +6,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-#: Records of few nodes, whose verification takes seconds.
+#: Records on topologies so small that verification takes seconds.
 _SMALL = ("S3", "S4", "S4,2", "S5,2", "Q3", "S5")
 _SHIPPED = Path(__file__).parents[2] / "records"
 
 
 class RecordFile:
-    """A copy of a shipped record, with its witness.
+    """A copy of a record that comes with starcast, with its witness.
 
     Args:
         folder: the folder of the copy.
@@ -25,7 +25,7 @@ class RecordFile:
         self.witness = (source.parent / self.fields["witness"]["file"]).read_bytes()
 
     def write(self) -> Path:
-        """Write both files; the record names the witness and its checksum."""
+        """Write both files; the record contains the witness's name and checksum."""
         self.file.parent.mkdir(exist_ok=True)
         digest = hashlib.sha256(self.witness).hexdigest()
         name = f"{self.file.stem}.{digest[:12]}.npz"

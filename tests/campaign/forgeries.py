@@ -1,7 +1,7 @@
-"""Forgeries: records that claim more than is true. None of them may be called verified.
+"""Forgeries: records that claim more than is true, none of which may be called verified.
 
-The exit code of ``records verify`` is 0 only if everything was verified: a wrong record is refused,
-and a bound that cannot be checked is reported as such, with another exit code.
+The exit code of ``records verify`` is 0 only if everything was verified. A wrong record is refused.
+A bound that cannot be checked is reported as such, with another exit code.
 """
 
 import io
@@ -21,7 +21,7 @@ from starcast.topologies import Topology, topology
 
 #: Problems in which a smaller value is better.
 _LEAST = {"bisection-width", "congestion-trees", "edge-disjoint-trees", "one-port-broadcast"}
-#: Numbers near the limits of machine integers, whose squares or products wrap.
+#: Numbers near the limits of machine integers, whose squares or products overflow.
 _HUGE = (3_037_000_500, 2**31, 2**32, 2**62, 2**63 - 1, -(2**63), -1, 0)
 _DEADLINE = 300
 Arrays = dict[str, NDArray[Any]]
@@ -39,7 +39,7 @@ def _replace(record: RecordFile, arrays: Arrays) -> None:
 
 
 def improve_value(folder: Path, draw: Random) -> Path:
-    """Claim a better value than that of the witness, and that it is the best."""
+    """Claim a better value than the witness has, and claim that it is optimal."""
     record = choose_record(folder, draw)
     step = -1 if record.fields["problem"] in _LEAST else 1
     value = record.fields["value"] + step * draw.randint(1, 3)
@@ -48,7 +48,7 @@ def improve_value(folder: Path, draw: Random) -> Path:
 
 
 def exchange_witness(folder: Path, draw: Random) -> Path:
-    """Take the witness of another topology or problem."""
+    """Replace the witness by that of another topology or problem."""
     record = choose_record(folder, draw)
     other = choose_record(folder, draw)
     while other.fields["topology"] == record.fields["topology"]:
@@ -58,7 +58,7 @@ def exchange_witness(folder: Path, draw: Random) -> Path:
 
 
 def delay_broadcast(folder: Path, draw: Random) -> Path:
-    """Let a broadcast take a round more, and claim that no other takes fewer."""
+    """Make a broadcast one round longer, and claim that no other takes fewer rounds."""
     record = choose_record(folder, draw, "one-port-broadcast")
     arrays = _read(record)
     rounds = arrays["round"]
@@ -73,7 +73,7 @@ def delay_broadcast(folder: Path, draw: Random) -> Path:
 
 
 def _claim_proof(draw: Random) -> dict[str, Any]:
-    """Return the fields of a proof that was never made."""
+    """Return the fields of a proof that does not exist."""
     digest = f"{draw.getrandbits(256):064x}"
     return {
         "statement": "no broadcast takes fewer rounds",
@@ -89,7 +89,7 @@ def _claim_proof(draw: Random) -> dict[str, Any]:
 
 
 def widen_bisection(folder: Path, draw: Random) -> Path:
-    """Take halves with many links between them, and certify them by wrong numbers."""
+    """Choose halves with too many links between them, and a wrong certificate for them."""
     record = choose_record(folder, draw, "bisection-width")
     arrays = _read(record)
     graph = topology(record.fields["topology"])
@@ -109,7 +109,7 @@ def widen_bisection(folder: Path, draw: Random) -> Path:
 
 
 def _wrap(arrays: Arrays, value: int, draw: Random) -> None:
-    """Write a certificate that proves any value to a program that squares in 64 bits."""
+    """Write a certificate that exploits overflow if a checker squares in 64 bits."""
     entry = draw.randint(3_037_000_500, 2**32 - 1)
     vector = np.zeros((1, arrays["side"].size), dtype=np.int64)
     vector[0, draw.randrange(vector.size)] = entry
@@ -120,7 +120,7 @@ def _wrap(arrays: Arrays, value: int, draw: Random) -> None:
 
 
 def _damage(arrays: Arrays, draw: Random) -> None:
-    """Put extreme numbers into a certificate."""
+    """Insert extreme numbers into a certificate."""
     for name in draw.sample(("vectors", "multipliers", "denominator"), draw.randint(1, 3)):
         values = arrays[name].astype(np.int64)
         values.ravel()[draw.randrange(values.size)] = draw.choice(_HUGE)
@@ -128,7 +128,7 @@ def _damage(arrays: Arrays, draw: Random) -> None:
 
 
 def _count_cut(graph: Topology, side: NDArray[Any]) -> int:
-    """Return the number of links between both halves."""
+    """Return the number of links between the two halves."""
     ends = sum(int((side != side[graph.neighbours(port)]).sum()) for port in graph.ports)
     return ends // 2
 

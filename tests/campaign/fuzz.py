@@ -1,4 +1,4 @@
-"""Fuzzed input of every kind: valid examples, changed by chance, given to every reader of input."""
+"""Fuzzed input of every kind: valid examples are changed randomly and given to their readers."""
 
 import io
 import os
@@ -30,7 +30,7 @@ from starcast.support.spec_syntax import parse_spec
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
 
-#: Seconds that a single input may take.
+#: Time limit in seconds for a single input.
 _LIMIT = 30
 _HOSTILE = (
     "", " ", "\n", "\x00", "\x1b[31m", "\u202e", "²", "٣", "é", "日本", "'", '"', "\\", "/", "..",
@@ -46,7 +46,7 @@ class TooSlow(BaseException):
 
 
 def damage(draw: Random, text: str) -> str:
-    """Return a text with up to three changes."""
+    """Return a text with up to three random changes."""
     for _ in range(draw.randint(0, 3)):
         place = draw.randint(0, len(text))
         end = min(len(text), place + draw.choice((0, 1, 1, 2, 8)))
@@ -62,7 +62,7 @@ def damage(draw: Random, text: str) -> str:
     return text
 
 
-# Readers: each returns the input, and a function that reads it.
+# Cases: each function returns an input and a function that reads it.
 
 Case = tuple[str, Callable[[], object]]
 
@@ -276,12 +276,12 @@ READERS: dict[str, Callable[[Random, Path], Case]] = {
 
 
 def fuzz_reader(folder: Path, draw: Random, kind: str | None = None) -> tuple[str, str, list[str]]:
-    """Give a random input to a reader: it is read, or refused in a sentence with a hint.
+    """Give a random input to a reader, which must read it or refuse it with a hint.
 
     Args:
         folder: for the files of the input.
-        draw: decides the input.
-        kind: the reader; drawn by default.
+        draw: random generator that determines the input.
+        kind: the reader, chosen at random by default.
 
     Returns:
         Description, result and problems.
@@ -353,7 +353,7 @@ _COMMANDS: tuple[tuple[str, ...], ...] = (
 
 
 def fuzz_command(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
-    """Run a command line with changed words in this process.
+    """Run a randomly changed command line in this process.
 
     Returns:
         Description, result and problems.
@@ -371,7 +371,7 @@ def fuzz_command(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
             case _:
                 words[place] = damage(draw, words[place])
         words = words or ["query"]
-    # A shell cannot pass a NUL. Commands that start or end servers are tested elsewhere.
+    # A shell cannot pass a NUL character. Commands that start or stop servers are tested elsewhere.
     words = [word.replace("\x00", "") for word in words]
     if {"up", "down", "demo", "rebuild", "drop", "uninstall"} & set(words):
         return " ".join(words), "skipped", []
@@ -381,11 +381,11 @@ def fuzz_command(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
 
 
 class _Slow(Done):
-    """A command that was interrupted because it takes long, which is not a problem."""
+    """An interrupted command, whose long duration is not counted as a problem."""
 
     @property
     def result(self) -> str:
-        """A word instead of an exit code."""
+        """The word that replaces the exit code."""
         return "too slow"
 
 

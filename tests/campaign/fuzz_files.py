@@ -1,4 +1,4 @@
-"""Fuzzed files that others could have written: experiments, shards, records, backups, arrays."""
+"""Fuzzed files of kinds that users exchange: experiments, shards, records, backups, arrays."""
 
 import copy
 import gzip
@@ -31,7 +31,7 @@ from starcast.stores.database.backup import read_manifest
 from starcast.support.progress import Silent
 from starcast.support.shards import Kind, Shard
 
-#: A description of an input, and a function that reads it.
+#: The description of an input, and a function that reads it.
 Case = tuple[str, Callable[[], object]]
 
 _JSON: tuple[Any, ...] = (
@@ -45,12 +45,12 @@ _JSON: tuple[Any, ...] = (
 
 
 def change_json(draw: Random, value: Any, part: str = "") -> tuple[Any, str]:
-    """Return a JSON value with one to three changes, and where they are.
+    """Return a JSON value with one to three changes, and a description of the changes.
 
     Args:
-        draw: decides the changes.
+        draw: random generator that determines the changes.
         value: the value.
-        part: the key of the part that is changed three times out of four.
+        part: the key of a part to which changes are limited in three of four cases.
     """
     value = copy.deepcopy(value)
     below = value[part] if part and draw.random() < 0.75 else value
@@ -59,7 +59,7 @@ def change_json(draw: Random, value: Any, part: str = "") -> tuple[Any, str]:
 
 
 def _change_once(draw: Random, value: Any) -> str:
-    """Change a random place below a value; each level is as likely as the others."""
+    """Change a random element inside a value; all nesting levels are equally likely."""
     path = []
     while True:
         keys = list(value) if isinstance(value, dict) else list(range(len(value)))
@@ -91,7 +91,7 @@ def _change_once(draw: Random, value: Any) -> str:
 
 
 def change_bytes(draw: Random, content: bytes) -> bytes:
-    """Return bytes of which a few are others, or are missing at the end."""
+    """Return the bytes with a few of them changed, or with some missing at the end."""
     changed = bytearray(content)
     for _ in range(draw.randint(1, 4)):
         changed[draw.randrange(len(changed))] = draw.randrange(256)
@@ -107,7 +107,7 @@ def _text(value: Any) -> bytes:
 # Experiments
 
 
-#: Two points, of which one has faults.
+#: Two experiment points, one of which has faults.
 _SMALL = Grid.from_json({
     "topology": "S3", "algorithm": "multiple", "segments": 2, "message_bytes": "23/3",
     "faults": ["none", "213"],
@@ -116,7 +116,7 @@ _SMALL = Grid.from_json({
 
 @cache
 def _experiments() -> dict[str, Any]:
-    """Return the content of a file with an experiment with a grid, and one of a single run."""
+    """Return the content of a file with one experiment with a grid and one with a single run."""
     runs = []
     for point in _SMALL.points():
         execution = execute(point)
@@ -136,7 +136,7 @@ def _experiments() -> dict[str, Any]:
 
 
 def experiment_file(draw: Random, folder: Path) -> Case:
-    """Return a changed file of experiments."""
+    """Return a changed experiment file."""
     content, what = change_json(draw, _experiments(), "experiments")
     text = _text(content)
     if draw.random() < 0.3:
@@ -154,7 +154,7 @@ def experiment_file(draw: Random, folder: Path) -> Case:
 
 @cache
 def _shard(kind: Kind) -> dict[str, Any]:
-    """Return the content of the only shard of a small job."""
+    """Return the content of a small job that consists of one shard."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "shard.json"
         _write_shard(kind, file)
@@ -186,7 +186,7 @@ def _merge(kind: Kind, file: Path) -> object:
 
 
 def shard_file(draw: Random, folder: Path) -> Case:
-    """Return a changed shard, whose checksum is right unless bytes are changed."""
+    """Return a changed shard file with a correct checksum, unless its bytes are changed."""
     kind: Kind = draw.choice(get_args(Kind))
     content = dict(_shard(kind))
     del content["sha256"]
@@ -212,7 +212,7 @@ def _record(problem: str = "edge-disjoint-trees", topology: str = "S3") -> Recor
 
 @cache
 def _small_records() -> list[Record]:
-    """Return the shipped record of each problem on its smallest topology."""
+    """Return starcast's record of each problem on its smallest topology."""
     smallest: dict[str, Record] = {}
     for record in load_all(shipped_folder()):
         smallest.setdefault(record.problem, record)
@@ -220,7 +220,7 @@ def _small_records() -> list[Record]:
 
 
 def record_file(draw: Random, folder: Path) -> Case:
-    """Return a changed record, whose witness has the SHA-256 that the record states."""
+    """Return a changed record, which states the correct SHA-256 of its witness."""
     record = draw.choice(_small_records())
     arrays = dict(record.witness)
     what = ""
@@ -253,7 +253,7 @@ def record_file(draw: Random, folder: Path) -> Case:
 
 
 def change_array(draw: Random, array: np.ndarray) -> np.ndarray:
-    """Return an array with other values, another shape or another type."""
+    """Return the array with changed values, a changed shape or a changed type."""
     match draw.randrange(8):
         case 0:
             return array[: draw.randrange(len(array))] if array.ndim and len(array) else array
@@ -292,7 +292,7 @@ _BACKUP = {
 
 
 def backup_file(draw: Random, folder: Path) -> Case:
-    """Return a changed backup."""
+    """Return a changed backup file."""
     manifest, what = change_json(draw, _BACKUP)
     text = _text(manifest)
     if draw.random() < 0.1:

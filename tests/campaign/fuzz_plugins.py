@@ -1,4 +1,4 @@
-"""Fuzzed declarations of plug-ins, and functions that return or raise anything."""
+"""Fuzzed plug-in declarations, and plug-in functions that return or raise anything."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -21,7 +21,7 @@ _NAME = "fuzzed"
 
 
 class _Raising:
-    """A value of which everything raises."""
+    """A value on which every operation raises an exception."""
 
     def __array__(self, *_: object, **__: object) -> np.ndarray:
         raise RuntimeError("no array\nof mine")
@@ -43,7 +43,7 @@ class _Raising:
 
 
 class _NoPorts:
-    """A result whose ports raise."""
+    """A result whose attribute `parent_port` raises an exception."""
 
     @property
     def parent_port(self) -> np.ndarray:
@@ -64,7 +64,7 @@ def _good_ports() -> np.ndarray:
 
 
 def _result(draw: Random) -> Any:
-    """Return what a construction may return: right trees, trees with an error, or anything."""
+    """Return a result for a construction: valid trees, trees with an error, or anything."""
     ports: np.ndarray = _good_ports()
     match draw.randrange(10):
         case 0:
@@ -88,7 +88,7 @@ def _result(draw: Random) -> Any:
 
 
 def _columns(draw: Random) -> Any:
-    """Return what an algorithm may return."""
+    """Return a result for an algorithm: valid columns, columns with an error, or anything."""
     plan = schedule("S3", "broadcast", "greedy")
     columns: dict[Any, Any] = {
         name: getattr(plan, name).tolist() for name in ("step", "sender", "port", "unit")
@@ -111,7 +111,7 @@ def _generators(draw: Random) -> Any:
 
 
 def _function(draw: Random, kind: str, result: Any) -> Any:
-    """Return a function with right or wrong parameters that returns a result or raises."""
+    """Return a function with valid or invalid parameters that returns a result or raises."""
     error = draw.choice((*[None] * 12, ValueError("a\nb"), StarcastError("", ""), KeyError()))
 
     def answer(*_: object) -> Any:
@@ -120,7 +120,7 @@ def _function(draw: Random, kind: str, result: Any) -> Any:
         return result
 
     default = draw.choice(_VALUES)
-    # The parameters of these functions are what is declared.
+    # Declarations are read from the parameters of these functions.
     right: dict[str, Callable[..., Any]] = {
         "construction": lambda topology, root: answer(topology, root),  # noqa: PLW0108
         "algorithm": lambda topology, root, ports: answer(topology, root, ports),  # noqa: PLW0108
@@ -140,7 +140,7 @@ def _function(draw: Random, kind: str, result: Any) -> Any:
 
 
 def _options(draw: Random, right: dict[str, Any]) -> dict[str, Any]:
-    """Return right keyword arguments of which a few are others."""
+    """Return valid keyword arguments, a few of which are replaced."""
     changed = dict(right)
     for _ in range(draw.choice((0, 0, 0, 1, 1, 2))):
         changed[draw.choice(list(right))] = draw.choice(_VALUES)
@@ -148,12 +148,12 @@ def _options(draw: Random, right: dict[str, Any]) -> dict[str, Any]:
 
 
 def _mostly(draw: Random, right: Any) -> Any:
-    """Return the right value, or one of twenty times another."""
+    """Return the right value, or in one of twenty cases another."""
     return right if draw.random() < 0.95 else draw.choice(_VALUES)
 
 
 def declaration(draw: Random, _: Path) -> Case:
-    """Return the declaration and the first use of an entry of a plug-in."""
+    """Return a description of a plug-in entry, and a function that declares and uses it."""
     kind = draw.choice(("construction", "algorithm", "family"))
     name = _mostly(draw, _NAME)
     source = _mostly(draw, "me")

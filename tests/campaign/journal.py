@@ -1,4 +1,4 @@
-"""The journal of a campaign: one JSON object per action, and its summary."""
+"""The journal of a campaign, with one JSON object per action, and its summary."""
 
 import json
 from collections import Counter
@@ -15,7 +15,7 @@ class Entry:
         action: its number in the campaign.
         seed: seed of the campaign; with the number it determines the action.
         kind: the kind of the action, such as ``kill``.
-        description: the command and what was done to it, or the number of inputs.
+        description: the command and the fault applied to it, or the number of inputs.
         results: how often each result occurred, such as ``exit 0``.
         problems: violated invariants, one sentence each; empty if all hold.
         seconds: duration.
@@ -31,7 +31,7 @@ class Entry:
 
 
 class Journal:
-    """A file of entries, written line by line, so that a killed campaign keeps its journal."""
+    """A file of entries, written line by line, so that it survives a killed campaign."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -57,7 +57,7 @@ def read_journal(path: Path) -> list[Entry]:
 
 
 def summarize(entries: Iterable[Entry]) -> list[str]:
-    """Return a Markdown table of the kinds: actions, results and problems."""
+    """Return a Markdown table with actions, results and problems of each kind."""
     by_kind: dict[str, list[Entry]] = {}
     for entry in entries:
         by_kind.setdefault(entry.kind, []).append(entry)

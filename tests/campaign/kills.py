@@ -1,4 +1,4 @@
-"""Kills at random moments: of a command, of one of its workers, and as from a terminal."""
+"""Kills at random moments: of a command, of a worker, or of the process group."""
 
 import os
 import signal
@@ -14,14 +14,14 @@ from campaign.output import Done, find_problems
 from campaign.servers import Servers, finish
 from support.workers import workers_of
 
-#: Seconds after which a command that was killed must have ended.
+#: Seconds within which a killed command must have ended.
 DEADLINE = 120
 _WAYS = ("kill", "terminate", "interrupt", "kill a worker", "kill group")
 _WEIGHTS = (5, 2, 2, 4, 1)
 
 
 def kill(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
-    """Kill a command at a random moment, then finish its work; both stores must agree.
+    """Kill a command at a random moment and finish its work; then both stores must agree.
 
     Returns:
         Description, result and problems.
@@ -54,7 +54,7 @@ def kill(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
 
 
 def _wait_until_busy(process: subprocess.Popen[str], seconds: float, *, for_worker: bool) -> None:
-    """Wait until a command has used this processor time, whatever else the machine does.
+    """Wait until a command has used an amount of CPU time, however busy the machine is.
 
     For a worker, wait until one has started. Return at once when the command has ended.
     """
@@ -102,6 +102,6 @@ def _group(process: psutil.Process) -> int:
 
 
 def _without_start(done: Done) -> Done:
-    """Accept the traceback of an interruption while Python itself imports modules."""
+    """Remove a traceback from an interrupt during Python's own imports, which is accepted."""
     is_import = "KeyboardInterrupt" in done.err and "<frozen importlib" in done.err
     return Done(done.words, done.code, done.out, "") if is_import else done

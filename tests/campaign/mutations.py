@@ -1,4 +1,4 @@
-"""Mutated structures: a forest or schedule with a change is rejected, or is still correct."""
+"""Mutated structures: a changed forest or schedule is rejected, or is still correct."""
 
 from collections.abc import Sequence
 from random import Random
@@ -19,7 +19,7 @@ _BASES = bases(*_SPECS)
 
 
 def mutate_forest(draw: Random) -> tuple[str, str, list[str]]:
-    """Change entries of a forest; `Forest.verify` must agree with a check node by node.
+    """Change entries of a forest; `Forest.verify` must agree with a node-by-node check.
 
     Returns:
         Description, result and problems.
@@ -56,7 +56,7 @@ def mutate_forest(draw: Random) -> tuple[str, str, list[str]]:
 
 
 def _is_tree(topology: Topology, row: Sequence[int], root: int, *, spanning: bool) -> bool:
-    """Follow every node to the root, one link after the other."""
+    """Return whether the parents lead from each node of the tree to the root."""
     if row[root] or any(port and port not in topology.ports for port in row):
         return False
     parents = {
@@ -74,7 +74,7 @@ def _is_tree(topology: Topology, row: Sequence[int], root: int, *, spanning: boo
 
 
 def mutate_schedule(draw: Random) -> tuple[str, str, list[str]]:
-    """Change rows of a schedule; the simulator must agree with one that goes step by step.
+    """Change rows of a schedule; the simulator must agree with a simple step-by-step one.
 
     Returns:
         Description, result and problems.

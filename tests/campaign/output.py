@@ -1,4 +1,4 @@
-"""The invariant of every command: a documented exit code, and one sentence if it failed."""
+"""Every command must have a documented exit code, and a one-sentence error if it fails."""
 
 import re
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ class Done:
 
     @property
     def result(self) -> str:
-        """The exit code as a word."""
+        """The exit code as text."""
         return "hangs" if self.code is None else f"exit {self.code}"
 
 
 def find_problems(done: Done, *, signals: frozenset[int] = frozenset()) -> list[str]:
-    """Return the problems with the exit and the output of a command.
+    """Return the problems with the exit code and the output of a command.
 
     Args:
         done: the command.
@@ -55,7 +55,7 @@ def _has_trace(done: Done) -> bool:
 
 def _check_message(err: str) -> list[str]:
     """Check that the error is one printable sentence with a hint."""
-    # Typer reports invalid options and arguments in words of its own.
+    # Typer words the errors about invalid options and arguments itself.
     if "Usage:" in err or err.startswith("Error: "):
         return []
     lines = err.splitlines()

@@ -1,4 +1,4 @@
-"""A TCP proxy on the loopback interface that delays, cuts, garbles or stops the traffic."""
+"""A TCP proxy on the loopback interface that delays, cuts, garbles or stalls connections."""
 
 import socket
 import struct
@@ -13,18 +13,18 @@ _CHUNK = 16_384
 
 
 class Proxy:
-    """Relays connections to a server; the fault begins after a number of bytes from it.
+    """A proxy that relays connections to a server and has a fault after a number of bytes.
 
     Args:
         port: the port of the server.
-        fault: what happens to the traffic.
-        after: bytes from the server after which it happens, over all connections.
+        fault: the kind of fault.
+        after: number of bytes from the server, over all connections, after which the fault occurs.
         seconds: duration of a delay of each chunk, or of a stall.
         forever: repeat the fault on all other connections, and refuse new ones.
 
     Attributes:
         port: the port to connect to.
-        is_faulty: whether the fault has happened.
+        is_faulty: whether the fault has occurred.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Proxy:
         self.cut()
 
     def cut(self) -> None:
-        """Close all connections, and accept new ones."""
+        """Close all connections, but accept new ones."""
         for connection in self._open:
             _close(connection)
 

@@ -1,4 +1,4 @@
-"""The servers that a campaign acts on: commands, and the invariants of the stores."""
+"""The servers used by a campaign: running commands, and checking the stores' invariants."""
 
 import json
 import os
@@ -27,7 +27,7 @@ from support.checks import graph_states
 from support.endpoints import endpoints
 from support.fix_servers import without_password
 
-#: The data that every action must leave as they are; no action names them.
+#: Data that no action names, and that every action must leave unchanged.
 BASELINE = (
     ("ingest", "S4", "--trees", "greedy,multiple", "--schedules", "broadcast:multiple"),
     ("experiment", "run", "baseline", "--topology", "S4", "--algorithm", "multiple",
@@ -42,10 +42,10 @@ class Servers:
     """Neo4j and PostgreSQL, reached directly.
 
     Attributes:
-        address: Neo4j.
-        url: PostgreSQL.
+        address: address of Neo4j.
+        url: URL of PostgreSQL.
         folder: a folder for files.
-        home: the home of the embedded stack if the campaign owns it, else None.
+        home: the home folder of the embedded stack if the campaign owns it, else None.
     """
 
     address: GraphAddress
@@ -55,7 +55,7 @@ class Servers:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment of commands that use these servers."""
+        """The environment variables of commands that use these servers."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
         options = {
             name: os.environ[name]
@@ -70,7 +70,7 @@ class Servers:
     def addresses(
         self, neo4j_port: int | None = None, postgres_port: int | None = None
     ) -> dict[str, str]:
-        """Return the settings that name the servers, optionally at the ports of a proxy."""
+        """Return the settings that name the servers, optionally with the ports of a proxy."""
         url = self.url if postgres_port is None else self.url.set(port=postgres_port)
         uri = self.address.uri if neo4j_port is None else f"bolt://127.0.0.1:{neo4j_port}"
         return {
@@ -90,7 +90,7 @@ class Servers:
     def start(
         self, *words: str, environment: Mapping[str, str] | None = None
     ) -> subprocess.Popen[str]:
-        """Start a command in a session of its own, as from a terminal."""
+        """Start a command in a separate session, as from a terminal."""
         return subprocess.Popen(
             [sys.executable, "-m", "starcast.cli.app", *words],
             env={**self.environment, **(environment or {})},
@@ -105,11 +105,11 @@ class Servers:
     def run(
         self, *words: str, environment: Mapping[str, str] | None = None, deadline: float = 300
     ) -> Done:
-        """Run a command to its end, or to its deadline."""
+        """Run a command until it ends or its deadline passes."""
         return finish(self.start(*words, environment=environment), words, deadline)
 
     def finish_work(self, commands: Iterable[tuple[str, ...]]) -> list[str]:
-        """Run the commands that finish interrupted commands; return which of them fail."""
+        """Run the commands that finish interrupted commands; return a problem per failure."""
         problems = []
         for words in dict.fromkeys(remedy for command in commands for remedy in finishing(command)):
             done = self.run(*words)
@@ -119,7 +119,7 @@ class Servers:
         return problems
 
     def recovered(self) -> "Servers":
-        """Return the servers, started again if they are embedded and an import was killed."""
+        """Return the servers, restarted if they are embedded and an import was killed."""
         if self.home is None:
             return self
         try:
@@ -131,7 +131,7 @@ class Servers:
         return embedded_servers(self.home, self.folder)
 
     def prepare(self) -> None:
-        """Store the baseline."""
+        """Store the baseline data, which no action may change."""
         for words in BASELINE:
             done = self.run(*words)
             if done.code:
@@ -155,11 +155,11 @@ class Servers:
         return json.dumps(rows)
 
     def find_problems(self, baseline: str, *, finished: bool) -> list[str]:
-        """Return the violated invariants of the stores.
+        """Return the invariants of the stores that are violated.
 
         Args:
-            baseline: the result of `snapshot` before.
-            finished: True if nothing is left to clean up: then the stores must agree completely.
+            baseline: the earlier result of `snapshot`.
+            finished: True if nothing is left to clean up, so that the stores must agree completely.
                 Otherwise artifacts may be incomplete, and only complete artifacts must be correct.
         """
         engine = sessions.connect(self.url)
@@ -183,7 +183,7 @@ class Servers:
 
 
 def embedded_servers(home: Path, folder: Path) -> Servers:
-    """Return the running servers of a home."""
+    """Return the running servers of a home folder."""
     settings = Settings.load(home=home)
     return Servers(graph_address(settings), store_url(settings), folder, home)
 
@@ -214,7 +214,7 @@ def _check_states(stores: Stores, *, finished: bool) -> list[str]:
 
 
 def finish(process: subprocess.Popen[str], words: tuple[str, ...], deadline: float) -> Done:
-    """Wait for a command; end it with all that it started at its deadline."""
+    """Wait for a command; at its deadline, end it and all processes that it started."""
     try:
         out, err = process.communicate(timeout=deadline)
     except subprocess.TimeoutExpired:

@@ -1,7 +1,7 @@
-"""A short slice of the campaign with fixed seeds; `make campaign` runs it for minutes.
+"""A short part of the campaign, with fixed seeds; `make campaign` runs it for minutes.
 
 Each test performs actions of one kind. An action that violates an invariant fails the test, and
-its seed and number repeat it.
+can be repeated from its seed and number.
 """
 
 import socket
@@ -50,7 +50,7 @@ def servers(
     store_url: URL,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Servers]:
-    """The stores of the campaign with their baseline: a database of their own, an empty graph."""
+    """The stores of a campaign: a separate database and a cleared graph, with the baseline."""
     empty(graph_address, graph_driver)
     with new_database(store_url) as url:
         engine = sessions.connect(url)
@@ -63,18 +63,18 @@ def servers(
 
 
 @pytest.mark.parametrize("kind", SLICE)
-def test_every_invariant_holds(servers: Servers, kind: str) -> None:
+def test_actions_of_each_kind_violate_no_invariant(servers: Servers, kind: str) -> None:
     entry = perform(servers, SEED, 0, kind, SLICE[kind])
     assert entry.problems == ()
     assert sum(entry.results.values()) == SLICE[kind]
 
 
-def test_every_kind_that_needs_no_home_is_in_the_slice() -> None:
+def test_every_kind_that_needs_no_home_is_tested_here() -> None:
     assert set(SLICE) == {name for name, kind in KINDS.items() if not kind.needs_home}
 
 
-def test_the_stores_are_compared_with_the_baseline(servers: Servers) -> None:
-    """The invariants of the stores can fail."""
+def test_a_changed_baseline_is_reported_as_a_problem(servers: Servers) -> None:
+    """This shows that the invariants of the stores can fail."""
     baseline = servers.snapshot()
     assert servers.find_problems(baseline, finished=True) == []
     assert servers.find_problems("[]", finished=True) == ["the runs of the baseline changed"]
@@ -106,14 +106,14 @@ def test_an_undocumented_exit_code_or_error_is_a_problem(
     assert problem in found
 
 
-def test_documented_exit_codes_and_errors_are_no_problems() -> None:
+def test_documented_exit_codes_and_errors_are_not_problems() -> None:
     for code, err in ((0, ""), (130, "interrupted\n"), (3, "error: none is stored\nhint: list\n")):
         assert find_problems(Done(("x",), code, "", err)) == []
     assert find_problems(Done(("x",), -9, "", ""), signals=frozenset({9})) == []
     assert find_problems(Done(("x",), -9, "", ""), signals=frozenset({15})) != []
 
 
-def test_a_journal_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_a_journal_reads_back_as_it_was_written(tmp_path: Path) -> None:
     entries = [
         Entry(0, 7, "kill", "kill after 1 s: ingest S5", {"exit -9": 1}, (), 3.5),
         Entry(1, 7, "kill", "terminate", {"exit 130": 1}, ("S4 is lost",), 2.5),
@@ -130,7 +130,7 @@ def test_a_journal_is_read_as_it_was_written(tmp_path: Path) -> None:
     ]
 
 
-def test_an_action_depends_on_its_seed_and_number_only(tmp_path: Path) -> None:
+def test_an_action_depends_only_on_its_seed_and_number(tmp_path: Path) -> None:
     nowhere = Servers(GraphAddress("bolt://127.0.0.1:1", "", ""), URL.create("x"), tmp_path)
     first, second = (perform(nowhere, 3, 8, "mutated forest", 1) for _ in range(2))
     assert (first.description, first.results) == (second.description, second.results)
@@ -142,7 +142,7 @@ def test_an_action_depends_on_its_seed_and_number_only(tmp_path: Path) -> None:
 
 @pytest.fixture
 def echo() -> Iterator[int]:
-    """The port of a server that sends back what it receives."""
+    """The port of a server that echoes what it receives."""
     server = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
@@ -171,7 +171,7 @@ def echo() -> Iterator[int]:
         ("reset", [b"abcd", b""]),
     ],
 )
-def test_a_fault_begins_after_its_number_of_bytes(
+def test_a_proxy_fault_begins_after_the_given_number_of_bytes(
     echo: int, fault: Fault, received: list[bytes]
 ) -> None:
     proxy = Proxy(echo, fault, 5, 0.01)

@@ -1,4 +1,4 @@
-"""The memory and the processor time of a command."""
+"""The peak memory and the CPU time of a command."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ import psutil
 from campaign.output import Done
 from campaign.servers import Servers, finish
 
-#: Bytes of data after which allocations of a watched command fail, to protect the machine.
+#: Limit in bytes for the data of a watched command, which protects the machine.
 _MAX_DATA = 4_000_000_000
 _INTERVAL = 0.05
 
@@ -22,9 +22,9 @@ class Watched:
     """A command that has ended.
 
     Attributes:
-        done: its end and output.
+        done: its exit code and output.
         peak: its largest resident memory in bytes.
-        seconds: its processor time.
+        seconds: its CPU time.
     """
 
     done: Done
@@ -33,13 +33,13 @@ class Watched:
 
 
 def run_watched(servers: Servers, words: tuple[str, ...], deadline: float) -> Watched:
-    """Run a command to its end, or to its deadline."""
+    """Run a command until it ends or its deadline passes."""
     process = servers.start(*words)
     watched = psutil.Process(process.pid)
     watched.rlimit(psutil.RLIMIT_DATA, (_MAX_DATA, _MAX_DATA))
     peak, seconds = 0, 0.0
     end = time.monotonic() + deadline
-    # Its output is shorter than the buffer of a pipe, so that it need not be read meanwhile.
+    # The output is shorter than the buffer of a pipe, so that it can be read at the end.
     while process.poll() is None and time.monotonic() < end:
         peak = max(peak, read_peak(process.pid))
         with suppress(psutil.Error):
@@ -51,7 +51,7 @@ def run_watched(servers: Servers, words: tuple[str, ...], deadline: float) -> Wa
 
 
 def read_peak(pid: int) -> int:
-    """Return the largest resident memory of a process so far, in bytes; 0 if it has ended."""
+    """Return the peak resident memory of a process in bytes, or 0 if it has ended."""
     with suppress(OSError):
         status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
         if found := re.search(r"VmHWM:\s+(\d+) kB", status):

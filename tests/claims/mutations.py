@@ -1,4 +1,4 @@
-"""Mutations of stated values and of the objects that checks use."""
+"""Mutations of stated values, and of the objects that checks of claims use."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ Change = Callable[[Any], Any]
 
 
 class ContradictingCheck(ClaimCheck):
-    """Compare every measured value with a value that differs from the stated one."""
+    """A check that compares every measured value with a value other than the stated one."""
 
     def _compare(
         self,
@@ -35,16 +35,16 @@ class ContradictingCheck(ClaimCheck):
         super()._compare(what, relation, measured, other, place)
 
     def passes(self, result: checkers.Evidence, relation: Relation = "=", of: Any = "") -> None:
-        """Record a failure of every checker."""
+        """Record that every checker fails."""
         super().passes(replace(result, counterexample={"why": "broken on purpose"}), relation, of)
 
     def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
-        """Record a quotient that grows faster by n^2."""
+        """Record a quotient that grows faster by a factor of n^2."""
         super().order(what, lambda n, *k: quotient(n, *k) * n * n)
 
 
 class AgreeingCheck(ClaimCheck):
-    """Compare every measured value with itself."""
+    """A check that compares every measured value with itself."""
 
     def _compare(
         self,
@@ -58,7 +58,7 @@ class AgreeingCheck(ClaimCheck):
         super()._compare(what, relation, values, values, place)
 
     def passes(self, result: checkers.Evidence, relation: Relation = "=", of: Any = "") -> None:
-        """Record a success of every checker."""
+        """Record that every checker succeeds."""
         super().passes(replace(result, counterexample=None), relation, of)
 
     def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:  # noqa: ARG002
@@ -93,15 +93,15 @@ def _other_value(value: Any) -> Any:
 
 
 class CompletePapersCache(ObjectCache):
-    """Report that nothing is absent from the papers."""
+    """An object cache in which no algorithm or value is absent from the papers."""
 
     def intercept(self, kind: str, key: tuple[Any, ...], value: Any) -> Any:  # noqa: ARG002
-        """Return an empty reason for everything absent."""
+        """Return an empty reason for everything that is absent."""
         return "" if kind == "absent" else value
 
 
 class RecordingCache(ObjectCache):
-    """Record the kind and key of every object."""
+    """An object cache that records the kind and key of every requested object."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ class RecordingCache(ObjectCache):
 
 
 class MutatingCache(ObjectCache):
-    """Change one object."""
+    """An object cache that changes one object."""
 
     def __init__(self, kind: str, key: tuple[Any, ...], change: Change) -> None:
         super().__init__()
@@ -122,11 +122,11 @@ class MutatingCache(ObjectCache):
         self._change = change
 
     def intercept(self, kind: str, key: tuple[Any, ...], value: Any) -> Any:
-        """Return the target changed, every other object unchanged."""
+        """Return the target object changed, and every other object unchanged."""
         return self._change(value) if (kind, key) == self._target else value
 
 
-# Mutations of forests: the results are port arrays, and some of them are forests
+# Mutations of forests; some resulting port arrays are still valid forests
 
 
 def _ports(change: Callable[[Forest, NDArray[np.uint8]], None]) -> Change:
@@ -139,7 +139,7 @@ def _ports(change: Callable[[Forest, NDArray[np.uint8]], None]) -> Change:
 
 
 def _leaf(trees: Forest, row: int) -> int:
-    """Return a deepest node of a tree."""
+    """Return a node at the largest level of a tree."""
     return int(np.argmax(trees.levels()[row]))
 
 
@@ -174,7 +174,7 @@ def _reversed(trees: Forest, ports: NDArray[np.uint8]) -> None:  # noqa: ARG001
 
 
 def _cut(trees: Forest, ports: NDArray[np.uint8]) -> None:
-    """Turn a child of the root towards its own child."""
+    """Make a child of the root a child of its own child, which forms a cycle."""
     children = np.flatnonzero(trees.levels()[0] == 1)
     below = np.flatnonzero(trees.levels()[0] == 2)
     if len(below):
@@ -256,7 +256,7 @@ def _changed(value: Any) -> Any:
 
 
 def _exchanged(values: Any) -> Any:
-    """Exchange the first and the last entry."""
+    """Swap the first and the last entry."""
     if not isinstance(values, np.ndarray) or values.size < 2:
         return values
     out = values.copy().reshape(-1)
@@ -343,7 +343,7 @@ def verdict_word(
 
 
 def mutations(claim: Claim, spec: str) -> Iterator[Mutation]:
-    """Yield all changes of all objects that the check of a claim uses at a size."""
+    """Yield every change of every object that the check of a claim uses at a size."""
     objects = RecordingCache()
     run_check(claim, spec, objects)
     for kind, key in objects.used:
@@ -352,5 +352,5 @@ def mutations(claim: Claim, spec: str) -> Iterator[Mutation]:
 
 
 def smallest_sizes(claim: Claim, count: int) -> tuple[str, ...]:
-    """Return the quick sizes of a claim with the fewest nodes."""
+    """Return those quick sizes of a claim that have the fewest nodes."""
     return tuple(sorted(claim.sizes.quick, key=lambda spec: topology(spec).nodes)[:count])

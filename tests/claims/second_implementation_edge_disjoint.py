@@ -1,4 +1,4 @@
-"""Second implementations for claims of Fragopoulou & Akl 1996 (edge-disjoint trees) that fail."""
+"""Second implementations for failing claims of Fragopoulou & Akl 1996 (edge-disjoint trees)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, combinations, pairwise
@@ -24,12 +24,12 @@ LOW_DEPTH_TREES = {4: "022222233334332222442234"}
 
 
 def depth(trees: Iterable[Tree], n: int) -> int:
-    """Return the greatest depth of the trees."""
+    """Return the largest depth of the trees."""
     return max(level for tree in trees for level in depths(tree, identity(n)).values())
 
 
 def is_forest(trees: Sequence[Tree], n: int) -> bool:
-    """Return whether trees 2..n span, each over its own link of the root, and are edge-disjoint."""
+    """Return whether the trees span, use different root links, and are edge-disjoint."""
     root = identity(n)
     at_root = [{child for child, parent in tree.items() if parent == root} for tree in trees]
     return (
@@ -40,7 +40,7 @@ def is_forest(trees: Sequence[Tree], n: int) -> bool:
 
 
 def least_depth(n: int) -> int:
-    """Return the least depth of a subtree over one link of the root, by breadth-first search."""
+    """Return the smallest depth of a tree over one link of the root, by breadth-first search."""
     levels = {swap(identity(n), 2): 1}
     queue = list(levels)
     for node in queue:
@@ -76,12 +76,12 @@ def _trees_of_less_depth(spec: str) -> Place | None:
 
 
 def links(n: int) -> Iterator[tuple[Node, Node]]:
-    """Yield directed links by the rank of the sender and the dimension."""
+    """Yield the directed links, sorted by rank of the sender and dimension."""
     return ((node, swap(node, dimension)) for node in nodes(n) for dimension in range(2, n + 1))
 
 
 def link_text(link: tuple[Node, Node]) -> str:
-    """Return the label of a directed link."""
+    """Return a directed link as text."""
     return " -> ".join(map(label, link))
 
 
@@ -108,13 +108,13 @@ def broadcast(trees: Sequence[Tree], messages: Sequence[Sequence[int]], n: int) 
 
 
 def last_step(rows: Iterable[Row]) -> int:
-    """Return the number of steps."""
+    """Return the number of steps, which is the last step with a row."""
     return max(row.step for row in rows)
 
 
 @reimplements("EDT.S42-bound")
 def _one_tree_beats_the_bound(spec: str) -> Place | None:
-    """Broadcast along one breadth-first tree."""
+    """Show that a broadcast along one breadth-first tree takes fewer steps than the bound."""
     n = size(spec)
     distance = distances(identity(n))
     tree: Tree = {}
@@ -158,7 +158,7 @@ def _steps_above_the_bound(spec: str) -> Place | None:
 
 
 def single_faults(n: int) -> list[FaultyPart]:
-    """Return all nodes, then all links."""
+    """Return all possible single faults: all nodes, then all links."""
     return [*((node,) for node in nodes(n)), *(link for link in links(n) if link[0] < link[1])]
 
 
@@ -169,9 +169,9 @@ def is_blocked(way: Sequence[Node], faults: Iterable[FaultyPart]) -> bool:
 
 
 def survives(tree_messages: Sequence[Sequence[int]], faulty: int, n: int) -> bool:
-    """Return whether every healthy node gets every message, for all sets of faults of a size.
+    """Return whether every healthy node gets every message, for all fault sets of one size.
 
-    The source is healthy.
+    The source is always healthy.
     """
     possible = [fault for fault in single_faults(n) if fault != (identity(n),)]
     paths_of_message: dict[int, list[dict[Node, list[Node]]]] = {}
@@ -190,7 +190,7 @@ def survives(tree_messages: Sequence[Sequence[int]], faulty: int, n: int) -> boo
 
 @reimplements("EDT.FT.divides")
 def _sufficient_distributions(spec: str) -> Place | None:
-    """Find a distribution that suffices: the claim is that none exists."""
+    """Find a distribution of copies that suffices, although the claim is that none exists."""
     n = size(spec)
     trees = edt(identity(n))
     for copies in range(2, n - 1):
@@ -205,9 +205,9 @@ def _sufficient_distributions(spec: str) -> Place | None:
 
 
 def reached(source: Node, faults: Sequence[FaultyPart]) -> set[Node]:
-    """Return the nodes that get a message: those before the first fault of each subtree.
+    """Return the nodes that get a message: those before the first fault in each subtree.
 
-    The fault never acknowledges the message.
+    A faulty node or link never acknowledges the message, so its subtree stalls there.
     """
     receivers = {source}
     for order in traversals(source):
@@ -243,10 +243,10 @@ def _missing_after_faults(spec: str) -> Place | None:
 
 
 def total_exchange_quotient(logarithm: float) -> float:
-    """Return the logarithm, base 2, of log n over the quotient of steps on star and hypercube.
+    """Return log2 of log n divided by the quotient of the steps on star and hypercube.
 
-    The steps are M t_n/(n-1) and M n!/2, with t_n = n!(n + 2/n + H_n - 4). For n with this
-    logarithm, base 2, H_n is ln n + 0.577..
+    The steps are M t_n/(n-1) and M n!/2, with t_n = n!(n + 2/n + H_n - 4). The argument is log2 n,
+    for which H_n is ln n + 0.577..
     """
     n = 2.0**logarithm
     star = (n + 2 / n + logarithm * log(2) + 0.5772156649 - 4) / (n - 1)
@@ -255,5 +255,5 @@ def total_exchange_quotient(logarithm: float) -> float:
 
 @reimplements("EDT.hyper.te-time")
 def _order_of_total_exchange(spec: str) -> Place | None:
-    """Show that the factor is not of order log n: its quotient by log n falls like 1/log n."""
+    """Show that the quotient of steps is not of order log n: divided by log n, it tends to 0."""
     return unequal(growth(total_exchange_quotient), "bounded", n=size(spec))

@@ -1,4 +1,4 @@
-"""Second implementations of the claims of Fragopoulou & Akl 1993 that fail."""
+"""Second implementations for failing claims of Fragopoulou & Akl 1993."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -45,7 +45,7 @@ from oracles.star_graph import (
 
 
 def fewer(found: int, stated: int, **place: int) -> Place | None:
-    """Return a place with the found and the stated value if fewer were found than stated."""
+    """Return a place with the found and the stated value if fewer are found, else None."""
     return {**place, "found": found, "stated": stated} if found < stated else None
 
 
@@ -79,7 +79,7 @@ def runs_one_after_another(spec: str) -> Place | None:
 
 @reimplements("FA.MBST-clusters")
 def smaller_cluster(spec: str) -> Place | None:
-    """Find a cluster of fewer than n-1 nodes."""
+    """Find a cluster with fewer than n-1 nodes."""
     n = size(spec)
     rows = mbst_copies(n, 1)
     last, _, _ = allgather(rows, n)
@@ -111,14 +111,14 @@ def at_distance(n: int, k: int) -> list[Node]:
 
 @reimplements("FA.B.D2")
 def nodes_at_distance_2(spec: str) -> Place | None:
-    """Compare the nodes at distance 2 with 2(n-1)."""
+    """Compare the number of nodes at distance 2 with 2(n-1)."""
     n = size(spec)
     return unequal(len(at_distance(n, 2)), 2 * (n - 1), n=n)
 
 
 @reimplements("FA.B.Dk")
 def nodes_at_distances_between(spec: str) -> Place | None:
-    """Find a distance below the greatest with fewer than 2(n-1) nodes."""
+    """Find a distance below the diameter with fewer than 2(n-1) nodes."""
     n = size(spec)
     for k in range(2, diameter(n)):
         if place := fewer(len(at_distance(n, k)), 2 * (n - 1), n=n, k=k):
@@ -128,28 +128,28 @@ def nodes_at_distances_between(spec: str) -> Place | None:
 
 @reimplements("FA.B.even")
 def nodes_before_last_for_even_n(spec: str) -> Place | None:
-    """Compare the nodes at distance K-1 with 3!(n-1)."""
+    """Compare the number of nodes at distance K-1 with 3!(n-1)."""
     n = size(spec)
     return fewer(len(at_distance(n, diameter(n) - 1)), 6 * (n - 1), n=n)
 
 
 @reimplements("FA.B.odd")
 def nodes_before_last_for_odd_n(spec: str) -> Place | None:
-    """Compare the nodes at distance K-1 with 2!(n-1)."""
+    """Compare the number of nodes at distance K-1 with 2!(n-1)."""
     n = size(spec)
     return fewer(len(at_distance(n, diameter(n) - 1)), 2 * (n - 1), n=n)
 
 
 @reimplements("FA.B.ones")
 def nodes_before_last_with_leading_1(spec: str) -> Place | None:
-    """Compare the nodes at distance K-1 that start with 1 with n-1."""
+    """Compare the number of nodes at distance K-1 that start with 1 with n-1."""
     n = size(spec)
     return fewer(sum(node[0] == 1 for node in at_distance(n, diameter(n) - 1)), n - 1, n=n)
 
 
 @reimplements("FA.D7")
 def named_generators(spec: str) -> Place | None:
-    """Find a necklace of which Definition 7 does not name exactly one node."""
+    """Find a necklace for which Definition 7 does not name exactly one node."""
     for members in necklaces(size(spec)):
         if members[0][0] == 1:
             rivals = list(contest(members[0]).values())
@@ -162,7 +162,7 @@ def named_generators(spec: str) -> Place | None:
 
 
 def printed_parents(node: Node, repeated: bool) -> set[int]:
-    """Return the types towards the parents by Definition 13 or 15 as printed."""
+    """Return the link types towards the parents by Definition 13 or 15 as printed."""
     n = len(node)
     if node == identity(n):
         return set()
@@ -173,7 +173,7 @@ def printed_parents(node: Node, repeated: bool) -> set[int]:
 
 
 def printed_children(node: Node, repeated: bool) -> set[int]:
-    """Return the types towards the children by Definition 13 or 15 as printed."""
+    """Return the link types towards the children by Definition 13 or 15 as printed."""
     n = len(node)
     k = position(node, 1)
     if node == identity(n):
@@ -192,7 +192,7 @@ def printed_children(node: Node, repeated: bool) -> set[int]:
 
 
 def not_inverse(n: int, repeated: bool) -> Place | None:
-    """Find a node and a dimension for which the printed functions contradict each other."""
+    """Find a node and a dimension for which the printed parents and children disagree."""
     for node, j in product(nodes(n), range(1, n + 1)):
         is_parent = j in printed_parents(node, repeated)
         is_child = j in printed_children(swap(node, j), repeated)
@@ -227,7 +227,7 @@ def edge_disjoint_messages(n: int, messages: int) -> list[Message]:
     ]
 
 
-#: Messages of 12..n along other trees than those of Definition 15.
+#: Messages of source 12..n along trees other than those of Definition 15.
 OTHER_TREES: Mapping[str, Trees] = {
     "edge-disjoint-in-turn": edge_disjoint_messages,
     "balanced": lambda n, messages: balanced_messages(identity(n), messages),
@@ -236,7 +236,7 @@ OTHER_TREES: Mapping[str, Trees] = {
 
 @reimplements("FA.S52-only")
 def other_trees(spec: str) -> Place | None:
-    """Find other trees than those of Definition 15 that take as few steps."""
+    """Find trees other than those of Definition 15 with which a scatter takes as few steps."""
     n = size(spec)
     links_of_definition_15 = set(load(perfectly_balanced(identity(n))))
     for messages, trees in product(range(2, 2 * n), OTHER_TREES):
@@ -253,7 +253,7 @@ def other_trees(spec: str) -> Place | None:
 def scatter(rows: Sequence[Row], n: int) -> tuple[int, int]:
     """Execute a scatter of 12..n; return steps and transmissions.
 
-    Unit number rank*M + i is message i to the node with that rank.
+    Unit rank*M + i is message i to the node with that rank.
     """
     units = {row.unit for row in rows}
     execution = execute(rows, {identity(n): units})
@@ -285,21 +285,21 @@ def alltoall(rows: Sequence[Row], n: int) -> tuple[int, int]:
 
 
 def rule_9_steps(n: int) -> int:
-    """Return the steps of rule 9, executed."""
+    """Return the number of steps that an execution of rule 9 takes."""
     steps, _ = alltoall(rule_9(identity(n)), n)
     return steps
 
 
 @reimplements("FA.R9.time")
 def necklaces_times_mean(spec: str) -> Place | None:
-    """Compare the steps of rule 9 with h d."""
+    """Compare the steps of rule 9 with h d (necklaces times mean distance)."""
     n = size(spec)
     return unequal(rule_9_steps(n), len(necklaces(n)) * mean_distance(n), n=n)
 
 
 @reimplements("FA.R9.bound")
 def more_than_the_bound(spec: str) -> Place | None:
-    """Compare the steps of rule 9 with the bound (2(n-1)! - 1) d."""
+    """Compare the steps of rule 9 with the bound (2(n-1)! - 1) d, for the mean distance d."""
     n = size(spec)
     steps = rule_9_steps(n)
     stated = (2 * factorial(n - 1) - 1) * mean_distance(n)
@@ -320,7 +320,8 @@ def nine_bounds(spec: str) -> Place | None:
     cycle_steps, cycle_transmissions, packets = allgather(cycle(n, 1), n)
     assert packets == {1}
     steps, transmissions, _ = allgather(rotated_hamiltonian(n, 1), n)
-    # One-port and all-port steps and transmissions, fewest transmissions, fewest one-port steps.
+    # Per problem: one-port and all-port (steps, transmissions), the fewest transmissions, and the
+    # fewest one-port steps.
     problems = [
         (
             (cycle_steps, cycle_transmissions),
@@ -350,29 +351,29 @@ def nine_bounds(spec: str) -> Place | None:
 
 
 def cube_dimension(n: float) -> float:
-    """Return the dimension k = log2 n! of the hypercube with as many nodes."""
+    """Return the dimension k = log2 n! of the hypercube with as many nodes as S_n."""
     return lgamma(n + 1) / log(2)
 
 
 def half_cube_dimension(n: float) -> float:
-    """Return the mean distance on that hypercube."""
+    """Return the mean distance on the hypercube with as many nodes as S_n."""
     return cube_dimension(n) / 2
 
 
 def huge_mean_distance(n: float) -> float:
-    """Return the mean distance on the star graph, without the part that goes to 0."""
+    """Return the mean distance on the star graph, without the term that tends to 0."""
     return n + log(n) + 0.5772156649 - 4
 
 
 def same(_: float) -> float:
-    """Return 1."""
+    """Return 1, for quantities that are equal on both networks."""
     return 1.0
 
 
 Quantity = Callable[[float], float]
 
-#: Steps or transmissions on star graph and hypercube in the cells of "any other case", over the
-#: power of N = n! = 2^k that both have.
+#: Steps or transmissions on star graph and hypercube in the table cells "any other case", divided
+#: by the power of N = n! = 2^k that both have.
 OTHER_CELLS: Mapping[str, tuple[Quantity, Quantity]] = {
     "allgather, N(N-1) transmissions": (same, same),
     "allgather, one-port, N-1 steps": (same, same),
@@ -382,7 +383,7 @@ OTHER_CELLS: Mapping[str, tuple[Quantity, Quantity]] = {
 
 
 def unbounded(n: int, *quotients: Quantity) -> Place | None:
-    """Return the growth of the first quotient that is unbounded."""
+    """Return the growth of the first quotient that is unbounded, if any."""
     for quotient in quotients:
         if place := unequal(growth(partial(logarithm, quotient)), "bounded", n=n):
             return place
@@ -390,19 +391,19 @@ def unbounded(n: int, *quotients: Quantity) -> Place | None:
 
 
 def logarithm(quotient: Quantity, logarithm_of_n: float) -> float:
-    """Return the logarithm of a quotient, base 2, for n with that logarithm."""
+    """Return log2 of a quotient, given log2 n."""
     return log2(quotient(2.0**logarithm_of_n))
 
 
 @reimplements("FA.Tab6.alltoall-oneport-time-hypercube")
 def hypercube_exchange(spec: str) -> Place | None:
-    """Compare the k 2^(k-1) hops that a node of Q_k passes on with n! n; 2^k = n!."""
+    """Compare the k 2^(k-1) hops that a node of Q_k passes on with n! n, where 2^k = n!."""
     return unbounded(size(spec), lambda n: cube_dimension(n) / (2 * n))
 
 
 @reimplements("FA.hyper.other")
 def other_cells(spec: str) -> Place | None:
-    """Compare star graph and hypercube in the other cells, in both directions."""
+    """Compare star graph and hypercube in the cells "any other case", in both directions."""
 
     def divide(first: Quantity, second: Quantity) -> Quantity:
         return lambda n: first(n) / second(n)

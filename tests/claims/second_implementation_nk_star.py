@@ -1,4 +1,4 @@
-"""Second implementations of failing claims of Li, Chen, Xiang & Yao: the (n,k)-star, its trees."""
+"""Second implementations for failing claims of Li, Chen, Xiang & Yao about (n,k)-star trees."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ from oracles.tseng_sheu import literally_changed
 
 
 def one_tree(n: int, k: int) -> Tree:
-    """Return SP(Id)."""
+    """Return the tree SP(Id)."""
     return greedy(identity(k), n)
 
 
@@ -38,7 +38,7 @@ def level_of(n: int, k: int) -> dict[Node, int]:
 
 
 def pairs(among: Iterable[Node]) -> Iterator[tuple[Node, Node]]:
-    """Yield all ordered pairs."""
+    """Yield all ordered pairs of different nodes."""
     return ((node, other) for node in among for other in among if node != other)
 
 
@@ -102,7 +102,7 @@ def _number_of_links(spec: str) -> Place | None:
 
 @reimplements("NK.S5-copies")
 def _allgather_is_many_broadcasts(spec: str) -> Place | None:
-    """Execute the broadcasts of all sources together: each of them is needed."""
+    """Count the broadcasts in an allgather by executing those of all sources together."""
     n, k = sizes(spec)
     rows = nk_all_sources([one_tree(n, k)], n)
     copies = {row.unit for row in rows}
@@ -123,14 +123,14 @@ def _shifted_dimensions_span(spec: str) -> Place | None:
 
 
 def shift_node(node: Node, n: int, last: int) -> Node:
-    """Shift positions 2..last and their symbols cyclically by one."""
+    """Shift positions 2..last, and the symbols 2..last, cyclically by one."""
     after = {s: r(s, last) if s <= last else s for s in range(1, n + 1)}
     symbols = {after[i]: after[s] for i, s in enumerate(extension(node, n), 1)}
     return tuple(symbols[position] for position in range(1, len(node) + 1))
 
 
 def dimension_changes(n: int, k: int) -> list[Tree]:
-    """Return SP with the exchanges 2..k shifted, or all dimensions 2..n of the star graph."""
+    """Return SP with its ports 2..k shifted cyclically (or 2..n, if a star graph)."""
     last = n if k == n - 1 else k
     trees = [one_tree(n, k)]
     for _ in range(last - 2):
@@ -140,7 +140,7 @@ def dimension_changes(n: int, k: int) -> list[Tree]:
 
 
 def loads(n: int, k: int) -> list[Counter[tuple[Node, Node]]]:
-    """Return the loads of directed links in every step; a unit is the share of one tree."""
+    """Return the loads of directed links in every step, in shares of one tree."""
     measured = [Counter[tuple[Node, Node]]() for _ in range(diameter(n, k))]
     for tree in dimension_changes(n, k):
         level = depths(tree, identity(k))

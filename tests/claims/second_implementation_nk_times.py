@@ -1,4 +1,4 @@
-"""Second implementations of failing claims of Li, Chen, Xiang & Yao: times, orders and tables."""
+"""Second implementations for failing claims of Li, Chen, Xiang & Yao about times and tables."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -27,14 +27,14 @@ ONE = {"m": 1, "T_s": 1, "T_c": 1}
 
 
 def one_tree(n: int, k: int) -> list[Tree]:
-    """Return SP(Id)."""
+    """Return a list with the tree SP(Id)."""
     return [greedy(identity(k), n)]
 
 
 def execute(
     rows: set[Row], held: Mapping[Node, set[Any]], n: int, k: int, one_port: bool
 ) -> list[int]:
-    """Return the largest packets of the steps, or of the sub-slots that have a transmission."""
+    """Return the largest packet of each step, or of each sub-slot with a transmission."""
     if one_port:
         rows = by_dimension(rows, range(2, n + 1))
         assert is_one_port(rows)
@@ -42,7 +42,7 @@ def execute(
 
 
 def packets(trees: Sequence[Tree], p: int, n: int, k: int, one_port: bool) -> list[int]:
-    """Return the largest packets of a broadcast of p segments per tree, in segments.
+    """Return the largest packet of each step, in segments, for p segments per tree.
 
     Sub-slots without a transmission take no time, which is the most favourable reading.
     """
@@ -52,9 +52,9 @@ def packets(trees: Sequence[Tree], p: int, n: int, k: int, one_port: bool) -> li
 
 
 def least_time(trees: Sequence[Tree], n: int, k: int, one_port: bool) -> tuple[Fraction, int]:
-    """Return the least time for m = T_s = T_c = 1, and the number of segments.
+    """Return the smallest time for m = T_s = T_c = 1, and its number of segments.
 
-    Every segment takes a step, so that p is at most the least time.
+    Every segment takes a step, so that p is at most the smallest time.
     """
     best: list[tuple[Fraction, int]] = []
     for p in count(1):
@@ -68,7 +68,7 @@ def least_time(trees: Sequence[Tree], n: int, k: int, one_port: bool) -> tuple[F
 def compare_least_time(
     spec: str, trees: Sequence[Tree], height: int, one_port: bool
 ) -> Place | None:
-    """Compare with h-1 + 1/(n-1) + sqrt(4(h-1)/(n-1)), and one-port with n-1 times that."""
+    """Compare the time with h-1 + 1/(n-1) + sqrt(4(h-1)/(n-1)), times n-1 if one-port."""
     n, k = sizes(spec)
     factor = n - 1 if one_port else 1
     rational = factor * (height - 1 + Fraction(1, n - 1))
@@ -107,7 +107,7 @@ def _many_trees_one_port(spec: str) -> Place | None:
 
 
 def allgather(trees: Sequence[Tree], n: int, k: int, one_port: bool) -> list[int]:
-    """Return the largest packets of an all-to-all broadcast by levels, in shares of a message."""
+    """Return each step's largest packet in an allgather by levels, in shares of a message."""
     held = {source: {(source, tree) for tree in range(len(trees))} for source in nodes(n, k)}
     return execute(nk_all_sources(trees, n), held, n, k, one_port)
 
@@ -149,7 +149,7 @@ def unbounded(spec: str, logarithm_of: Callable[[float], float]) -> Place | None
 
 
 def degree(logarithm: float) -> float:
-    """Return the logarithm of n-1."""
+    """Return log2(n-1), given log2 n."""
     return log2(2**logarithm - 1)
 
 
@@ -157,7 +157,7 @@ def degree(logarithm: float) -> float:
     "NK.opt-broadcast", "NK.Tab1.allport-one-tree-transmission", "NK.Tab1.allport-one-tree-overall"
 )
 def _one_tree_carries_complete_message(spec: str) -> Place | None:
-    """For every p the links of one tree carry the complete message.
+    """Check that for every p the links of one tree carry the complete message.
 
     This is n-1 times m/(n-1), the stated time for T_s = 0.
     """
@@ -173,7 +173,7 @@ def _one_tree_carries_complete_message(spec: str) -> Place | None:
     "NK.Tab1.oneport-one-tree-overall",
 )
 def _one_child_after_the_other(spec: str) -> Place | None:
-    """For every p the source sends the complete message to n-1 children.
+    """Check that for every p the source sends the complete message to n-1 children.
 
     This is n-1 times m, the stated time for T_s = 0.
     """
@@ -184,10 +184,10 @@ def _one_child_after_the_other(spec: str) -> Place | None:
 
 
 def most_loaded(n: int, k: int) -> int:
-    """Return the greatest number of trees MT on a directed link, summed over the dimensions.
+    """Return the largest number of MT trees on a directed link, summed over the dimensions.
 
-    For every p, the sub-slots of a dimension last as long as the packets on that link: so many
-    shares of m/(n-1) bytes.
+    For every p, the sub-slots of a dimension last as long as the packets on its most loaded link:
+    so many shares of m/(n-1) bytes.
     """
     greatest = defaultdict[int, int](int)
     for (a, b), trees in load(multiple_at_identity(n, k)).items():
@@ -198,10 +198,10 @@ def most_loaded(n: int, k: int) -> int:
 
 @reimplements("NK.Tab1.oneport-many-trees-transmission", "NK.Tab1.oneport-many-trees-overall")
 def _links_share_many_trees(spec: str) -> Place | None:
-    """For k = n/2 there are at least (k-1)(k+4)/2 shares.
+    """Check that for k = n/2 the result of `most_loaded` is at least (k-1)(k+4)/2.
 
-    Dimensions 2..k have 1 share each, and k+s has the trees of one link: for all n the trees
-    2..t+1, t = min{s, k-1}. `starcast.claims.reference.nk_star` contains the argument.
+    Dimensions 2..k have 1 share each. One link of dimension k+s is in the trees 2..t+1 for all n,
+    where t = min{s, k-1}. `starcast.claims.reference.nk_star` contains the argument.
     """
     for k in (2, 3, 4):
         n = 2 * k
@@ -221,7 +221,7 @@ Value = Fraction | int
 
 @reimplements("NK.Tab1-theorems")
 def _table_and_theorems(spec: str) -> Place | None:
-    """Compare the terms of Table 1 with those of Theorems 2, 8, 3, 9 for m = T_s = T_c = 1."""
+    """Compare the terms of Table 1 with those of Theorems 2, 8, 3 and 9 for m = T_s = T_c = 1."""
     n, k = sizes(spec)
     d, links = diameter(n, k), n - 1
     share = Fraction(1, links)
@@ -243,7 +243,7 @@ def _table_and_theorems(spec: str) -> Place | None:
 
 @reimplements("NK.S9-tables")
 def _conclusion_and_tables(spec: str) -> Place | None:
-    """Compare the quotations of section 9 with the tables, in the order of section 9."""
+    """Compare the values quoted in section 9 with the tables, in the order of section 9."""
     n, k = sizes(spec)
     d, links = diameter(n, k), n - 1
     others = len(nodes(n, k)) - 1

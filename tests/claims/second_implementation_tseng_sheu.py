@@ -1,4 +1,4 @@
-"""Second implementations of the claims of Tseng & Sheu 1997 that fail."""
+"""Second implementations for failing claims of Tseng & Sheu 1997."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -53,7 +53,7 @@ def execute_algorithm_1(rows: set[Row], n: int) -> dict[int, int]:
 
 @cache
 def slots(n: int, p: int) -> int:
-    """Return the slots of Algorithm 1, whose packets have two segments at most."""
+    """Return the number of slots of Algorithm 1, whose packets have at most two segments."""
     largest = execute_algorithm_1(algorithm_1(n, p), n)
     assert max(largest.values()) <= 2
     return max(largest)
@@ -61,7 +61,7 @@ def slots(n: int, p: int) -> int:
 
 @cache
 def subslots(n: int, p: int) -> int:
-    """Return the sub-slots of the one-port simulation, n-1 for every slot, one per dimension."""
+    """Return the number of sub-slots of the one-port simulation: one per slot and dimension."""
     rows = by_dimension(algorithm_1(n, p), range(2, n + 1))
     assert is_one_port(rows)
     largest = execute_algorithm_1(rows, n)
@@ -69,7 +69,7 @@ def subslots(n: int, p: int) -> int:
 
 
 def first_late(n: int, steps: Callable[[int, int], int], factor: int) -> Place | None:
-    """Return the first m, T_s, T_c for which no p ends in time, with the best p; equal slots."""
+    """Return the first m, T_s, T_c for which no p meets the stated time, with the best p."""
     h = max(tree_heights(identity(n)))
     for m, t_s, t_c in product((1, 2), [2**e for e in range(11)], (1, 2)):
         a = Fraction(2 * m * t_c, n - 1)
@@ -77,7 +77,7 @@ def first_late(n: int, steps: Callable[[int, int], int], factor: int) -> Place |
         square = factor**2 * 4 * (h - 1) * t_s * a
         times = dict[int, Fraction]()
         for p in count(1):
-            # More segments need more start-ups, which alone would take longer.
+            # For more segments, the start-ups alone would take longer.
             if times and steps(n, p) * t_s >= min(times.values()):
                 break
             times[p] = steps(n, p) * (t_s + a / p)
@@ -91,20 +91,20 @@ def first_late(n: int, steps: Callable[[int, int], int], factor: int) -> Place |
 
 @reimplements("TS.T1.time")
 def all_port_time(spec: str) -> Place | None:
-    """Compare Algorithm 1 with the time of Theorem 1."""
+    """Compare the time of Algorithm 1 with that stated in Theorem 1."""
     return first_late(size(spec), slots, 1)
 
 
 @reimplements("TS.T2.time")
 def one_port_time(spec: str) -> Place | None:
-    """Compare the one-port simulation with n-1 times the time of Theorem 1."""
+    """Compare the time of the one-port simulation with n-1 times that of Theorem 1."""
     n = size(spec)
     return first_late(n, subslots, n - 1)
 
 
 @reimplements("TS.S62-equal")
 def translates(spec: str) -> Place | None:
-    """Compare the number of translates of both trees on every link with (n!-1)/(n-1)."""
+    """Compare the number of translates of each tree on every link with (n!-1)/(n-1)."""
     n = size(spec)
     stated = Fraction(factorial(n) - 1, n - 1)
     for rows in (rotated_hamiltonian(n, 1), mbst_copies(n, 1)):
@@ -125,9 +125,9 @@ def packets_of_all(rows: set[Row], n: int) -> list[int]:
 
 
 def first_difference(n: int, packets: Sequence[int], startups: int) -> Place | None:
-    """Return the first m, T_s, T_c for which an execution does not take the stated time.
+    """Return the first m, T_s, T_c for which an execution takes another time than stated.
 
-    That is the stated number of start-ups and (n!-1)/(n-1) m T_c.
+    The stated time is that of the start-ups plus (n!-1)/(n-1) m T_c.
     """
     for m, t_s, t_c in product((1, 2), (1, 2, 4), (1, 2, 4)):
         time = len(packets) * t_s + sum(packets) * m * t_c
@@ -139,7 +139,7 @@ def first_difference(n: int, packets: Sequence[int], startups: int) -> Place | N
 
 @reimplements("TS.Tab2.frago-ham-overall")
 def hamiltonian_paths(spec: str) -> Place | None:
-    """Compare rotated Hamiltonian paths with (n-1)! start-ups."""
+    """Compare the time of rotated Hamiltonian paths with that of (n-1)! start-ups."""
     n = size(spec)
     packets = packets_of_all(rotated_hamiltonian(n, 1), n)
     assert set(packets) == {1}
@@ -149,7 +149,7 @@ def hamiltonian_paths(spec: str) -> Place | None:
 
 @reimplements("TS.Tab2.frago-nl-overall")
 def necklaces_by_level(spec: str) -> Place | None:
-    """Compare the necklace tree, used level by level, with D_n start-ups."""
+    """Compare the time of the necklace tree, used level by level, with that of D_n start-ups."""
     n = size(spec)
     distance = distances(identity(n))
     rows = {row._replace(step=distance[row.receiver]) for row in mbst_copies(n, 1)}

@@ -1,4 +1,4 @@
-"""All claims: each has a check and a verdict, and each failure has a second implementation."""
+"""Every claim has a check and a verdict, and every failing one a second implementation."""
 
 from importlib import import_module
 from pathlib import Path
@@ -16,16 +16,16 @@ for module in sorted(Path(__file__).parent.glob("second_implementation_*.py")):
 
 
 def single_verdicts(verdicts: dict[str, Verdict]) -> list[Verdict]:
-    """Return the verdicts on claims that are not conjunctions."""
+    """Return the verdicts on all claims that are not conjunctions."""
     return [verdict for verdict in verdicts.values() if not verdict.parts]
 
 
-def test_the_page_of_claims_is_up_to_date(verdicts: dict[str, Verdict]) -> None:
+def test_the_claims_page_is_up_to_date(verdicts: dict[str, Verdict]) -> None:
     page = (generate.HERE / "claims.md").read_text(encoding="utf-8")
     assert page == generate.claims_page(verdicts.values()), "run 'make docs'"
 
 
-def test_every_entry_is_a_claim() -> None:
+def test_every_catalogue_entry_is_a_claim() -> None:
     assert list(claims()) == list(claim_entries())
 
 
@@ -38,12 +38,12 @@ def test_every_claim_has_a_number_and_a_notation() -> None:
     assert empty == []
 
 
-def test_every_level_contains_the_level_before_it() -> None:
+def test_the_sizes_of_each_level_include_those_of_the_level_below() -> None:
     for claim in claims().values():
         assert set(claim.sizes.quick) <= set(claim.sizes.full) <= set(claim.sizes.deep), claim.id
 
 
-def test_every_claim_has_a_verdict_with_detail(verdicts: dict[str, Verdict]) -> None:
+def test_every_claim_has_a_verdict_with_an_explanation(verdicts: dict[str, Verdict]) -> None:
     assert list(verdicts) == list(claim_entries())
     empty = [
         verdict.claim
@@ -93,17 +93,19 @@ def test_corrections_of_claims_that_hold_are_not_reported(verdicts: dict[str, Ve
 
 
 def reimplemented_claims() -> list[str]:
-    """Return the ids with a second implementation; a test demands that exactly these fail."""
+    """Return the claims with a second implementation; a test checks that exactly these fail."""
     return sorted(SECOND_IMPLEMENTATIONS)
 
 
-def test_exactly_the_claims_that_fail_are_reimplemented(verdicts: dict[str, Verdict]) -> None:
+def test_exactly_the_failing_claims_have_a_second_implementation(
+    verdicts: dict[str, Verdict],
+) -> None:
     failing = {verdict.claim for verdict in single_verdicts(verdicts) if verdict.verdict == "fails"}
     assert failing == SECOND_IMPLEMENTATIONS.keys()
 
 
 @pytest.mark.parametrize("claim_id", reimplemented_claims())
-def test_second_implementation_finds_the_same_counterexample(
+def test_the_second_implementation_finds_the_same_counterexample(
     claim_id: str, verdicts: dict[str, Verdict]
 ) -> None:
     counterexample = None

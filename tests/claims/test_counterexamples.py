@@ -1,15 +1,15 @@
-"""Counterexamples as Cypher."""
+"""Counterexamples as Cypher queries."""
 
 from starcast.claims.verdict import Verdict
 from starcast.queries.counterexample import to_cypher
 
 
 def test_every_counterexample_has_a_query(verdicts: dict[str, Verdict]) -> None:
-    """The text names the topology, and the command that ingests it."""
+    """Every query has a comment with the command that ingests its topology."""
     for one in verdicts.values():
         if one.counterexample is not None:
             assert "// starcast ingest " in to_cypher(one), one.claim
 
 
-def test_the_tree_of_a_lemma_is_found_by_its_number(verdicts: dict[str, Verdict]) -> None:
+def test_tree_i_of_a_lemma_has_the_stored_number_i_minus_1(verdicts: dict[str, Verdict]) -> None:
     assert "tree: 1}" in to_cypher(verdicts["TS.L5"]), "i = 2 is the second tree"

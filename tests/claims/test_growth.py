@@ -1,4 +1,4 @@
-"""Orders of growth are determined at huge n, for every kind of closed form in the papers."""
+"""Orders of growth, determined at huge n for every kind of closed form in the papers."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -34,16 +34,16 @@ UNBOUNDED: dict[str, Callable[[int], growth.Number]] = {
 
 
 @pytest.mark.parametrize("name", BOUNDED)
-def test_bounded_quotients_are_recognized(name: str) -> None:
+def test_bounded_quotients_are_recognized_as_bounded(name: str) -> None:
     assert growth.find_order(BOUNDED[name])[0]
 
 
 @pytest.mark.parametrize("name", UNBOUNDED)
-def test_growing_quotients_are_recognized(name: str) -> None:
+def test_growing_quotients_are_recognized_as_unbounded(name: str) -> None:
     assert not growth.find_order(UNBOUNDED[name])[0]
 
 
-def test_the_order_is_described() -> None:
+def test_the_order_of_growth_is_described() -> None:
     assert growth.find_order(growth.log2)[1] == "log n"
     assert growth.find_order(growth.sqrt)[1] == "n^1/2"
     assert growth.find_order(lambda n: growth.log2(n) ** 2)[1] == "(log n)^2"
@@ -51,19 +51,19 @@ def test_the_order_is_described() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 10, 59, 60])
-def test_small_numbers_are_exact(n: int) -> None:
+def test_factorials_and_harmonic_numbers_of_small_n_are_exact(n: int) -> None:
     assert growth.factorial(n) == factorial(n)
     assert growth.harmonic(n) == sum(Fraction(1, i) for i in range(1, n + 1))
 
 
-def test_formulas_for_huge_n_continue_the_exact_formulas() -> None:
-    """At n = 61, where the formulas for huge n begin, they agree with the exact formulas."""
+def test_approximations_for_huge_n_agree_with_the_exact_formulas() -> None:
+    """At n = 61, where the approximations begin, they agree with the exact formulas."""
     assert abs(growth.factorial(61) / factorial(61) - 1) < 1e-30
     assert abs(growth.harmonic(61) - float(sum(Fraction(1, i) for i in range(1, 62)))) < 1e-12
 
 
 @pytest.mark.parametrize("n", range(2, 9))
-def test_formulas_agree_with_the_graphs(n: int) -> None:
+def test_closed_forms_of_distances_and_sizes_agree_with_the_graphs(n: int) -> None:
     star = topology(f"S{n}")
     assert (diameter(n), distance_sum(n)) == (
         int(star.distances().max()),
@@ -77,7 +77,7 @@ def test_formulas_agree_with_the_graphs(n: int) -> None:
         )
 
 
-def test_numbers_are_shown_exactly_or_with_four_digits() -> None:
+def test_numbers_are_printed_exactly_or_with_four_digits() -> None:
     assert growth.format_number(Fraction(23, 3)) == "23/3"
     assert growth.format_number(7) == "7"
     assert growth.format_number(growth.log2(3)) == "1.585"

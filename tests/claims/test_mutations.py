@@ -1,4 +1,4 @@
-"""Every check reports a broken object: a check that cannot fail proves nothing."""
+"""Every check can fail: its verdict changes with the stated values and with broken objects."""
 
 import pytest
 
@@ -19,8 +19,8 @@ SIZES = 3
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
-def test_another_stated_value_changes_the_verdict(claim: Claim) -> None:
-    """With other stated values a claim that holds fails, and a claim that fails holds."""
+def test_changing_the_stated_values_changes_the_verdict(claim: Claim) -> None:
+    """With changed values, a claim that held fails, and a claim that failed holds."""
     for spec in claim.sizes.quick:
         original = verdict_word(claim, spec)
         recorder = AgreeingCheck if original == "fails" else ContradictingCheck
@@ -33,12 +33,12 @@ def test_another_stated_value_changes_the_verdict(claim: Claim) -> None:
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
 def test_a_broken_object_changes_the_verdict(claim: Claim) -> None:
-    """At least one mutation of the objects that a check uses changes its verdict."""
+    """At least one mutation of the objects that a check uses changes the verdict."""
     tried = 0
     for spec in smallest_sizes(claim, SIZES):
         original = verdict_word(claim, spec)
         if original == "fails":
-            continue  # a mutation of a claim that fails proves nothing; see the test above
+            continue  # mutating a failing claim proves nothing; see the test above
         for mutation in mutations(claim, spec):
             tried += 1
             if verdict_word(claim, spec, mutation.objects()) != original:

@@ -1,4 +1,4 @@
-"""Exact comparison of square roots, and the best integer number of segments."""
+"""Exact comparisons with square roots, and the best integer number of segments."""
 
 from fractions import Fraction
 
@@ -15,7 +15,7 @@ from starcast.claims.reference.pipelines import (
 )
 
 
-def test_a_rational_square_root_becomes_a_fraction() -> None:
+def test_rational_square_roots_are_returned_as_fractions() -> None:
     assert rational_sqrt(Fraction(9, 4)) == Fraction(3, 2)
     assert rational_sqrt(Fraction(9, 2)) is None
     assert add_sqrt(1, Fraction(9, 4)) == Fraction(5, 2)
@@ -23,7 +23,7 @@ def test_a_rational_square_root_becomes_a_fraction() -> None:
 
 
 @pytest.mark.parametrize("digits", [1, 20, 60])
-def test_a_surd_lies_between_neighbouring_fractions(digits: int) -> None:
+def test_a_surd_compares_correctly_with_neighbouring_fractions(digits: int) -> None:
     number = add_sqrt(-3, 2)
     below = Fraction(floor_sqrt(2 * 100**digits), 10**digits) - 3
     assert isinstance(number, Surd)
@@ -33,7 +33,7 @@ def test_a_surd_lies_between_neighbouring_fractions(digits: int) -> None:
     assert str(number) == "-3 + sqrt(2)"
 
 
-def test_the_best_integer_number_of_segments_is_the_best_of_many() -> None:
+def test_the_best_number_of_segments_equals_that_of_an_exhaustive_search() -> None:
     for height in (1, 2, 5, 14):
         line = Pipeline(height, Fraction(2, 5), 3)
         for start, b in parameters((1, 3), (1, 2, 50), (1, 7)).each():
@@ -44,7 +44,7 @@ def test_the_best_integer_number_of_segments_is_the_best_of_many() -> None:
             assert float(line.least_whole(start, b)) == pytest.approx(float(min(times)))
 
 
-def test_parameters_are_ordered_and_loads_cover_both_extremes() -> None:
+def test_parameters_are_ordered_and_loads_include_both_extremes() -> None:
     assert [tuple(row) for row in zip(*parameters((1, 2), (0, 1), (5,)), strict=True)] == [
         (1, 0, 5),
         (1, 1, 5),

@@ -1,4 +1,4 @@
-"""The rule that derives verdicts from evidence, and their descriptions."""
+"""The derivation of verdicts from evidence, and the description of verdicts."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -20,7 +20,7 @@ SIZES = family_sizes("star", 5, 6, 7)
 
 
 def verdict_of(check: Callable[[ClaimCheck], None], sizes: Sizes = SIZES) -> Verdict:
-    """Return the verdict that a check function gives on claim TS.L5."""
+    """Return the verdict on claim TS.L5 with the given check function."""
     claim = Claim("TS.L5", "Lemma 5", "", sizes, check)
     objects = ObjectCache()
     return claim_verdict(
@@ -29,7 +29,7 @@ def verdict_of(check: Callable[[ClaimCheck], None], sizes: Sizes = SIZES) -> Ver
     )
 
 
-def test_an_equality_that_is_met_holds() -> None:
+def test_a_satisfied_equality_holds() -> None:
     result = verdict_of(
         lambda check: check.equal("nodes", check.topology.nodes, len(check.topology.labels()))
     )
@@ -40,7 +40,7 @@ def test_an_equality_that_is_met_holds() -> None:
     )
 
 
-def test_an_inequality_that_is_met_holds_as_a_bound() -> None:
+def test_a_satisfied_inequality_holds_as_a_bound() -> None:
     assert (
         verdict_of(
             lambda check: check.at_most("degree", check.topology.degree, check.topology.n)
@@ -53,7 +53,7 @@ def test_an_inequality_that_is_met_holds_as_a_bound() -> None:
     )
 
 
-def test_an_order_that_is_met_holds_as_a_bound_with_its_largest_quotient() -> None:
+def test_a_satisfied_order_of_growth_holds_as_a_bound_with_its_largest_quotient() -> None:
     result = verdict_of(
         lambda check: check.order("D_n / n", lambda n: topology(f"S{min(n, 9)}").diameter)
     )
@@ -61,7 +61,7 @@ def test_an_order_that_is_met_holds_as_a_bound_with_its_largest_quotient() -> No
     assert "greatest quotient 6 (at S5)" in result.detail
 
 
-def test_an_order_that_is_not_met_fails_with_its_growth() -> None:
+def test_a_violated_order_of_growth_fails_and_the_growth_is_described() -> None:
     result = verdict_of(lambda check: check.order("n / 1", lambda n: n))
     assert result.verdict == "fails"
     assert result.counterexample == {"n": 3, "found": "growing like n", "stated": "bounded"}
@@ -87,19 +87,19 @@ def test_the_smallest_counterexample_is_reported() -> None:
     assert "Fails at S4, S5, not at S3" in result.detail
 
 
-def test_failures_at_degenerate_sizes_only_are_described() -> None:
+def test_failures_only_at_degenerate_sizes_are_described() -> None:
     result = verdict_of(lambda check: check.true("n > 3", check.topology.n > 3))
     assert result.verdict == "fails"
     assert "Only degenerate sizes fail" in result.detail
 
 
-def test_absent_or_empty_findings_are_not_checkable() -> None:
+def test_a_claim_with_absent_or_no_findings_is_not_checkable() -> None:
     result = verdict_of(lambda check: check.absent("an algorithm", "it is only cited"))
     assert (result.verdict, result.detail) == ("not checkable", "it is only cited.")
     assert verdict_of(lambda _: None).verdict == "not checkable"
 
 
-def test_a_counterexample_outweighs_an_absent_algorithm() -> None:
+def test_a_counterexample_decides_even_if_an_algorithm_is_absent() -> None:
     def check(check: ClaimCheck) -> None:
         check.absent("an algorithm", "it is only cited")
         check.equal("nodes", check.topology.nodes, 0)
@@ -107,7 +107,7 @@ def test_a_counterexample_outweighs_an_absent_algorithm() -> None:
     assert verdict_of(check).verdict == "fails"
 
 
-def test_sizes_beyond_the_claim_are_described_and_do_not_decide() -> None:
+def test_sizes_outside_the_claim_are_described_but_do_not_change_the_verdict() -> None:
     def check(check: ClaimCheck) -> None:
         check.true("n > 2", check.topology.n > 2, node="12")
 
@@ -120,7 +120,7 @@ def test_sizes_beyond_the_claim_are_described_and_do_not_decide() -> None:
     )
 
 
-def test_a_check_that_is_undefined_beyond_the_claim_is_described() -> None:
+def test_a_check_that_is_undefined_outside_the_claim_is_described() -> None:
     result = verdict_of(
         lambda check: check.equal(
             "quotient", 1 // (check.topology.n - 2), 1 // (check.topology.n - 2)
@@ -130,7 +130,7 @@ def test_a_check_that_is_undefined_beyond_the_claim_is_described() -> None:
     assert "S2: not defined there" in result.detail
 
 
-def test_asides_are_described_and_do_not_decide() -> None:
+def test_corrections_and_other_readings_are_described_but_do_not_change_the_verdict() -> None:
     def check(check: ClaimCheck) -> None:
         check.equal("nodes", check.topology.nodes, 0)
         check.correction("there are some nodes").at_least("nodes", check.topology.nodes, 1)
@@ -189,7 +189,7 @@ def test_the_ids_of_parts_begin_with_the_id_of_their_conjunction() -> None:
     assert part_ids("TS.T1.time") == ()
 
 
-def test_an_unknown_id_suggests_the_nearest() -> None:
+def test_the_error_for_an_unknown_claim_id_suggests_the_nearest_one() -> None:
     with pytest.raises(StarcastError) as raised:
         check("ts.l5-paths")
     assert "TS.L5" in raised.value.hint
@@ -200,7 +200,7 @@ def test_a_size_of_another_family_is_an_error() -> None:
         check("TS.L5", sizes=["Q3"])
 
 
-def test_a_size_beyond_memory_is_an_error_with_an_estimate() -> None:
+def test_a_size_that_exceeds_memory_is_refused_with_an_estimate() -> None:
     with pytest.raises(StarcastError, match=r"take about [0-9.,]+ GB, and this machine has"):
         check("TS.L5", sizes=["S12"])
 
@@ -210,7 +210,7 @@ def test_an_unknown_level_is_an_error() -> None:
         check("TS.L5", "slow")  # type: ignore[arg-type]
 
 
-def test_sizes_are_in_order_of_n_then_k() -> None:
+def test_sizes_are_sorted_by_n_then_k() -> None:
     assert family_sizes("nk-star", 4, 4, 4).quick == ("S3,1", "S3,2", "S4,1", "S4,2", "S4,3")
     assert family_sizes("hypercube", 3, 3, 3).quick == ("Q2", "Q3")
     assert union([family_sizes("star", 4, 4, 4), family_sizes("star", 3, 5, 5)]).full == (
@@ -221,7 +221,7 @@ def test_sizes_are_in_order_of_n_then_k() -> None:
     assert sorted(["S10", "S9", "S4,2", "S4,1"], key=size_order) == ["S4,1", "S4,2", "S9", "S10"]
 
 
-def test_degenerate_sizes_are_at_the_edge_of_their_family() -> None:
+def test_degenerate_sizes_are_the_extreme_members_of_their_family() -> None:
     assert [is_degenerate(spec) for spec in ("S3", "S4", "S5,1", "S5,4", "S5,2", "Q2", "Q3")] == [
         True, False, True, True, False, True, False,
     ]  # fmt: skip
@@ -241,7 +241,7 @@ def test_undefined_evidence_has_a_reason() -> None:
     assert catalogue.find_claim("TS.L5").id == "TS.L5"
 
 
-def test_a_place_is_described_in_one_order() -> None:
+def test_the_values_of_a_counterexample_are_listed_in_a_fixed_order() -> None:
     counterexample: Place = {
         "n": 4,
         "m": 1,
@@ -264,19 +264,19 @@ def test_truth_values_are_described_as_yes_and_no() -> None:
     assert describe_place({"n": 3, "found": 0, "stated": 1}) == "n = 3: found 0, stated 1"
 
 
-def test_growth_is_described_without_a_size() -> None:
+def test_an_unbounded_growth_is_described_without_a_size() -> None:
     result = verdict_of(lambda check: check.order("n / 1", lambda n: n))
     assert result.detail == "n / 1: found growing like n, stated bounded."
 
 
-def test_a_quotient_and_its_reciprocal_are_described_together() -> None:
+def test_an_order_in_both_directions_describes_the_quotient_and_its_reciprocal() -> None:
     result = verdict_of(lambda check: check.same_order("2n / n", lambda n: Fraction(2 * n, n)))
     assert result.detail.endswith(
         "greatest quotient 2 (at S3), 2 at n = 2^256; its reciprocal 1/2 (at S3), 0.5 at n = 2^256."
     )
 
 
-def test_compared_values_are_described() -> None:
+def test_a_verdict_that_holds_describes_the_compared_values() -> None:
     def many(check: ClaimCheck) -> None:
         for name in "abcdef":
             check.equal(f"{name} of {check.topology.spec}", 1, 1)
@@ -284,13 +284,13 @@ def test_compared_values_are_described() -> None:
     assert verdict_of(many).detail == "S3..S5: 18 values compared: a; b; ..; e; f."
 
 
-def test_cells_are_described_in_words() -> None:
+def test_table_cells_are_described_in_words() -> None:
     assert describe_cell("ft-alltoall-time") == "steps of fault-tolerant alltoall"
     assert describe_cell("scatter-oneport-time") == "steps of one-port scatter"
     assert describe_cell("broadcast-transmissions") == "transmissions of broadcast"
 
 
 @pytest.mark.parametrize("sizes", [[], "S4"])
-def test_sizes_are_a_nonempty_list(sizes: list[str] | str) -> None:
+def test_sizes_must_be_a_nonempty_list(sizes: list[str] | str) -> None:
     with pytest.raises(StarcastError, match="not a list of sizes"):
         check("TS.L5", sizes=sizes)

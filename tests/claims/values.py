@@ -1,4 +1,4 @@
-"""Numbers as counterexamples contain them, comparison with square roots, and orders of growth."""
+"""Number formats of counterexamples, comparison with square roots, and orders of growth."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -6,7 +6,7 @@ from math import isqrt
 
 
 def shown(value: Fraction | int | str) -> int | str:
-    """Return an integer or a text unchanged, and any other fraction as text."""
+    """Return integers and text unchanged, and proper fractions as text."""
     if isinstance(value, Fraction):
         return int(value) if value.denominator == 1 else str(value)
     return value
@@ -29,8 +29,8 @@ def growth(logarithm_of: Callable[[float], float]) -> str:
     """Return the order n^a (log n)^b of a quotient, where 2a and 2b are integers.
 
     Args:
-        logarithm_of: the quotient's logarithm, base 2, as a function of that of n. From 64 to 128
-            it grows by 64 a + b, from 128 to 256 by 128 a + b.
+        logarithm_of: log2 of the quotient as a function of log2 n. From 64 to 128 it grows by
+            64 a + b, from 128 to 256 by 128 a + b.
     """
     small, middle, large = (logarithm_of(float(x)) for x in (64, 128, 256))
     a = Fraction(round(2 * ((large - middle) - (middle - small)) / 64), 2)

@@ -1,4 +1,4 @@
-"""The files for docker compose agree with each other and the code; `tests/compose/run` runs it."""
+"""The Docker Compose files agree with each other and with the code (run: `tests/compose/run`)."""
 
 import re
 import shlex
@@ -21,7 +21,7 @@ VARIABLE = re.compile(r"(?<!\$)\$\{(?P<name>\w+)(?P<default>:?-[^}]*)?\}")
 
 
 def variables() -> dict[str, set[str | None]]:
-    """Return each variable of the compose file with its defaults; None for no default."""
+    """Return each variable of the compose file with its defaults, or None without one."""
     defaults: dict[str, set[str | None]] = {}
     for match in VARIABLE.finditer(CODE):
         default = match["default"]
@@ -55,7 +55,7 @@ def test_every_variable_has_one_default() -> None:
 
 
 def test_no_variable_is_written_without_braces() -> None:
-    """`$NAME` would have no default; `$$` is a dollar for the shell in the container."""
+    """`$NAME` would have no default; `$$` is a dollar sign for the shell in the container."""
     assert re.findall(r"(?<!\$)(?:\$\$)*\$\w+", CODE) == []
 
 
@@ -63,12 +63,12 @@ def test_the_example_lists_every_variable_with_its_default() -> None:
     assert example() == {name: next(iter(defaults)) for name, defaults in variables().items()}
 
 
-def test_every_paragraph_of_the_example_is_explained() -> None:
+def test_every_paragraph_of_the_example_has_a_comment() -> None:
     paragraphs = EXAMPLE.strip().split("\n\n")
     assert [paragraph for paragraph in paragraphs if not paragraph.startswith("#")] == []
 
 
-def test_settings_have_the_defaults_of_the_code() -> None:
+def test_settings_in_the_example_have_the_defaults_of_the_code() -> None:
     given = example()
     for name in ("batch", "row_limit", "timeout"):
         assert float(given[f"STARCAST_{name.upper()}"]) == Settings.model_fields[name].default
@@ -76,13 +76,13 @@ def test_settings_have_the_defaults_of_the_code() -> None:
         assert given[name.upper()] == Settings.model_fields[name].default
 
 
-def test_every_setting_that_the_containers_get_exists() -> None:
+def test_every_setting_passed_to_the_containers_exists() -> None:
     names = re.findall(r"^    STARCAST_(\w+):", CODE, flags=re.MULTILINE)
     assert names
     assert set(map(str.lower, names)) <= set(Settings.model_fields)
 
 
-def test_the_image_is_built_from_all_files_of_the_wheel() -> None:
+def test_the_image_contains_all_files_of_the_wheel() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     copied = " ".join(re.findall(r"^COPY (.+)", DOCKERFILE, flags=re.MULTILINE)).split()
@@ -91,8 +91,8 @@ def test_the_image_is_built_from_all_files_of_the_wheel() -> None:
     assert {f"!{name}" for name in included} <= set(ignored)
 
 
-def test_the_image_has_the_settings_file_that_it_names() -> None:
-    """Naming a missing file is an error."""
+def test_the_settings_file_named_in_the_image_exists() -> None:
+    """Naming a settings file that does not exist would be an error."""
     named = re.findall(r"STARCAST_CONFIG=(\S+)", DOCKERFILE)
     assert len(named) == 1
     assert f"touch {named[0]}\n" in DOCKERFILE
@@ -105,14 +105,14 @@ def test_ports_are_published_on_loopback_only() -> None:
 
 
 @pytest.mark.parametrize("server", ["neo4j", "postgres"])
-def test_servers_are_pinned_and_have_health_checks_and_limits(server: str) -> None:
+def test_server_images_are_pinned_and_have_health_checks_and_limits(server: str) -> None:
     text = services()[server]
     assert re.search(rf"image: {server}:\d[\d.]*$", text, flags=re.MULTILINE)
     for key in ("healthcheck:", "mem_limit:", "stop_grace_period:", "logging:", "volumes:"):
         assert key in text
 
 
-def test_the_memory_limits_of_the_running_services_add_up_to_what_is_promised() -> None:
+def test_the_memory_limits_of_the_services_add_up_to_the_documented_sum() -> None:
     total = 0
     for name in ("neo4j", "postgres", "setup", "explorer"):
         common = COMPOSE.split("x-starcast: &starcast\n")[1].split("\n\n")[0]
@@ -142,7 +142,7 @@ def test_commands_wait_for_healthy_servers(service: str) -> None:
     )
 
 
-def test_workers_start_only_with_their_profile_and_know_no_password() -> None:
+def test_workers_start_only_with_their_profile_and_get_no_password() -> None:
     dask = COMPOSE.split("x-dask: &dask\n")[1].split("\n\n")[0]
     for line in ("profiles: [workers]", "environment: {}", "secrets: []", "entrypoint: [dask]"):
         assert f"  {line}\n" in f"{dask}\n"
@@ -160,7 +160,7 @@ def test_compose_and_the_embedded_stack_run_the_same_neo4j() -> None:
     assert f"image: neo4j:{version[1]}\n" in COMPOSE
 
 
-def test_compose_and_the_embedded_stack_confine_neo4j_alike() -> None:
+def test_compose_confines_neo4j_with_the_settings_of_the_embedded_stack() -> None:
     """Every setting that confines the embedded server has the same value in the container."""
     given = {
         name.replace("__", "\0").replace("_", ".").replace("\0", "_"): value.strip('"')
@@ -183,7 +183,7 @@ def test_compose_and_the_embedded_stack_confine_neo4j_alike() -> None:
 
 
 class Placeholders(dict[str, str]):
-    """Every placeholder has an empty value."""
+    """A mapping in which every placeholder is empty."""
 
     def __missing__(self, key: str) -> str:
         return ""
@@ -198,8 +198,8 @@ def test_servers_are_restarted_and_confined(server: str) -> None:
     assert re.search(r"pids_limit: \d+$", services()[server], flags=re.MULTILINE)
 
 
-def test_passwords_are_files() -> None:
-    """No variable holds one; the shipped files agree with each other."""
+def test_passwords_are_passed_as_files() -> None:
+    """No variable contains a password, and the compose files agree with each other."""
     assert re.findall(r"PASSWORD: ", CODE) == []
     folder = ROOT / "compose" / "secrets"
     mounted = re.findall(r"^    file: \$\{SECRETS:-\./compose/secrets\}/(\S+)$", CODE, re.MULTILINE)
@@ -222,11 +222,11 @@ def test_commands_log_in_as_the_writer_and_only_setup_as_the_owner() -> None:
 
 
 def test_the_dockerfile_works_with_older_builders() -> None:
-    """No frontend, heredoc or --link: older engines build it too, also without a registry."""
+    """It has no frontend, heredoc or --link, so older engines can build it without a registry."""
     assert re.findall(r"^# *syntax=|<<|--link", DOCKERFILE, flags=re.MULTILINE) == []
 
 
-def test_the_image_runs_as_a_user_and_its_base_is_named_once() -> None:
+def test_the_image_does_not_run_as_root_and_names_its_base_once() -> None:
     assert re.findall(r"^ARG PYTHON=python:[\d.]+-slim$", DOCKERFILE, flags=re.MULTILINE)
     assert set(re.findall(r"^FROM (\S+)", DOCKERFILE, flags=re.MULTILINE)) == {
         "${PYTHON}",
@@ -235,8 +235,8 @@ def test_the_image_runs_as_a_user_and_its_base_is_named_once() -> None:
     assert DOCKERFILE.rindex("USER starcast") > DOCKERFILE.rindex("FROM ")
 
 
-def test_everything_that_the_dockerfile_copies_is_not_ignored() -> None:
-    """.dockerignore lists what may be copied; a missing folder breaks the build."""
+def test_nothing_that_the_dockerfile_copies_is_ignored() -> None:
+    """.dockerignore lists what may be copied, so a folder missing there breaks the build."""
     allowed = {
         line[1:]
         for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
@@ -247,7 +247,7 @@ def test_everything_that_the_dockerfile_copies_is_not_ignored() -> None:
 
 
 def test_the_dockerfile_copies_everything_that_the_wheel_contains() -> None:
-    """The wheel takes the files that hatch is told to include; a missing one breaks the build."""
+    """The wheel contains the files configured for hatch; if one is missing, the build fails."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, flags=re.MULTILINE)

@@ -1,6 +1,6 @@
-"""``python -m lts [PYTEST ARGUMENTS]``: test the packs on Neo4j 5.26 LTS; ``make test-lts``.
+"""``python -m lts [PYTEST ARGUMENTS]`` or ``make test-lts``: test the packs on Neo4j 5.26 LTS.
 
-Exits with the code of pytest, or of `starcast.support.errors` if the server cannot be started.
+The exit code is that of pytest, or one of `starcast.support.errors` if the server does not start.
 """
 
 import os
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def main(arguments: list[str]) -> int:
-    """Start the server, run pytest against it, stop it; return the exit code."""
+    """Start the server, run pytest against it, and stop it; return the exit code."""
     try:
         with tempfile.TemporaryDirectory(prefix="starcast-lts-") as folder:
             return _run_tests(Settings.load(home=Path(folder)), arguments)
@@ -36,7 +36,7 @@ def _run_tests(settings: Settings, arguments: list[str]) -> int:
     home = Home(settings.home)
     home.create()
     server = Lts(home)
-    server.java()  # fails before the download if there is none
+    server.java()  # fails before the download if Java is missing
     server.jars(settings).download(settings.maven_repository, reporter())
     started = stack.Startup(home, settings, reporter()).start([server])
     try:

@@ -1,6 +1,6 @@
-"""The server of Neo4j 5.26 LTS, with a lock file of its own, run by an installed Java 17 or 21.
+"""A Neo4j 5.26 LTS server with its own lock file, run by an installed Java 17 or 21.
 
-starcast ships the version that `starcast.embedded.jars` pins; users may have this one. ``make
+starcast embeds the version pinned in `starcast.embedded.jars`, but users may have this one. ``make
 test-lts`` runs all queries on it.
 """
 
@@ -21,7 +21,7 @@ from starcast.support.settings import Settings
 VERSION = "5.26.30"
 LOCK = Path(__file__).with_name("jars.lock")
 
-#: The versions of Java that it supports; others may start it.
+#: The Java versions that Neo4j 5.26 supports; it may also start with others.
 JAVAS = (17, 21)
 #: The folder where Linux distributions install Java.
 INSTALLED = Path("/usr/lib/jvm")
@@ -33,7 +33,7 @@ _NEWER_SETTINGS = (
 
 
 class Lts(Neo4j):
-    """The Neo4j LTS server of one home."""
+    """The Neo4j LTS server of one home folder."""
 
     title = f"Neo4j {VERSION}"
     main = "org.neo4j.server.CommunityEntryPoint"
@@ -43,7 +43,7 @@ class Lts(Neo4j):
     )
 
     def jars(self, settings: Settings) -> JarSet:
-        """Return the jars of its own lock file."""
+        """Return the jars listed in this server's lock file."""
         cache = accounts.readable_folder(settings.cache, self._account)
         return JarSet.from_lock(cache, LOCK, VERSION)
 
@@ -51,7 +51,7 @@ class Lts(Neo4j):
         """Return the path of the first suitable Java of this machine.
 
         Raises:
-            UnavailableError: none is installed.
+            UnavailableError: no suitable Java is installed.
         """
         rejected = []
         for path in _candidates():
@@ -68,7 +68,7 @@ class Lts(Neo4j):
 
 
 def _candidates() -> Iterator[Path]:
-    """Yield the Java of JAVA_HOME, of the search path, and those of the distribution."""
+    """Yield the Java in JAVA_HOME, on the search path, and in the distribution's folder."""
     if home := os.environ.get("JAVA_HOME"):
         yield Path(home) / "bin" / "java"
     if program := shutil.which("java"):

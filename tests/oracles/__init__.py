@@ -1,6 +1,6 @@
-"""The definitions of the papers node by node, in plain Python: what tests compare starcast with.
+"""Oracles for tests: the definitions of the papers in plain Python, node by node.
 
-Written from docs/definitions alone; nothing here imports starcast. A node is the tuple of its
-symbols, a tree maps every node but the root to its parent, and a schedule is a list of rows.
-Symbols, positions and dimensions are counted from 1.
+They are written from docs/definitions alone and import nothing from starcast. A node is the tuple
+of its symbols, a tree maps every node except the root to its parent, and a schedule is a list of
+rows. Symbols, positions and dimensions are counted from 1.
 """

@@ -1,7 +1,7 @@
-"""Allgathers row by row, as docs/definitions describes them.
+"""Allgather schedules row by row, as docs/definitions describes them.
 
-Those of tseng-sheu.md (A5) and nk-star.md send packets, those of fragopoulou-akl.md (A2 to A4)
-single units.
+The allgathers of tseng-sheu.md (A5) and nk-star.md send packets of several units, those of
+fragopoulou-akl.md (A2 to A4) single units.
 """
 
 from collections.abc import Sequence
@@ -14,17 +14,17 @@ from oracles.schedule_rows import Row, pipelined
 from oracles.star_graph import Node, identity, swap, visited
 from oracles.tseng_sheu import dimension_change
 
-# Packets: A5 of tseng-sheu.md, and nk-star.md
+# With packets: A5 of tseng-sheu.md, and nk-star.md
 
 
 def algorithm_2(tree: Tree, n: int) -> set[Row]:
-    """Segment i of the identity goes down DC(i, T), over links of level t in step t."""
+    """Return rows in which the identity's segment i goes down DC(i, T), level t in step t."""
     trees = [dimension_change(i, tree, identity(n)) for i in range(n - 1)]
     return pipelined(trees, identity(n), [[i] for i in range(n - 1)])
 
 
 def nk_source(trees: Sequence[Tree], x: Node, n: int) -> set[Row]:
-    """Return the rows of source x of S_{n,k}: LC(x, T) for all trees T, ports at the images."""
+    """Return the rows of source x of S_{n,k} along LC(x, T) for all T, with translated ports."""
     q = nk_star.extension(x, n)
     return pipelined(
         [translated(tree, q) for tree in trees],
@@ -40,11 +40,11 @@ def nk_all_sources(trees: Sequence[Tree], n: int) -> set[Row]:
     return {row for x in nk_star.nodes(n, k) for row in nk_source(trees, x, n)}
 
 
-# Units: A2 to A4 of fragopoulou-akl.md
+# With single units: A2 to A4 of fragopoulou-akl.md
 
 
 def rotated_hamiltonian(n: int, messages: int) -> set[Row]:
-    """A2: phase 1 of all copies in sequence, then one phase 2 for all."""
+    """Return the rows of A2: phase 1 of each copy in turn, then one phase 2 for all copies."""
     length = max(row.step for row in phase_1(n))
     symbols = [2 + c % (n - 1) for c in range(messages)] if messages > 1 else [n]
     first = {
@@ -56,9 +56,9 @@ def rotated_hamiltonian(n: int, messages: int) -> set[Row]:
 
 
 def mbst_copies(n: int, messages: int) -> set[Row]:
-    """A3, copy c rotated c times: full steps in sequence, then the last steps of all copies.
+    """Return the rows of A3: full steps of each copy in turn, then the last steps of all copies.
 
-    The last steps have one link per type and step.
+    Copy c is rotated c times. The last steps use one link per type and step.
     """
     numbers = mbst(n).numbers
     last = step(max(numbers.values()), n)
@@ -84,7 +84,7 @@ def mbst_copies(n: int, messages: int) -> set[Row]:
 
 
 def cycle(n: int, messages: int) -> set[Row]:
-    """A4: the identity's messages in sequence along the Hamiltonian cycle without its last link."""
+    """Return the rows of A4: messages follow each other along the cycle without its last link."""
     types = cycle_types(n)[:-1]
     way = visited(identity(n), types)
     return {

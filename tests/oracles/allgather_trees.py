@@ -1,4 +1,4 @@
-"""The trees of the allgathers of fragopoulou-akl.md (A1 to A4), with the page's names.
+"""The allgather trees of fragopoulou-akl.md (A1 to A4), with the names used on that page.
 
 A type is the dimension of a link.
 """
@@ -26,7 +26,7 @@ def odd(x: Node) -> bool:
 
 
 def ehrlich(m: int) -> list[int]:
-    """Return the types of the path: Algorithm E as the page writes it."""
+    """Return the types along the Hamiltonian path by Algorithm E, as the page states it."""
     b, c = list(range(m)), [0] * (m + 1)
     types: list[int] = []
     while True:
@@ -42,7 +42,7 @@ def ehrlich(m: int) -> list[int]:
 
 
 def depth_first(u: Node, goal: Node, free: Sequence[int]) -> list[int] | None:
-    """The types of the first Hamiltonian path between two nodes over free positions, or None."""
+    """Return the types of the first Hamiltonian path from u to goal over free positions, if any."""
     total = factorial(len(free))
     types: list[int] = []
     visited = {u}
@@ -65,7 +65,7 @@ def depth_first(u: Node, goal: Node, free: Sequence[int]) -> list[int] | None:
 
 
 def ham_path(u: Node, goal: Node, free: frozenset[int]) -> list[int]:
-    """Return the types of the path through all nodes that differ from u in free positions only."""
+    """Return the types of a path through all nodes that differ from u only in free positions."""
     m = len(free)
     if m <= 4:
         result = depth_first(u, goal, sorted(free))
@@ -85,7 +85,7 @@ def ham_path(u: Node, goal: Node, free: frozenset[int]) -> list[int]:
 
 
 def leaving(cur: Node, following: int, inner: frozenset[int]) -> Node:
-    """f: the next symbol first, the rest ascending, the last two exchanged if parity requires."""
+    """Return f: next symbol first, the rest ascending, the last two swapped if parity requires."""
     f = list(cur)
     rest = sorted({cur[i - 1] for i in inner} - {following})
     f[0] = following
@@ -99,7 +99,7 @@ def leaving(cur: Node, following: int, inner: frozenset[int]) -> Node:
 
 @cache
 def cycle_types(n: int) -> list[int]:
-    """Return the n! types of the cycle."""
+    """Return the n! types along the Hamiltonian cycle."""
     if n == 3:
         return [2, 3, 2, 3, 2, 3]
     e = identity(n)
@@ -107,7 +107,7 @@ def cycle_types(n: int) -> list[int]:
 
 
 def cycle_tree(n: int) -> Tree:
-    """A4: the cycle without its closing link; the parent of each node is the previous node."""
+    """Return the tree of A4: the cycle without its closing link, rooted at the identity."""
     way = visited(identity(n), cycle_types(n)[:-1])
     return dict(zip(way[1:], way, strict=False))
 
@@ -116,22 +116,22 @@ def cycle_tree(n: int) -> Tree:
 
 
 def w(n: int) -> list[int]:
-    """T_2 as types."""
+    """Return w, the types along T_2."""
     return [2, *(d + 1 for d in ehrlich(n - 1))]
 
 
 def subtree(n: int, j: int) -> list[Node]:
-    """T_j behind the root, in the order of the steps."""
+    """Return the nodes of T_j except the root, in the order of the steps."""
     return visited(identity(n), [r(i, n, j - 2) for i in w(n)])[1:]
 
 
 def leaves(n: int) -> list[Node]:
-    """Return the nodes of phase 2."""
+    """Return the leaves, which are the nodes reached in phase 2."""
     return [u for u in nodes(n)[1:] if u[0] == 1]
 
 
 def rotated_tree(n: int) -> Tree:
-    """T_2, .., T_n and the leaves: the parent of leaf u is across the position of symbol n."""
+    """Return T_2, .., T_n with leaves; the parent of leaf u is across the position of symbol n."""
     tree: Tree = {}
     for j in range(2, n + 1):
         way = [identity(n), *subtree(n, j)]
@@ -140,7 +140,7 @@ def rotated_tree(n: int) -> Tree:
 
 
 def phase_1(n: int) -> Iterator[Row]:
-    """Step t: for j = 2..n over type rdim(w_t, j-2) from the end of T_j."""
+    """Yield the rows of phase 1: step t extends T_j by type rdim(w_t, j-2), for j = 2..n."""
     ends = [identity(n)] * (n - 1)
     for t, i in enumerate(w(n), start=1):
         for e, tail in enumerate(ends):
@@ -149,7 +149,7 @@ def phase_1(n: int) -> Iterator[Row]:
 
 
 def phase_2(n: int, after: int, symbols: Sequence[int] | None = None) -> Iterator[Row]:
-    """Yield the rows of the leaves, copy after copy: each type serves its leaves one per step.
+    """Yield the rows that serve the leaves, copy after copy: one leaf per type and step.
 
     The parent of leaf u in copy c is across the position of the copy's symbol in u; the symbol of
     a single copy is n.
@@ -164,14 +164,14 @@ def phase_2(n: int, after: int, symbols: Sequence[int] | None = None) -> Iterato
 
 
 class Generator(NamedTuple):
-    """G_k and the type that it must have."""
+    """A generator G_k and its required type."""
 
     node: Node
     type: int
 
 
 def generator(n: int, k: int) -> Generator | None:
-    """Of N_k1; None where it is undefined."""
+    """Return the generator of N_k1, or None if it is undefined."""
     if n % 2 and k == diameter(n):
         return None
     if k <= n - 1:
@@ -182,7 +182,7 @@ def generator(n: int, k: int) -> Generator | None:
 
 
 class Numbered(NamedTuple):
-    """The MBST, the numbers of its nodes, and the necklaces in the order of the numbers."""
+    """The MBST, the numbers of its nodes, and the necklaces in the order of these numbers."""
 
     tree: Tree
     numbers: dict[Node, int]
@@ -190,7 +190,7 @@ class Numbered(NamedTuple):
 
 
 def numbered(n: int, generators: Mapping[int, Generator]) -> Numbered:
-    """Number the nodes by the recipe, given the generators G_k that are defined and their types."""
+    """Number the nodes as the page prescribes, given the defined generators G_k and their types."""
     order: list[tuple[Node, ...]] = []
     count = 0
     for k in range(1, diameter(n) + 1):
@@ -218,7 +218,7 @@ def numbered(n: int, generators: Mapping[int, Generator]) -> Numbered:
 
 @cache
 def mbst(n: int) -> Numbered:
-    """As the page has it."""
+    """Return the MBST with the generators that the page defines."""
     defined = {k: generator(n, k) for k in range(1, diameter(n) + 1)}
     return numbered(n, {k: result for k, result in defined.items() if result})
 

@@ -1,8 +1,8 @@
-"""Replay of GOAL files by the rules of the LogGOPSim of ATLAHS (spcl/atlahs 8837294).
+"""Replay of GOAL files by the rules of LogGOPSim in ATLAHS (spcl/atlahs 8837294).
 
-Every rank has a clock per CPU, and per network interface one for sending and one for receiving. An
-operation becomes free at the latest end of what it requires, on whatever CPU that was. L, o and O
-are 0, and all messages are eager. Events of the same time come in any order, as in its heap.
+Every rank has a clock per CPU, and two per network interface, for sending and for receiving. An
+operation is free when all operations that it requires have ended, on whatever CPU. L, o and O are
+0, and all messages are eager. Events at the same time come in any order, as in LogGOPSim's heap.
 """
 
 import heapq
@@ -18,7 +18,7 @@ _LINE = re.compile(
 
 @dataclass
 class Operation:
-    """A send or a receive, and what is known of its requirements."""
+    """A send or a receive, and the state of its requirements."""
 
     rank: int
     kind: str
@@ -33,7 +33,7 @@ class Operation:
 
 
 def read(text: str) -> list[Operation]:
-    """Return the operations of a file."""
+    """Return the operations of a GOAL file."""
     operations: list[Operation] = []
     names: dict[str, Operation] = {}
     rank = -1
@@ -96,7 +96,7 @@ def finishing_time(text: str, gap: int, gap_per_byte: int, seed: int = 0) -> int
             if key not in arrived:
                 posted[key] = operation
                 continue
-            # The clock for sending: so it is in their source.
+            # LogGOPSim's source reads the clock for sending here.
             wire = rank, operation.nic
             receiving[wire] = cpu[own] = max(sending[wire], time) + gap
             finish(operation, cpu[own])
@@ -108,7 +108,7 @@ def finishing_time(text: str, gap: int, gap_per_byte: int, seed: int = 0) -> int
                 continue
             receive = posted[key]
             own = receive.rank, receive.cpu
-            # A message keeps the interface of its sender.
+            # A message keeps the interface number of its sender.
             wire = receive.rank, operation.nic
             ready = max(cpu[own], receiving[wire])
             if ready > time:

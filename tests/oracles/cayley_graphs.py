@@ -1,6 +1,6 @@
-"""Families of Cayley graphs from their definitions: neighbours of labels, and level sizes.
+"""Families of Cayley graphs by definition: neighbours of labels, and level sizes.
 
-A label is the node as text, with a character for each symbol; ``a`` is a burnt ``1``.
+A label is the text of a node, with one character per symbol; ``a`` is a burnt ``1``.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,50 +11,50 @@ Neighbours = Callable[[str], Iterator[str]]
 
 
 def exchange(node: str, i: int, j: int) -> str:
-    """Return a node with the symbols at two places (from 0) exchanged."""
+    """Return a node with the symbols in two positions (counted from 0) swapped."""
     symbols = list(node)
     symbols[i], symbols[j] = symbols[j], symbols[i]
     return "".join(symbols)
 
 
 def pancake(node: str) -> Iterator[str]:
-    """Yield what a spatula under 2, 3, .. pancakes makes of a stack."""
+    """Yield the stacks that result from flipping the top 2, 3, .. pancakes."""
     for count in range(2, len(node) + 1):
         yield node[:count][::-1] + node[count:]
 
 
 def burnt_pancake(node: str) -> Iterator[str]:
-    """Yield what a spatula under 1, 2, .. pancakes with a burnt side makes of a stack."""
+    """Yield the stacks that result from flipping the top 1, 2, .. burnt pancakes."""
     turned = str.maketrans("123456789abcdefghi", "abcdefghi123456789")
     for count in range(1, len(node) + 1):
         yield node[:count][::-1].translate(turned) + node[count:]
 
 
 def bubble_sort(node: str) -> Iterator[str]:
-    """Yield the exchanges of adjacent symbols."""
+    """Yield every swap of two adjacent symbols."""
     for place in range(len(node) - 1):
         yield exchange(node, place, place + 1)
 
 
 def bubble_sort_star(node: str) -> Iterator[str]:
-    """Yield the neighbours in the star graph or in the bubble-sort graph."""
+    """Yield the neighbours in the star graph and those in the bubble-sort graph."""
     yield from {*bubble_sort(node), *(exchange(node, 0, place) for place in range(1, len(node)))}
 
 
 def modified_bubble_sort(node: str) -> Iterator[str]:
-    """Yield the exchanges of symbols that are adjacent on a ring."""
+    """Yield every swap of two symbols that are cyclically adjacent."""
     yield from bubble_sort(node)
     yield exchange(node, 0, len(node) - 1)
 
 
 def complete_transposition(node: str) -> Iterator[str]:
-    """Yield the exchanges of any two symbols."""
+    """Yield every swap of two symbols."""
     for i, j in combinations(range(len(node)), 2):
         yield exchange(node, i, j)
 
 
 def alternating_group(node: str) -> Iterator[str]:
-    """Yield both rotations of the first, the second and one other symbol."""
+    """Yield both rotations of the first, the second and one other symbol of a label."""
     for i in range(2, len(node)):
         a, b, between, c, after = node[0], node[1], node[2:i], node[i], node[i + 1 :]
         yield c + a + between + b + after
@@ -62,7 +62,7 @@ def alternating_group(node: str) -> Iterator[str]:
 
 
 def torus(*sides: int) -> Neighbours:
-    """Return the neighbours in a torus: one coordinate is one more or less, modulo its side."""
+    """Return the neighbours in a torus, where one coordinate changes by 1 modulo its side."""
 
     def neighbours(node: str) -> Iterator[str]:
         for place, side in enumerate(sides):
@@ -76,7 +76,7 @@ def torus(*sides: int) -> Neighbours:
 
 
 def search(start: str, neighbours: Neighbours) -> dict[str, int]:
-    """Return the distance of every node that is reached from a node."""
+    """Return the distances of all nodes that can be reached from a node."""
     distance = {start: 0}
     queue = [start]
     for node in queue:
@@ -88,7 +88,7 @@ def search(start: str, neighbours: Neighbours) -> dict[str, int]:
 
 
 def multiply(factors: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Return the coefficients of a product of polynomials."""
+    """Return the coefficients of the product of two polynomials."""
     product = [1]
     for factor in factors:
         longer = [0] * (len(product) + len(factor) - 1)

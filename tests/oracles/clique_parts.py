@@ -1,18 +1,18 @@
-"""All ways in which a one-port broadcast can grow through the cliques of an (n,k)-star.
+"""All ways in which a one-port broadcast can spread through the cliques of an (n,k)-star.
 
-A part is what one entry into a clique informs there: at first a single node. A node that was
-informed across a link between cliques cannot use that link again.
+A part is the set of nodes of a clique that are informed from one entry into it, at first a single
+node. A node informed across a link between cliques cannot use that link again.
 """
 
 from collections.abc import Iterator
 from itertools import product
 
-#: The free links of the nodes of a part, in ascending order.
+#: The numbers of free links of the nodes of a part, in ascending order.
 Part = tuple[int, ...]
 
 
 def all_rounds(part: Part, size: int, links: int) -> Iterator[tuple[Part, ...]]:
-    """Yield the possible states after a round: of the part itself, and of the parts that it starts.
+    """Yield the possible states of a part, and of the parts that it starts, after a round.
 
     In a round every node is idle, informs a node of its clique, or sends across a free link.
     """
@@ -26,7 +26,7 @@ def all_rounds(part: Part, size: int, links: int) -> Iterator[tuple[Part, ...]]:
 
 
 def most_informed(size: int, links: int, rounds: int) -> int:
-    """Return the maximum number of informed nodes, by trying all ways in which parts grow."""
+    """Return the maximum number of informed nodes, over all ways in which parts can grow."""
     reached: set[tuple[Part, ...]] = {((links,),)}
     for _ in range(rounds):
         reached = {

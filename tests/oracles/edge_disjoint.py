@@ -1,6 +1,6 @@
-"""SPT, SPG and EDT of edge-disjoint-trees.md node by node (Fragopoulou & Akl 1996, Def. 6 to 8).
+"""SPT, SPG and EDT node by node, from edge-disjoint-trees.md (Fragopoulou & Akl 1996).
 
-Subtrees are l = 2..n.
+The definitions are 6 to 8 of the paper. Subtrees are numbered l = 2..n.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,17 +12,17 @@ from oracles.star_graph import Node, identity, nodes, swap
 
 
 def dimensions(x: Node) -> range:
-    """2..n."""
+    """Return the dimensions 2..n."""
     return range(2, len(x) + 1)
 
 
 def in_front(x: Node, symbol: int) -> Node:
-    """nbr(x, s): the neighbour whose first symbol is s."""
+    """Return nbr(x, s), the neighbour of x whose first symbol is s."""
     return swap(x, position(x, symbol))
 
 
 def is_adjacent(x: Node) -> bool:
-    """Return whether the node is a neighbour of I."""
+    """Return whether the node is a neighbour of the identity I."""
     return identity(len(x)) in [swap(x, d) for d in dimensions(x)]
 
 
@@ -33,7 +33,7 @@ def is_adjacent(x: Node) -> bool:
 
 
 def right_of(k: int, n: int) -> list[int]:
-    """Return the positions k+1, .., n, 2, .., k-1, k in this order."""
+    """Return the positions k+1, .., n, 2, .., k-1, k, in this order."""
     order, at = [], k
     for _ in range(n - 1):
         at = r(at, n)
@@ -53,12 +53,12 @@ def p(x: Node) -> int:
 
 
 def spt_parent(x: Node) -> Node | None:
-    """Return the parent in SPT; None for the nodes of S^1, I among them."""
+    """Return the parent in SPT, or None for the nodes of S^1, which include I."""
     return None if x[0] == 1 else swap(x, p(x))
 
 
 def c1(x: Node) -> set[int]:
-    """C1: the dimensions that lead to the children in SPT."""
+    """Return C1, the dimensions that lead to the children in SPT."""
     k = position(x, 1)
     at_home = {j for j in dimensions(x) if x[j - 1] == j}
     if x[0] == k:
@@ -68,7 +68,7 @@ def c1(x: Node) -> set[int]:
 
 
 def c2(x: Node) -> set[int]:
-    """C2: the other dimensions within S^k."""
+    """Return C2, the other dimensions within S^k."""
     return set(dimensions(x)) - {position(x, 1)} - c1(x)
 
 
@@ -80,7 +80,7 @@ def spt_children(x: Node) -> set[Node]:
 
 
 def spg_parent(x: Node, tree: int) -> Node | None:
-    """Return the parent in subtree l of SPG, None where there is none."""
+    """Return the parent in subtree l of SPG, or None if there is none."""
     if x[0] == 1:
         return None if x == identity(len(x)) else swap(x, tree)
     return spt_parent(x) if position(x, 1) == tree else None
@@ -99,7 +99,7 @@ def spg_children(x: Node, tree: int) -> set[Node]:
 
 
 def edt_parent(x: Node, tree: int) -> Node | None:
-    """Return the parent in subtree l of EDT, None for I."""
+    """Return the parent in subtree l of EDT, or None for I."""
     if x == identity(len(x)):
         return None
     if x[0] == 1:
@@ -118,7 +118,7 @@ def edt_parent(x: Node, tree: int) -> Node | None:
 
 
 def edt_children(x: Node, tree: int) -> set[Node]:
-    """Return the children in subtree l of EDT, by the definition dimensions."""
+    """Return the children in subtree l of EDT, by the child dimensions of the definition."""
     return {swap(x, d) for d in edt_child_dimensions(x, tree)}
 
 
@@ -141,7 +141,7 @@ def edt_child_dimensions(x: Node, tree: int) -> set[int]:
 
 
 def run_left_of(x: Node, m: int) -> set[int]:
-    """The maximal run of correctly placed positions immediately left of m, cyclic on 2..n."""
+    """Return the maximal run of correct positions immediately left of m, cyclic on 2..n."""
     run: set[int] = set()
     for j in reversed(right_of(m, len(x))[:-1]):
         if x[j - 1] != j:
@@ -154,12 +154,12 @@ def run_left_of(x: Node, m: int) -> set[int]:
 
 
 def spt(root: Node) -> list[Tree]:
-    """SPT as a list of one partial tree."""
+    """Return SPT as a list with one partial tree."""
     return [at_root({x: spt_parent(x) for x in nodes(len(root))}, root)]
 
 
 def spg(root: Node) -> list[Tree]:
-    """Return the n-1 subtrees of SPG, partial."""
+    """Return the n-1 subtrees of SPG, which are partial trees."""
     return [
         at_root({x: spg_parent(x, tree) for x in nodes(len(root))}, root)
         for tree in dimensions(root)
@@ -181,7 +181,7 @@ def at_root(parents: Mapping[Node, Node | None], root: Node) -> Tree:
 
 
 def depth_first(trees: Sequence[Tree], root: Node) -> list[list[tuple[Node, Node]]]:
-    """The links (parent, child) of every subtree, depth first, children in the order phi_k."""
+    """Return the (parent, child) links of each subtree, depth first, children in order phi_k."""
     orders = []
     for k, tree in enumerate(trees, start=2):
         below = children(tree)

@@ -1,7 +1,7 @@
 """Schedules along edge-disjoint trees row by row (edge-disjoint-trees.md).
 
-Trees are counted from 0 as in a schedule: tree k-2 is the page's subtree k. Choices that the page
-leaves open (the trees of a copy, the order of groups) follow the docstrings of the algorithms.
+Trees are counted from 0, as in a schedule: tree k-2 is the page's subtree k. The page leaves some
+choices open (the trees of a copy, the order of groups); these follow starcast's docstrings.
 """
 
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from oracles.rotation import necklaces, rotate
 from oracles.schedule_rows import Row, pipelined
 from oracles.star_graph import Node, compose, dimension_between, identity, nodes, ranks
 
-Unit = tuple[int, int]  # a copy: its message, and its number among the copies
+Unit = tuple[int, int]  # a copy: its message, and its number among the message's copies
 
 
 def queues(messages: int, copies: int, trees: int) -> list[list[Unit]]:
-    """Return the copies, distributed over the trees in turn, those of message 0 first."""
+    """Return a queue of copies per tree, distributed in turn, those of message 0 first."""
     hands: list[list[Unit]] = [[] for _ in range(trees)]
     cards = [(message, copy) for message in range(messages) for copy in range(copies)]
     for turn, card in enumerate(cards):
@@ -37,23 +37,23 @@ def levels(root: Node) -> list[dict[Node, int]]:
 
 
 def broadcast(root: Node, messages: int, copies: int) -> set[Row]:
-    """Return the broadcast on S_n of sections 4.2 and 4.3."""
+    """Return the rows of the broadcast on S_n in sections 4.2 and 4.3."""
     return pipelined(edt(root), root, messages_of_trees(messages, copies, len(root) - 1))
 
 
 def broadcast_on_cube(root: str, messages: int, copies: int) -> set[Row]:
-    """Return the broadcast on Q_d."""
+    """Return the rows of the broadcast on Q_d."""
     hands = messages_of_trees(messages, copies, len(root))
     return pipelined(edge_disjoint_binomial(root), root, hands, port_between)
 
 
 def messages_of_trees(messages: int, copies: int, trees: int) -> list[list[int]]:
-    """Return the message of every copy in the queue of each tree."""
+    """Return the message of each copy in each tree's queue."""
     return [[message for message, _ in hand] for hand in queues(messages, copies, trees)]
 
 
 def allgather(root: Node, messages: int, copies: int) -> set[Row]:
-    """Section 4.4 driven by steps: hop h of every tree has the steps (h-1)c+1 to hc."""
+    """Return the step-driven allgather of section 4.4: hop h takes the steps (h-1)c+1 to hc."""
     hands = messages_of_trees(messages, copies, len(root) - 1)
     c = max(map(len, hands))
     return {
@@ -66,7 +66,7 @@ def allgather(root: Node, messages: int, copies: int) -> set[Row]:
 
 @cache
 def traversals(root: Node) -> list[list[tuple[Node, Node]]]:
-    """Return the page's traversals at any root: those of the identity, translated."""
+    """Return the page's traversals at any root, by translating those at the identity."""
     home = identity(len(root))
     return [
         [(compose(root, a), compose(root, b)) for a, b in order]
@@ -79,7 +79,7 @@ def traversals(root: Node) -> list[list[tuple[Node, Node]]]:
 
 @dataclass(frozen=True)
 class Addressed:
-    """A copy: its destination (for the identity), message, tree and level."""
+    """A copy: its destination (for source 12..n), message, tree and level."""
 
     goal: Node
     message: int
@@ -117,7 +117,7 @@ def scatter_copies(n: int, messages: int, copies: int) -> list[Addressed]:
 
 
 def scatter(root: Node, messages: int, copies: int) -> set[Row]:
-    """Section 4.5: each tree sends one unit per step, furthest first."""
+    """Return the scatter of section 4.5: each tree sends one unit per step, farthest first."""
     n, rows = len(root), set[Row]()
     trees = edt(identity(n))
     rank = ranks(n)
@@ -135,7 +135,7 @@ def scatter(root: Node, messages: int, copies: int) -> set[Row]:
 
 
 def alltoall(root: Node, messages: int, copies: int) -> set[Row]:
-    """Section 4.6: group by group, R^(k-2)(i) through subtree k, for the nodes i by level."""
+    """Return the alltoall of section 4.6: one group per node i, R^(k-2)(i) through subtree k."""
     n, rank, rows = len(root), ranks(len(root)), set[Row]()
     trees = edt(identity(n))
     level = levels(identity(n))[0]

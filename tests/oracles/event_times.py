@@ -1,6 +1,6 @@
-"""Executions event by event, with dictionaries and fractions.
+"""Execution times, computed event by event with dictionaries and fractions.
 
-They take the executed rows of all sources from `oracles.simulator`, and know no symmetry.
+The executed rows of all sources come from `oracles.simulator`; symmetry is not used.
 """
 
 import heapq
@@ -16,7 +16,7 @@ from oracles.simulator import NO_FAULTS, Faults, Plan, execute_all, expanded
 
 @dataclass(frozen=True)
 class Machine:
-    """Bytes of a unit, start-up time of a packet, and time per byte."""
+    """Bytes per unit, start-up time per packet, and time per byte."""
 
     unit_bytes: Fraction
     t_s: Fraction
@@ -29,7 +29,7 @@ class Machine:
 
 @dataclass
 class Packet:
-    """The rows of one step, sender and port, with the times of their packet."""
+    """The rows of one step, sender and port, which form a packet, with its times."""
 
     rows: list[Row]
     start: Fraction | None = None
@@ -50,7 +50,7 @@ class Times:
 
 
 def timed(plan: Plan, machine: Machine, faults: Faults = NO_FAULTS, *, by_steps: bool) -> Times:
-    """Execute a schedule without violations by steps, or as soon as data arrive."""
+    """Execute a valid schedule step by step, or asynchronously as soon as data arrive."""
     moved = execute_all(plan, faults).moved
     groups = defaultdict[tuple[int, str, int], list[Row]](list)
     for row in moved:
@@ -78,7 +78,7 @@ def clock(packets: list[Packet], machine: Machine) -> Fraction:
 
 
 def events(plan: Plan, packets: list[Packet], machine: Machine, faults: Faults) -> Fraction:
-    """Start every packet as soon as it can; advance the clock from end to end."""
+    """Start every packet as soon as it can, and advance the clock to the next end of a packet."""
     held = {(source, unit) for unit, source, _ in plan.messages()}
     awaited = awaited_rows(plan, packets, faults)
     queues = defaultdict[Hashable, deque[int]](deque)
@@ -108,7 +108,7 @@ def events(plan: Plan, packets: list[Packet], machine: Machine, faults: Faults) 
 
 
 def awaited_rows(plan: Plan, packets: list[Packet], faults: Faults) -> Awaited | None:
-    """Return what the rows of a reduction wait for; None in the other collectives."""
+    """Return what the rows of a reduction wait for, or None for other collectives."""
     if plan.collective not in REDUCTIONS:
         return None
     rows = [row for packet in packets for row in packet.rows]
@@ -118,7 +118,7 @@ def awaited_rows(plan: Plan, packets: list[Packet], faults: Faults) -> Awaited |
 
 
 def may_start(row: Row, held: set[tuple[str, int]], awaited: Awaited | None) -> bool:
-    """Return whether the sender has what a row sends."""
+    """Return whether the sender has the data that a row sends."""
     return (row.sender, row.unit) in held if awaited is None else awaited.may_start(row)
 
 
@@ -135,7 +135,7 @@ def finish(
 
 
 def resources(plan: Plan, packet: Packet) -> Iterable[Hashable]:
-    """Return what the packet occupies while it is sent."""
+    """Return the ports or the link that the packet occupies while it is sent."""
     row = packet.rows[0]
     if plan.one_port:
         return [("sends", row.sender), ("receives", row.receiver)]
@@ -143,7 +143,7 @@ def resources(plan: Plan, packet: Packet) -> Iterable[Hashable]:
 
 
 def arrivals(plan: Plan, packets: list[Packet], faults: Faults) -> dict[str, Fraction | None]:
-    """Return when each node has all units that it should have."""
+    """Return the time at which each node has all its required units."""
     dead = {node for node in plan.world.nodes if frozenset([node]) in faults}
     voided = dead if plan.collective in ("allgather", "gather", "alltoall") else set()
     first: dict[tuple[str, int], Fraction] = {}
@@ -173,7 +173,7 @@ def arrivals(plan: Plan, packets: list[Packet], faults: Faults) -> dict[str, Fra
 def sum_arrivals(
     plan: Plan, packets: list[Packet], dead: set[str], awaited: Awaited
 ) -> dict[str, Fraction | None]:
-    """Return when each node has all complete units that a reduction owes it."""
+    """Return the time at which each node has all its complete units of a reduction."""
     end = {row: packet.end for packet in packets for row in packet.rows}
     owed: dict[str, list[Fraction | None]] = {node: [] for node in plan.world.nodes}
     for unit, _, destination in plan.messages():

@@ -1,9 +1,10 @@
-"""Checkers of the exact alltoall by the definition of the problem, and parts of the construction.
+"""Checkers for the exact alltoall, and parts of its construction.
 
-The checkers do not use necklaces: each message per displacement must travel from the root over
-existing links, and the rows of a step must have different dimensions, so that the translations of
-all sources never share a directed link. One checker is plain Python, the other uses arrays and
-handles S_8; both name the first violation. The parts follow fragopoulou-akl.md, A6.
+The checkers follow the definition of the problem and do not use necklaces: each message per
+displacement must travel from the root over existing links, and the rows of a step must have
+different dimensions, so that the translations of all sources never share a directed link. One
+checker is plain Python, the other uses arrays and handles S_8; both name the violations. The
+parts follow fragopoulou-akl.md, A6.
 """
 
 from collections import Counter, defaultdict
@@ -24,15 +25,15 @@ Integers = NDArray[np.integer[Any]]
 
 
 def fewest_steps(n: int, messages: int) -> int:
-    """Return the lower bound: n! M t_n transmissions, one per step on n!(n-1) directed links."""
+    """Return the lower bound on steps: n! M t_n transmissions over n!(n-1) directed links."""
     return ceil_div(messages * distance_sum_formula(n), n - 1)
 
 
-# The judges of a source's schedule
+# Checkers for the schedule of one source
 
 
 def problems(rows: Sequence[Row], n: int, messages: int) -> set[str]:
-    """Return the first violation by the schedule of source 12..n; unit is destination * M + i."""
+    """Return the violations in the schedule of source 12..n; a unit is destination * M + i."""
     all_nodes = nodes(n)
     travelled: dict[int, list[Row]] = defaultdict(list)
     for row in sorted(rows, key=attrgetter("step")):
@@ -42,9 +43,8 @@ def problems(rows: Sequence[Row], n: int, messages: int) -> set[str]:
         result.add("not exactly the messages to all other nodes")
     for unit, hops in travelled.items():
         result |= journey_problems(hops, all_nodes[unit // messages % len(all_nodes)])
-    if len(rows) != messages * distance_sum_formula(
-        n
-    ):  # no way is shorter than the distance, so all are as long
+    # No path is shorter than the distance, so an equal sum means that all are shortest paths.
+    if len(rows) != messages * distance_sum_formula(n):
         result.add("not a shortest path")
     cells = Counter((row.step, row.port) for row in rows)
     if any(count > 1 for count in cells.values()):
@@ -55,7 +55,7 @@ def problems(rows: Sequence[Row], n: int, messages: int) -> set[str]:
 
 
 def journey_problems(hops: Sequence[Row], destination: Node) -> set[str]:
-    """Return the problems of the path of one message, whose rows are sorted by step."""
+    """Return the violations in the path of one message, whose rows are sorted by step."""
     root = identity(len(destination))
     result = set[str]()
     if hops[0].step < 1:
@@ -82,7 +82,7 @@ def array_problems(
     n: int,
     messages: int,
 ) -> set[str]:
-    """Find the same violations in columns, all units at once."""
+    """Return the same violations, computed with arrays for all units at once."""
     all_nodes = np.array(list(permutations(range(1, n + 1))), dtype=np.int8)
     order = np.lexsort((step, unit))
     step, sender, port, receiver, unit = (
@@ -114,11 +114,11 @@ def array_problems(
 
 
 def exchanged(rows: Sequence[Row], n: int, messages: int) -> set[str]:
-    """Return the first violation by the schedule of all sources, step by step.
+    """Return the violations in the schedule of all sources, executed step by step.
 
-    The unit is (source * N + destination) * M + i.
+    A unit is (source * N + destination) * M + i.
 
-    A message is in one place: a node that forwards it no longer has it.
+    A message is at one node at a time: a node that forwards it no longer has it.
     """
     all_nodes = nodes(n)
     pairs = [
@@ -150,7 +150,7 @@ def exchanged(rows: Sequence[Row], n: int, messages: int) -> set[str]:
 
 
 def short_nodes(n: int) -> list[Node]:
-    """X: the nodes of necklaces with fewer than n-1 nodes, ascending."""
+    """Return X, the nodes of necklaces with fewer than n-1 nodes, in ascending order."""
     return sorted(x for result in necklaces(n) if len(result) < n - 1 for x in result)
 
 
@@ -160,7 +160,7 @@ def full_necklaces(n: int) -> int:
 
 
 def short_hops(n: int) -> int:
-    """L: for a node that starts with 1, the displaced symbols and the cycles."""
+    """Return L, the numbers of displaced symbols and cycles, summed over the nodes of X."""
     return sum(len(cycle) + 1 for x in short_nodes(n) for cycle in cycles(x))
 
 
@@ -178,7 +178,7 @@ def homeward(x: Node, entered: Mapping[Cycle, int]) -> list[int]:
 
 
 def list_schedule(words: Sequence[Sequence[int]]) -> list[list[int]]:
-    """A6 step by step: longest remaining job first, ties by order, one job per type and step."""
+    """Schedule jobs by A6: one per type and step, longest remaining first, ties by order."""
     steps: list[list[int]] = [[] for _ in words]
     step = 0
     while any(len(done) < len(word) for done, word in zip(steps, words, strict=True)):
@@ -197,7 +197,7 @@ def list_schedule(words: Sequence[Sequence[int]]) -> list[list[int]]:
 
 
 def primes_of(number: int) -> list[int]:
-    """Return the prime divisors."""
+    """Return the prime divisors of a number."""
     return [q for q in range(2, number + 1) if number % q == 0 and all(q % d for d in range(2, q))]
 
 

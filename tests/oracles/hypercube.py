@@ -1,6 +1,6 @@
-"""The hypercube and Johnsson & Ho's binomial trees.
+"""The hypercube, and the binomial trees of Johnsson & Ho.
 
-A node is its bit string, bit 1 the leftmost.
+A node is a string of bits; bit 1 is the leftmost.
 """
 
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ Tree = dict[str, str]
 
 
 def nodes(d: int) -> list[str]:
-    """Return all bit strings in order."""
+    """Return all bit strings in ascending order."""
     return ["".join(bits) for bits in product("01", repeat=d)]
 
 
 def flip(x: str, i: int) -> str:
-    """Return the neighbour across port i: bit i turned."""
+    """Return the neighbour across port i, with bit i flipped."""
     return x[: i - 1] + "10"[int(x[i - 1])] + x[i:]
 
 
@@ -26,14 +26,14 @@ def port_between(a: str, b: str) -> int:
 
 
 def xor(x: str, r: str) -> str:
-    """Return the label of y as seen from x: their bits added modulo 2."""
+    """Return the label of x as seen from r: their bits added modulo 2."""
     return "".join("01"[a != b] for a, b in zip(x, r, strict=True))
 
 
 def binomial(r: str, order: Sequence[int]) -> Tree:
-    """The spanning binomial tree: a node's children flip a bit before all its ones in an order.
+    """Return the spanning binomial tree: children flip a bit that precedes all ones in an order.
 
-    The order is that of Johnsson & Ho's leading zeroes: from left to right for the tree itself.
+    The order is that of Johnsson & Ho's leading zeroes, from left to right for the tree itself.
     """
     tree: Tree = {}
 
@@ -51,12 +51,12 @@ def binomial(r: str, order: Sequence[int]) -> Tree:
 
 
 def edge_disjoint_binomial(r: str) -> list[Tree]:
-    """Tree i: the binomial tree of r's neighbour across port i, re-rooted at r."""
+    """Return trees i = 1..d: the binomial tree of r's neighbour across port i, re-rooted at r."""
     d, trees = len(r), []
     for i in range(1, d + 1):
         order = [(i - 1 + steps) % d + 1 for steps in range(d)]
         tree = binomial(flip(r, i), order)
-        assert r not in tree.values()  # a leaf, so only its own link is turned
+        assert r not in tree.values()  # r is a leaf, so only its own link is reversed
         assert tree.pop(r) == flip(r, i)
         trees.append({**tree, flip(r, i): r})
     return trees

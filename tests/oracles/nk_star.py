@@ -20,23 +20,23 @@ def nodes(n: int, k: int) -> tuple[Node, ...]:
 
 @cache
 def ranks(n: int, k: int) -> dict[Node, int]:
-    """Every node's index in lexicographic order."""
+    """Return every node's index in lexicographic order."""
     return {node: rank for rank, node in enumerate(nodes(n, k))}
 
 
 def missing(v: Node, n: int) -> list[int]:
-    """Return the symbols that v lacks, ascending."""
+    """Return the symbols that v lacks, in ascending order."""
     return [symbol for symbol in range(1, n + 1) if symbol not in v]
 
 
 def residual(v: Node, x: int) -> Node:
-    """res_x: replace v_1 by x, which v lacks."""
+    """Return res_x(v): v_1 is replaced by a symbol x that v lacks."""
     assert x not in v
     return (x, *v[1:])
 
 
 def across(v: Node, port: int, n: int) -> Node:
-    """Return the node across a port: 2..k exchange, k+s moves s places on in the sorted clique."""
+    """Return the node across a port: 2..k swap, k+s goes s places further in the sorted clique."""
     if port <= len(v):
         return swap(v, port)
     clique = sorted([v[0], *missing(v, n)])
@@ -60,7 +60,7 @@ def neighbours(v: Node, n: int) -> list[Node]:
 
 @cache
 def distances(root: Node, n: int) -> dict[Node, int]:
-    """Every node's distance from the root, by breadth-first search."""
+    """Return every node's distance from the root, by breadth-first search."""
     result, front = {root: 0}, [root]
     for level in range(1, len(nodes(n, len(root)))):
         front = list(dict.fromkeys(b for a in front for b in neighbours(a, n) if b not in result))
@@ -69,17 +69,17 @@ def distances(root: Node, n: int) -> dict[Node, int]:
 
 
 def diameter(n: int, k: int) -> int:
-    """2k-1 up to k = floor(n/2), then k + floor((n-1)/2)."""
+    """Return the diameter: 2k-1 up to k = floor(n/2), then k + floor((n-1)/2)."""
     return 2 * k - 1 if k <= n // 2 else k + (n - 1) // 2
 
 
 def extension(r: Node, n: int) -> Node:
-    """Return the label of n symbols: the missing ones follow, ascending."""
+    """Return the label extended to n symbols: the missing ones follow in ascending order."""
     return (*r, *missing(r, n))
 
 
 def root_of(i: int, n: int, k: int) -> Node:
-    """R_i(Id): shift the label of n symbols right by i places, keep the first k."""
+    """Return R_i(Id): shift the label of n symbols right by i positions, and keep the first k."""
     return shift(identity(n), i)[:k]
 
 
@@ -87,7 +87,7 @@ def root_of(i: int, n: int, k: int) -> Node:
 
 
 def chain(v: Node, e: int) -> list[int]:
-    """j_1, .., j_m of an external symbol e: the position of e, of the symbol j_1, and so on."""
+    """Return j_1, .., j_m for an external symbol e: the positions of e, of j_1, and so on."""
     walk = [v.index(e) + 1]
     while walk[-1] in v:
         walk.append(v.index(walk[-1]) + 1)
@@ -95,17 +95,17 @@ def chain(v: Node, e: int) -> list[int]:
 
 
 def externals(v: Node) -> list[int]:
-    """Return the symbols > k of a label, in its order."""
+    """Return the symbols > k of a label, in the order of the label."""
     return [symbol for symbol in v if symbol > len(v)]
 
 
 def desired(v: Node, e: int) -> int:
-    """d(e): the last of e's chain."""
+    """Return d(e), the last position in the chain of e."""
     return chain(v, e)[-1]
 
 
 def internal_cycles(v: Node) -> list[list[int]]:
-    """Return the cycles of two or more displaced symbols that return to themselves."""
+    """Return the closed cycles of two or more displaced symbols."""
     in_chains = {j for e in externals(v) for j in chain(v, e)}
     left = {j for j in range(1, len(v) + 1) if v[j - 1] != j} - in_chains
     result = []
@@ -119,7 +119,7 @@ def internal_cycles(v: Node) -> list[list[int]]:
 
 
 def distance(v: Node) -> int:
-    """Formulas (1) and (2): each internal cycle, and all external chains together."""
+    """Return the distance by formulas (1) and (2), from internal cycles and external chains."""
     chains = [chain(v, e) for e in externals(v)]
     total = sum(len(cycle) + (-1 if 1 in cycle else 1) for cycle in internal_cycles(v))
     if chains:
@@ -133,7 +133,7 @@ def distance(v: Node) -> int:
 
 
 def others_first(v: Node) -> int:
-    """Definition 3, corrected: the least desired symbol of the others, else the own."""
+    """Return the minimum of d(f) over other external symbols f, else d(v_1) (Def. 3, corrected)."""
     e = v[0]
     return min([desired(v, f) for f in externals(v) if f != e], default=desired(v, e))
 
@@ -149,29 +149,29 @@ def parent(v: Node) -> Node:
 
 @cache
 def greedy(r: Node, n: int) -> Tree:
-    """SP(r) = { q.v -> q.parent(v) } with the extension q of r."""
+    """Return SP(r) = { q.v -> q.parent(v) }, where q is the extension of r."""
     others = nodes(n, len(r))[1:]
     return translated({v: parent(v) for v in others}, extension(r, n))
 
 
 def multiple_at_identity(n: int, k: int) -> list[Tree]:
-    """MT(R_i), i = 1..n-1: SP(R_i(Id)) with the path to Id turned around."""
+    """Return MT(R_i) for i = 1..n-1, which is SP(R_i(Id)) re-rooted at Id."""
     return [rerooted(greedy(root_of(i, n, k), n), identity(n)[:k]) for i in range(1, n)]
 
 
 def multiple(r: Node, n: int) -> list[Tree]:
-    """Return MT for the root r: relabelled by the extension of r."""
+    """Return MT for the root r, relabelled by the extension of r."""
     q = extension(r, n)
     return [translated(tree, q) for tree in multiple_at_identity(n, len(r))]
 
 
 def path_length(n: int, k: int, i: int) -> int:
-    """l_i, the distance of Id and R_i(Id)."""
+    """Return l_i, the distance between Id and R_i(Id)."""
     return k - 1 + min(i, n - i, k, n - k) + max(0, gcd(i, n) - (n - k))
 
 
 def undirected_load(trees: Iterable[Tree]) -> Counter[frozenset[Node]]:
-    """The number of trees that use each link in either direction, which is not the congestion."""
+    """Return the number of trees per undirected link, which is not the congestion."""
     counts: Counter[frozenset[Node]] = Counter()
     for (first, other), amount in load(trees).items():
         counts[frozenset((first, other))] += amount

@@ -1,4 +1,4 @@
-"""Costs by the definition pages, independent of the code: sums instead of closed forms, searches.
+"""Costs by the definition pages, independent of the code, with sums instead of closed forms.
 
 A cost has start-ups, bytes sent in sequence as a multiple of m, and transmissions (None if the page
 does not state them).
@@ -25,7 +25,7 @@ class Cost(NamedTuple):
 
 
 class Size(NamedTuple):
-    """The numbers of a topology that costs depend on; t is the sum of all distances from a node."""
+    """The sizes of a topology that costs depend on; t is the sum of all distances from a node."""
 
     n: int
     k: int
@@ -45,13 +45,13 @@ class Asked(NamedTuple):
 
 @cache
 def star(n: int) -> Size:
-    """Return the figures of S_n, with t_n by its closed form."""
+    """Return the sizes of S_n, with t_n by its closed form."""
     return Size(n, 0, factorial(n), n - 1, diameter(n), distance_sum_formula(n))
 
 
 @cache
 def nk_star(n: int, k: int) -> Size:
-    """Return the figures of S_{n,k}, with the distance of each node by the formula."""
+    """Return the sizes of S_{n,k}, with the distance of each node by the formula."""
     nodes = nk.nodes(n, k)
     return Size(
         n,
@@ -65,19 +65,19 @@ def nk_star(n: int, k: int) -> Size:
 
 @cache
 def cube(d: int) -> Size:
-    """Return the figures of Q_d: comb(d, i) nodes are at distance i."""
+    """Return the sizes of Q_d, where comb(d, i) nodes are at distance i."""
     return Size(d, 0, 2**d, d, d, sum(i * comb(d, i) for i in range(d + 1)))
 
 
 def size(spec: str) -> Size:
-    """Return the figures of a topology of that name."""
+    """Return the sizes of a topology, given its name."""
     if spec.startswith("Q"):
         return cube(int(spec[1:]))
     numbers = [int(word) for word in spec[1:].split(",")]
     return nk_star(*numbers) if len(numbers) == 2 else star(*numbers)
 
 
-# Forms
+# Cost formulas
 
 
 def _slots(network: Size, asked: Asked) -> int:
@@ -89,13 +89,13 @@ def _equal_steps(steps: int, packet: Fraction, transmissions: int | None) -> Cos
 
 
 def _piped(network: Size, asked: Asked, height: int, packet: Fraction, trees: int = 1) -> Cost:
-    """(height + p - 1) slots, n-1 times as many one-port, with packets of that share of m."""
+    """Return the cost of height + p - 1 slots (times n-1 if one-port) with equal packets."""
     steps = (height + asked.share - 1) * _slots(network, asked)
     return _equal_steps(steps, packet, asked.share * trees * (network.nodes - 1))
 
 
 def _units(steps: Fraction | int, asked: Asked, transmissions: int | None) -> Cost:
-    """So many steps, rounded up, of units of m/M."""
+    """Return the cost of a number of steps, rounded up, with units of m/M bytes."""
     return _equal_steps(ceil(steps), Fraction(1, asked.share), transmissions)
 
 
@@ -139,7 +139,7 @@ def _alltoall(network: Size, asked: Asked) -> Cost:
 
 
 def _rounds(network: Size, asked: Asked) -> int:
-    """Return the largest number of copies of a tree if they are dealt like cards."""
+    """Return the largest number of copies per tree if copies are assigned to trees in turn."""
     return max(
         len(range(tree, asked.share * asked.copies, network.degree))
         for tree in range(network.degree)
@@ -153,7 +153,7 @@ def _edt_scatter(network: Size, asked: Asked) -> Cost:
 
 
 def levels_of_edt(network: Size) -> int:
-    """t_n + (n-1)!(3n - 6 - 2/(n-1)) + 2."""
+    """Return the sum of levels in EDT, t_n + (n-1)!(3n - 6 - 2/(n-1)) + 2."""
     n = network.n
     return int(network.t + factorial(n - 1) * (3 * n - 6 - Fraction(2, n - 1)) + 2)
 
@@ -186,7 +186,7 @@ def _as_gather(
 def _with_reductions(
     forms: dict[tuple[str, str], Callable[[Size, Asked], Cost]],
 ) -> dict[tuple[str, str], Callable[[Size, Asked], Cost]]:
-    """Add what runs backwards, and the allreduces: both halves, of m/N bytes or along trees."""
+    """Add reductions, which run backwards, and allreduces with two halves (blocks or trees)."""
     reductions: dict[tuple[str, str], Callable[[Size, Asked], Cost]] = {
         ({"broadcast": "reduce", "allgather": "reduce-scatter"}[collective], name): form
         for (collective, name), form in forms.items()
@@ -211,7 +211,7 @@ def _in_blocks(_name: str, half: Callable[[Size, Asked], Cost]) -> Callable[[Siz
 
 
 def _along_trees(name: str, half: Callable[[Size, Asked], Cost]) -> Callable[[Size, Asked], Cost]:
-    """A single tree of height h sends p units up and down in 2h + p - 1 steps, all-port."""
+    """Return the cost of an allreduce up and down trees (one tree, all-port: 2h + p - 1 steps)."""
 
     def both(network: Size, asked: Asked) -> Cost:
         cost = half(network, asked)
@@ -224,7 +224,7 @@ def _along_trees(name: str, half: Callable[[Size, Asked], Cost]) -> Callable[[Si
     return both
 
 
-#: The cost of every algorithm by its page.
+#: The cost of every algorithm according to its definition page.
 PAGE: dict[tuple[str, str], Callable[[Size, Asked], Cost]] = _as_gather(
     {
         ("allgather", "ring"): lambda network, asked: _units(
@@ -299,7 +299,7 @@ PAGE: dict[tuple[str, str], Callable[[Size, Asked], Cost]] = _as_gather(
     }
 )
 PAGE = _with_reductions(PAGE)
-#: Those whose page form needs all nodes one by one.
+#: Algorithms whose cost on the page is a sum over all nodes.
 BY_NODES = {("scatter", "near-balanced"), ("gather", "near-balanced"), ("alltoall", "necklace")}
 
 
@@ -307,7 +307,7 @@ BY_NODES = {("scatter", "near-balanced"), ("gather", "near-balanced"), ("alltoal
 
 
 def bound_terms(network: Size, collective: str, ports: str) -> tuple[int, Fraction]:
-    """TS Lemmas 1 and 2, FA Tables 4 and 5: start-ups and bytes; the greater term counts."""
+    """Return start-ups and bytes of the lower bound (TS Lemmas 1, 2, FA Tables 4, 5)."""
     others = network.nodes - 1
     work: dict[str, Fraction | int] = {
         "broadcast": 1,
@@ -326,7 +326,7 @@ def bound_terms(network: Size, collective: str, ports: str) -> tuple[int, Fracti
 
 
 def least_steps(network: Size, collective: str, asked: Asked) -> int:
-    """FA Tables 4 and 5, EDT Tables 1 to 3, and for one-port broadcast the last message's way."""
+    """Return the fewest steps (FA Tables 4, 5, EDT Tables 1 to 3, and the last message's path)."""
     start_ups, through = bound_terms(network, collective, asked.ports)
     full = ceil(asked.share * asked.copies * through)
     if collective == "allreduce":
@@ -335,7 +335,7 @@ def least_steps(network: Size, collective: str, asked: Asked) -> int:
 
 
 def least_transmissions(network: Size, collective: str, asked: Asked) -> int:
-    """FA Tables 4 and 5, EDT Tables 1 to 3."""
+    """Return the fewest transmissions (FA Tables 4 and 5, EDT Tables 1 to 3)."""
     others, nodes = network.nodes - 1, network.nodes
     each = {
         "broadcast": others,
@@ -350,11 +350,11 @@ def least_transmissions(network: Size, collective: str, asked: Asked) -> int:
     return asked.share * asked.copies * each[collective]
 
 
-# Cited rows
+# Table rows that cite other papers
 
 
 def cited(name: str, collective: str, ports: str, network: Size, pieces: int) -> Cost:
-    """The rows of TS Tables 1 and 2 and NK Table 1 that cite others, as the pages clean them."""
+    """Return a row of TS Tables 1, 2 or NK Table 1 that cites another paper, as corrected."""
     n = network.n
     phases = sum(ceil_log2(i) for i in range(2, n + 1))
     others = network.nodes - 1

@@ -1,4 +1,4 @@
-"""The broadcast of Sheu, Liaw & Chen 1993 as tseng-sheu.md describes it (B1, B2)."""
+"""The broadcast of Sheu, Liaw & Chen 1993, as tseng-sheu.md describes it (B1, B2)."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from oracles.star_graph import Node, swap
 
 @dataclass(frozen=True)
 class Send:
-    """A message of the Sheu-Liaw-Chen procedure, one step after the sender received it."""
+    """A send in the Sheu-Liaw-Chen procedure, in the step after the sender received the message."""
 
     step: int
     sender: Node
@@ -23,7 +23,7 @@ class Send:
 
 @cache
 def sends_from(source: Node) -> tuple[Send, ...]:
-    """B1: the procedure as recursion with its arguments s, dim1, flag, dim2."""
+    """Return the sends of B1, by recursion over the arguments s, dim1, flag and dim2."""
     sends: list[Send] = []
 
     def broadcasting(s: Node, dim1: int, flag: bool, dim2: int, received: int) -> None:
@@ -46,12 +46,12 @@ def sends_from(source: Node) -> tuple[Send, ...]:
 
 
 def broadcast_tree(source: Node) -> Tree:
-    """B1: the sender of the message of each node."""
+    """Return the broadcast tree of B1, from each node to the sender of its message."""
     return {send.receiver: send.sender for send in sends_from(source)}
 
 
 def informed_per_step(n: int) -> list[int]:
-    """B1: the coefficients of P_n(z) = product of (1 + z + (i-2) z^2) for i = 2..n."""
+    """Return B1's coefficients of P_n(z), the product of 1 + z + (i-2) z^2 for i = 2..n."""
     coefficients = [1]
     for i in range(2, n + 1):
         trees = [0] * (len(coefficients) + 2)
@@ -65,12 +65,12 @@ def informed_per_step(n: int) -> list[int]:
 
 
 def links_of_dimension(n: int, k: int) -> int:
-    """B1: how many links of dimension k the broadcast tree has."""
+    """Return the number of links of dimension k in the broadcast tree of B1."""
     return (k - 1) * prod(range(k + 1, n + 1))
 
 
 def one_port(source: Node, messages: int) -> set[Row]:
-    """B2: one child per slot after receipt, Rule 2 before Rule 1; a message per n-1 slots."""
+    """Return the rows of B2: one child per slot, Rule 2 first; a new message every n-1 slots."""
     served: dict[Node, list[Send]] = {}
     for send in sends_from(source):
         served.setdefault(send.sender, []).append(send)

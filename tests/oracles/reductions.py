@@ -1,7 +1,7 @@
-"""Reductions executed with sets of contributions, from docs/definitions: dictionaries of sets.
+"""Reductions executed with sets of contributing nodes, from docs/definitions.
 
 A node holds, along each tree, a partial sum of each unit: a set of nodes whose contributions it
-has. Nothing is derived from numbers of contributions.
+has. Nothing is derived from the number of contributions.
 """
 
 from collections import defaultdict
@@ -15,7 +15,7 @@ REDUCTIONS = ("reduce", "reduce-scatter", "allreduce")
 
 
 class Sums:
-    """What every node holds of every unit along every tree; at first its own contribution."""
+    """The partial sums of each node, unit and tree; at first a node's own contribution."""
 
     def __init__(self, nodes: Iterable[str], required: Iterable[str]) -> None:
         self.everyone = frozenset(nodes)
@@ -33,9 +33,9 @@ class Sums:
         return any(self.held(node, unit, tree) >= self.required for tree in trees)
 
     def execute(self, rows: Sequence[Row]) -> list[Row]:
-        """Execute the rows of one step in their order; return those that count something twice.
+        """Execute the rows of one step in order; return those that count a contribution twice.
 
-        What leaves a node is what it held before the step. A complete unit replaces a sum.
+        A node sends what it held before the step. A complete unit replaces a partial sum.
         """
         for row in rows:
             self.trees.setdefault(row.unit, set()).add(row.tree)
@@ -54,7 +54,7 @@ class Sums:
 
 
 class Awaited:
-    """Which rows every row waits for, if packets start as soon as they can.
+    """The rows that each row waits for, if packets start as soon as they can.
 
     A row that adds waits for all rows that its sender has added in earlier steps, along its tree.
     A row that passes on a complete unit waits for all rows of the sum that was complete first by
@@ -99,12 +99,12 @@ class Awaited:
                 self.complete.setdefault(pair, [[other] for other in self.taken[pair]])
 
     def is_complete(self, node: str, unit: int) -> bool:
-        """Return whether the complete unit is there by now."""
+        """Return whether the complete unit has arrived at the node."""
         alternatives = self.complete.get((node, unit), [])
         return any(self.arrived.issuperset(rows) for rows in alternatives)
 
     def may_start(self, row: Row) -> bool:
-        """Return whether the sender holds all that a row sends."""
+        """Return whether the sender holds everything that a row sends."""
         if not row.combine:
             return self.is_complete(row.sender, row.unit)
         added = self.added[row.sender, row.unit, row.tree]

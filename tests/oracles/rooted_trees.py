@@ -1,4 +1,4 @@
-"""Trees as dictionaries from every node but the root to its parent, and measures of trees."""
+"""Trees as dictionaries from every node except the root to its parent, and their metrics."""
 
 from collections import Counter, deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -29,12 +29,12 @@ def rerooted(tree: Tree, root: Node) -> Tree:
 
 
 def translated(tree: Tree, q: Node) -> Tree:
-    """Return the tree with its symbols relabelled: LC(q, T), every node y becomes q o y."""
+    """Return LC(q, T): the tree with its symbols relabelled, so that node y becomes q o y."""
     return {compose(q, child): compose(q, parent) for child, parent in tree.items()}
 
 
 def path(tree: Tree, x: Node) -> list[Node]:
-    """Return the chain of parents from a node to its end; an endless chain is a RuntimeError."""
+    """Return the chain of parents of a node; an endless chain raises a RuntimeError."""
     chain = [x]
     while chain[-1] in tree:
         chain.append(tree[chain[-1]])
@@ -51,11 +51,11 @@ def children(tree: Tree) -> dict[Node, set[Node]]:
     return result
 
 
-# Measures of trees
+# Tree metrics
 
 
 def depths(tree: Mapping[Place, Place], root: Place) -> dict[Place, int]:
-    """Return every node's level; a cycle is a RuntimeError, another root a KeyError."""
+    """Return every node's level; a cycle raises RuntimeError, another root KeyError."""
     result = {root: 0}
     for start in tree:
         trail, node = [], start
@@ -82,7 +82,7 @@ def leaves(tree: Tree, root: Node) -> set[Node]:
 
 
 def sizes(tree: Tree, root: Node) -> dict[Node, int]:
-    """Return the number of nodes of every node's subtree, including itself."""
+    """Return the number of nodes in the subtree of every node, including the node."""
     counts = dict.fromkeys(depths(tree, root), 0)
     for start in counts:
         node = start
@@ -94,7 +94,7 @@ def sizes(tree: Tree, root: Node) -> dict[Node, int]:
 
 
 def load(trees: Iterable[Mapping[Place, Place]]) -> Counter[tuple[Place, Place]]:
-    """Return the number of trees that use each directed link, parent to child."""
+    """Return the number of trees that use each directed link, from parent to child."""
     return Counter((parent, child) for tree in trees for child, parent in tree.items())
 
 

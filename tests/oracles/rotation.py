@@ -1,4 +1,4 @@
-"""Cycles of permutations, and the rotation R of nodes with its necklaces (fragopoulou-akl.md, A0).
+"""Permutation cycles, the rotation R of nodes, and its necklaces (fragopoulou-akl.md, A0).
 
 Cycles are tuples in which symbol s is followed by x_s, and a necklace is the tuple of its nodes in
 the order of rotation.
@@ -17,13 +17,13 @@ Cycle = tuple[int, ...]
 
 
 def turned_to_end(cycle: Cycle, symbol: int) -> Cycle:
-    """Return the same cycle, written with that symbol last."""
+    """Return the same cycle, written with the given symbol last."""
     at = cycle.index(symbol) + 1
     return cycle[at:] + cycle[:at]
 
 
 def cycle_of(x: Node, symbol: int) -> Cycle:
-    """Return the cycle (s, x_s, ..) with this symbol first; a single symbol if it is fixed."""
+    """Return the cycle (s, x_s, ..) of a symbol s, which is (s) if s is fixed."""
     cycle = [symbol]
     while x[cycle[-1] - 1] != symbol:
         cycle.append(x[cycle[-1] - 1])
@@ -31,18 +31,18 @@ def cycle_of(x: Node, symbol: int) -> Cycle:
 
 
 def cycles(x: Node) -> list[Cycle]:
-    """Return the cycles of two or more symbols."""
+    """Return the cycles of a node with two or more symbols."""
     result = {min(cycle_of(x, symbol)): cycle_of(x, min(cycle_of(x, symbol))) for symbol in x}
     return [cycle for cycle in result.values() if len(cycle) > 1]
 
 
 def distance(x: Node) -> int:
-    """A0: c + s, two less if x_1 != 1."""
+    """Return the distance by A0: c + s, minus 2 if x_1 != 1."""
     return len(cycles(x)) + sum(map(len, cycles(x))) - (0 if x[0] == 1 else 2)
 
 
 def from_cycles(n: int, written: Iterable[Sequence[int]]) -> Node:
-    """Return the node with this cycle notation."""
+    """Return the node with the given cycles."""
     x = list(identity(n))
     for cycle in written:
         for s, follower in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
@@ -54,19 +54,19 @@ def from_cycles(n: int, written: Iterable[Sequence[int]]) -> Node:
 
 
 def r(i: int, n: int, times: int = 1) -> int:
-    """Return a symbol, position or dimension after rotations: 2, 3, .., n, 2 in turn; 1 stays."""
+    """Return a symbol, position or dimension after rotations through 2, 3, .., n; 1 is fixed."""
     return 1 if i == 1 else (i - 2 + times) % (n - 1) + 2
 
 
 def rotate(x: Node, times: int = 1) -> Node:
-    """R(x), or R applied several times: the symbol r(x_j) in position r(j)."""
+    """Return R(x), or R applied several times, which has symbol r(x_j) in position r(j)."""
     n = len(x)
     image = {r(j, n, times): r(symbol, n, times) for j, symbol in enumerate(x, start=1)}
     return tuple(image[position] for position in identity(n))
 
 
 def position(x: Node, symbol: int) -> int:
-    """Return the position of the symbol."""
+    """Return the position of a symbol in a node."""
     return x.index(symbol) + 1
 
 
@@ -83,13 +83,13 @@ def necklace(x: Node) -> tuple[Node, ...]:
 
 
 def period(x: Node) -> int:
-    """Return the number of nodes of the necklace: p(x)."""
+    """Return p(x), the number of nodes in the necklace of x."""
     return len(necklace(x))
 
 
 @cache
 def necklaces(n: int) -> tuple[tuple[Node, ...], ...]:
-    """Return all necklaces but the root's, each from its lowest node, the lowest first."""
+    """Return all necklaces but the root's, each from its lowest node, sorted by that node."""
     visited = {identity(n)}
     result = []
     for x in nodes(n):
@@ -100,7 +100,7 @@ def necklaces(n: int) -> tuple[tuple[Node, ...], ...]:
 
 
 def necklaces_counted(n: int) -> int:
-    """h(n) by Burnside's lemma: R^j has g = gcd(j, n-1) cycles; nodes it fixes commute with r^j."""
+    """Return h(n) by Burnside's lemma: nodes fixed by R^j commute with r^j."""
     kept = 0
     for j in range(n - 1):
         g = gcd(j, n - 1)
@@ -111,15 +111,15 @@ def necklaces_counted(n: int) -> int:
 
 @cache
 def nearest_first(n: int) -> tuple[tuple[Node, ...], ...]:
-    """Return the necklaces by distance, then by their lowest node."""
+    """Return the necklaces, sorted by distance, then by their lowest node."""
     return tuple(sorted(necklaces(n), key=lambda ring: (distances(identity(n))[ring[0]], ring[0])))
 
 
 def necklace_distances(n: int) -> list[int]:
-    """Return the distance of every necklace, the nearest first."""
+    """Return the distances of all necklaces in ascending order."""
     return [distances(identity(n))[ring[0]] for ring in nearest_first(n)]
 
 
 def v(m: int, n: int) -> int:
-    """Return the dimension of number m."""
+    """Return the dimension that belongs to the number m."""
     return (m - 1) % (n - 1) + 2

@@ -1,8 +1,8 @@
-"""Scatter and alltoall message by message: fragopoulou-akl.md, A5, A6, Rules 5, 8, 9, 10.
+"""Scatter and alltoall, message by message (fragopoulou-akl.md, A5, A6, Rules 5, 8, 9, 10).
 
-Three choices that the page leaves open: messages to equally distant nodes are sorted by the rank of
-the displacement, then by number; necklaces of equal distance by their lowest node; message i of a
-node takes path i mod k of its k paths.
+The page leaves three choices open. Here messages to equally distant nodes are sorted by the rank of
+the displacement, then by number. Necklaces of equal distance are sorted by their lowest node.
+Message i of a node takes path i mod k of its k paths.
 """
 
 from collections import Counter
@@ -42,12 +42,12 @@ class Message(NamedTuple):
 
 
 def along(parents: Tree, x: Node, tree: int, number: int) -> Message:
-    """Return the message that goes from the root down to a node."""
+    """Return the message that goes down a tree from the root to a node."""
     return Message(tuple(reversed(path(parents, x))), tree, number)
 
 
 def balanced_messages(root: Node, messages: int) -> list[Message]:
-    """Send every copy along a tree of its own, numbered modulo n-1."""
+    """Send every copy along its own tree, numbered modulo n-1."""
     trees = [balanced(root, copy) for copy in range(messages)]
     return [
         along(tree, x, number % (len(root) - 1), number)
@@ -63,7 +63,7 @@ def near_balanced_messages(root: Node, messages: int) -> list[Message]:
 
 
 def perfectly_balanced_messages(root: Node, messages: int) -> list[Message]:
-    """Each of a node's (n-1)/p copies carries M p/(n-1) messages."""
+    """Send M p/(n-1) messages to each of the (n-1)/p copies of a node."""
     trees = perfectly_balanced(root)
     result = []
     for x in nodes(len(root)):
@@ -75,7 +75,7 @@ def perfectly_balanced_messages(root: Node, messages: int) -> list[Message]:
     return result
 
 
-#: The messages of every scatter by the name of its algorithm.
+#: The messages of each scatter, by algorithm name.
 SCATTERED: dict[str, Callable[[Node, int], list[Message]]] = {
     "balanced": balanced_messages,
     "near-balanced": near_balanced_messages,
@@ -85,7 +85,7 @@ SCATTERED: dict[str, Callable[[Node, int], list[Message]]] = {
 
 
 def rank_seen(root: Node, x: Node) -> int:
-    """Return the rank of the displacement q^-1.x."""
+    """Return the rank of the displacement q^-1.x from the root q to x."""
     return ranks(len(root))[compose(inverse(root), x)]
 
 
@@ -119,7 +119,7 @@ def rule_5(sent: Sequence[Message], messages: int) -> list[Row]:
 
 
 def rule_8(sent: Sequence[Message], messages: int) -> list[Row]:
-    """One message per step: T_2 completely, then T_3, and so on, farthest first in each."""
+    """Send one message per step: all of T_2, then of T_3, and so on, farthest first in each."""
 
     def turn(message: Message) -> tuple[int, tuple[int, int, int]]:
         return dimension_between(*message.path[:2]), farthest_first(message)
@@ -141,7 +141,7 @@ def scatter(algorithm: str, root: Node, messages: int) -> list[Row]:
 
 
 def rule_9(root: Node) -> list[Row]:
-    """A group for each necklace, along the tree of Def. 13; the next leaves when it has arrived."""
+    """Send one group per necklace down the tree of Def. 13; each waits for the previous one."""
     parents, rows, clock = near_balanced(root), list[Row](), 0
     for ring in nearest_first(len(root)):
         group = [along(parents, compose(root, x), 0, 0) for x in ring]
@@ -151,7 +151,7 @@ def rule_9(root: Node) -> list[Row]:
 
 
 def rule_10(root: Node, messages: int) -> list[Row]:
-    """M p/(n-1) groups for a necklace of period p, each of n-1 messages, one in each subtree."""
+    """Send M p/(n-1) groups per necklace of period p, each with one message per subtree."""
     n, trees = len(root), perfectly_balanced(root)
     rows, clock = list[Row](), 0
     for ring in nearest_first(n):
@@ -167,7 +167,7 @@ def rule_10(root: Node, messages: int) -> list[Row]:
 
 
 def one_port_exchange(root: Node, messages: int) -> list[Row]:
-    """One displacement and one hop per step, the nearest nodes first."""
+    """Send messages to one displacement at a time, one hop per step, nearest first."""
     rows, clock = list[Row](), 0
     sent = near_balanced_messages(root, messages)
     for message in sorted(
@@ -178,7 +178,7 @@ def one_port_exchange(root: Node, messages: int) -> list[Row]:
     return rows
 
 
-#: The rows of every alltoall by the name of its algorithm, for one source.
+#: The rows of each alltoall for one source, by algorithm name.
 EXCHANGED: dict[str, Callable[[Node, int], list[Row]]] = {
     "necklace": lambda root, _: rule_9(root),
     "perfectly-balanced": rule_10,
@@ -186,11 +186,11 @@ EXCHANGED: dict[str, Callable[[Node, int], list[Row]]] = {
 }
 
 
-# Properties of all valid rows
+# Properties that all valid rows have
 
 
 def flights(rows: Iterable[Row]) -> dict[int, list[Row]]:
-    """Return the rows of every unit in the order of steps."""
+    """Return the rows of each unit in the order of steps."""
     result: dict[int, list[Row]] = {}
     for row in sorted(rows):
         result.setdefault(row.unit, []).append(row)
@@ -198,7 +198,7 @@ def flights(rows: Iterable[Row]) -> dict[int, list[Row]]:
 
 
 def ports_by_step(rows: Iterable[Row]) -> list[list[int]]:
-    """Return the ports of the rows of every step from 1 to the last."""
+    """Return the ports used in each step from 1 to the last."""
     used: dict[int, list[int]] = {}
     for row in rows:
         used.setdefault(row.step, []).append(row.port)

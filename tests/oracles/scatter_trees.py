@@ -22,12 +22,12 @@ from oracles.star_graph import Node, compose, dimension_between, identity, nodes
 
 
 def rank_by_ordering(k: int, symbol: int, n: int) -> int:
-    """Return the place of a symbol in the ordering <_k: 1, k, k+1, .., n, 2, .., k-1."""
+    """Return the position of a symbol in the order <_k, which is 1, k, k+1, .., n, 2, .., k-1."""
     return [1, *range(k, n + 1), *range(2, k)].index(symbol)
 
 
 def canonical(x: Node, k: int | None = None) -> list[Cycle]:
-    """canon(x): <_k with k the position of symbol 1."""
+    """Return canon(x), the canonical notation by <_k, where k is the position of symbol 1."""
     order = position(x, 1) if k is None else k
 
     def rank(symbol: int) -> int:
@@ -44,12 +44,12 @@ def canonical(x: Node, k: int | None = None) -> list[Cycle]:
 
 
 def contest(x: Node) -> dict[Node, Cycle]:
-    """Return the nodes of a necklace that can be its generator, each with its cycle of symbol 2."""
+    """Return the candidates for a necklace's generator, each with the cycle of its symbol 2."""
     return {y: cycle_of(y, 2) for y in necklace(x) if y[1] != 2}
 
 
 def generator(x: Node) -> Node:
-    """Definition 7, and from n = 6 on the lowest node of those with the smallest cycle."""
+    """Return the generator by Definition 7; if that names several, the lowest node."""
     if x[0] != 1:
         (result,) = (y for y in necklace(x) if y[1] == 1)
         return result
@@ -59,7 +59,7 @@ def generator(x: Node) -> Node:
 
 @cache
 def displacement(x: Node) -> int:
-    """Definition 8: rotations from the generator."""
+    """Return the displacement by Definition 8: the number of rotations from the generator."""
     return necklace(generator(x)).index(x)
 
 
@@ -79,18 +79,18 @@ def tree(root: Node, inner: Callable[[Node], int], leaf: Callable[[Node], int]) 
 
 @cache
 def near_balanced(root: Node) -> Tree:
-    """Definition 13 and 14."""
+    """Return the near-balanced tree of Definitions 13 and 14."""
     return tree(root, parent_dimension, lambda x: displacement(x) + 2)
 
 
 def left_minima(text: Sequence[int], k: int, n: int) -> list[bool]:
-    """For every symbol of a text, whether it is <_k-smaller than all to its left."""
+    """Return for every symbol of a text whether it is <_k-smaller than all to its left."""
     ranks = [rank_by_ordering(k, symbol, n) for symbol in text]
     return [all(rank < before for before in ranks[:at]) for at, rank in enumerate(ranks)]
 
 
 def splitting(x: Node) -> set[int]:
-    """Children, case 3: inner symbols of the 1-cycle that are minima of the canonical string."""
+    """Return dimensions of case 3: inner symbols of the 1-cycle that are left minima of canon."""
     text = [symbol for cycle in canonical(x) for symbol in cycle]
     last = canonical(x)[-1]
     excluded = {last[0], last[-2], 1}
@@ -101,12 +101,12 @@ def splitting(x: Node) -> set[int]:
 
 
 def inserting(x: Node) -> set[int]:
-    """Children, case 2: fixed symbols, if x has one cycle."""
+    """Return the child dimensions of case 2: the fixed symbols, if x has one cycle."""
     return {j for j in range(2, len(x) + 1) if x[j - 1] == j} if len(cycles(x)) == 1 else set()
 
 
 def leaf_child(x: Node, *, repeated: bool) -> set[int]:
-    """Children, case 1: the neighbour that starts with 1, if the displacements agree."""
+    """Return the child dimension of case 1: to the 1-starting neighbour, if displacements agree."""
     k = position(x, 1)
     y = swap(x, k)
     if y == identity(len(x)):
@@ -116,7 +116,7 @@ def leaf_child(x: Node, *, repeated: bool) -> set[int]:
 
 
 def children(x: Node, *, repeated: bool = False) -> set[Node]:
-    """Definition 13 (15 if repeated), repaired."""
+    """Return the children by Definition 13 (15 if repeated), as corrected."""
     if x == identity(len(x)):
         return {swap(x, j) for j in range(2, len(x) + 1)}
     if x[0] == 1:
@@ -128,14 +128,14 @@ def children(x: Node, *, repeated: bool = False) -> set[Node]:
 
 
 def repeated_dimensions(x: Node) -> list[int]:
-    """For a 1-starting node: d + 2 + i p."""
+    """Return the dimensions d + 2 + i p towards the parents of a 1-starting node."""
     p = period(x)
     return [displacement(x) + 2 + i * p for i in range((len(x) - 1) // p)]
 
 
 @cache
 def perfectly_balanced(root: Node) -> tuple[Tree, ...]:
-    """Definition 15 and 16: the subtrees across 2, .., n, each with the root."""
+    """Return the subtrees of Definitions 15 and 16 across 2, .., n, each with the root."""
     n = len(root)
     trees: list[Tree] = [{} for _ in range(n - 1)]
     for x in nodes(n)[1:]:
@@ -154,7 +154,7 @@ def perfectly_balanced(root: Node) -> tuple[Tree, ...]:
 
 @cache
 def running_numbers(n: int, first: int = 1) -> dict[Node, int]:
-    """Return the number m of every 1-starting node except e; later copies continue the numbers."""
+    """Return the number m of each 1-starting node except e, counted from ``first``."""
     numbers: dict[Node, int] = {}
     m = first
     for ring in [ring for ring in nearest_first(n) if ring[0][0] == 1]:
@@ -167,13 +167,13 @@ def running_numbers(n: int, first: int = 1) -> dict[Node, int]:
 
 @cache
 def balanced(root: Node, copy: int = 0) -> Tree:
-    """Algorithm 1; the running numbers of a copy continue those of the previous copy."""
+    """Return the balanced tree of Algorithm 1; a copy continues the previous copy's numbers."""
     n = len(root)
     numbers = running_numbers(n, 1 + copy * (factorial(n - 1) - 1))
     return tree(root, parent_dimension, lambda x: v(numbers[x], n))
 
 
-# Measures
+# Metrics
 
 
 def branch_dimension(x: Node, parents: Tree, root: Node) -> int:
@@ -184,6 +184,6 @@ def branch_dimension(x: Node, parents: Tree, root: Node) -> int:
 
 
 def branches(parents: Tree, root: Node) -> list[int]:
-    """Return the sizes of the subtrees that are children of the root across dimension 2, .., n."""
+    """Return the sizes of the root's subtrees across the dimensions 2, .., n."""
     tops = [branch_dimension(x, parents, root) for x in parents]
     return [tops.count(dimension) for dimension in range(2, len(root) + 1)]

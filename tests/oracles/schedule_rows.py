@@ -11,9 +11,9 @@ from oracles.star_graph import Node, compose, dimension_between, nodes, ranks, s
 
 
 class Row(NamedTuple):
-    """One unit that crosses one directed link in one step.
+    """A row of a schedule: one unit crosses one directed link in one step.
 
-    Nodes are tuples of symbols, or strings of bits on a hypercube. A unit is any value.
+    Nodes are tuples of symbols, or strings of bits in a hypercube. A unit is any value.
     ``combine`` is for reductions: whether the receiver adds the unit, or takes it as complete.
     """
 
@@ -42,7 +42,7 @@ def pipelined(
 ) -> set[Row]:
     """Pipeline a queue of units down every tree.
 
-    The unit in place q of a queue (from 0) crosses links of level l in step q + l.
+    The unit at position q of a queue (from 0) crosses links of level l in step q + l.
     """
     rows = set()
     for number, (tree, queue) in enumerate(zip(trees, queues, strict=True)):
@@ -57,7 +57,7 @@ def pipelined(
 
 
 def by_dimension(rows: Iterable[Row], ports: Sequence[int]) -> set[Row]:
-    """One-port: every step becomes one sub-step per port, in the order of the ports."""
+    """Return one-port rows: every step becomes one sub-step per port, in the given order."""
     return {
         row._replace(step=(row.step - 1) * len(ports) + ports.index(row.port) + 1) for row in rows
     }
@@ -78,7 +78,7 @@ def backwards(rows: Collection[Row]) -> list[Row]:
 def for_all(
     rows: Iterable[Row], sources: Iterable[Node], relabel: Callable[[Node, Any], Any] = compose
 ) -> list[Row]:
-    """Return the identity's rows for every source q: relabelled nodes, units (q, unit)."""
+    """Return the identity's rows for every source q, with relabelled nodes and units (q, unit)."""
     base = list(rows)
     return [
         row._replace(
@@ -92,7 +92,7 @@ def for_all(
 def of_all_sources(rows: Iterable[Row], units: int, addressed: bool) -> list[Row]:
     """Return the identity's rows for every source of S_n, with numbers as units.
 
-    Units name the source, and the destination if they are addressed.
+    Numbers encode the source, and the destination if there is one per unit.
     """
     kept = list(rows)
     n = len(kept[0].sender)
@@ -119,7 +119,7 @@ def of_all_sources(rows: Iterable[Row], units: int, addressed: bool) -> list[Row
 
 
 class Execution(NamedTuple):
-    """The results: each node's units, the largest packet of every step, and the rows dropped."""
+    """Execution results: each node's units, each step's largest packet, and the dropped rows."""
 
     holds: dict[Any, set[Any]]
     packets: dict[int, int]
@@ -155,7 +155,7 @@ def execute(
 def deliver_all(
     rows: Iterable[Row], held: Mapping[Any, Collection[Any]], every: Iterable[Any]
 ) -> dict[int, int]:
-    """Execute a schedule that brings all units to every node; return the packets of its steps."""
+    """Execute a schedule, check that every node gets all units, and return packet sizes."""
     units = set[Any]().union(*held.values())
     result = execute(rows, held)
     assert result.lacking == 0
@@ -168,7 +168,7 @@ def execute_apart(
     held: Mapping[Any, Iterable[Any]],
     up: Callable[[Row], bool] = lambda _: True,
 ) -> Execution:
-    """Execute with copies as different units: a node forwards in a tree only units of that tree."""
+    """Execute with the copies kept apart, so that nodes forward in a tree only units from it."""
     trees = {row.tree for row in rows}
     marked = [row._replace(unit=(row.tree, row.unit)) for row in rows]
     copies = {

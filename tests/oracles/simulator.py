@@ -1,7 +1,7 @@
-"""Every collective executed step by step by the rules of conventions.md: with dictionaries.
+"""A simulator for every collective, step by step by the rules of conventions.md.
 
-Nodes are labels, units are the numbers in the unit column. In a row, a sender or receiver need not
-be a label of the topology.
+It uses dictionaries. Nodes are labels, and units are the numbers in the unit column. The sender or
+receiver of a row need not be a label of the topology.
 """
 
 from collections import Counter
@@ -14,16 +14,16 @@ from oracles.reductions import REDUCTIONS, Sums
 from oracles.schedule_rows import Row
 from oracles.star_graph import compose, label
 
-#: A dead node, or the two ends of a dead link, with the first step in which it is down.
+#: Dead nodes, or the two ends of dead links, with the first step in which each is down.
 Faults = Mapping[frozenset[str], int]
 NO_FAULTS: Faults = {}
 
 
 @dataclass(frozen=True)
 class World:
-    """A topology by labels: ``across[node, port]``, and the automorphism of each node.
+    """A topology given by labels: ``across[node, port]``, and an automorphism for each node.
 
-    The automorphism of q takes the identity to q.
+    The automorphism for q maps the identity to q.
     """
 
     nodes: list[str]
@@ -68,7 +68,7 @@ def world(spec: str) -> World:
 
 @dataclass(frozen=True)
 class Plan:
-    """A schedule: its postcondition, its rules and its rows."""
+    """A schedule: its collective, port model and rows."""
 
     world: World
     collective: str
@@ -80,9 +80,9 @@ class Plan:
     symmetric: bool = False
 
     def messages(self) -> Iterator[tuple[int, str, str | None]]:
-        """Yield every unit with its source and destination (None for all nodes), by counting.
+        """Yield every unit with its source and destination (None for all nodes), in order.
 
-        The units of a reduction come from all nodes; their source is empty.
+        The units of a reduction come from all nodes, and their source is an empty text.
         """
         nodes, root = self.world.nodes, self.root
         kind = (
@@ -119,7 +119,7 @@ class Plan:
 
 @dataclass
 class Outcome:
-    """The results: the rows of the first step with a violation, and the counts of earlier steps."""
+    """Simulation results: rows of the first violating step, and counts of earlier steps."""
 
     broken: list[Row] = field(default_factory=list)
     rules: list[str] = field(default_factory=list)
@@ -131,7 +131,7 @@ class Outcome:
 
 
 def execute(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
-    """Execute step by step until a violation; faults drop rows without link or unit."""
+    """Execute step by step until a violation; under faults, impossible rows are dropped."""
     if plan.collective in REDUCTIONS:
         return execute_reduction(plan, faults)
     outcome, messages = Outcome(), list(plan.messages())
@@ -164,7 +164,7 @@ def execute(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
 def execute_reduction(plan: Plan, faults: Faults) -> Outcome:
     """Execute a reduction with sets of contributions.
 
-    Whether something is counted twice is decided as if there were no faults; rows that pass on an
+    Contributions counted twice are determined as if there were no faults. Rows that pass on an
     incomplete unit are violations without faults, and dropped under faults.
     """
     outcome, nodes = Outcome(), plan.world.nodes
@@ -235,7 +235,7 @@ def broken_rows(
 
 
 def count(outcome: Outcome) -> None:
-    """Return the links and packets of each step, of the rows that were executed."""
+    """Return the numbers of links and packets in each step of the executed rows."""
     last = max((row.step for row in outcome.moved), default=0)
     outcome.transmissions = len(outcome.moved)
     packets = Counter((row.step, row.sender, row.port) for row in outcome.moved)
@@ -246,9 +246,9 @@ def count(outcome: Outcome) -> None:
 
 
 def expanded(plan: Plan) -> Plan:
-    """Return the plan of one source written out for all sources, without invalid rows.
+    """Return the plan of one source, expanded to all sources, without invalid rows.
 
-    Invalid rows are violations of the one source already.
+    Invalid rows are violations already for the one source.
     """
     topology, nodes, rows = plan.world, plan.world.nodes, list[Row]()
     own = topology.translations[plan.root]
@@ -263,7 +263,7 @@ def expanded(plan: Plan) -> Plan:
 
 
 def is_addressed(plan: Plan, row: Row) -> bool:
-    """Return whether sender, port, receiver and unit of a row exist and belong together."""
+    """Return whether sender, port, receiver and unit of a row exist and are consistent."""
     return (
         plan.world.across.get((row.sender, row.port)) == row.receiver
         and 0 <= row.unit < plan.units
@@ -284,7 +284,7 @@ def translated(plan: Plan, row: Row, image: Mapping[str, str], source: int) -> R
 
 
 def execute_all(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
-    """Execute a plan for all its sources, up to the first step invalid for the one source."""
+    """Execute a plan for all sources, up to the first step that is invalid for one source."""
     if not plan.symmetric:
         return execute(plan, faults)
     wrong = [row for row in plan.rows if not is_addressed(plan, row)]
@@ -300,7 +300,7 @@ def execute_all(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
 
 
 def replaced(plan: Plan, rows: Iterable[Row]) -> Plan:
-    """Return the plan with other rows."""
+    """Return the plan with its rows replaced."""
     parts = (plan.world, plan.collective, plan.root, plan.units, plan.one_port, plan.packets)
     return Plan(*parts, list(rows), plan.symmetric)
 
@@ -311,9 +311,9 @@ def replaced(plan: Plan, rows: Iterable[Row]) -> Plan:
 def acknowledged(
     rows: Iterable[tuple[str, Row]], faults: Faults
 ) -> tuple[set[Row], dict[tuple[str, int], int]]:
-    """Return the rows that are attempted, and the hops of each (source, tree) that stalls.
+    """Return the attempted rows, and the completed hops of each (source, tree) that stalls.
 
-    As in the paper, a node sends the group to a child, waits for its acknowledgement, then
+    As in the paper, a node sends the group to a child, waits for an acknowledgement, and then
     continues with the next child. ``rows`` are paired with their sources.
     """
     walks: dict[tuple[str, int], list[Row]] = {}
@@ -341,7 +341,7 @@ class Walk:
             self.children.setdefault(row.sender, {}).setdefault(row.receiver, []).append(row)
 
     def served(self, node: str) -> bool:
-        """Serve the children of a node one after the other; return whether all acknowledged."""
+        """Serve the children of a node one after the other; return whether all acknowledge."""
         for child, group in self.children.get(node, {}).items():
             self.tried |= set(group)
             self.clock = group[-1].step

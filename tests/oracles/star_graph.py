@@ -31,12 +31,12 @@ def nodes(n: int) -> tuple[Node, ...]:
 
 @cache
 def ranks(n: int) -> dict[Node, int]:
-    """Every node's index in lexicographic order."""
+    """Return every node's index in lexicographic order."""
     return {node: rank for rank, node in enumerate(nodes(n))}
 
 
 def rank_by_counting(node: Node) -> int:
-    """Count the permutations before: for each position, the smaller symbols to its right."""
+    """Return a node's rank, counting for each position the smaller symbols to its right."""
     return sum(
         sum(later < symbol for later in node[place + 1 :]) * factorial(len(node) - 1 - place)
         for place, symbol in enumerate(node)
@@ -44,7 +44,7 @@ def rank_by_counting(node: Node) -> int:
 
 
 def node_by_counting(n: int, rank: int) -> Node:
-    """Return the node of a rank, symbol by symbol."""
+    """Return the node with a given rank, computed symbol by symbol."""
     left, node = list(range(1, n + 1)), []
     for place in range(n):
         index, rank = divmod(rank, factorial(n - 1 - place))
@@ -58,28 +58,28 @@ def label(node: Node) -> str:
 
 
 def node_of(text: str) -> Node:
-    """Return the node that a label names."""
+    """Return the node with a given label."""
     return tuple(SYMBOLS.index(character) + 1 for character in text)
 
 
 def compose(q: Node, x: Node) -> Node:
-    """Translation of x by q: the symbol s becomes q_s."""
+    """Return the translation of x by q, in which symbol s becomes q_s."""
     return tuple(q[symbol - 1] for symbol in x)
 
 
 def inverse(q: Node) -> Node:
-    """Return the permutation that undoes q."""
+    """Return the inverse permutation of q."""
     return tuple(q.index(symbol) + 1 for symbol in identity(len(q)))
 
 
 def shift(x: Node, j: int) -> Node:
-    """A1: rho^j(x), the label moved right by j places; a negative j moves it left."""
+    """Return rho^j(x) of A1, the label shifted right by j positions (left if j is negative)."""
     n = len(x)
     return tuple(x[(place - j) % n] for place in range(n))
 
 
 def cyclic_roots(n: int) -> list[Node]:
-    """Return all n shifts of the identity."""
+    """Return all n cyclic shifts of the identity."""
     return [shift(identity(n), j) for j in range(n)]
 
 
@@ -95,7 +95,7 @@ def derangements(n: int) -> int:
 
 
 def swap(node: Node, dimension: int) -> Node:
-    """g_d: the symbols in the positions 1 and d change places."""
+    """Return g_d(x), which swaps the symbols in positions 1 and d."""
     moved = list(node)
     moved[0], moved[dimension - 1] = moved[dimension - 1], moved[0]
     return tuple(moved)
@@ -108,13 +108,13 @@ def dimension_between(a: Node, b: Node) -> int:
 
 
 def diameter(n: int) -> int:
-    """D_n = floor(3(n-1)/2)."""
+    """Return the diameter D_n = floor(3(n-1)/2)."""
     return 3 * (n - 1) // 2
 
 
 @cache
 def distances(root: Node) -> dict[Node, int]:
-    """Every node's distance from the root, by breadth-first search."""
+    """Return every node's distance from the root, by breadth-first search."""
     result, queue = {root: 0}, deque([root])
     while queue:
         node = queue.popleft()
@@ -127,19 +127,19 @@ def distances(root: Node) -> dict[Node, int]:
 
 
 def distance_sum(n: int) -> int:
-    """t_n: the sum of the distances of all nodes from one, by breadth-first search."""
+    """Return t_n, the sum of the distances of all nodes from one, by breadth-first search."""
     return sum(distances(identity(n)).values())
 
 
 def distance_sum_formula(n: int) -> int:
-    """t_n by the paper's closed form (Fragopoulou & Akl 1993, section 2): n!(n + 2/n + H_n - 4)."""
+    """Return t_n = n!(n + 2/n + H_n - 4), as stated by Fragopoulou & Akl 1993, section 2."""
     total = factorial(n) * mean_distance(n)
     assert total.denominator == 1
     return int(total)
 
 
 def mean_distance(n: int) -> Fraction:
-    """t_n / n! by the same form."""
+    """Return the mean distance t_n / n! by the same closed form."""
     return n + Fraction(2, n) + sum(Fraction(1, i) for i in range(1, n + 1)) - 4
 
 
@@ -147,7 +147,7 @@ def mean_distance(n: int) -> Fraction:
 
 
 def visited(start: Node, dimensions: Iterable[int]) -> list[Node]:
-    """Return the nodes on the path over these dimensions, the first included."""
+    """Return the nodes on the path over these dimensions, including the first node."""
     result = [start]
     for dimension in dimensions:
         result.append(swap(result[-1], dimension))

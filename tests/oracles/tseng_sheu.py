@@ -23,29 +23,29 @@ from oracles.star_graph import (
 
 
 def dif(v: Node, r: Node) -> int:
-    """A1: the first position from 2 on in which v and r differ."""
+    """Return dif of A1, the first position from 2 on in which v and r differ."""
     return min(k for k in range(2, len(r) + 1) if v[k - 1] != r[k - 1])
 
 
 def alpha(v: Node, r: Node) -> int:
-    """A1: the dimension of the link that leads from v towards r in L(r)."""
+    """Return alpha of A1, the dimension of the link from v towards r in L(r)."""
     return dif(v, r) if v[0] == r[0] else r.index(v[0]) + 1
 
 
 @cache
 def greedy(r: Node) -> Tree:
-    """A1: L(r)."""
+    """Return the tree L(r) of A1."""
     return {v: swap(v, alpha(v, r)) for v in nodes(len(r)) if v != r}
 
 
 @cache
 def multiple(r: Node) -> tuple[Tree, ...]:
-    """A2: the trees L-hat(rho^i(r)), i = 1..n-1, each L(rho^i(r)) rooted again at r."""
+    """Return the trees of A2: L(rho^i(r)) re-rooted at r, for i = 1..n-1."""
     return tuple(rerooted(greedy(shift(r, i)), r) for i in range(1, len(r)))
 
 
 def path_dimensions(r: Node, i: int) -> list[int]:
-    """A2: the dimensions of p_i, by walking from r to rho^i(r) with alpha."""
+    """Return the dimensions of the path p_i of A2, by following alpha from r to rho^i(r)."""
     goal, node, crossed = shift(r, i), r, []
     while node != goal:
         crossed.append(alpha(node, goal))
@@ -54,7 +54,7 @@ def path_dimensions(r: Node, i: int) -> list[int]:
 
 
 def path_dimensions_by_cycles(n: int, i: int) -> list[int]:
-    """A2: the same from the cycles C_k = (k, c(k), ..): tail(C_1), then each C_k and k."""
+    """Return the same dimensions from the cycles C_k: tail(C_1), then each C_k and k."""
     crossed: list[int] = []
     for k in range(1, gcd(n, i) + 1):
         cycle, position = [k], (k - 1 + i) % n + 1
@@ -66,7 +66,7 @@ def path_dimensions_by_cycles(n: int, i: int) -> list[int]:
 
 
 def height_of_multiple(n: int) -> int:
-    """A6: h = D_n + n + g - 2 with the largest proper divisor g of n; 1 for n = 2."""
+    """Return h of A6: D_n + n + g - 2, where g is n's largest proper divisor; 1 for n = 2."""
     largest = max(d for d in range(1, n) if n % d == 0)
     return 1 if n == 2 else diameter(n) + n + largest - 2
 
@@ -75,7 +75,7 @@ def height_of_multiple(n: int) -> int:
 
 
 def dimension_change(i: int, tree: Tree, root: Node) -> Tree:
-    """A4: the path d1, d2, .. from the root becomes the path d1', d2', .. from the root."""
+    """Return DC of A4: each path d1, d2, .. from the root becomes d1', d2', .. from the root."""
     image = {root: root}
     for node in sorted(tree, key=depths(tree, root).__getitem__):
         dimension = r(dimension_between(tree[node], node), len(root), i)
@@ -84,9 +84,9 @@ def dimension_change(i: int, tree: Tree, root: Node) -> Tree:
 
 
 def literally_changed(i: int, tree: Tree, n: int, k: int) -> Counter[Node]:
-    """Count the ends of the paths of a tree on S_{n,k} with moved dimensions.
+    """Count how many paths of a tree on S_{n,k} end at each node after changing dimensions.
 
-    Labels have n symbols, including those in brackets.
+    Labels have n symbols, including the bracketed symbols after position k.
     """
     label = {identity(k): identity(n)}
     image = {identity(k): identity(n)}
@@ -110,7 +110,7 @@ class Prices(NamedTuple):
 
 
 def lower_bound(n: int, ports: str, prices: Prices) -> Fraction:
-    """A6, Lemma 1."""
+    """Return the lower bound of Lemma 1 (A6)."""
     if ports == "all":
         return max(diameter(n) * prices.start_up, prices.m * prices.byte / (n - 1))
     start_ups = max(diameter(n), ceil_log2(factorial(n)))
@@ -118,7 +118,7 @@ def lower_bound(n: int, ports: str, prices: Prices) -> Fraction:
 
 
 def time_of_multiple(n: int, ports: str, segments: int, prices: Prices) -> Fraction:
-    """A6 (3), and n-1 times that for one-port: (h+p-1)(T_s + a/p) with a = 2m T_c/(n-1)."""
+    """Return (h+p-1)(T_s + a/p), a = 2m T_c/(n-1), by A6 (3); n-1 times that if one-port."""
     a = 2 * prices.m * prices.byte / (n - 1)
     slots = (height_of_multiple(n) + segments - 1) * (1 if ports == "all" else n - 1)
     return slots * (prices.start_up + a / segments)

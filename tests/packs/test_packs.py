@@ -1,4 +1,4 @@
-"""Every shipped query, run on a real server and compared with brute force."""
+"""Every query that comes with starcast, run on a real server and compared with brute force."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,7 +30,7 @@ PACKS = (
     oracles_topology,
     oracles_trees,
 )
-#: Loaded once, not for every case.
+#: The query library, loaded once rather than for every case.
 LIBRARY = load_library()
 QUERIES = LIBRARY.require_valid()
 FOREST = next(forest for forest in forests("S4") if forest.id == "S4:multiple:1234")
@@ -38,7 +38,7 @@ FOREST = next(forest for forest in forests("S4") if forest.id == "S4:multiple:12
 
 @pytest.fixture(scope="module")
 def graph(graph_address: GraphAddress) -> Iterator[Graph]:
-    """A store with only these topologies, forests and schedules; empty afterwards."""
+    """A graph store with exactly the test data of the query packs; it is emptied afterwards."""
     with Graph.open(graph_address) as opened, loaded(opened):
         yield opened
 
@@ -58,8 +58,8 @@ def all_cases() -> list[object]:
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=lambda query: query.name)
-def test_every_shipped_query_has_an_oracle_with_cases_on_every_topology(query: Query) -> None:
-    """Except if the oracle restricts the topologies."""
+def test_every_query_has_an_oracle_with_cases_on_every_topology(query: Query) -> None:
+    """An oracle may restrict the topologies, since not every query applies to all."""
     oracle = ORACLES[query.name]
     for spec in oracle.specs:
         assert any(
@@ -69,17 +69,17 @@ def test_every_shipped_query_has_an_oracle_with_cases_on_every_topology(query: Q
 
 @pytest.mark.parametrize("name", ORACLES)
 def test_an_oracle_is_in_the_module_of_its_pack(name: str) -> None:
-    """So a new pack that is missing in `PACKS` is detected."""
+    """This detects a new pack that is missing in `PACKS`."""
     assert ORACLES[name].rows.__module__ in {pack.__name__ for pack in PACKS}
     assert ORACLES[name].rows.__module__.endswith(f"_{name.partition('/')[0]}")
 
 
-def test_every_oracle_belongs_to_a_shipped_query() -> None:
+def test_every_oracle_belongs_to_a_query() -> None:
     assert set(ORACLES) == set(QUERIES)
 
 
 @pytest.mark.parametrize(("name", "case"), all_cases())
-def test_the_result_equals_brute_force(graph: Graph, name: str, case: Case) -> None:
+def test_query_results_equal_those_of_brute_force(graph: Graph, name: str, case: Case) -> None:
     result = run(graph, QUERIES[name], case, row_limit=100_000)
     assert result.columns == tuple(column.name for column in QUERIES[name].columns)
     assert not result.more
@@ -98,7 +98,7 @@ def test_the_result_equals_brute_force(graph: Graph, name: str, case: Case) -> N
 def test_disjoint_paths_are_a_maximum_flow(
     graph: Graph, spec: str, sources: int, targets: int
 ) -> None:
-    """Between all pairs on S4, from the identity to all nodes on S5, and to some on S6."""
+    """The pairs are all on S4, the identity with all nodes on S5, and some on S6."""
     names = oracle_tools.labels(spec)
     for source in names[:sources]:
         for target in names[:: len(names) // targets]:
@@ -108,20 +108,20 @@ def test_disjoint_paths_are_a_maximum_flow(
                 oracles_paths.judge_disjoint_paths(case, rows)
 
 
-def test_disjoint_paths_need_two_nodes(graph: Graph) -> None:
+def test_disjoint_paths_need_two_different_nodes(graph: Graph) -> None:
     case = {"topology": "S4", "source": "2134", "target": "2134"}
     with pytest.raises(InputError, match="source and target are both 2134"):
         run(graph, QUERIES["paths/disjoint-paths"], case)
 
 
 @pytest.mark.parametrize("name", ORACLES)
-def test_some_case_has_rows(name: str) -> None:
+def test_every_oracle_has_a_case_with_rows(name: str) -> None:
     """An oracle that always expects no rows would prove nothing."""
     assert any(ORACLES[name].rows(**case) for case in ORACLES[name].cases)
 
 
-def test_the_load_of_a_forest_equals_that_of_its_array(graph: Graph) -> None:
-    """Brute force and array agree too, so all three agree."""
+def test_the_load_histogram_of_a_stored_forest_equals_that_of_its_array(graph: Graph) -> None:
+    """Query, brute force and array all agree, since the first two are compared above."""
     rows = run(graph, LIBRARY.find("load-histogram"), {"forest": FOREST.id}).rows
     assert {row["load"]: row["links"] for row in rows if row["links"]} == FOREST.load_histogram()
 
@@ -135,7 +135,7 @@ def test_rows_beyond_the_limit_are_cut_off_and_reported(graph: Graph) -> None:
     assert not run(graph, query, {"forest": FOREST.id}, row_limit=len(rows)).more
 
 
-def test_values_are_accepted_as_text_too(graph: Graph) -> None:
+def test_parameter_values_are_also_accepted_as_text(graph: Graph) -> None:
     query = LIBRARY.find("shared-links")
     from_text = run(graph, query, {"forest": FOREST.id, "min_load": "1"}).rows
     assert from_text == run(graph, query, {"forest": FOREST.id, "min_load": 1}).rows
@@ -212,7 +212,9 @@ def test_incomplete_artifacts_are_never_used(
         graph.write(f"MATCH {pattern} SET o.state = 'complete'")
 
 
-def test_a_query_that_takes_too_long_is_stopped_with_advice(graph: Graph) -> None:
+def test_a_query_that_takes_too_long_is_stopped_and_the_hint_says_how_to_narrow_it(
+    graph: Graph,
+) -> None:
     with pytest.raises(
         LimitError, match=r"^overlap/shared-links: .* took longer than 0\.2 s"
     ) as caught:
@@ -221,7 +223,7 @@ def test_a_query_that_takes_too_long_is_stopped_with_advice(graph: Graph) -> Non
 
 
 def _endless_query() -> Query:
-    """Return the query of shared links after a cartesian product of five node patterns."""
+    """Return the shared-links query, preceded by a cartesian product of five node patterns."""
     query = LIBRARY.find("shared-links")
     many = " ".join(f"MATCH (n{i}:Node)" for i in range(5)) + " WITH sum(n0.rank + n4.rank) AS much"
     return replace(

@@ -1,4 +1,4 @@
-"""Columns of the shipped queries contain what their types say, so results can be drawn."""
+"""Columns of all queries contain what their types say, so that results can be drawn."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +18,7 @@ SPEC = "S4"
 
 
 def expected_results(query: Query) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """Yield the cases of a query on S4 with the rows of brute force, if they have all columns."""
+    """Yield the cases of a query on S4 with the oracle's rows, if these have all columns."""
     oracle = ORACLES[query.name]
     columns = {column.name for column in query.columns}
     for case in oracle.cases:
@@ -34,8 +34,8 @@ def is_of_nodes(column: Column) -> bool:
 
 
 @pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
-def test_exactly_the_columns_with_nodes_are_declared_as_such(query: Query) -> None:
-    """On S4 a label has four different digits, which no other value has."""
+def test_exactly_the_columns_that_contain_nodes_have_the_type_node(query: Query) -> None:
+    """On S4, labels can be recognized: no other value consists of four different digits."""
     nodes = set(labels(SPEC))
     for _, rows in expected_results(query):
         for column in query.columns:
@@ -51,7 +51,7 @@ def test_exactly_the_columns_with_nodes_are_declared_as_such(query: Query) -> No
 
 
 @pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
-def test_every_result_with_nodes_is_drawn_with_all_of_them(query: Query) -> None:
+def test_a_drawn_result_shows_every_node_in_it(query: Query) -> None:
     columns = [column.name for column in query.columns if is_of_nodes(column)]
     for values, rows in expected_results(query):
         if not columns:
@@ -80,7 +80,7 @@ def as_list(value: Any) -> list[str]:
 
 @pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
 def test_a_path_has_a_port_for_each_hop(query: Query) -> None:
-    """If columns are named path and ports, tables print them hop by hop."""
+    """Tables print the columns `path` and `ports` hop by hop."""
     if {"path", "ports"} <= {column.name for column in query.columns}:
         for _, rows in expected_results(query):
             assert all(len(row["path"] or []) in {0, len(row["ports"] or []) + 1} for row in rows)

@@ -1,4 +1,4 @@
-"""The results of the queries about faults and steps agree with the simulator."""
+"""Results of queries about faults and steps agree with the simulator."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -23,18 +23,18 @@ STAR = [plan for spec in ("S3", "S4") for plan in schedules(spec)]
 
 @pytest.fixture(scope="module")
 def graph(graph_address: GraphAddress) -> Iterator[Graph]:
-    """The store with S3 and S4, their forests and schedules."""
+    """A graph store with S3, S4, their forests and their schedules."""
     with Graph.open(graph_address) as opened, loaded(opened, ["S3", "S4"]):
         yield opened
 
 
 def query_rows(graph: Graph, name: str, **given: Any) -> list[dict[str, Any]]:
-    """Return the rows of a shipped query."""
+    """Return the rows of the query with this name."""
     return [dict(row) for row in run(graph, find(name), given).rows]
 
 
 def missing(case: Case, messages: int, copies: int) -> int:
-    """Return how many (node, message) pairs are missing after a broadcast with faults."""
+    """Return the number of (node, message) pairs missing after a broadcast with faults."""
     sent = schedule("S4", "broadcast", "edge-disjoint", messages=messages, copies=copies)
     links = [tuple(link.split("-")) for link in case["dead_links"]]
     return simulate(sent, [*case["dead_nodes"], *links]).missing
@@ -52,10 +52,10 @@ def test_nodes_that_a_tree_does_not_reach_miss_its_message(graph: Graph, case: C
 
 @pytest.mark.parametrize("copies", range(1, FOREST.trees + 1))
 @pytest.mark.parametrize("case", FAULTS, ids=str)
-def test_if_copies_reach_every_node_nothing_is_missing(
+def test_nothing_is_missing_if_the_query_says_that_all_nodes_are_reached(
     graph: Graph, case: Case, copies: int
 ) -> None:
-    """With one copy the reverse holds too; with several, a node may forward another copy."""
+    """With one copy the converse holds too; with several, nodes may forward another copy."""
     (row,) = query_rows(graph, "faults/copies", **case, copies=copies, messages=FOREST.trees)
     lacking = missing(case, FOREST.trees, copies)
     assert not (row["all_reached"] and lacking)
@@ -63,8 +63,8 @@ def test_if_copies_reach_every_node_nothing_is_missing(
     assert row["all_choices_reach"] <= row["all_reached"]
 
 
-def test_some_of_these_faults_are_survived_and_some_are_not(graph: Graph) -> None:
-    """Otherwise the tests above would prove nothing."""
+def test_some_tested_faults_are_survived_and_some_are_not(graph: Graph) -> None:
+    """If all had the same outcome, the tests above would prove nothing."""
     outcomes = {
         query_rows(graph, "faults/copies", **case, copies=2, messages=3)[0]["all_reached"]
         for case in FAULTS
@@ -75,7 +75,7 @@ def test_some_of_these_faults_are_survived_and_some_are_not(graph: Graph) -> Non
 @pytest.mark.parametrize(
     "plan", [plan for plan in STAR if not plan.symmetric], ids=lambda plan: plan.id
 )
-def test_the_overview_of_the_steps_equals_that_of_the_simulator(
+def test_the_steps_query_gives_the_step_profile_of_the_simulator(
     graph: Graph, plan: Schedule
 ) -> None:
     executed = simulate(plan)
@@ -87,10 +87,10 @@ def test_the_overview_of_the_steps_equals_that_of_the_simulator(
 @pytest.mark.parametrize(
     "plan", [plan for plan in STAR if plan.symmetric], ids=lambda plan: plan.id
 )
-def test_the_dimensions_of_one_source_give_the_links_used_by_all_sources(
+def test_the_dimensions_query_for_one_source_gives_the_links_used_by_all(
     graph: Graph, plan: Schedule
 ) -> None:
-    """All links of a used dimension are used, with the units of the dimension for one source."""
+    """All sources use all links of a used dimension, each with the units of one source."""
     executed = simulate(plan)
     rows = query_rows(graph, "dimensions", schedule=plan.id)
     assert [

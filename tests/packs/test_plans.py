@@ -1,4 +1,4 @@
-"""The server's plans of all shipped queries, for stores of several sizes, and of bad queries."""
+"""The server's execution plans for all queries on stores of several sizes, and bad queries."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ HEADER = """\
 // reference: ours
 
 """
-#: Everything that a statement could change in a small store.
+#: Query for everything that a statement could change in a small store.
 STATE = """
 MATCH (n) OPTIONAL MATCH (n)-[r]->()
 RETURN count(*) AS rows, count(DISTINCT n) AS nodes, sum(n.rank) AS ranks,
@@ -38,7 +38,7 @@ RETURN count(*) AS rows, count(DISTINCT n) AS nodes, sum(n.rank) AS ranks,
     ids=lambda specs: "+".join(specs) or "nothing",
 )
 def store(graph_address: GraphAddress, request: pytest.FixtureRequest) -> Iterator[Graph]:
-    """Stores of several sizes with all indexes: the planner uses the number of nodes."""
+    """Stores of several sizes with all indexes, since plans depend on the number of nodes."""
     with Graph.open(graph_address) as graph, loaded(graph, request.param):
         yield graph
 
@@ -59,13 +59,13 @@ def graph(graph_address: GraphAddress) -> Iterator[Graph]:
 
 @pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
 def test_plans_have_no_notices_and_no_cartesian_products(store: Graph, query: Query) -> None:
-    """Also in an empty store, where some relationship types do not occur yet."""
+    """This includes an empty store, where some relationship types do not occur yet."""
     assert find_problems(store, query) == []
 
 
 @pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
 def test_nodes_are_found_by_an_index(store: Graph, query: Query) -> None:
-    """No plan reads all nodes or all links of the store."""
+    """No execution plan reads all nodes or all links of the store."""
     sample = {parameter.name: parameter.type.sample() for parameter in query.parameters}
     plan = store.run(f"EXPLAIN {query.cypher}", sample).plan
     assert plan is not None
@@ -83,15 +83,13 @@ def test_nodes_are_found_by_an_index(store: Graph, query: Query) -> None:
 
 
 @pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
-def test_a_shipped_query_has_no_problems_before_the_first_ingest(
-    unprepared: Graph, query: Query
-) -> None:
-    """Without indexes, complete scans are not problems of the query."""
+def test_no_query_has_problems_before_the_first_ingest(unprepared: Graph, query: Query) -> None:
+    """Without indexes, complete scans are not counted as problems of a query."""
     assert not has_indexes(unprepared)
     assert find_problems(unprepared, query, indexes=False) == []
 
 
-def test_errors_of_a_query_are_found_without_indexes(unprepared: Graph) -> None:
+def test_errors_in_a_query_are_found_without_indexes(unprepared: Graph) -> None:
     assert any(
         "`Nod`" in problem
         for problem in problems_of(unprepared, "MATCH (n:Nod) RETURN n.rank AS a", indexes=False)
@@ -102,8 +100,8 @@ def test_errors_of_a_query_are_found_without_indexes(unprepared: Graph) -> None:
     )
 
 
-def test_without_indexes_some_shipped_query_has_problems(unprepared: Graph) -> None:
-    """This is why the check needs to know about the indexes."""
+def test_without_indexes_some_queries_would_have_problems(unprepared: Graph) -> None:
+    """This is why the check has the parameter `indexes`."""
     assert any(find_problems(unprepared, query) for query in load_queries().values())
 
 
@@ -118,7 +116,7 @@ def test_the_indexes_exist_after_an_ingest(graph: Graph) -> None:
 
 
 def problems_of(graph: Graph, body: str, indexes: bool = True) -> list[str]:
-    """Return the problems of a query with this Cypher, which returns one column ``a``."""
+    """Return the problems of a query with this Cypher and one declared column ``a``."""
     query = Query(Path("/packs/mine/question.cypher"), HEADER.rstrip("\n") + "\n" + body)
     return find_problems(graph, query, indexes)
 
@@ -145,7 +143,9 @@ def problems_of(graph: Graph, body: str, indexes: bool = True) -> list[str]:
         ("WITH 1 AS a, 2 AS b RETURN *", "the column 'b' is returned but not declared"),
     ],
 )
-def test_the_check_on_the_server_finds_problems(graph: Graph, body: str, words: str) -> None:
+def test_the_check_on_the_server_finds_problems_of_bad_queries(
+    graph: Graph, body: str, words: str
+) -> None:
     assert any(words in problem for problem in problems_of(graph, body))
 
 
@@ -163,11 +163,11 @@ def test_a_valid_query_of_the_user_passes(graph: Graph) -> None:
         "RETURN size('a, b AS c') AS `a`",
     ],
 )
-def test_columns_are_found_whatever_the_expression(graph: Graph, body: str) -> None:
+def test_returned_columns_are_recognized_in_any_statement(graph: Graph, body: str) -> None:
     assert problems_of(graph, body) == []
 
 
-def test_a_query_with_other_columns_than_its_header_is_refused_when_it_runs(graph: Graph) -> None:
+def test_a_query_whose_columns_differ_from_its_header_is_refused_at_run_time(graph: Graph) -> None:
     query = Query(Path("/packs/mine/question.cypher"), f"{HEADER.strip()}\nRETURN 1 AS b")
     with pytest.raises(InputError) as caught:
         run(graph, query, {})
@@ -203,10 +203,8 @@ def test_a_query_with_other_columns_than_its_header_is_refused_when_it_runs(grap
         "LOAD CSV FROM 'http://127.0.0.1:1/x.csv' AS row RETURN row",
     ],
 )
-def test_the_server_refuses_what_writes_without_the_help_of_the_guard(
-    graph: Graph, statement: str
-) -> None:
-    """The refusal by keywords is only the second guard."""
+def test_the_server_itself_refuses_statements_that_write(graph: Graph, statement: str) -> None:
+    """The keyword check of starcast, which refuses them too, is only a second guard."""
     before = graph.read(STATE)
     with pytest.raises(StarcastError):
         graph.run(statement)

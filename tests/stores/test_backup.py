@@ -1,4 +1,4 @@
-"""Backups: everything comes back, only empty stores change, damaged files are refused."""
+"""Backups restore everything into empty stores; damaged files are refused."""
 
 import json
 import threading
@@ -57,7 +57,7 @@ def settings_for(url: URL, graph: GraphAddress) -> Settings:
 
 @pytest.fixture
 def stored(engine: Engine, clean_graph: GraphAddress) -> Engine:
-    """Stores with artifacts, runs and verdicts."""
+    """Both stores, filled with artifacts, runs and verdicts."""
     with Graph.open(clean_graph) as graph:
         ingest(
             Stores(engine, graph, 1_000),
@@ -74,7 +74,7 @@ def stored(engine: Engine, clean_graph: GraphAddress) -> Engine:
 
 @pytest.fixture
 def file(kept_file: Path, request: pytest.FixtureRequest) -> Path:
-    """A backup, which no test changes: the first test that needs it fills the stores for it."""
+    """A backup file that no test changes, written when the first test needs it."""
     if not kept_file.exists():
         create, stored = (request.getfixturevalue(name) for name in ("create", "stored"))
         create(stored, kept_file)
@@ -83,7 +83,7 @@ def file(kept_file: Path, request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(scope="module")
 def kept_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The path of the backup."""
+    """The path of the shared backup file."""
     return tmp_path_factory.mktemp("backup") / "store.backup"
 
 
@@ -91,7 +91,7 @@ def kept_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def create(
     graph_address: GraphAddress, role_url: Callable[[URL, Role], URL]
 ) -> Callable[[Engine, Path], None]:
-    """Return a function that writes a backup as the reader."""
+    """Return a function that writes a backup as the reader role."""
 
     def write(stored: Engine, target: Path) -> None:
         back_up(settings_for(role_url(stored.url, "reader"), graph_address), target)
@@ -128,7 +128,7 @@ def test_a_restored_store_is_equal_and_its_graph_is_rebuilt(
     rows, graph = (min(i for i, line in enumerate(lines) if each in line) for each in texts)
     assert rows < graph
     after = content(target)
-    # Rebuilding the graph loads the artifacts again, which changes moments in two tables.
+    # Rebuilding the graph loads the artifacts again, which changes time stamps in two tables.
     assert len(after.pop("materialization")) == len(before.pop("materialization")) == 3
     forests = [json.loads(row) for found in (after, before) for row in found.pop("forest")]
     assert len(forests) == 2
@@ -179,19 +179,19 @@ def test_a_store_that_is_not_empty_is_refused_and_unchanged(
 
 
 @pytest.mark.slow
-def test_a_restore_that_replaces_empties_both_stores_without_the_plug_in_of_a_network(
+def test_restore_with_replace_empties_both_stores_even_if_a_plug_in_is_missing(
     file: Path,
     bare: Engine,
     clean_graph: GraphAddress,
     registries: Callable[[], None],
     tmp_path: Path,
 ) -> None:
-    """Also a backup with a plug-in's network restores the rows, and says what the graph needs."""
+    """Without the plug-in of a topology, the rows are restored; the error says what is missing."""
     migrations.upgrade(bare, Silent())
     settings = settings_for(bare.url, clean_graph)
     load_examples()
     with open_stores(settings) as stores:
-        rebuild(stores, RebuildRequest(replace=True))  # the graph is that of another database
+        rebuild(stores, RebuildRequest(replace=True))  # the graph belongs to another database
         assert artifact_ids(stores) == set()
         ingest(stores, plan("R4", ["breadth-first"]))
     back_up(settings, tmp_path / "own.backup")
@@ -279,7 +279,7 @@ def other_checksum(manifest: dict[str, object]) -> None:
         (lambda manifest: manifest.update(postgres="99.1"), "comes from PostgreSQL 99.1"),
     ],
 )
-def test_a_restore_that_fails_leaves_an_empty_store(
+def test_a_failed_restore_leaves_an_empty_store(
     file: Path,
     target: Engine,
     tmp_path: Path,
@@ -293,10 +293,10 @@ def test_a_restore_that_fails_leaves_an_empty_store(
     assert backup.count_rows(target)["run"] == 4
 
 
-def test_a_replacement_that_fails_puts_back_what_the_store_held(
+def test_a_failed_replacement_restores_the_previous_content(
     file: Path, bare: Engine, role_url: Callable[[URL, Role], URL], tmp_path: Path
 ) -> None:
-    """The rows and the rights are as before."""
+    """Afterwards the rows and the access rights are as before."""
     backup.restore(bare, file, PROGRAMS)
     before, keep = content(bare), tmp_path / "all before.backup"
     changed = rewrite(file, tmp_path / "changed", other_checksum)
@@ -307,7 +307,7 @@ def test_a_replacement_that_fails_puts_back_what_the_store_held(
     reader = sessions.connect(role_url(bare.url, "reader"))
     assert backup.count_rows(reader) == backup.count_rows(bare)
     reader.dispose()
-    # Without a program that can restore anything, the sentence names the file and the command.
+    # If the previous content cannot be restored, the error names the file and the command.
     failing = backup.Programs(PROGRAMS.pg_dump, Path("/bin/false"))
     with pytest.raises(UnavailableError, match="cannot be put back: false failed") as error:
         backup.restore(bare, file, failing, keep=keep)
@@ -317,7 +317,7 @@ def test_a_replacement_that_fails_puts_back_what_the_store_held(
     assert not (tmp_path / "nothing.backup").exists()
 
 
-def test_an_interrupted_backup_leaves_the_earlier_file(stored: Engine, tmp_path: Path) -> None:
+def test_an_interrupted_backup_keeps_the_earlier_file(stored: Engine, tmp_path: Path) -> None:
     target = tmp_path / "store.backup"
     target.write_bytes(b"an earlier backup")
     failing = tmp_path / "pg_dump"
@@ -332,8 +332,10 @@ def test_an_interrupted_backup_leaves_the_earlier_file(stored: Engine, tmp_path:
 
 
 @pytest.mark.slow
-def test_a_backup_is_one_snapshot_while_others_write(stored: Engine, tmp_path: Path) -> None:
-    """Rows of a transaction that commits during the dump are in neither part of the file."""
+def test_a_backup_is_one_snapshot_even_if_others_write_meanwhile(
+    stored: Engine, tmp_path: Path
+) -> None:
+    """Neither part of the file has the rows of a transaction that commits during the dump."""
     stop = threading.Event()
 
     def keep_writing() -> None:
@@ -363,6 +365,6 @@ def test_a_dump_can_be_read_without_starcast(file: Path, bare: Engine, tmp_path:
         assert [each.name for each in session.scalars(select(models.Experiment))] == ["e"]
 
 
-def test_the_programs_must_have_the_version_of_the_server() -> None:
+def test_the_client_programs_must_have_the_version_of_the_server() -> None:
     with pytest.raises(UnavailableError, match="the server is PostgreSQL 11, and its programs"):
         find_client_programs(11)

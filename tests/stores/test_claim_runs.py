@@ -1,4 +1,4 @@
-"""Verification runs in PostgreSQL: a finished run is stored completely, any other not at all."""
+"""Verification runs in PostgreSQL: a run is stored completely when it finishes, or not at all."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ NAMES = ["TS.L5", "TS.h"]
 SIZES = ["S3", "S4"]
 
 
-def test_stored_verdicts_and_evidence_equal_those_of_the_check(engine: Engine) -> None:
+def test_verdicts_and_evidence_read_back_as_they_were_checked(engine: Engine) -> None:
     number, verdicts = check_and_store(engine, NAMES, ["S4", "S3"])
     with open_session(engine) as session:
         stored = {verdict.claim: verdict for verdict in storage.load_verdicts(session, number)}
@@ -63,10 +63,10 @@ def test_the_newest_verdict_of_each_claim_is_returned(engine: Engine) -> None:
     }
 
 
-# Killed processes.
+# Verification runs in killed processes
 
 PATIENCE = 60
-#: Changes to this process and its workers: checks are slow.
+#: Code that makes checks slow in this process and its workers.
 SCRIPT = """
 import time
 from starcast.claims import verify
@@ -83,7 +83,7 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def started(clean_database: URL, engine: Engine, tmp_path: Path) -> subprocess.Popen[str]:
-    """Start a check of claims in two processes, and wait until these work."""
+    """Start a check of claims in two processes, and wait until both are busy."""
     del engine
     (tmp_path / "password").write_text(str(clean_database.password), encoding="utf-8")
     (tmp_path / "run.py").write_text(SCRIPT, encoding="utf-8")

@@ -83,7 +83,7 @@ def test_revision_0010_keeps_finished_verification_runs(bare: Engine) -> None:
         assert session.scalars(text("select id from claim_run")).all() == [1]
 
 
-def test_revision_0011_counts_the_pieces_of_messages(bare: Engine) -> None:
+def test_revision_0011_adds_the_number_of_units_per_message(bare: Engine) -> None:
     with bare.begin() as connection:
         command.upgrade(migrations._config(connection), "0010")
         connection.execute(text("insert into experiment (name) values ('e')"))
@@ -116,7 +116,7 @@ def test_revision_0012_allows_reductions(bare: Engine) -> None:
         assert all("allreduce" in each for each in connection.scalars(listed).all())
 
 
-def test_an_upgrade_names_the_rows_that_do_not_fit(
+def test_an_upgrade_names_the_constraint_that_stored_rows_violate(
     engine: Engine, add_revision: Callable[[], None]
 ) -> None:
     with sessions.open_session(engine) as session:
@@ -134,7 +134,7 @@ def test_a_downgrade_names_the_command_that_restores_a_backup(engine: Engine) ->
 
 
 def everything(engine: Engine) -> dict[str, list[str]]:
-    """Return all rows of all tables but alembic's as text, sorted."""
+    """Return all rows of all tables except alembic's as text, sorted."""
     with engine.connect() as connection:
         return {
             table: sorted(
@@ -213,7 +213,7 @@ def test_upgrading_an_up_to_date_schema_does_nothing_and_reports_it(engine: Engi
     assert recorder.lines == [f"the schema is up to date ({sessions.head()})"]
 
 
-def test_a_store_has_one_identity_that_survives_an_upgrade(engine: Engine) -> None:
+def test_a_store_has_one_id_which_an_upgrade_keeps(engine: Engine) -> None:
     with sessions.open_session(engine) as session:
         first = session.scalars(select(models.Store.id)).all()
     migrations.upgrade(engine, Silent())
@@ -352,7 +352,7 @@ def test_an_upgrade_that_waits_too_long_reports_another_process(
     assert migrations.upgrade(bare, Silent())
 
 
-def test_a_lock_is_refused_while_it_is_held_and_free_afterwards(engine: Engine) -> None:
+def test_a_lock_cannot_be_acquired_while_it_is_held(engine: Engine) -> None:
     busy = BusyError("busy")
     with sessions.advisory_lock(engine, "experiment a", busy):
         with pytest.raises(BusyError), sessions.advisory_lock(engine, "experiment a", busy):
@@ -363,8 +363,8 @@ def test_a_lock_is_refused_while_it_is_held_and_free_afterwards(engine: Engine) 
         pass
 
 
-def test_a_lock_does_not_prevent_the_clean_up_of_the_server(clean_database: URL) -> None:
-    """Its transaction has no snapshot, and no time limit for idle transactions ends it."""
+def test_a_lock_does_not_block_vacuum_and_does_not_time_out(clean_database: URL) -> None:
+    """The lock's transaction has no snapshot, and no idle timeout ends it."""
     options = "-c default_transaction_isolation=serializable"
     options += " -c idle_in_transaction_session_timeout=500"
     engine = sessions.connect(clean_database.update_query_dict({"options": options}))
@@ -386,7 +386,7 @@ def cut_off(engine: Engine, pid: int) -> None:
         assert connection.scalar(text("select pg_terminate_backend(:pid, 5000)"), {"pid": pid})
 
 
-def test_a_lost_lock_is_detected_and_can_be_taken_again(engine: Engine) -> None:
+def test_a_lost_lock_is_detected_and_can_be_acquired_again(engine: Engine) -> None:
     busy = BusyError("busy")
     done = []
     with sessions.advisory_lock(engine, "experiment a", busy) as lock:
@@ -412,7 +412,7 @@ def test_a_lost_lock_is_detected_and_can_be_taken_again(engine: Engine) -> None:
 
 
 @pytest.mark.slow
-def test_waiting_for_a_lock_takes_it_for_the_rest_of_the_transaction(engine: Engine) -> None:
+def test_a_lock_that_was_waited_for_is_held_until_the_transaction_ends(engine: Engine) -> None:
     busy = BusyError("busy")
     with (
         sessions.advisory_lock(engine, "experiment a", busy),
@@ -428,21 +428,23 @@ def test_waiting_for_a_lock_takes_it_for_the_rest_of_the_transaction(engine: Eng
         pass
 
 
-def test_an_unreachable_server_gives_one_sentence_without_the_password(fresh_database: URL) -> None:
+def test_the_error_for_an_unreachable_server_does_not_contain_the_password(
+    fresh_database: URL,
+) -> None:
     with pytest.raises(UnavailableError, match="cannot be reached: Connection refused") as refused:
         sessions.connect(fresh_database.set(host="127.0.0.1", port=1, password="sesame"))
     assert "sesame" not in str(refused.value)
     assert refused.value.__suppress_context__
 
 
-def test_a_wrong_password_has_its_own_error_that_does_not_repeat_it(fresh_database: URL) -> None:
+def test_the_error_for_a_wrong_password_does_not_contain_the_password(fresh_database: URL) -> None:
     with pytest.raises(UnavailableError, match="refuses the login of") as refused:
         sessions.connect(fresh_database.set(password="open-sesame"))
     assert "sesame" not in str(refused.value)
     assert "STARCAST_POSTGRES_PASSWORD_FILE" in refused.value.hint
 
 
-def test_a_database_that_does_not_exist_has_its_own_error(fresh_database: URL) -> None:
+def test_a_database_that_does_not_exist_has_a_specific_error(fresh_database: URL) -> None:
     with pytest.raises(UnavailableError, match="has no database 'nowhere'") as refused:
         sessions.connect(fresh_database.set(database="nowhere"))
     assert refused.value.hint == "create it: createdb nowhere"
@@ -465,14 +467,14 @@ def test_a_server_that_stops_during_a_statement_is_unavailable(
     other.dispose()
 
 
-def test_errors_that_are_not_about_the_connection_pass_unchanged(engine: Engine) -> None:
+def test_errors_other_than_connection_errors_are_not_translated(engine: Engine) -> None:
     with pytest.raises(IntegrityError), sessions.open_session(engine) as session:
         session.add(models.Forest(id="S5:none:12345", topology="S5", construction="none", root=0,
         root_label="12345",
                                   trees=1, height=1, congestion=1))  # fmt: skip
 
 
-def test_a_session_that_fails_leaves_nothing_behind(engine: Engine) -> None:
+def test_a_failed_session_stores_nothing(engine: Engine) -> None:
     def work() -> None:
         with sessions.open_session(engine) as session:
             session.add(models.Experiment(name="half", grid={}))
@@ -497,14 +499,14 @@ def busy(engine: Engine, striking: threading.Thread) -> None:
 
 @pytest.fixture
 def _no_garbage(engine: Engine) -> Iterator[None]:  # noqa: ARG001 - its database is dropped later
-    """Disable garbage collection: Python ignores exceptions that are raised during it.
+    """Disable garbage collection, since Python ignores exceptions raised during it.
 
-    PostgreSQL drops no database for a minute while a connection to it is interrupted but open.
+    While an interrupted connection is open, PostgreSQL does not drop its database for a minute.
     """
     gc.collect()
     gc.disable()
     yield
-    # A connection that is interrupted before the pool has it is closed by the garbage collection.
+    # The garbage collector closes a connection that was interrupted before it reached the pool.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         gc.enable()
@@ -513,10 +515,10 @@ def _no_garbage(engine: Engine) -> Iterator[None]:  # noqa: ARG001 - its databas
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_no_garbage")
-def test_ctrl_c_during_an_exchange_is_not_a_connection_error(
+def test_ctrl_c_during_a_statement_is_not_reported_as_a_connection_error(
     engine: Engine, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Interrupts arrive at random moments; the driver turns one in ten into its own error."""
+    """Interrupts arrive at different moments; the driver turns some into its own error."""
     for round_ in range(60):
         with ctrl_c(round_ / 2_000) as striking, pytest.raises(KeyboardInterrupt):
             busy(engine, striking)
@@ -525,7 +527,7 @@ def test_ctrl_c_during_an_exchange_is_not_a_connection_error(
 
 
 def fails_while_interrupted(engine: Engine) -> None:
-    """Raise an error while an interruption is being handled, as the driver may do."""
+    """Raise a database error while an interrupt is being handled, as the driver may do."""
     with sessions.open_session(engine) as session:
         try:
             signal.raise_signal(signal.SIGINT)
@@ -533,6 +535,6 @@ def fails_while_interrupted(engine: Engine) -> None:
             session.execute(text("select nothing"))
 
 
-def test_an_error_caused_by_an_interruption_is_an_interruption(engine: Engine) -> None:
+def test_an_error_caused_by_an_interrupt_is_reported_as_the_interrupt(engine: Engine) -> None:
     with pytest.raises(KeyboardInterrupt):
         fails_while_interrupted(engine)

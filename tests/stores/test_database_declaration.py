@@ -1,4 +1,4 @@
-"""Comments, views, checks, indexes and rights of PostgreSQL, on a real server."""
+"""The declared comments, views, checks, indexes and rights, on a real PostgreSQL server."""
 
 import subprocess
 import sys
@@ -58,7 +58,7 @@ def migrated(bare: Engine) -> Engine:
 
 
 def declared_comments() -> set[tuple[str, str | None, str | None]]:
-    """Return table or view, column (None for the table itself) and comment."""
+    """Return triples of table or view, column (None for the table itself), and comment."""
     comments: set[tuple[str, str | None, str | None]] = set()
     for table in models.Base.metadata.tables.values():
         comments.add((table.name, None, table.comment))
@@ -74,13 +74,13 @@ def stored_comments(engine: Engine) -> set[tuple[str, str | None, str | None]]:
         return {(row[0], row[1], row[2]) for row in connection.execute(COMMENTS)}
 
 
-def test_every_table_view_and_column_has_the_comment_of_the_declaration(migrated: Engine) -> None:
+def test_every_table_view_and_column_has_its_declared_comment(migrated: Engine) -> None:
     declared = declared_comments()
     assert all(comment for _, _, comment in declared)
     assert stored_comments(migrated) == declared
 
 
-def test_a_changed_comment_is_a_difference_that_an_upgrade_corrects(migrated: Engine) -> None:
+def test_a_changed_comment_is_reported_and_corrected_by_an_upgrade(migrated: Engine) -> None:
     with migrated.begin() as connection:
         connection.execute(text("comment on column run.t_s is 'seconds'"))
         connection.execute(text("drop view artifact"))
@@ -91,7 +91,9 @@ def test_a_changed_comment_is_a_difference_that_an_upgrade_corrects(migrated: En
     assert migrations.differences(migrated) == []
 
 
-def test_an_upgrade_keeps_the_views_of_other_programs_that_read_ours(migrated: Engine) -> None:
+def test_an_upgrade_keeps_views_of_other_programs_that_read_starcast_views(
+    migrated: Engine,
+) -> None:
     with migrated.begin() as connection:
         connection.execute(text("create view mine as select experiment, gap from run_summary"))
     migrations.upgrade(migrated, Silent())
@@ -106,10 +108,10 @@ def test_every_column_of_a_view_is_described(migrated: Engine) -> None:
         assert names == list(view.columns), view.name
 
 
-def test_migrations_make_the_constraints_and_indexes_of_the_models(
+def test_the_migrations_create_the_constraints_and_indexes_of_the_models(
     migrated: Engine, store_url: URL
 ) -> None:
-    """Alembic compares neither checks nor the expressions of indexes."""
+    """Alembic compares neither check constraints nor index expressions."""
     with new_database(store_url) as url:
         other = sessions.connect(url)
         models.Base.metadata.create_all(other)
@@ -186,7 +188,7 @@ def test_invalid_values_of_text_columns_are_refused(
         connection.execute(text(statement))
 
 
-def test_a_plug_in_can_add_a_family_of_topologies(filled: Engine) -> None:
+def test_topologies_of_a_plug_in_family_can_be_stored(filled: Engine) -> None:
     with filled.begin() as connection:
         connection.execute(text("insert into family values ('pancake', 'pancake graphs')"))
         connection.execute(
@@ -195,7 +197,7 @@ def test_a_plug_in_can_add_a_family_of_topologies(filled: Engine) -> None:
         connection.execute(text(RUN.format(**VALID | {"topology": "'P5'"})))
 
 
-# Views against Python
+# Views, compared with the results of Python
 
 
 @pytest.fixture
@@ -220,7 +222,7 @@ def rows(engine: Engine, query: str) -> list[dict[str, object]]:
         return [dict(row) for row in connection.execute(text(query)).mappings()]
 
 
-def test_run_summary_has_the_figures_of_the_command_line(experiments: Engine) -> None:
+def test_run_summary_has_the_figures_that_the_command_line_prints(experiments: Engine) -> None:
     found = {row["run"]: row for row in rows(experiments, "select * from run_summary")}
     with sessions.open_session(experiments) as session:
         total = 0
@@ -249,7 +251,7 @@ def test_run_summary_has_the_figures_of_the_command_line(experiments: Engine) ->
 def test_comparison_has_every_comparable_pair_with_its_change(
     experiments: Engine, names: tuple[str, ...]
 ) -> None:
-    """Each row of `compare` that is comparable, with the same change, per cent and verdict."""
+    """It has the comparable rows of `compare`, with equal change, percentage and verdict."""
     found = {
         (row["baseline_run"], row["run"]): row
         for row in rows(experiments, "select * from comparison")
@@ -313,7 +315,7 @@ def ingested(engine: Engine, clean_graph: GraphAddress) -> Iterator[Engine]:
         yield engine
 
 
-def test_artifact_has_the_rows_of_the_listings(ingested: Engine) -> None:
+def test_the_artifact_view_has_the_rows_of_the_listings(ingested: Engine) -> None:
     found = {(row["kind"], row["id"]): row for row in rows(ingested, "select * from artifact")}
     with sessions.open_session(ingested) as session:
         listed = {
@@ -394,7 +396,7 @@ def test_queries_of_a_large_store_use_indexes(large: Engine, query: str, index: 
         assert f"Seq Scan on {table} " not in f"{plan} ", plan
 
 
-# Roles
+# Rights of the database roles
 
 READING = [
     ("topology", "list"),
@@ -436,7 +438,7 @@ def reading(
     role_url: Callable[[URL, Role], URL],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Engine:
-    """Both stores with data; starcast logs in as the reader of PostgreSQL."""
+    """Both stores with data; starcast logs in to PostgreSQL as the reader role."""
     grid = Grid.from_json({
         "topology": "S3", "collective": "broadcast", "algorithm": ["multiple", "greedy"],
         "message_bytes": 64,
@@ -496,7 +498,7 @@ def test_the_writer_is_not_a_superuser_and_cannot_change_tables(
 
 
 def test_a_write_in_a_read_only_session_is_refused_with_one_sentence(engine: Engine) -> None:
-    """The session is read-only on a replica, or by default_transaction_read_only."""
+    """Sessions are read-only on a replica, or through default_transaction_read_only."""
     with sessions.open_session(engine) as session:
         session.execute(text("set transaction read only"))
         refused = pytest.raises(UnavailableError, match="read-only")
@@ -505,8 +507,8 @@ def test_a_write_in_a_read_only_session_is_refused_with_one_sentence(engine: Eng
         session.rollback()
 
 
-def test_a_role_that_is_created_later_gets_its_rights_by_an_upgrade(migrated: Engine) -> None:
-    """The servers of a test run have the roles; their rights are those of one database."""
+def test_an_upgrade_grants_rights_to_a_role_created_later(migrated: Engine) -> None:
+    """Roles exist once per server, but their rights are granted in each database."""
     with migrated.begin() as connection:
         connection.execute(text("revoke all on run from starcast_reader"))
     query = text("select has_table_privilege('starcast_reader', 'run', 'select')")
@@ -518,7 +520,7 @@ def test_a_role_that_is_created_later_gets_its_rights_by_an_upgrade(migrated: En
 
 
 @pytest.mark.slow
-def test_the_command_alembic_writes_the_declaration_too(
+def test_the_alembic_command_also_writes_comments_views_and_rights(
     bare: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name_store(monkeypatch, bare.url)

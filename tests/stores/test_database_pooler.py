@@ -1,4 +1,4 @@
-"""PostgreSQL behind PgBouncer in transaction mode: each transaction has another session."""
+"""PostgreSQL behind PgBouncer in transaction mode, where sessions change per transaction."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -34,10 +34,10 @@ GRID = {
 def pooled_engine(
     clean_database: URL, pgbouncer: int, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Engine]:
-    """An engine for the clean database behind PgBouncer, for the writer."""
+    """An engine for the clean database behind PgBouncer, logged in as the writer role."""
     engine = sessions.connect(clean_database.set(port=pgbouncer))
     name_store(monkeypatch, engine.url)
-    # Transactions at the same time: PgBouncer starts a session for each.
+    # Several transactions at the same time, so that PgBouncer starts a session for each.
     with ExitStack() as session:
         for _ in range(3):
             session.enter_context(sessions.open_session(engine)).execute(text("select 1"))
@@ -45,8 +45,8 @@ def pooled_engine(
     engine.dispose()
 
 
-def test_every_transaction_has_another_session(pooled_engine: Engine) -> None:
-    """Otherwise the other tests would show nothing."""
+def test_consecutive_transactions_use_different_sessions(pooled_engine: Engine) -> None:
+    """Without different sessions, the other tests here would prove nothing."""
     pids = set()
     for _ in range(4):
         with sessions.open_session(pooled_engine) as session:
@@ -54,7 +54,7 @@ def test_every_transaction_has_another_session(pooled_engine: Engine) -> None:
     assert len(pids) > 1
 
 
-def test_a_schema_is_created_and_upgraded(pooled: URL) -> None:
+def test_a_schema_can_be_created_and_upgraded_behind_the_pooler(pooled: URL) -> None:
     engine = sessions.connect(pooled)
     assert migrations.upgrade(engine, Silent())
     assert not migrations.upgrade(engine, Silent())
@@ -64,15 +64,15 @@ def test_a_schema_is_created_and_upgraded(pooled: URL) -> None:
     engine.dispose()
 
 
-def test_statements_can_be_repeated(pooled_engine: Engine) -> None:
-    """The driver would prepare them in one session and execute them in another."""
+def test_a_statement_can_be_repeated_in_another_session(pooled_engine: Engine) -> None:
+    """A prepared statement would exist in one session and be executed in another."""
     for number in range(20):
         with sessions.open_session(pooled_engine) as session:
             assert session.scalar(text("select :number + 1"), {"number": number}) == number + 1
 
 
 def test_a_lock_is_held_across_transactions(pooled_engine: Engine, engine: Engine) -> None:
-    """Other clients are refused, behind the pooler or not; afterwards no session holds it."""
+    """Other clients are refused, pooled or direct; after release no session holds the lock."""
     busy = BusyError("busy")
     with sessions.advisory_lock(pooled_engine, "experiment a", busy, "running a") as lock:
         for other in (pooled_engine, engine) * 3:
@@ -91,8 +91,10 @@ def test_a_lock_is_held_across_transactions(pooled_engine: Engine, engine: Engin
         assert held == 0
 
 
-def test_experiments_are_run_and_compared(pooled_engine: Engine, starcast: Starcast) -> None:
-    """The stored runs are those that a direct connection stores."""
+def test_experiments_can_be_run_and_compared_behind_the_pooler(
+    pooled_engine: Engine, starcast: Starcast
+) -> None:
+    """The stored runs equal those stored over a direct connection."""
     run_experiment(pooled_engine, "pooled", Grid.from_json(GRID), Silent(), jobs=1)
     run_experiment(pooled_engine, "again", Grid.from_json(GRID), Silent(), jobs=1)
     result = starcast("compare", "pooled", "again", "--format", "json")
@@ -101,10 +103,10 @@ def test_experiments_are_run_and_compared(pooled_engine: Engine, starcast: Starc
         assert len(session.scalars(select(models.Run)).all()) == 32
 
 
-def test_both_stores_are_filled(
+def test_an_ingest_and_a_verification_of_claims_work_behind_the_pooler(
     pooled_engine: Engine, clean_graph: GraphAddress, starcast: Starcast
 ) -> None:
-    """COPY, states and locks of an ingest, and a verification of claims."""
+    """The ingest uses COPY, states and locks."""
     with Graph.open(clean_graph) as graph:
         summary = ingest(
             Stores(pooled_engine, graph, 1_000),
@@ -115,10 +117,8 @@ def test_both_stores_are_filled(
     assert starcast("claims", "show", "TS.L1").code == 0
 
 
-def test_a_backup_is_refused_and_no_session_is_changed(
-    pooled_engine: Engine, tmp_path: Path
-) -> None:
-    """pg_dump empties the search path of the sessions that it uses."""
+def test_a_backup_is_refused_and_changes_no_session(pooled_engine: Engine, tmp_path: Path) -> None:
+    """pg_dump would empty the search path of the sessions that it uses."""
     programs = find_client_programs(backup.server_major(pooled_engine))
     file = tmp_path / "store.backup"
     with pytest.raises(InputError, match="is behind a connection pooler") as refused:
@@ -154,10 +154,10 @@ def test_the_doctor_mentions_the_pooler(pooled_engine: Engine, graph_address: Gr
     assert finding.found.endswith("behind a connection pooler")
 
 
-def test_a_long_statement_is_waited_for(
+def test_a_long_statement_is_not_taken_for_a_silent_server(
     pooled_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The client cannot know which process serves it behind a pooler."""
+    """Behind a pooler, the client cannot know which server process serves it."""
     monkeypatch.setattr(watched, "SILENT_SECONDS", 0.5)
     monkeypatch.setattr(watched, "PROBE_SECONDS", 1)
     with sessions.open_session(pooled_engine) as session:
@@ -173,10 +173,10 @@ def test_a_long_statement_is_waited_for(
         ({"password": "wrong"}, "refuses the login of"),
     ],
 )
-def test_errors_of_the_pooler_are_one_sentence(
+def test_errors_behind_the_pooler_are_reported_in_one_sentence(
     pooled: URL, changes: dict[str, str], words: str
 ) -> None:
-    """For a server that is not running, and for refusals by the server or the pooler."""
+    """The server is not running, or the server or the pooler refuses the connection."""
     with pytest.raises(UnavailableError) as refused:
         sessions.connect(pooled.set(**changes))  # type: ignore[arg-type]
     assert words in refused.value.message

@@ -1,4 +1,4 @@
-"""A PostgreSQL that is silent."""
+"""A PostgreSQL server that stops responding while its connections stay open."""
 
 import threading
 import time
@@ -27,7 +27,7 @@ def proxy(fresh_database: URL) -> Iterator[SilentProxy]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A time limit of seconds instead of half a minute."""
+    """Shorten the time limit for a silent server from half a minute to seconds."""
     monkeypatch.setattr(watched, "SILENT_SECONDS", 2.0)
     monkeypatch.setattr(watched, "PROBE_SECONDS", 1)
 
@@ -41,14 +41,14 @@ def through(proxy: SilentProxy, fresh_database: URL, impatient: None) -> Iterato
     engine.dispose()
 
 
-def test_the_deadline_is_thirty_seconds() -> None:
+def test_the_time_limit_for_a_silent_server_is_thirty_seconds() -> None:
     assert watched.SILENT_SECONDS + watched.PROBE_SECONDS + sessions.CONNECT_SECONDS == 30
     options = watched.TCP_OPTIONS
     keepalive = options["keepalives_idle"] + options["keepalives_interval"] * 4
     assert (options["tcp_user_timeout"], keepalive, options["keepalives_count"]) == (30_000, 30, 4)
 
 
-def test_a_server_that_becomes_silent_ends_a_statement_in_one_sentence(
+def test_a_statement_on_a_silent_server_fails_with_one_sentence(
     through: Engine, proxy: SilentProxy
 ) -> None:
     with sessions.open_session(through) as session:
@@ -63,10 +63,10 @@ def test_a_server_that_becomes_silent_ends_a_statement_in_one_sentence(
     assert time.monotonic() - began < 20
 
 
-def test_a_silent_server_is_not_waited_for_again_when_a_lock_is_released(
+def test_releasing_a_lock_does_not_wait_for_a_silent_server_again(
     through: Engine, proxy: SilentProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The connection that holds the lock is silent too."""
+    """The connection that holds the lock has become silent too."""
     monkeypatch.setattr(watched, "SILENT_SECONDS", 6.0)
     began = time.monotonic()
     with pytest.raises(UnavailableError, match="it has not answered"):
@@ -75,7 +75,7 @@ def test_a_silent_server_is_not_waited_for_again_when_a_lock_is_released(
 
 
 def test_ctrl_c_ends_the_wait_for_a_silent_server(proxy: SilentProxy, fresh_database: URL) -> None:
-    """The wait ends at once, not after the time limit for silence."""
+    """The wait ends at once, not after the time limit for a silent server."""
     engine = sessions.connect(fresh_database.set(port=proxy.port))
     with ctrl_c(1) as striking:
         striking.start()
@@ -87,7 +87,7 @@ def test_ctrl_c_ends_the_wait_for_a_silent_server(proxy: SilentProxy, fresh_data
 
 
 def work_with_a_lock(engine: Engine, proxy: SilentProxy) -> None:
-    """Execute a statement, under a lock, that the proxy does not forward."""
+    """Execute a statement under a lock; the proxy does not forward the statement."""
     with (
         sessions.advisory_lock(engine, "experiment a", BusyError("busy")),
         sessions.open_session(engine) as session,
@@ -97,13 +97,13 @@ def work_with_a_lock(engine: Engine, proxy: SilentProxy) -> None:
         session.execute(text("select 2"))
 
 
-def test_a_long_statement_is_not_taken_for_silence(through: Engine) -> None:
+def test_a_long_statement_is_not_taken_for_a_silent_server(through: Engine) -> None:
     with sessions.open_session(through) as session:
         session.execute(text("select pg_sleep(7)"))
         assert session.scalar(text("select 1")) == 1
 
 
-def test_a_wait_for_a_lock_is_not_taken_for_silence(through: Engine, bare: Engine) -> None:
+def test_waiting_for_a_lock_is_not_taken_for_a_silent_server(through: Engine, bare: Engine) -> None:
     with bare.begin() as holder:
         holder.execute(text("select pg_advisory_xact_lock(5)"))
         timer = threading.Timer(6, holder.rollback)

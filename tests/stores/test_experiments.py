@@ -1,4 +1,4 @@
-"""Experiments on a real store: executed once, resumed after interruptions, one at a time."""
+"""Experiments on a real store run once, one at a time, and resume after interruptions."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -53,22 +53,22 @@ class Interrupted(Silent):
 
     @contextmanager
     def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:  # noqa: ARG002
-        """A task that is cut short."""
+        """Start the task that will be interrupted."""
         yield self
 
     def advance(self, amount: int = 1) -> None:
-        """Count, and interrupt at the end."""
+        """Count a run, and interrupt after the last permitted one."""
         self.left -= amount
         if self.left == 0:
             self.happens()
 
     def happens(self) -> None:
-        """Interrupt."""
+        """Raise the interrupt."""
         raise KeyboardInterrupt
 
 
 class CutOff(Interrupted):
-    """A reporter that ends the connection with the lock after some runs, so it can be taken."""
+    """A reporter that closes the connection holding the lock after a number of runs."""
 
     def __init__(
         self, after: int, engine: Engine, another: Callable[[], object] = lambda: None
@@ -87,13 +87,13 @@ class CutOff(Interrupted):
         self.another()
 
 
-def test_every_point_becomes_a_run_in_the_order_of_the_grid(engine: Engine) -> None:
+def test_every_experiment_point_becomes_a_run_in_grid_order(engine: Engine) -> None:
     outcome = run_experiment(engine, "all", GRID, Silent())
     assert (outcome.kept, outcome.created, outcome.failed) == (0, 32, 0)
     assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()
 
 
-def test_the_figures_of_every_run_are_those_of_the_library(engine: Engine) -> None:
+def test_stored_figures_of_every_run_equal_those_of_the_python_functions(engine: Engine) -> None:
     run_experiment(engine, "all", GRID, Silent())
     for run in runs(engine, "all"):
         network, machine = topology(run.topology), costs.Machine(run.t_s, run.t_c)
@@ -128,7 +128,7 @@ def test_the_figures_of_every_run_are_those_of_the_library(engine: Engine) -> No
         assert time(run, "lower bound") <= time(run, "simulated") <= time(run, "closed form")
 
 
-def test_segments_set_the_messages_of_an_algorithm_of_unit_messages(engine: Engine) -> None:
+def test_segments_become_messages_for_algorithms_that_send_unit_messages(engine: Engine) -> None:
     run_experiment(engine, "all", GRID, Silent())
     for run in runs(engine, "all"):
         assert (run.segments if run.algorithm == "recursive-substar" else 1) == run.messages
@@ -150,7 +150,7 @@ def test_running_a_stored_experiment_again_creates_nothing(engine: Engine) -> No
     assert [(run.id, run.finished_at) for run in runs(engine, "all")] == before
 
 
-def test_the_order_and_notation_of_a_grid_do_not_matter(engine: Engine) -> None:
+def test_the_order_and_notation_of_grid_values_do_not_matter(engine: Engine) -> None:
     run_experiment(engine, "all", GRID, Silent())
     again = Grid.from_json({
         "topology": ["S4", "S3", "S4"], "algorithm": ["recursive-substar", "multiple"],
@@ -161,7 +161,7 @@ def test_the_order_and_notation_of_a_grid_do_not_matter(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("after", [1, 2, 9, 31])
-def test_an_interrupted_experiment_holds_complete_runs_and_continues(
+def test_an_interrupted_experiment_keeps_complete_runs_and_can_be_resumed(
     engine: Engine, after: int
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
@@ -204,7 +204,7 @@ def test_points_that_share_a_schedule_build_it_once(
     assert len(built) == 16
 
 
-def test_a_violation_is_a_failed_run_without_figures(
+def test_a_schedule_violation_is_stored_as_a_failed_run_without_figures(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def early(*words: Any, **arguments: Any) -> Schedule:
@@ -223,7 +223,7 @@ def test_a_violation_is_a_failed_run_without_figures(
         assert run.costs == []
 
 
-def test_an_incomplete_simulation_is_a_failed_run_that_names_the_first_missing_unit(
+def test_an_incomplete_simulation_is_a_failed_run_naming_the_first_missing_unit(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def cut(*words: Any, **arguments: Any) -> Schedule:
@@ -254,7 +254,7 @@ def test_a_point_that_exceeds_the_memory_is_refused_with_an_estimate(engine: Eng
 
 
 def test_a_failed_first_run_leaves_no_experiment(engine: Engine) -> None:
-    """Otherwise a corrected grid could not have the same name."""
+    """A leftover experiment would prevent storing a corrected grid under the same name."""
     huge = replace(GRID, topology=("S4",), algorithm=("multiple",), segments=(10**9,))
     with pytest.raises(LimitError):
         run_experiment(engine, "bad", huge, Silent())
@@ -265,7 +265,7 @@ def test_a_failed_first_run_leaves_no_experiment(engine: Engine) -> None:
     assert run_experiment(engine, "bad", GRID, Silent()).created == 32
 
 
-def test_an_experiment_without_runs_of_an_older_starcast_is_replaced(engine: Engine) -> None:
+def test_an_experiment_without_runs_left_by_an_older_starcast_is_replaced(engine: Engine) -> None:
     with open_session(engine) as session:
         repository.save_experiment(session, "bad", replace(GRID, segments=(7,)).as_json())
     assert run_experiment(engine, "bad", GRID, Silent()).created == 32
@@ -300,7 +300,7 @@ def test_a_concurrent_write_of_another_process_is_reported_as_busy(
         monkeypatch.setattr(running, "_ensure_experiment", opens)
         CutOff(1, engine).happens()
         run_experiment(engine, "all", GRID, Silent())
-        # A new experiment is in both transactions: the later one finds its name taken.
+        # Both transactions insert the experiment, so the later one finds its name taken.
         return (
             opens(session, name, design)
             if kept
@@ -358,7 +358,7 @@ def test_a_single_run_waits_until_others_are_done(engine: Engine) -> None:
         assert done.result(timeout=30).status == "complete"
 
 
-def test_a_single_run_is_not_stored_in_a_grid_created_meanwhile(
+def test_a_single_run_is_not_stored_in_an_experiment_with_a_grid_created_meanwhile(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def meanwhile(point: Point) -> execution.Execution:
@@ -373,7 +373,9 @@ def test_a_single_run_is_not_stored_in_a_grid_created_meanwhile(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_remark_is_reported_once_with_its_runs(engine: Engine, jobs: int) -> None:
+def test_a_remark_of_several_runs_is_reported_once_with_their_number(
+    engine: Engine, jobs: int
+) -> None:
     heard = Recorder()
     run_experiment(engine, "faulty", FAULTY, heard, jobs=jobs)
     expected: dict[str, list[models.Run]] = {}
@@ -427,7 +429,7 @@ def test_an_experiment_that_another_process_runs_is_busy(
                 call()
 
 
-def test_a_single_run_is_collected_and_its_repetition_replaces_it(engine: Engine) -> None:
+def test_a_single_run_is_added_to_a_collection_and_a_repetition_replaces_it(engine: Engine) -> None:
     first, second = GRID.points()[:2]
     numbers = [run_once(engine, point).id for point in (first, second, first)]
     assert [run.id for run in runs(engine, ADHOC)] == numbers[1:]
@@ -435,7 +437,7 @@ def test_a_single_run_is_collected_and_its_repetition_replaces_it(engine: Engine
         assert len(session.scalars(select(models.Run)).all()) == 2
 
 
-def test_a_grid_accepts_no_single_runs_and_a_collection_no_grid(engine: Engine) -> None:
+def test_grid_experiments_refuse_single_runs_and_collections_refuse_grids(engine: Engine) -> None:
     run_experiment(engine, "grid", GRID, Silent())
     with pytest.raises(InputError, match="defined by a grid: no single run can be added"):
         run_once(engine, GRID.points()[0], "grid")
@@ -444,7 +446,7 @@ def test_a_grid_accepts_no_single_runs_and_a_collection_no_grid(engine: Engine) 
         run_experiment(engine, "single", GRID, Silent())
 
 
-def test_provenance_says_which_code_ran_where(engine: Engine) -> None:
+def test_provenance_records_the_code_version_and_the_machine(engine: Engine) -> None:
     run = run_once(engine, GRID.points()[0])
     engines = {"python", "numpy", "psycopg", "postgres"}
     assert (

@@ -1,4 +1,4 @@
-"""Runs of all collectives, of the shipped experiments, and under faults."""
+"""Runs of all collectives, of the experiments that come with starcast, and under faults."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ from support.experiments import FAULTY, make_point, runs, time
 
 
 def smallest(rule: Algorithm) -> Point:
-    """Return the smallest point of an algorithm on a topology of at least 12 nodes."""
+    """Return an experiment point of an algorithm on a small topology of at least 12 nodes."""
     family = rule.families[0] if rule.families else "star"
     network = topology({"star": "S4", "nk-star": "S4,2", "hypercube": "Q4"}[family])
     share = network.degree if "perfectly" in rule.name else 1
@@ -41,7 +41,9 @@ def smallest(rule: Algorithm) -> Point:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_every_algorithm_runs_and_is_priced(engine: Engine, collective: Collective) -> None:
+def test_every_algorithm_can_be_run_and_its_cost_stored(
+    engine: Engine, collective: Collective
+) -> None:
     """Stored figures equal those of the library, and no time is below its lower bound."""
     for rule in algorithms(collective):
         point = smallest(rule)
@@ -63,8 +65,8 @@ def test_every_algorithm_runs_and_is_priced(engine: Engine, collective: Collecti
 
 
 @pytest.mark.slow
-def test_the_smallest_points_of_every_shipped_experiment_run() -> None:
-    """On S4, S4,2 or a small cube there are no violations, and runs without faults are complete."""
+def test_every_example_experiment_runs_on_its_smallest_topology() -> None:
+    """There are no violations, and runs without faults are complete."""
     for name in examples():
         points = read_design(name).points()
         least = min(topology(point.topology).nodes for point in points)
@@ -75,8 +77,8 @@ def test_the_smallest_points_of_every_shipped_experiment_run() -> None:
             assert run.faults or time(run, "lower bound") <= time(run, "simulated")
 
 
-def test_missing_units_under_faults_are_a_result(engine: Engine) -> None:
-    """With x copies every unit survives x-1 faults; the drawn faults are stored."""
+def test_units_lost_to_faults_do_not_make_a_run_fail(engine: Engine) -> None:
+    """With x copies every unit survives x-1 faults; randomly drawn faults are stored."""
     outcome = run_experiment(engine, "faulty", FAULTY, Silent())
     assert outcome.failed == 0
     stored = runs(engine, "faulty")
@@ -90,7 +92,7 @@ def test_missing_units_under_faults_are_a_result(engine: Engine) -> None:
     assert {run.seed for run in stored if run.faults and run.faults[0] == "2134"} >= {0}
 
 
-def test_a_dead_root_delivers_nothing_and_a_remark_says_so(engine: Engine) -> None:
+def test_a_faulty_root_delivers_nothing_and_a_remark_says_so(engine: Engine) -> None:
     messages: list[str] = []
 
     class Told(Silent):

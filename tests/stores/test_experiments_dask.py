@@ -1,4 +1,4 @@
-"""A real Dask scheduler and workers: killed workers cost no result, wrong clusters are refused."""
+"""With real Dask workers: killed workers lose no results, unusable clusters are refused."""
 
 import os
 import signal
@@ -38,7 +38,7 @@ GRID = Grid.from_json(
     {"topology": ["S5", "S6"], "algorithm": "multiple", "segments": [1, 2, 3, 4, 5, 6, 7, 8]}
     | {"message_bytes": "64"}
 )
-#: A part of `claims check --level full` that suits a test: some sections of a paper, small sizes.
+#: A part of `claims check --level full` that is small enough for a test.
 CLAIMS = ["TS.L3", "TS.L5", "TS.L6", "TS.h", "TS.T1", "SLC"]
 SIZES = ["S3", "S4"]
 
@@ -49,7 +49,7 @@ WITHOUT_WORKERS: list[UnavailableError] = []
 
 @pytest.fixture(scope="module")
 def cluster_of_two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Two workers; a task that kills its worker is given up after the second time."""
+    """Two workers; a task is given up when it has killed a worker twice."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
         with cluster(tmp_path_factory.mktemp("dask"), workers=0) as started:
@@ -62,7 +62,7 @@ def cluster_of_two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for workers that start slowly, on a machine with other work."""
+    """Allow workers more time to start, since the machine may be busy."""
     monkeypatch.setattr(dask_cluster, "PATIENCE", 60)
 
 
@@ -75,7 +75,7 @@ def refusal(address: str) -> UnavailableError:
 
 @pytest.fixture
 def executor(cluster_of_two: Cluster) -> Iterator[DaskExecutor]:
-    """An executor on both workers."""
+    """An executor that uses both workers."""
     with connect(cluster_of_two.address) as opened:
         yield opened
 
@@ -99,7 +99,7 @@ class Killer(Silent):
         assert self._cluster is None
 
     def advance(self, amount: int = 1) -> None:
-        """Kill a worker once."""
+        """Kill one worker at the first call."""
         del amount
         if self._cluster is not None:
             self._cluster.kill_worker()
@@ -118,7 +118,7 @@ def test_an_experiment_whose_worker_is_killed_stores_the_same_runs(
 def test_claims_whose_worker_is_killed_have_the_same_evidence(
     cluster_of_two: Cluster, executor: DaskExecutor
 ) -> None:
-    """A smaller part of the level full (see `CLAIMS`)."""
+    """The check covers the part of the level `full` selected by `CLAIMS` and `SIZES`."""
     claims = select_claims(CLAIMS)
     killer = Killer(cluster_of_two)
     verdicts = verify.verify_claims(claims, sizes=SIZES, reporter=killer, executor=executor)
@@ -130,7 +130,7 @@ def test_claims_whose_worker_is_killed_have_the_same_evidence(
 
 
 def verified(source: Source, reporter: Silent, executor: DaskExecutor | None) -> BlockVerification:
-    """Verify a forest in many small ranges."""
+    """Verify a forest in ranges of three trees each."""
     ranges = [(start, start + 3) for start in range(0, source.count, 3)]
     with run_ranges(source, ranges, None, reporter, executor) as results:
         return combine(source, results)
@@ -140,7 +140,7 @@ def test_blocks_whose_worker_is_killed_have_the_same_heights_and_loads(
     cluster_of_two: Cluster, executor: DaskExecutor
 ) -> None:
     source = closed_form("S9", "edge-disjoint")
-    # Local first: numba compiles here, and the workers load the result.
+    # The local run comes first: numba compiles here, and the workers load the compiled code.
     expected = verified(source, Silent(), None)
     assert verified(source, Killer(cluster_of_two), executor) == expected
 
@@ -148,7 +148,7 @@ def test_blocks_whose_worker_is_killed_have_the_same_heights_and_loads(
 def test_searches_whose_worker_is_killed_find_the_same_values(
     cluster_of_two: Cluster, executor: DaskExecutor
 ) -> None:
-    """The workers start the processes of the solvers."""
+    """The workers themselves start the solver processes."""
     tasks = plan_searches(["congestion-trees", "edge-disjoint-trees"], ["Q3", "S3"], {}, [0])
     budget = Budget(60, 1_000, reporter=Killer(cluster_of_two))
     kept: list[str] = []
@@ -160,24 +160,24 @@ def test_searches_whose_worker_is_killed_find_the_same_values(
 
 
 def no_record(task: SearchTask) -> None:
-    """Know nothing about a search."""
+    """Return no stored record for a search."""
     del task
 
 
 def square_or_die(number: int) -> int:
-    """Return the square; 13 kills the worker."""
+    """Return the square; the number 13 kills the worker."""
     if number == 13:
         os.kill(os.getpid(), signal.SIGKILL)
     return number * number
 
 
 def forgive(scheduler: Any, failures: int) -> None:
-    """Set how many killed workers Dask forgives a task."""
+    """Set how many times a task may kill its worker before Dask gives it up."""
     scheduler.allowed_failures = failures
 
 
 def refuse_memory(number: int, free: int) -> None:
-    """Refuse items that need more than is free."""
+    """Refuse an item that needs more memory than is free."""
     raise LimitError(f"{number} does not fit into {free / 1e9:.0f} GB")
 
 
@@ -190,7 +190,7 @@ def test_a_task_that_kills_its_workers_is_named_and_the_others_finish(
     executor: DaskExecutor,
 ) -> None:
     work = Workload(square_or_die, lambda _: 1, plenty, refuse_memory, lambda item: f"item {item}")
-    # By default Dask runs a task again three times; each time costs the start of a worker.
+    # By default Dask repeats a task three times, each time with the start of a worker.
     executor._client.run_on_scheduler(lambda dask_scheduler: forgive(dask_scheduler, 0))
     done: list[tuple[int, int]] = []
     with (
@@ -203,7 +203,7 @@ def test_a_task_that_kills_its_workers_is_named_and_the_others_finish(
 
 
 def test_a_worker_refuses_a_task_that_exceeds_its_memory(executor: DaskExecutor) -> None:
-    """Although `plenty` says that 10 TB are free: the executor asks for the worker's own limit."""
+    """The executor applies the worker's own limit although `plenty` reports 10 TB free."""
     work = Workload(square_or_die, lambda _: 10**12, plenty, refuse_memory)
     with (
         pytest.raises(LimitError, match=r"3 does not fit into \d+ GB"),
@@ -239,7 +239,7 @@ def test_plug_ins_are_sent_to_the_workers(
     assert figures(engine, "dask") == figures(engine, "local")
 
 
-def test_ctrl_c_ends_the_client_and_leaves_the_cluster(
+def test_ctrl_c_ends_the_client_but_not_the_cluster(
     cluster_of_two: Cluster, clean_database: URL, tmp_path: Path
 ) -> None:
     (tmp_path / "password").write_text(str(clean_database.password), encoding="utf-8")

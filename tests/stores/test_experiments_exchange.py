@@ -1,4 +1,4 @@
-"""Experiments in files: they come back with provenance, and never contradict what is stored."""
+"""Experiments in files keep their provenance and never contradict stored runs."""
 
 import gzip
 import json
@@ -45,7 +45,7 @@ SMALL = Grid.from_json({
 
 @pytest.fixture
 def colleague(bare: Engine) -> Engine:
-    """The store of a colleague: another database."""
+    """A second database, as the store of a colleague."""
     migrations.upgrade(bare, Silent())
     return bare
 
@@ -70,7 +70,7 @@ def file(stored: Engine, tmp_path: Path, request: pytest.FixtureRequest) -> Path
 
 
 def rows(engine: Engine) -> dict[str, list[str]]:
-    """Return all rows about experiments without the numbers of this database, sorted."""
+    """Return all rows about experiments, sorted, without ids that are local to a database."""
     queries = {
         "experiment": "select (to_jsonb(e) - 'id')::text from experiment as e",
         "run": "select (to_jsonb(r) - 'id' - 'experiment')::text || e.name from run as r"
@@ -84,7 +84,7 @@ def rows(engine: Engine) -> dict[str, list[str]]:
         return {name: sorted(connection.scalars(text(query))) for name, query in queries.items()}
 
 
-def test_everything_comes_back_with_its_provenance(
+def test_imported_runs_equal_the_exported_ones_including_provenance(
     stored: Engine, file: Path, colleague: Engine
 ) -> None:
     imported = import_experiments(colleague, file)
@@ -96,7 +96,7 @@ def test_everything_comes_back_with_its_provenance(
         assert compare([load_side(session, "a")]).rows()
 
 
-def test_asynchronous_runs_are_stored_compared_repeated_and_exchanged(
+def test_asynchronous_runs_are_stored_compared_reproduced_and_exported(
     engine: Engine, colleague: Engine, tmp_path: Path
 ) -> None:
     models_grid = Grid(
@@ -123,14 +123,14 @@ def test_asynchronous_runs_are_stored_compared_repeated_and_exchanged(
     export_experiments(engine, ["models"], exported)
     assert import_experiments(colleague, exported) == [Imported("models", 4, 0)]
     assert rows(colleague) == rows(engine)
-    # A file of an earlier starcast has no execution models.
+    # Files written by earlier versions of starcast do not name the execution model.
     old = re.sub(r'"execution":"synchronous",', "", exported.read_text())
     exported.write_text(old)
     assert import_experiments(colleague, exported) == [Imported("models", 0, 4)]
 
 
 @pytest.mark.slow
-def test_a_second_import_keeps_what_is_stored(file: Path, colleague: Engine) -> None:
+def test_a_second_import_of_a_file_changes_nothing(file: Path, colleague: Engine) -> None:
     import_experiments(colleague, file)
     before = rows(colleague)
     again = import_experiments(colleague, file)
@@ -139,7 +139,9 @@ def test_a_second_import_keeps_what_is_stored(file: Path, colleague: Engine) -> 
 
 
 @pytest.mark.slow
-def test_an_incomplete_experiment_is_completed(file: Path, colleague: Engine) -> None:
+def test_an_import_adds_the_missing_runs_of_an_incomplete_experiment(
+    file: Path, colleague: Engine
+) -> None:
     run_experiment(colleague, "a", GRID, Silent(), jobs=1)
     with open_session(colleague) as session:
         for run in session.query(models.Run).limit(3):
@@ -147,7 +149,7 @@ def test_an_incomplete_experiment_is_completed(file: Path, colleague: Engine) ->
     assert import_experiments(colleague, file)[1] == Imported("a", 3, 5)
 
 
-def test_an_experiment_is_stored_under_another_name(
+def test_an_experiment_can_be_imported_under_another_name(
     stored: Engine, colleague: Engine, tmp_path: Path
 ) -> None:
     export_experiments(stored, ["b"], tmp_path / "b.json")
@@ -169,7 +171,7 @@ def test_an_experiment_is_stored_under_another_name(
 def test_a_run_with_other_figures_is_refused_and_nothing_is_stored(
     file: Path, colleague: Engine, change: str, figure: str, name: str
 ) -> None:
-    """Also if the store has that run in another experiment."""
+    """The stored run may belong to the same or to another experiment."""
     run_experiment(colleague, name, GRID, Silent(), jobs=1)
     with colleague.begin() as connection:
         connection.execute(text(change))
@@ -254,7 +256,7 @@ def test_an_invalid_file_is_refused_in_one_sentence(
 def test_a_run_below_its_bound_is_refused_and_nothing_is_stored(
     stored: Engine, colleague: Engine, tmp_path: Path
 ) -> None:
-    """Also the experiment before it is not stored."""
+    """The experiments before it in the file are not stored either."""
     file = tmp_path / "forged.json"
     export_experiments(stored, ["b", "a"], file)
     content = json.loads(file.read_text(encoding="utf-8"))
@@ -316,7 +318,7 @@ OWN = {
 
 @pytest.fixture
 def own_file(engine: Engine, tmp_path: Path, registries: Callable[[], None]) -> tuple[Path, Path]:
-    """A file with runs of plug-ins, which are forgotten, and the file of one of the plug-ins."""
+    """A file with runs of plug-ins that are no longer loaded, and the file of one plug-in."""
     plugin, file = tmp_path / "mine.py", tmp_path / "own.json"
     plugin.write_text(PLUGIN, encoding="utf-8")
     load_examples()
@@ -328,7 +330,7 @@ def own_file(engine: Engine, tmp_path: Path, registries: Callable[[], None]) -> 
     return file, plugin
 
 
-def test_runs_of_plug_ins_are_read_without_them(
+def test_runs_of_plug_ins_can_be_imported_without_the_plug_ins(
     engine: Engine, own_file: tuple[Path, Path], colleague: Engine, tmp_path: Path
 ) -> None:
     file, plugin = own_file
@@ -397,7 +399,7 @@ def test_runs_of_another_version_of_a_loaded_plug_in_are_refused(
 
 
 @pytest.mark.slow
-def test_the_commands_hand_runs_to_another_store(
+def test_the_commands_export_and_import_move_runs_to_another_store(
     stored: Engine,
     colleague: Engine,
     tmp_path: Path,

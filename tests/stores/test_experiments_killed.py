@@ -1,4 +1,4 @@
-"""Killed parallel experiments: complete runs remain, no process does, and the rest is run once."""
+"""Killed parallel experiments keep complete runs, leave no processes, and can be resumed."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ from support.workers import workers_of
 
 pytestmark = pytest.mark.slow
 
-#: Schedules of 0.2 to 0.3 million rows: a process needs some tenths of a second for each.
+#: Schedules of 0.2 to 0.3 million rows, each of which takes some tenths of a second.
 GRID = (
     'topology = "S7"\nalgorithm = "multiple"\n'
     "segments = [6, 7, 8, 9, 10, 11, 12, 13]\nmessage_bytes = 64\n"
@@ -33,7 +33,7 @@ PATIENCE = 180
 
 
 class Started:
-    """An experiment that another process runs, in a session of its own as from a terminal."""
+    """An experiment that runs in another process and session, as from a terminal."""
 
     def __init__(self, engine: Engine, environment: dict[str, str], file: Path) -> None:
         words = ("experiment", "run", "grid", "--grid", str(file), "--jobs", "2")
@@ -53,14 +53,14 @@ class Started:
             return session.scalar(select(func.count()).select_from(models.Run)) or 0
 
     def wait_for_a_run(self) -> None:
-        """Wait for the first stored run, while others are being executed."""
+        """Wait until the first run is stored and others are being executed."""
         until(lambda: self.stored() > 0 or self.process.poll() is not None)
         assert self.process.poll() is None, self.process.communicate()
         self.workers = psutil.Process(self.process.pid).children(recursive=True)
         assert self.workers
 
     def ends(self) -> tuple[int, str]:
-        """Return the exit code and stderr, after the process and its workers have ended."""
+        """Wait for the process and its workers to end, and return the exit code and stderr."""
         _, errors = self.process.communicate(timeout=PATIENCE)
         _, alive = psutil.wait_procs(self.workers, timeout=PATIENCE)
         assert alive == []
@@ -68,7 +68,7 @@ class Started:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Wait for it."""
+    """Wait until the condition holds."""
     end = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < end
@@ -77,7 +77,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 @pytest.fixture
 def design(tmp_path: Path) -> tuple[Path, Design]:
-    """The grid, in a file and read."""
+    """A grid file and the experiment design read from it."""
     file = tmp_path / "grid.toml"
     file.write_text(GRID, encoding="utf-8")
     return file, read_design(str(file))
@@ -87,7 +87,7 @@ def design(tmp_path: Path) -> tuple[Path, Design]:
 def started(
     engine: Engine, clean_database: URL, design: tuple[Path, Design], tmp_path: Path
 ) -> Iterator[Started]:
-    """An experiment under way: a run is stored, others are at work."""
+    """A running experiment: one run is stored, others are being executed."""
     url = clean_database
     secret = tmp_path / "password"
     secret.write_text(str(url.password), encoding="utf-8")
@@ -108,7 +108,7 @@ def started(
 
 
 def all_whole(engine: Engine) -> list[models.Run]:
-    """Return the stored runs, after checking that each has its costs and a complete profile."""
+    """Check that each stored run has its costs and a complete profile, and return the runs."""
     with open_session(engine) as session:
         runs = repository.load_runs(session, repository.load_experiment(session, "grid").id)
         for run in runs:
@@ -121,7 +121,7 @@ def all_whole(engine: Engine) -> list[models.Run]:
 
 
 def finishes(engine: Engine, design: Design) -> None:
-    """Running it again executes only the missing points, and then every point is stored once."""
+    """Check that a second run executes only the missing points, so that each is stored once."""
     kept = {run.id: run.finished_at for run in all_whole(engine)}
     outcome = run_experiment(engine, "grid", design, Silent(), jobs=2)
     assert (outcome.kept, outcome.created) == (len(kept), len(design.points()) - len(kept))
@@ -145,7 +145,7 @@ def test_ctrl_c_ends_all_processes_and_the_next_run_completes_the_experiment(
 def test_kill_9_ends_the_workers_too_and_the_next_run_completes_the_experiment(
     started: Started, design: tuple[Path, Design]
 ) -> None:
-    """Workers notice by themselves that their parent process is gone."""
+    """Workers notice that their parent process has ended, and end too."""
     started.process.kill()
     assert started.ends()[0] == -signal.SIGKILL
     finishes(started.engine, design[1])
@@ -159,7 +159,7 @@ def test_sigterm_ends_an_experiment_like_ctrl_c(started: Started) -> None:
 
 
 def test_killed_workers_lose_no_run(started: Started, design: tuple[Path, Design]) -> None:
-    """The kernel kills so if memory runs out; the results equal those of an undisturbed run."""
+    """The results equal those of an undisturbed run, even if the kernel kills a worker."""
     found: list[psutil.Process] = []
 
     def has_begun() -> bool:
@@ -175,5 +175,5 @@ def test_killed_workers_lose_no_run(started: Started, design: tuple[Path, Design
 
 
 def computing(started: Started) -> list[psutil.Process]:
-    """The processes that execute points: those that have used the most time."""
+    """Return the worker processes, the one that has used the most CPU time first."""
     return sorted(workers_of(started.process.pid), key=lambda worker: -worker.cpu_times().user)

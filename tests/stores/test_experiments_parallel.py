@@ -1,4 +1,4 @@
-"""Experiments in several processes: equal results, limited memory, no process left at the end."""
+"""Experiments in several processes: equal results, limited memory, no processes left behind."""
 
 import multiprocessing
 import os
@@ -30,7 +30,7 @@ def test_several_processes_store_the_same_runs_as_one(engine: Engine) -> None:
     assert multiprocessing.active_children() == []
 
 
-def test_small_work_starts_processes_only_on_request() -> None:
+def test_small_experiments_start_worker_processes_only_on_request() -> None:
     points = FAULTY.points()
     assert count_processes(points) == 1
     assert count_processes(points, 2) == 2
@@ -45,7 +45,7 @@ def test_small_work_starts_processes_only_on_request() -> None:
 
 
 def finish(points: list[Point], done: list[Point]) -> None:
-    """Execute points by three jobs, and record the points finished before an error."""
+    """Execute experiment points with three jobs, and record those finished before an error."""
     with execute_all(points, 3) as executions:
         for point, execution in executions:
             assert execution.error is None
@@ -53,8 +53,8 @@ def finish(points: list[Point], done: list[Point]) -> None:
 
 
 @pytest.mark.slow
-def test_jobs_together_stay_within_the_memory_that_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If memory holds two points, two of three jobs work; a point that never fits is refused."""
+def test_concurrent_jobs_stay_within_the_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If memory suffices for two points, two jobs run; a point that exceeds it is refused."""
     points = [
         make_point("S4", "broadcast", "multiple", segments=4, message_bytes=m, t_s=1)
         for m in range(1, 6)

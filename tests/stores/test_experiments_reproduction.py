@@ -1,4 +1,4 @@
-"""Repeating stored runs: equal figures agree, and others are reported with both values."""
+"""Stored runs are repeated; figures that differ are reported with both values."""
 
 from fractions import Fraction
 
@@ -16,7 +16,7 @@ POINT = make_point("S4", "broadcast", "recursive-substar", "one", 3, Fraction(10
 
 
 @pytest.mark.slow
-def test_a_stored_experiment_reproduces_in_all_figures(engine: Engine) -> None:
+def test_repeating_a_stored_experiment_gives_the_same_figures(engine: Engine) -> None:
     run_experiment(engine, "faulty", FAULTY, Silent())
     repeated = reproduce(engine, "faulty", Silent())
     assert [one.run.id for one in repeated] == [run.id for run in runs(engine, "faulty")]

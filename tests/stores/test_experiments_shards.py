@@ -1,4 +1,4 @@
-"""Experiments in shards: merged, they are those of one undivided run."""
+"""An experiment merged from shards equals an undivided one."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ DESIGN = Design((FAULTY,))
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The files of three shards of an experiment."""
+    """The files of the three shards of an experiment."""
     folder = tmp_path_factory.mktemp("parts")
     files = [folder / f"{index}.json.gz" for index in (1, 2, 3)]
     done = [
@@ -34,7 +34,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.mark.slow
-def test_merged_shards_of_an_experiment_are_the_experiment(
+def test_an_experiment_merged_from_shards_equals_an_undivided_one(
     engine: Engine, parts: list[Path]
 ) -> None:
     merged = merge_experiment(engine, parts)
@@ -47,7 +47,7 @@ def test_merged_shards_of_an_experiment_are_the_experiment(
     assert merge_experiment(engine, parts).created == 0
 
 
-def test_an_incomplete_experiment_stores_nothing(engine: Engine, parts: list[Path]) -> None:
+def test_merging_without_all_shards_stores_nothing(engine: Engine, parts: list[Path]) -> None:
     with pytest.raises(InputError, match="1 shard is missing: 2/3"):
         merge_experiment(engine, [parts[0], parts[2]])
     with open_session(engine) as session, pytest.raises(NotFoundError):
@@ -57,7 +57,7 @@ def test_an_incomplete_experiment_stores_nothing(engine: Engine, parts: list[Pat
 def test_the_command_writes_and_merges_shards(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """No server is needed."""
+    """Running a shard needs no server."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STARCAST_POSTGRES_URI", "postgresql://starcast@127.0.0.1:1/nothing")
     grid = ("--topology", "S4", "--algorithm", "multiple", "--segments", "2", "-m", "8")

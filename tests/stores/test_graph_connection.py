@@ -1,4 +1,4 @@
-"""The connection: results and notices of the server, and translated errors."""
+"""The connection to Neo4j: query results, server notices, and translated errors."""
 
 import dataclasses
 import socket
@@ -29,15 +29,15 @@ from starcast.support.errors import (
 from support.striking import ctrl_c
 
 
-def test_the_version_of_the_server_is_known(graph: Graph) -> None:
-    """It is the version in the lock file, and is read once."""
+def test_the_server_version_is_the_one_in_the_lock_file(graph: Graph) -> None:
+    """The version is read once per connection."""
     from starcast.embedded.jars import NEO4J_VERSION
 
     assert graph.version == NEO4J_VERSION
 
 
 def test_rows_come_back_as_written(graph: Graph) -> None:
-    """Write, then read, with parameters."""
+    """Rows are written and read with query parameters."""
     graph.write("UNWIND $names AS name CREATE (:Thing {name: name})", {"names": ["a", "b"]})
     assert graph.read("MATCH (t:Thing) RETURN t.name AS name ORDER BY name") == [
         {"name": "a"},
@@ -46,7 +46,7 @@ def test_rows_come_back_as_written(graph: Graph) -> None:
 
 
 def test_a_result_has_at_most_the_requested_rows(graph: Graph) -> None:
-    """It also records whether there were more."""
+    """The result also records whether there were more rows."""
     answer = graph.run("UNWIND range(1, 5) AS i RETURN i, i * i AS square", row_limit=3)
     assert (answer.columns, len(answer.rows), answer.more) == (("i", "square"), 3, True)
     exact = graph.run("UNWIND range(1, 5) AS i RETURN i", row_limit=5)
@@ -69,7 +69,7 @@ def test_a_result_that_exceeds_the_memory_is_refused(
     assert len(graph.run("UNWIND range(1, 25000) AS i RETURN i", row_limit=30_000).rows) == 25_000
 
 
-@pytest.mark.usefixtures("bolt")  # makes the indexes, by which the server knows our names
+@pytest.mark.usefixtures("bolt")  # its indexes make our labels and properties known to the server
 def test_notices_of_the_server_are_kept(graph: Graph, capfd: pytest.CaptureFixture[str]) -> None:
     """A cartesian product is reported in the result, and not printed by the driver."""
     answer = graph.run("EXPLAIN MATCH (a:Node), (b:Node) RETURN a.rank, b.rank")
@@ -87,7 +87,7 @@ def test_a_simple_result_has_no_plan_and_no_notices(graph: Graph) -> None:
 
 
 def test_reading_cannot_write(graph: Graph) -> None:
-    """The server itself refuses, since every read is a READ transaction."""
+    """The server itself refuses the write, since every read is a READ transaction."""
     with pytest.raises(InputError, match="may only read"):
         graph.read("CREATE (:Thing)")
     assert graph.read("MATCH (n) RETURN count(n) AS n") == [{"n": 0}]
@@ -97,7 +97,7 @@ def test_reading_cannot_write(graph: Graph) -> None:
     "cypher", ["MATCH x", "RETURN $missing", "RETURN 1 / 0", "RETURN nothing", "CALL no.such()"]
 )
 def test_a_wrong_statement_is_an_input_error(graph: Graph, cypher: str) -> None:
-    """One sentence with the server's reason."""
+    """The error is one sentence with the server's reason."""
     with pytest.raises(InputError, match="Neo4j refuses the statement") as caught:
         graph.read(cypher)
     assert "\n" not in caught.value.message
@@ -105,7 +105,7 @@ def test_a_wrong_statement_is_an_input_error(graph: Graph, cypher: str) -> None:
 
 @pytest.mark.slow
 def test_a_runaway_statement_is_stopped(graph: Graph) -> None:
-    """The error names the time limit, and the hint what to narrow."""
+    """The error names the time limit, and the hint says how to narrow the query."""
     with pytest.raises(LimitError, match="longer than 1 s") as caught:
         graph.read(
             "UNWIND range(1, 100000000) AS i UNWIND range(1, 100000) AS j RETURN count(i + j)",
@@ -116,7 +116,7 @@ def test_a_runaway_statement_is_stopped(graph: Graph) -> None:
 
 
 def test_a_duplicate_key_is_rejected(graph: Graph, bolt: BoltWriter) -> None:
-    """The constraint fails, and nothing is written."""
+    """The uniqueness constraint fails, and nothing is written."""
     bolt.prepare()
     with pytest.raises(RejectedError, match="already exists"):
         graph.write("UNWIND [1, 1] AS key CREATE (:Node {key: key})")
@@ -124,7 +124,7 @@ def test_a_duplicate_key_is_rejected(graph: Graph, bolt: BoltWriter) -> None:
 
 
 def refused(address: GraphAddress, **changes: str) -> StarcastError:
-    """Return the error of opening a changed address."""
+    """Return the error raised when a changed address is opened."""
     with pytest.raises(StarcastError) as caught:
         Graph.open(dataclasses.replace(address, **changes)).close()
     assert "\n" not in caught.value.message
@@ -152,7 +152,7 @@ def test_a_missing_database_is_named(graph_address: GraphAddress) -> None:
 def test_a_server_that_is_down_is_reported_at_once(
     graph_address: GraphAddress, scheme: str
 ) -> None:
-    """The driver's retries would take minutes."""
+    """The error is not delayed by the driver's retries, which would take minutes."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         uri = f"{scheme}://127.0.0.1:{free.getsockname()[1]}"
@@ -160,7 +160,7 @@ def test_a_server_that_is_down_is_reported_at_once(
     error = refused(graph_address, uri=uri)
     assert isinstance(error, UnavailableError)
     assert uri in error.message
-    # Not a matter of speed: trying again would last as long as the driver's retry time.
+    # This does not test speed: with retries, it would take as long as the driver's retry time.
     assert time.monotonic() - began < Graph.__init__.__globals__["RETRY_SECONDS"]
 
 
@@ -168,7 +168,7 @@ def test_a_server_that_is_down_is_reported_at_once(
 def test_a_server_that_is_too_old_is_refused(
     graph_address: GraphAddress, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
-    """The hint names the required version; the version is simulated."""
+    """The hint names the required version. The server's version is simulated."""
     monkeypatch.setattr(Graph, "_read_version", lambda _: version)
     error = refused(graph_address)
     assert isinstance(error, RejectedError)
@@ -195,10 +195,10 @@ def test_a_newer_server_is_accepted(
         (b"", UnavailableError, "starcast up"),
     ],
 )
-def test_other_servers_are_refused(
+def test_servers_of_other_kinds_are_refused(
     graph_address: GraphAddress, reply: bytes, kind: type[StarcastError], words: str
 ) -> None:
-    """A server without a common version of Bolt, Neo4j's HTTP port, a port that hangs up."""
+    """They lack a common Bolt version, speak HTTP (Neo4j's other port), or hang up."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         thread = threading.Thread(target=_answer_once, args=(server, reply))
         thread.start()
@@ -215,7 +215,7 @@ def _answer_once(server: socket.socket, reply: bytes) -> None:
         connection.sendall(reply)
 
 
-def test_an_unknown_host_is_named(graph_address: GraphAddress) -> None:
+def test_an_unknown_host_is_named_in_the_error(graph_address: GraphAddress) -> None:
     error = refused(graph_address, uri="neo4j://no-such-host.invalid:7687")
     assert isinstance(error, UnavailableError)
     assert "the host of neo4j://no-such-host.invalid:7687 is unknown" in error.message
@@ -228,8 +228,8 @@ def with_scheme(address: GraphAddress, scheme: str) -> GraphAddress:
 
 @pytest.mark.parametrize("scheme", ["neo4j", "bolt+ssc", "neo4j+ssc", "BOLT"])
 @pytest.mark.usefixtures("certificate")
-def test_every_scheme_reads_and_writes(clean_graph: GraphAddress, scheme: str) -> None:
-    """They include routing to a single server, and TLS with any certificate."""
+def test_every_uri_scheme_can_read_and_write(clean_graph: GraphAddress, scheme: str) -> None:
+    """The schemes include routing to a single server, and TLS with any certificate."""
     with Graph.open(with_scheme(clean_graph, scheme)) as graph:
         graph.write("CREATE (:Thing {name: 'a'})")
         assert graph.read("MATCH (t:Thing) RETURN t.name AS name") == [{"name": "a"}]
@@ -263,10 +263,10 @@ def test_a_server_without_tls_is_refused(graph_address: GraphAddress, scheme: st
     assert "does not accept a connection with TLS" in error.message
 
 
-def test_a_server_that_requires_tls_refuses_a_connection_without(
+def test_a_server_that_requires_tls_refuses_a_connection_without_tls(
     graph_address: GraphAddress, certificate: Path
 ) -> None:
-    """It closes the connection, maybe after an alert, which is no version of Bolt."""
+    """The server closes the connection, perhaps after a TLS alert, which is not a Bolt version."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, certificate.with_name("private.key"))
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -286,7 +286,7 @@ def _shake_hands(server: socket.socket, context: ssl.SSLContext) -> None:
 
 @pytest.fixture
 def cut_at(clean_graph: GraphAddress) -> Iterator[Callable[..., GraphAddress]]:
-    """Return a function that returns the address of a proxy with a fault after some bytes."""
+    """Return a function that starts a proxy with a fault and returns its address."""
     proxies = []
 
     def open_proxy(fault: Fault, after: int, *, forever: bool = False) -> GraphAddress:
@@ -306,17 +306,17 @@ ROWS = "UNWIND range(1, 20000) AS i RETURN i, 'text ' + i AS words"
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["bolt", "neo4j"])
 @pytest.mark.parametrize("fault", ["cut", "reset"])
-def test_a_query_whose_connection_is_lost_is_repeated(
+def test_a_query_is_repeated_after_a_lost_connection(
     cut_at: Callable[..., GraphAddress], fault: Fault, scheme: str
 ) -> None:
-    """The connection is lost in the middle of the rows, which still arrive exactly once."""
+    """The connection is lost in the middle of the rows; each row still arrives exactly once."""
     with Graph.open(with_scheme(cut_at(fault, 100_000), scheme)) as graph:
         assert [row["i"] for row in graph.read(ROWS)] == list(range(1, 20_001))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["bolt", "neo4j"])
-def test_a_query_of_a_server_that_does_not_come_back_ends_with_one_sentence(
+def test_a_query_fails_with_one_sentence_if_the_server_does_not_come_back(
     cut_at: Callable[..., GraphAddress], scheme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "RETRY_SECONDS", 1.0)
@@ -328,10 +328,10 @@ def test_a_query_of_a_server_that_does_not_come_back_ends_with_one_sentence(
 
 
 @pytest.mark.slow
-def test_a_write_whose_connection_is_lost_is_complete_or_absent(
+def test_a_write_that_loses_its_connection_is_stored_exactly_once(
     cut_at: Callable[..., GraphAddress], graph: Graph
 ) -> None:
-    """Rows returned before the commit are lost with it, and the transaction runs again."""
+    """The transaction is rolled back and runs again, so the rows come from the second attempt."""
     statement = "UNWIND range(1, 5000) AS i CREATE (t:Thing {number: i}) RETURN t.number AS number"
     with Graph.open(cut_at("cut", 20_000)) as lossy:
         assert len(lossy.write(statement)) == 5_000
@@ -342,7 +342,7 @@ def test_a_write_whose_connection_is_lost_is_complete_or_absent(
     "uri", ["", "neo4j", "http://127.0.0.1:7474", "bolt:", "postgresql://127.0.0.1"]
 )
 def test_a_malformed_uri_is_an_input_error(graph_address: GraphAddress, uri: str) -> None:
-    """It is refused before a connection is attempted."""
+    """The URI is refused before a connection is attempted."""
     assert isinstance(refused(graph_address, uri=uri), InputError)
 
 
@@ -400,10 +400,10 @@ def test_a_malformed_uri_is_an_input_error(graph_address: GraphAddress, uri: str
         ),
     ],
 )
-def test_error_codes_that_cannot_be_provoked_are_translated(
+def test_error_codes_that_tests_cannot_provoke_are_translated(
     graph: Graph, code: str, text: str, kind: type[StarcastError], words: str
 ) -> None:
-    """Codes from the server's documentation, as the driver turns them into errors."""
+    """The codes come from the server's documentation; the driver turns them into errors."""
     with pytest.raises(kind) as caught, graph._translate_errors(2.0):
         raise Neo4jError._hydrate_neo4j(code=code, message=text)
     assert words in caught.value.message
@@ -411,10 +411,10 @@ def test_error_codes_that_cannot_be_provoked_are_translated(
     assert caught.value.hint
 
 
-def test_a_statement_without_memory_is_not_retried(
+def test_a_statement_that_exhausts_memory_is_not_retried(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The driver treats it as transient and would retry until its time limit."""
+    """The driver treats this error as transient and would retry until its time limit."""
     tries = []
 
     def exhausted(*_: object) -> None:
@@ -457,15 +457,17 @@ def busy(graph: Graph, striking: threading.Thread) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", range(8))
-def test_ctrl_c_during_an_exchange_is_not_a_connection_error(graph: Graph, moment: int) -> None:
-    """Interrupts come at random moments; the driver alone would hang or report a protocol error."""
+def test_ctrl_c_during_a_statement_is_not_reported_as_a_connection_error(
+    graph: Graph, moment: int
+) -> None:
+    """Interrupts come at various moments; the driver alone would hang or report an error."""
     with ctrl_c(0.02 + moment / 300) as striking, pytest.raises(KeyboardInterrupt):
         busy(graph, striking)
     assert graph.read("RETURN 1 AS one") == [{"one": 1}]
 
 
 def patient(graph: Graph, striking: threading.Thread) -> None:
-    """Run a statement that takes until its time limit."""
+    """Run a statement that would take until its time limit."""
     striking.start()
     graph.read(
         "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b RETURN sum(a % b)", timeout=30
@@ -482,7 +484,7 @@ def test_ctrl_c_does_not_wait_for_the_end_of_a_statement(graph: Graph) -> None:
 
 
 def test_ctrl_c_cancels_concurrent_statements(graph: Graph) -> None:
-    """The context ends at once, and the graph can be used again."""
+    """The `concurrent` context ends at once, and the graph can be used again."""
     endless = "UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b RETURN sum(a * b)"
     running = "SHOW TRANSACTIONS YIELD currentQuery WHERE currentQuery = $query"
 

@@ -44,7 +44,7 @@ def stored_before(
 
 @pytest.fixture
 def stores(stored_before: Stores) -> Stores:
-    """The same, rebuilt if the previous test failed."""
+    """The stored artifacts, rebuilt if the previous test left a difference."""
     if verify(stored_before, checksums=True):
         stored_before.graph.write("MATCH (n) DETACH DELETE n")
         rebuild(stored_before, RebuildRequest(method=LoadMethod.BOLT))
@@ -132,8 +132,8 @@ EDITS = {
     "the store's node more": ("MATCH (s:Store) SET s.colour = 1", {STORE}),
     "everything is gone": ("MATCH (n) DETACH DELETE n", {STORE, "S4", GREEDY, TREES, SENDS}),
 }
-#: What only the user may delete: data of other programs; and edits of the record of ownership, of
-#: which tests/stores/test_graph_rebuild.py has the repair.
+#: Data of other programs, which only the user may delete, and edits of the ownership record, whose
+#: repair is tested in tests/stores/test_graph_rebuild.py.
 NOT_REPAIRED = {
     "a foreign node with a label of starcast",
     "a malformed id",
@@ -157,6 +157,6 @@ def test_a_manual_edit_is_detected_and_repaired(stores: Stores, name: str) -> No
         assert described(verify(stores, checksums=True)) == []
 
 
-def test_the_repaired_graph_is_the_stored_graph(stores: Stores) -> None:
-    """After all edits every array equals a newly built one."""
+def test_the_repaired_graph_equals_newly_built_arrays(stores: Stores) -> None:
+    """After all edits and repairs, every array read back equals a newly built one."""
     assert_stored(stores, WHAT)

@@ -1,4 +1,4 @@
-"""Ownership: empty graphs are claimed, own graphs recognised, foreign graphs left unchanged."""
+"""Graph ownership: empty graphs are claimed, own graphs recognised, others left unchanged."""
 
 import uuid
 
@@ -21,7 +21,7 @@ def _constraints(bolt: BoltWriter) -> None:
 
 
 def test_an_empty_graph_is_claimed_once(graph: Graph) -> None:
-    """The second claim finds the graph already paired."""
+    """A second claim finds the graph already paired with the database."""
     assert claim(graph, OURS)
     assert not claim(graph, OURS)
     assert check_nodes(graph, "Store", ("id", "schema")) == {(str(OURS), VERSION)}
@@ -29,7 +29,7 @@ def test_an_empty_graph_is_claimed_once(graph: Graph) -> None:
 
 
 def test_checking_an_empty_graph_does_not_claim_it(graph: Graph) -> None:
-    """It is reported as empty."""
+    """The check reports the graph as empty."""
     assert read_owner(graph) is None
     with pytest.raises(UnavailableError, match="is empty"):
         check_ownership(graph, OURS)
@@ -46,7 +46,7 @@ def test_checking_an_empty_graph_does_not_claim_it(graph: Graph) -> None:
     ],
 )
 def test_a_foreign_graph_is_refused_and_not_changed(graph: Graph, theirs: str, named: str) -> None:
-    """The error names its labels, even if they equal labels of starcast."""
+    """The error names the labels of the graph, even if they equal labels of starcast."""
     graph.write(theirs)
     before = counts(graph)
     for function in (claim, check_ownership):
@@ -58,7 +58,7 @@ def test_a_foreign_graph_is_refused_and_not_changed(graph: Graph, theirs: str, n
 
 
 def test_a_graph_of_another_database_is_refused(graph: Graph) -> None:
-    """The error names both ids and the settings to check, also if its schema is older."""
+    """The error names both ids and the settings to check, even if the schema is older."""
     claim(graph, OTHER)
     for version in (VERSION, 1):
         graph.write("MATCH (s:Store) SET s.schema = $version", {"version": version})
@@ -74,8 +74,10 @@ def test_a_graph_of_another_database_is_refused(graph: Graph) -> None:
     ("version", "hint"),
     [(99, "update starcast"), (1, "starcast graph rebuild"), (0, "starcast graph rebuild")],
 )
-def test_another_schema_is_refused(graph: Graph, version: int, hint: str) -> None:
-    """A newer schema needs a newer starcast; an older graph can be rebuilt."""
+def test_a_graph_of_another_schema_version_is_refused(
+    graph: Graph, version: int, hint: str
+) -> None:
+    """A newer schema needs a newer starcast; a graph with an older one can be rebuilt."""
     claim(graph, OURS)
     graph.write("MATCH (s:Store) SET s.schema = $version", {"version": version})
     with pytest.raises(UnavailableError, match=f"has schema {version}") as caught:
@@ -85,7 +87,7 @@ def test_another_schema_is_refused(graph: Graph, version: int, hint: str) -> Non
 
 
 def test_concurrent_claims_create_one_store_node(graph: Graph) -> None:
-    """MERGE on the unique property takes a lock."""
+    """MERGE on the unique property takes a lock in the server."""
     claim(graph, OURS)
     graph.write(
         "MERGE (s:Store {schema: $version}) ON CREATE SET s.id = 'second'", {"version": VERSION}

@@ -1,4 +1,4 @@
-"""Rebuilding the graph over Bolt: what is repaired, what is refused, and interruptions."""
+"""Rebuilding the graph over Bolt: repairs, refusals, and interruptions."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,12 +39,12 @@ def assert_correct(stores: Stores, stored_plan: Plan) -> None:
 
 
 def element_ids(stores: Stores, pattern: str) -> set[str]:
-    """Return the server's ids of nodes or relationships ``n``; recreation changes them."""
+    """Return the server's ids of nodes or relationships ``n``, which change on recreation."""
     return {row["id"] for row in stores.graph.read(f"MATCH {pattern} RETURN elementId(n) AS id")}
 
 
-def test_everything_is_recreated(stores: Stores, stored_plan: Plan) -> None:
-    """Every node and relationship is new, and equals the old one."""
+def test_a_rebuild_recreates_every_node_and_relationship(stores: Stores, stored_plan: Plan) -> None:
+    """Every node and relationship is new and has the content of the old one."""
     original = rebuild(stores, BOLT)
     assert [one.id for one in original] == ["S4", TREES, SENDS]
     assert [(one.nodes, one.relationships) for one in original] == [(24, 36), (0, 69), (0, 138)]
@@ -52,7 +52,9 @@ def test_everything_is_recreated(stores: Stores, stored_plan: Plan) -> None:
     assert ingest(stores, stored_plan).created == []
 
 
-def test_an_id_includes_dependents_only(stores: Stores, stored_plan: Plan) -> None:
+def test_rebuilding_one_artifact_recreates_only_it_and_its_dependents(
+    stores: Stores, stored_plan: Plan
+) -> None:
     """The topology is unchanged when its trees are recreated with their schedule."""
     nodes, edges, sends = "(n:Node)", "()-[n:TREE_EDGE]->()", "()-[n:SEND]->()"
     before = {pattern: element_ids(stores, pattern) for pattern in (nodes, edges, sends)}
@@ -68,13 +70,13 @@ def test_an_id_includes_dependents_only(stores: Stores, stored_plan: Plan) -> No
 
 
 def test_an_empty_store_needs_no_rebuild(stores: Stores) -> None:
-    """An empty graph is claimed as by an ingest."""
+    """An empty graph is claimed, as an ingest does."""
     assert rebuild(stores, BOLT) == []
     assert counts(stores.graph) == (1, 0)
 
 
 def test_an_emptied_graph_is_rebuilt(stores: Stores, stored_plan: Plan) -> None:
-    """Also after another ingest, which marks the missing artifacts as lost."""
+    """The rebuild also works after another ingest has marked the missing artifacts as lost."""
     stores.graph.write("MATCH (n) DETACH DELETE n")
     small = plan("S3")
     ingest(stores, small)
@@ -88,7 +90,7 @@ def test_an_emptied_graph_is_rebuilt(stores: Stores, stored_plan: Plan) -> None:
 
 
 def error_of(stores: Stores, kind: str, artifact_id: str) -> str | None:
-    """Return the error that PostgreSQL records."""
+    """Return the error that PostgreSQL records for an artifact."""
     with open_session(stores.engine) as session:
         return session.get_one(models.Materialization, (kind, artifact_id)).error
 
@@ -117,8 +119,9 @@ class Breaking(Silent):
             raise self._error
 
 
-#: In batches of ten rows: 14 batches of sends are deleted, 7 of edges, 12 of nodes with links; then
-#: 3 of nodes are written and, where two batches count once, 3 of links, 5 of edges and 9 of sends.
+#: Advances, with batches of ten rows: 14 batches of sends are deleted, 7 of edges, 12 of nodes with
+#: links; then 3 batches of nodes are written. Two batches written together count once, which makes
+#: 3 advances for links, 5 for edges and 9 for sends.
 BREAKS = {
     "sends go": 3,
     "edges go": 18,
@@ -140,10 +143,10 @@ BREAKS = {
     ],
     ids=str,
 )
-def test_an_interrupted_rebuild_continues(
+def test_an_interrupted_rebuild_is_finished_by_the_next(
     few: Stores, stored_plan: Plan, place: str, error: type[BaseException]
 ) -> None:
-    """Nothing incomplete is called complete, nothing is forgotten, the next rebuild finishes."""
+    """No incomplete artifact is called complete, and the next rebuild restores all of them."""
     with pytest.raises(error):
         rebuild(few, BOLT, Breaking(BREAKS[place], error))
     only_verified_is_complete(few)
@@ -157,8 +160,8 @@ def test_an_interrupted_rebuild_continues(
 
 
 @pytest.mark.slow
-def test_an_ingest_after_an_interrupted_rebuild(few: Stores, stored_plan: Plan) -> None:
-    """It creates what is requested, and the other artifacts stay known."""
+def test_an_ingest_works_after_an_interrupted_rebuild(few: Stores, stored_plan: Plan) -> None:
+    """The ingest creates the requested artifacts, and the others stay recorded."""
     with pytest.raises(Gone):
         rebuild(few, BOLT, Breaking(BREAKS["edges come"], Gone))
     assert states(few) == {"S4": "complete", TREES: "loading", SENDS: "failed"}
@@ -170,7 +173,7 @@ def test_an_ingest_after_an_interrupted_rebuild(few: Stores, stored_plan: Plan) 
 
 
 def test_nodes_of_other_programs_are_kept(stores: Stores, stored_plan: Plan) -> None:
-    """Nodes with other labels, or without starcast's properties, and their relationships."""
+    """These are nodes with other labels or without starcast's properties, and relationships."""
     stores.graph.write(
         "CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person {name: 'y'}), ({name: 'z'}), "
         "(:Node {name: 'w'})"
@@ -186,8 +189,10 @@ def test_nodes_of_other_programs_are_kept(stores: Stores, stored_plan: Plan) -> 
 
 
 @pytest.mark.slow
-def test_foreign_relationships_need_the_option(stores: Stores, stored_plan: Plan) -> None:
-    """Those at recreated nodes are deleted only on request; rebuilding trees keeps them."""
+def test_foreign_relationships_are_deleted_only_with_the_option(
+    stores: Stores, stored_plan: Plan
+) -> None:
+    """Recreating their nodes would delete them; a rebuild of trees alone keeps them."""
     stores.graph.write("MATCH (n:Node {rank: 3}) CREATE (:Person)-[:LIKES]->(n)")
     before = counts(stores.graph)
     with pytest.raises(
@@ -206,10 +211,10 @@ def test_foreign_relationships_need_the_option(stores: Stores, stored_plan: Plan
 
 @pytest.mark.slow
 @pytest.mark.parametrize("edit", ["DETACH DELETE s", "SET s.id = 'x'", "REMOVE s.schema"])
-def test_an_edited_owner_is_refused_on_a_server_of_the_user(
+def test_a_changed_ownership_record_is_refused_on_a_server_of_the_user(
     stores: Stores, stored_plan: Plan, edit: str
 ) -> None:
-    """The hint has the Cypher that repairs it."""
+    """The hint has the Cypher that repairs the record."""
     stores.graph.write(f"MATCH (s:Store) {edit}")
     before = counts(stores.graph)
     with pytest.raises(OwnershipError) as caught:
@@ -224,7 +229,7 @@ def test_an_edited_owner_is_refused_on_a_server_of_the_user(
 @pytest.mark.parametrize(
     "edit", ["DETACH DELETE s", "SET s.id = 'x'", "REMOVE s.schema", "SET s.schema = 0"]
 )
-def test_a_changed_owner_of_the_graph_is_repaired_on_the_embedded_server(
+def test_a_changed_ownership_record_is_repaired_on_the_embedded_server(
     stores: Stores, stack_settings: Settings, stored_plan: Plan, edit: str
 ) -> None:
     """Both stores belong to one home, and PostgreSQL knows all artifacts of the graph."""
@@ -243,7 +248,7 @@ def test_a_changed_owner_of_the_graph_is_repaired_on_the_embedded_server(
 def test_a_foreign_embedded_graph_is_refused(
     stores: Stores, stack_settings: Settings, stored_plan: Plan, edit: str
 ) -> None:
-    """A newer starcast wrote it, or it has artifacts that PostgreSQL does not know."""
+    """A newer starcast wrote the graph, or PostgreSQL does not know its artifacts."""
     del stored_plan
     stores.graph.write(edit)
     before = counts(stores.graph)
@@ -265,8 +270,8 @@ def test_orphans_are_deleted(stores: Stores, stored_plan: Plan) -> None:
     assert_correct(stores, stored_plan)
 
 
-def test_impossible_requests_are_refused(stores: Stores, stored_plan: Plan) -> None:
-    """These are an import into a server of the user, and a rebuild while another process works."""
+def test_impossible_rebuild_requests_are_refused(stores: Stores, stored_plan: Plan) -> None:
+    """These are an import into a server of the user, and a rebuild during another process."""
     with pytest.raises(InputError, match="not the embedded one"):
         rebuild(stores, RebuildRequest(method=LoadMethod.IMPORT))
     with lock_stores(stores, False, Silent()), pytest.raises(BusyError):
@@ -274,7 +279,7 @@ def test_impossible_requests_are_refused(stores: Stores, stored_plan: Plan) -> N
     assert_correct(stores, stored_plan)
 
 
-#: Turns the current graph into one of schema 1: Topology.name, SEND.payload, its own constraint.
+#: Turns the graph into one of schema 1 with Topology.name, SEND.payload and the old constraint.
 SCHEMA_1 = (
     "DROP CONSTRAINT starcast_topology_spec",
     "CREATE CONSTRAINT starcast_topology_name FOR (n:Topology) REQUIRE (n.name) IS UNIQUE",
@@ -285,7 +290,7 @@ SCHEMA_1 = (
 
 
 def assert_current(stores: Stores, stored_plan: Plan) -> None:
-    """Check that nothing of schema 1 is left."""
+    """Check that no constraint or property of schema 1 is left."""
     assert_correct(stores, stored_plan)
     names = {row["name"] for row in stores.graph.read("SHOW INDEXES YIELD name RETURN name")}
     assert "starcast_topology_name" not in names
@@ -296,7 +301,7 @@ def assert_current(stores: Stores, stored_plan: Plan) -> None:
 
 @pytest.mark.slow
 def test_a_graph_of_schema_1_is_refused_and_rebuilt(stores: Stores, stored_plan: Plan) -> None:
-    """Every operation refuses it with the command that rebuilds it, which rebuilds everything."""
+    """Every operation refuses the graph and names the command that rebuilds it completely."""
     for statement in SCHEMA_1:
         stores.graph.write(statement)
     for operation in (

@@ -1,4 +1,4 @@
-"""Rows and checksums: equal to a direct computation, and sensitive to every kind of error."""
+"""Rows and checksums equal a direct computation, and checksums detect every kind of error."""
 
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -19,7 +19,7 @@ from support.checks import same_rows
 
 
 def mixed(values: list[int]) -> int:
-    """Return the checksum of a row, computed with Python integers."""
+    """Return the checksum of one row, computed with Python integers."""
     h = 1
     for value in [*values, 0, 0]:
         h = (h * h + FACTOR * (value % MODULUS) + 1) % MODULUS
@@ -27,8 +27,8 @@ def mixed(values: list[int]) -> int:
 
 
 @pytest.mark.parametrize("spec", ["S2", "S3", "S4", "S5"])
-def test_links_are_those_of_the_definition(spec: str) -> None:
-    """Nodes that differ by an exchange with the first symbol are linked, each pair once."""
+def test_links_of_a_star_graph_follow_its_definition(spec: str) -> None:
+    """Nodes that differ by a swap with the first symbol are linked, each pair once."""
     network = topology(spec)
     labels = network.labels().tolist()
     expected = set()
@@ -49,7 +49,7 @@ def test_links_are_those_of_the_definition(spec: str) -> None:
 
 @pytest.mark.parametrize("spec", ["S2,1", "S4,1", "S4,2", "S5,2", "S5,3", "S4,3", "Q1", "Q4"])
 def test_links_of_other_families_have_the_port_of_the_lower_rank(spec: str) -> None:
-    """Also residual links, whose ends have different ports."""
+    """For residual links, the ports at the two ends differ."""
     network = topology(spec)
     across = {port: network.neighbours(port).tolist() for port in network.ports}
     expected = [
@@ -77,7 +77,7 @@ def test_links_of_other_families_have_the_port_of_the_lower_rank(spec: str) -> N
     ],
 )
 def test_tree_edges_lead_from_parents_to_children(spec: str, construction: str, root: str) -> None:
-    """They equal the forest's array: parent, child, tree, level, and the parent's port."""
+    """Parent, child, tree, level and parent's port agree with the forest's array."""
     built_forest = forest(spec, construction, root)
     topology, parents, levels = built_forest.topology, built_forest.parents(), built_forest.levels()
     expected = sorted(
@@ -108,8 +108,8 @@ def test_tree_edges_lead_from_parents_to_children(spec: str, construction: str, 
         assert topology.neighbours(port, [parent])[0] == child
 
 
-def test_the_checksum_is_the_sum_over_rows() -> None:
-    """Arrays give the same sum as Python integers row by row."""
+def test_the_checksum_is_the_sum_of_the_checksums_of_the_rows() -> None:
+    """NumPy arrays give the same sum as Python integers row by row."""
     actual = graph_artifact(schedule("S4", "broadcast", "multiple", segments=3)).rows
     listed = zip(
         actual.start.tolist(),
@@ -120,8 +120,8 @@ def test_the_checksum_is_the_sum_over_rows() -> None:
     assert actual.checksum() == sum(mixed(list(row)) for row in listed)
 
 
-def test_the_checksum_of_nodes_reads_labels_digit_by_digit() -> None:
-    """Labels are numbers in base 37, with 0..9a..z as 1..36."""
+def test_labels_enter_the_checksum_of_nodes_as_numbers_in_base_37() -> None:
+    """The digits 1..36 stand for the characters 0..9a..z."""
     network = topology("S4")
     expected = 0
     for rank, label in enumerate(network.labels().tolist()):
@@ -148,12 +148,12 @@ def changed(
 
 
 @pytest.mark.parametrize("name", ["start", "end", "tree", "level", "port"])
-def test_an_exchange_of_values_changes_the_checksum(name: str) -> None:
-    """A sum of linear terms would not change, which is why the checksum squares."""
+def test_swapping_two_values_of_a_column_changes_the_checksum(name: str) -> None:
+    """A sum of linear terms would not change, therefore the checksum squares."""
 
     def exchange(columns: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]) -> None:
         column = columns[name]
-        # Of two rows that are equal but for this column, an exchange would change nothing.
+        # Swapping values between rows that differ only in this column would change nothing.
         anchor = columns["start" if name == "end" else "end"]
         other = int(np.flatnonzero((column != column[0]) & (anchor != anchor[0]))[0])
         column[[0, other]] = column[[other, 0]]
@@ -174,7 +174,7 @@ def test_a_changed_value_changes_the_checksum(name: str) -> None:
 
 
 def test_the_checksum_does_not_depend_on_the_order() -> None:
-    """Checksums of pages can be added, and the server may read in any order."""
+    """Checksums of pages can be added, and the server may read rows in any order."""
 
     def shuffle(columns: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]) -> None:
         order = np.random.default_rng(1).permutation(len(columns["start"]))
@@ -194,10 +194,10 @@ def test_columns_that_do_not_fit_the_type_are_refused() -> None:
         Rows(LINK, "S3", network, few, few, {"port": few[:1]})
 
 
-def test_a_topology_whose_ports_do_not_lead_back_is_rejected(
+def test_a_topology_with_inconsistent_reverse_ports_is_rejected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Topologies are verified before they are stored, like everything else."""
+    """Topologies are verified before they are stored."""
 
     def twisted(self: Star) -> object:
         return np.stack(
@@ -232,8 +232,10 @@ def _blocks(blocks: Iterator[Rows], joined_rows: Rows) -> tuple[rows.Content, Ro
 
 
 @pytest.mark.parametrize("name", BLOCKS)
-def test_blocks_are_small_and_add_up(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Together the blocks have all rows, and their counts and checksums add up."""
+def test_blocks_are_small_and_together_have_all_rows(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts and checksums of the blocks add up to those of all rows."""
     monkeypatch.setattr(rows, "BLOCK", 50)
     content, joined_rows, blocks = BLOCKS[name]()
     assert len(blocks) > 1
@@ -247,15 +249,17 @@ def test_blocks_are_small_and_add_up(name: str, monkeypatch: pytest.MonkeyPatch)
     )
 
 
-def test_the_checksum_of_nodes_is_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Labels are read for one block of ranks at a time."""
+def test_the_checksum_of_nodes_does_not_depend_on_the_block_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Labels are computed for one block of ranks at a time."""
     joined_rows = rows.node_checksum(topology("S5"))
     monkeypatch.setattr(rows, "BLOCK", 7)
     assert rows.node_checksum(topology("S5")) == joined_rows
 
 
 def test_joining_no_blocks_gives_no_rows() -> None:
-    """The result has no rows but all columns."""
+    """The result has all columns, but no rows."""
     assert len(rows.join_blocks([], LINK, "S2", topology("S2"))) == 0
 
 
@@ -264,17 +268,20 @@ def number_of_nodes(part: Rows) -> int:
 
 
 @pytest.mark.parametrize(("spec", "share"), [("S6", 0.8), ("S6,3", 0.8), ("Q8", 1.2)])
-def test_batches_have_all_rows_sorted_by_start_node_and_few_nodes(spec: str, share: float) -> None:
-    """Batches of a star graph have fewer nodes than consecutive rows have.
+def test_batches_have_all_rows_sorted_by_start_node_and_touch_few_nodes(
+    spec: str, share: float
+) -> None:
+    """Batches of a star graph touch fewer nodes than blocks of consecutive rows.
 
-    In a hypercube, consecutive rows have few nodes already, since ranks are in the order of
-    subcubes. Its batches may have a few more, because of the rows between the halves.
+    In a hypercube, consecutive rows touch few nodes already, since ranks are in the order of
+    subcubes. Its batches may touch a few more, because of the rows between the halves.
     """
     links = graph_artifact(topology(spec)).rows
     size = len(links) // 6
     parts = list(chain.from_iterable(links.batches(size)))
     assert max(map(len, parts)) == size
-    assert len(parts) <= 6 + 3  # a smaller one in each half of the nodes, and between the halves
+    # At most three batches are smaller: one in each half of the nodes, and one between the halves.
+    assert len(parts) <= 6 + 3
     assert all((np.diff(part.start) >= 0).all() for part in parts)
     together = rows.join_blocks(parts, LINK, spec, links.topology)
     assert same_rows(together, links.sorted())
@@ -298,7 +305,7 @@ def test_batches_that_are_written_at_the_same_time_have_no_node_in_common(
         )
 
 
-def test_one_batch_keeps_the_order() -> None:
+def test_a_single_batch_keeps_the_order_of_the_rows() -> None:
     links = graph_artifact(topology("S4")).rows
     ((only,),) = links.batches(len(links))
     assert same_rows(only, links)

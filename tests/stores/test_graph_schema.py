@@ -1,4 +1,4 @@
-"""The schema refuses invalid declarations, and the server gets exactly what is declared."""
+"""The schema refuses invalid declarations, and the server has exactly what is declared."""
 
 import itertools
 
@@ -33,20 +33,20 @@ A, B = Property("a", PropertyType.INTEGER, "first"), Property("b", PropertyType.
     ],
 )
 def test_an_invalid_declaration_is_refused(declare: object, words: str) -> None:
-    """It would become invalid Cypher, so it fails when the module is imported."""
+    """An invalid declaration would become invalid Cypher, so it fails at import time."""
     assert callable(declare)
     with pytest.raises(ValueError, match=words):
         declare()
 
 
-def test_relationships_join_declared_labels() -> None:
+def test_relationships_connect_declared_labels() -> None:
     """Both ends of every relationship type are labels of the schema."""
     names = {label.name for label in schema.LABELS}
     assert all({kind.start, kind.end} <= names for kind in schema.RELATIONSHIPS)
 
 
 def test_the_writer_names_every_declared_property_once() -> None:
-    """Properties of a row are its columns by position; the artifact is a parameter."""
+    """Properties are columns of a row, by position; the artifact id is a parameter."""
     text = create_statement(schema.TREE_EDGE)
     assert (
         "CREATE (a)-[:TREE_EDGE {forest: $artifact, tree: r[1], level: r[2], port: r[3]}]->(b)"

@@ -26,7 +26,7 @@ class Counting:
         self.done = 0
 
     def advance(self, amount: int = 1) -> None:
-        """Add to the total."""
+        """Add the amount to the total."""
         self.done += amount
 
 
@@ -84,7 +84,7 @@ def test_links_are_stored_once_and_point_upwards(graph: Graph, s4: Topology) -> 
 
 
 def test_the_topology_node_has_all_properties(graph: Graph, s4: Topology) -> None:
-    """It has every declared property, and its state is complete."""
+    """The node has every declared property, and its state is complete."""
     (row,) = graph.read("MATCH (t:Topology) RETURN properties(t) AS properties")
     values = ("S4", "star", 4, 24, 36, 3, 4, [0, 0, 2, 3, 4], "complete")
     names = (name for name in TOPOLOGY.names if name != "k")
@@ -94,7 +94,7 @@ def test_the_topology_node_has_all_properties(graph: Graph, s4: Topology) -> Non
 
 
 def test_a_forest_is_read_back_unchanged(graph: Graph, trees: Forest) -> None:
-    """It verifies and has the same id."""
+    """The forest passes verification and has the same id."""
     actual = readback.read_forest(graph, trees.id)
     assert np.array_equal(actual.parent_port, trees.parent_port)
     assert (actual.id, actual.root, actual.spanning) == (trees.id, trees.root, True)
@@ -134,7 +134,7 @@ def test_a_schedule_is_read_back_unchanged(
 def test_the_batch_size_does_not_change_the_result(
     graph: Graph, bolt: BoltWriter, batch: int
 ) -> None:
-    """Batches may split groups of the same start node; every row advances the task."""
+    """Batches may split rows with the same start node; every row advances the task."""
     bolt.prepare()
     network, writer, task = topology("S3"), BoltWriter(graph, batch), Counting()
     writer.begin(graph_artifact(network))
@@ -149,7 +149,7 @@ def test_the_batch_size_does_not_change_the_result(
 def test_results_do_not_depend_on_the_page_size(
     graph: Graph, bolt: BoltWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Counts, checksums and arrays do not depend on the page size."""
+    """Counts, checksums and arrays are equal for all page sizes."""
     network = topology("S5")
     built_forest = forest(network, "greedy")
     write_topology(bolt, network)
@@ -211,7 +211,7 @@ EDITS = {
 
 @pytest.mark.parametrize("edit", EDITS, ids=str)
 def test_an_edit_of_tree_edges_changes_the_content(graph: Graph, trees: Forest, edit: str) -> None:
-    """Counts or checksums of the server differ from those of the array after any edit."""
+    """After any edit, the server's counts or checksums differ from those of the array."""
     meant = rows.rows_content(graph_artifact(trees).rows)
     assert reader.read_content(graph, "forest", trees.id, trees.topology) == meant
     assert graph.write(f"{EDITS[edit]} RETURN count(*) AS edits") == [{"edits": 1}]
@@ -235,7 +235,7 @@ NODE_EDITS = {
 def test_an_edit_of_nodes_and_links_changes_the_content(
     graph: Graph, s4: Topology, edit: str
 ) -> None:
-    """Labels enter the checksum digit by digit."""
+    """Edits of labels are detected because labels enter the checksum digit by digit."""
     meant = rows.topology_content(s4, graph_artifact(s4).rows)
     assert reader.read_content(graph, "topology", "S4", s4) == meant
     assert graph.write(f"{NODE_EDITS[edit]} RETURN count(*) AS edits") == [{"edits": 1}]
@@ -259,7 +259,7 @@ def test_an_edit_of_nodes_and_links_changes_the_content(
 def test_an_edit_of_an_artifact_node_is_described(
     graph: Graph, trees: Forest, edit: str, words: list[str]
 ) -> None:
-    """Properties are compared individually."""
+    """Properties are compared one by one."""
     graph.write(f"MATCH (f:Forest) {edit}")
     nodes = reader.read_artifact_nodes(graph, ["forest"], trees.id).get(("forest", trees.id), [])
     assert reader.find_node_differences(graph_artifact(trees), nodes) == words
@@ -268,14 +268,14 @@ def test_an_edit_of_an_artifact_node_is_described(
 def test_a_relationship_without_an_end_is_refused(
     graph: Graph, bolt: BoltWriter, s4: Topology
 ) -> None:
-    """MATCH would skip such rows silently; the count of the batch shows it."""
+    """MATCH would skip such rows silently, therefore the rows of a batch are counted."""
     graph.write("MATCH (n:Node {rank: 5}) DETACH DELETE n")
     with pytest.raises(RejectedError, match="lack a node at one end"):
         write_forest(bolt, forest(s4, "greedy"))
 
 
 def test_a_forest_without_its_topology_is_refused(bolt: BoltWriter) -> None:
-    """Its node would have no parent."""
+    """The forest's node would have no parent node."""
     with pytest.raises(RejectedError, match="depends on S4, which is not in the graph"):
         bolt.begin(graph_artifact(forest("S4", "greedy")))
 
@@ -312,7 +312,7 @@ def test_an_absent_artifact_is_not_found(graph: Graph) -> None:
 
 
 def test_refreshed_plans_use_the_index(graph: Graph, trees: Forest) -> None:
-    """Before that, the planner's statistics lack the new tree edges, and it scans all of them."""
+    """Without a refresh, the planner's statistics lack the new tree edges, and it scans all."""
     refresh_plans(graph)
     statement = (
         "EXPLAIN MATCH ()-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->() "

@@ -1,4 +1,4 @@
-"""Scope and depth of `verify`, and what it skips; manual edits are in `test_graph_edits.py`."""
+"""Scope and depth of `verify`, and skipped artifacts (for edits: `test_graph_edits.py`)."""
 
 from dataclasses import replace
 from typing import Any
@@ -35,7 +35,7 @@ STORE = "the store"
 
 @pytest.fixture
 def stores(stores: Stores) -> Stores:
-    """Both stores with the usual batch size: other tests use small batches."""
+    """Both stores with the usual batch size, whereas other tests use small batches."""
     return replace(stores, batch=1000)
 
 
@@ -47,14 +47,14 @@ def stored_plan(stores: Stores) -> Plan:
     return wanted
 
 
-#: An edge of the greedy tree has another level, which is a finding about that tree.
+#: Changes the level of an edge of the greedy tree, which is a problem of that tree.
 LEVEL = (
     "MATCH ()-[e:TREE_EDGE {forest: 'S4:greedy:1234', level: 1}]->() WITH e LIMIT 1 SET e.level = 3"
 )
 
 
-def test_an_ingest_has_no_problems(stores: Stores, stored_plan: Plan) -> None:
-    """Verification finds none with any sample, nor with checksums."""
+def test_verification_finds_no_problems_after_an_ingest(stores: Stores, stored_plan: Plan) -> None:
+    """There are none with any sample size, nor with checksums."""
     assert {artifact.id for artifact in stored_plan.artifacts} == {"S4", GREEDY, TREES, SENDS}
     for sample in (Sample(1), Sample(24, seed=1), Sample(1000)):
         assert verify(stores, sample=sample) == []
@@ -63,8 +63,8 @@ def test_an_ingest_has_no_problems(stores: Stores, stored_plan: Plan) -> None:
 
 
 @pytest.mark.slow
-def test_a_deleted_node_differs_in_everything(stores: Stores, stored_plan: Plan) -> None:
-    """The problems name all counts, the checksums, and the first of its rows."""
+def test_a_deleted_node_is_reported_in_every_artifact(stores: Stores, stored_plan: Plan) -> None:
+    """The problems name all counts, the checksums, and the first missing rows."""
     stores.graph.write("MATCH (n:Node {label: '4321'}) DETACH DELETE n")
     numbers = [
         "the store: it has 23 Node, not 24",
@@ -84,7 +84,7 @@ def test_a_deleted_node_differs_in_everything(stores: Stores, stored_plan: Plan)
     assert len(missing) == 3
     assert all("-4321 (port " in line and line.endswith("is missing") for line in missing)
     assert f"{SENDS}: 9 more rows differ" in lines
-    assert ingest(stores, stored_plan).created == []  # an ingest takes PostgreSQL's word
+    assert ingest(stores, stored_plan).created == []  # an ingest trusts the states in PostgreSQL
     rebuild(stores, RebuildRequest(["S4"], LoadMethod.BOLT))
     assert verify(stores, checksums=True) == []
     assert_stored(stores, stored_plan)
@@ -92,7 +92,7 @@ def test_a_deleted_node_differs_in_everything(stores: Stores, stored_plan: Plan)
 
 @pytest.mark.slow
 def test_a_changed_key_is_described(stores: Stores, stored_plan: Plan) -> None:
-    """Ends are identified by keys, so all rows at the node differ."""
+    """Keys identify the ends of relationships, so all rows at the node differ."""
     stores.graph.write("MATCH (n:Node {label: '4321'}) SET n.key = 7")
     lines = described(verify(stores))
     assert "S4: the node 4321 differs: key, rank, label and topology" in lines
@@ -109,7 +109,7 @@ def test_a_changed_key_is_described(stores: Stores, stored_plan: Plan) -> None:
 
 @pytest.mark.slow
 def test_a_duplicate_artifact_node_is_repaired(stores: Stores, stored_plan: Plan) -> None:
-    """It requires a missing constraint; both nodes are deleted and the constraint recreated."""
+    """Both nodes are deleted, and the constraint that prevents duplicates is recreated."""
     stores.graph.write("DROP CONSTRAINT starcast_forest_id")
     try:
         stores.graph.write("CREATE (:Forest {id: $key})", {"key": GREEDY})
@@ -127,7 +127,7 @@ def test_a_duplicate_artifact_node_is_repaired(stores: Stores, stored_plan: Plan
 
 
 @pytest.mark.slow
-def test_a_sample_depends_on_its_seed(stores: Stores, stored_plan: Plan) -> None:
+def test_a_sample_depends_on_the_random_seed(stores: Stores, stored_plan: Plan) -> None:
     """All rows at sampled nodes are compared; edits of values elsewhere are not detected."""
     topology = stored_plan.artifacts[0].topology
     drawn = Sample(4, seed=7).ranks(topology)
@@ -157,10 +157,10 @@ def test_a_sample_depends_on_its_seed(stores: Stores, stored_plan: Plan) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("whole_store", [True, False])
-def test_a_sample_describes_every_kind_of_edit(
+def test_verification_of_a_sample_describes_every_kind_of_edit(
     stores: Stores, stored_plan: Plan, whole_store: bool
 ) -> None:
-    """The edits change links, tree edges and sends at sampled nodes, and the nodes of artifacts."""
+    """The edits concern links, tree edges and sends at sampled nodes, and artifact nodes."""
     topology = stored_plan.artifacts[0].topology
     rank = int(Sample(1, seed=3).ranks(topology)[0])
     label = topology.label(rank)
@@ -181,8 +181,8 @@ def test_a_sample_describes_every_kind_of_edit(
 
 
 @pytest.mark.slow
-def test_a_sample_reads_only_what_is_sampled(stores: Stores) -> None:
-    """The server accesses as many records for a topology thirty times as large."""
+def test_verifying_a_sample_reads_only_the_sampled_nodes(stores: Stores) -> None:
+    """The number of records read depends on the degree, not on the size of the topology."""
     profiled = ProfiledGraph(stores.graph)
     hits = []
     for spec in ("S4", "S6"):
@@ -196,8 +196,8 @@ def test_a_sample_reads_only_what_is_sampled(stores: Stores) -> None:
     assert hits[1] < plan("S6").artifacts[0].nodes
 
 
-def test_a_sample_is_found_by_keys_whatever_the_statistics(stores: Stores) -> None:
-    """For few nodes the server plans to read all, and would keep that plan as the graph grows."""
+def test_sampled_nodes_are_looked_up_by_key_even_in_a_tiny_graph(stores: Stores) -> None:
+    """In a tiny graph the planner prefers a scan, and would keep that plan as the graph grows."""
     ingest(stores, plan("S2", "greedy", "greedy"))
     profiled = ProfiledGraph(stores.graph)
     reader.read_around(profiled, topology("S2"), [1])
@@ -207,8 +207,10 @@ def test_a_sample_is_found_by_keys_whatever_the_statistics(stores: Stores) -> No
 
 
 @pytest.mark.slow
-def test_all_contents_equal_single_contents(stores: Stores, stored_plan: Plan) -> None:
-    """Scans of each relationship type find the same contents as pages of each artifact."""
+def test_contents_read_together_equal_those_read_one_by_one(
+    stores: Stores, stored_plan: Plan
+) -> None:
+    """Scans per relationship type find the same contents as pages per artifact."""
     ingest(stores, plan("S4,2", ["nk-multiple"]))
     actual = reader.read_all_contents(stores.graph)
     assert len(actual) == len(stored_plan.artifacts) + 2
@@ -217,7 +219,7 @@ def test_all_contents_equal_single_contents(stores: Stores, stored_plan: Plan) -
         assert content == reader.read_content(stores.graph, kind, artifact_id, topology(spec))
 
 
-def test_all_contents_include_orphans(stores: Stores, stored_plan: Plan) -> None:
+def test_contents_read_together_include_orphans(stores: Stores, stored_plan: Plan) -> None:
     """Orphans are a link outside its topology, and rows of an artifact that does not exist."""
     ingest(stores, plan("S3"))
     stores.graph.write(
@@ -234,7 +236,7 @@ def test_all_contents_include_orphans(stores: Stores, stored_plan: Plan) -> None
 
 
 class ProfiledGraph(Graph):
-    """A graph that counts the records that the server accesses, and notes its operators."""
+    """A graph that counts the records the server accesses, and records its plan operators."""
 
     def __init__(self, graph: Graph) -> None:
         self.__dict__.update(graph.__dict__)
@@ -260,7 +262,7 @@ def at_node(built_forest: Forest, rank: int) -> int:
 
 
 def test_ids_limit_the_verification(stores: Stores, stored_plan: Plan) -> None:
-    """Only these artifacts and their dependents are verified; an unknown id is refused."""
+    """Only the named artifacts and their dependents are verified; an unknown id is refused."""
     del stored_plan
     stores.graph.write(LEVEL)
     stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
@@ -307,7 +309,7 @@ INDEXES = {
 def test_wrong_indexes_are_described_and_recreated(
     stores: Stores, stored_plan: Plan, name: str
 ) -> None:
-    """A rebuild of anything creates them again."""
+    """Any rebuild creates the indexes again."""
     cypher, sentence = INDEXES[name]
     try:
         for statement in cypher.split(";"):
@@ -317,7 +319,7 @@ def test_wrong_indexes_are_described_and_recreated(
         rebuild(stores, RebuildRequest([GREEDY], LoadMethod.BOLT))
         assert verify(stores, checksums=True) == []
         assert_stored(stores, stored_plan)
-    finally:  # the server is that of all tests
+    finally:  # all tests share this server
         audit.drop_wrong_indexes(stores.graph)
         BoltWriter(stores.graph, 1).prepare()
 
@@ -325,7 +327,7 @@ def test_wrong_indexes_are_described_and_recreated(
 def test_the_constraint_of_an_earlier_version_serves_as_the_index(
     stores: Stores, stored_plan: Plan
 ) -> None:
-    """Its store need not be rebuilt, and is written to as before."""
+    """A store with that constraint can be written to and need not be rebuilt."""
     del stored_plan
     name = "starcast_node_topology_rank"
     stores.graph.write(f"DROP INDEX {name}")
@@ -343,7 +345,7 @@ def test_the_constraint_of_an_earlier_version_serves_as_the_index(
 
 
 @pytest.mark.parametrize(("state", "faults"), [("POPULATING", 0), ("FAILED", 1)])
-def test_an_index_may_still_be_filled(
+def test_an_index_that_is_still_being_filled_is_accepted(
     stores: Stores, monkeypatch: pytest.MonkeyPatch, state: str, faults: int
 ) -> None:
     """After an import, the server fills the indexes while the store is in use."""
@@ -361,8 +363,10 @@ def test_an_index_may_still_be_filled(
     assert len(audit.find_index_faults(stores.graph)) == faults
 
 
-def test_another_forest_in_postgresql_is_described(stores: Stores, stored_plan: Plan) -> None:
-    """The generator decides, neither the stored trees nor the recorded checksum."""
+def test_a_forest_that_differs_in_postgresql_is_described(
+    stores: Stores, stored_plan: Plan
+) -> None:
+    """The reference is the generator, neither the stored trees nor the recorded checksum."""
     del stored_plan
     with open_session(stores.engine) as session:
         session.get_one(models.Materialization, ("forest", GREEDY)).expected_checksum = "0-1"
@@ -383,7 +387,7 @@ def test_another_forest_in_postgresql_is_described(stores: Stores, stored_plan: 
 
 
 def test_an_incomplete_artifact_is_skipped(stores: Stores, stored_plan: Plan) -> None:
-    """An ingest may be working on it; it is reported as skipped."""
+    """It is reported as skipped, since an ingest may be working on it."""
     del stored_plan
     stores.graph.write(LEVEL)
     stores.graph.write("MATCH (f:Forest {id: $key}) SET f.state = 'loading'", {"key": GREEDY})
@@ -394,8 +398,10 @@ def test_an_incomplete_artifact_is_skipped(stores: Stores, stored_plan: Plan) ->
     assert f"skipped {GREEDY}: it is loading, not complete" in recorder.lines
 
 
-def test_an_artifact_that_changes_meanwhile_is_skipped(stores: Stores, stored_plan: Plan) -> None:
-    """Verification holds no lock; an artifact dropped during it is reported as skipped."""
+def test_an_artifact_that_changes_during_verification_is_skipped(
+    stores: Stores, stored_plan: Plan
+) -> None:
+    """Verification holds no lock. An artifact dropped in the meantime is reported as skipped."""
     del stored_plan
 
     class DroppingRecorder(Recorder):
@@ -410,13 +416,13 @@ def test_an_artifact_that_changes_meanwhile_is_skipped(stores: Stores, stored_pl
 
 
 def test_a_database_of_another_program_is_refused(stores: Stores) -> None:
-    """Such a database holds no artifacts to verify."""
+    """Such a database has no artifacts to verify."""
     stores.graph.write("CREATE (:Person)")
     with pytest.raises(OwnershipError, match="belongs to another program"):
         verify(stores)
 
 
 def test_an_empty_graph_has_no_problems_and_is_not_claimed(stores: Stores) -> None:
-    """Verification changes nothing."""
+    """Verification changes nothing in the graph."""
     BoltWriter(stores.graph, 1).prepare()
     assert verify(stores) == []

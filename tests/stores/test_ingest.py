@@ -1,4 +1,4 @@
-"""Ingestion: both stores hold what was built and nothing else, also after errors."""
+"""Ingestion: both stores hold exactly the built artifacts, even after errors."""
 
 import re
 import threading
@@ -61,7 +61,7 @@ def test_everything_is_stored(stores: Stores) -> None:
 def test_plans_are_refreshed_after_the_last_artifact(
     stores: Stores, stored_plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It happens once per ingest."""
+    """Plans are refreshed once per ingest."""
     reported: list[int] = []
     monkeypatch.setattr(
         "starcast.ingest.ingestion.refresh_plans", lambda _: reported.append(len(states(stores)))
@@ -74,7 +74,7 @@ def test_plans_are_refreshed_after_the_last_artifact(
 @pytest.mark.slow
 @pytest.mark.parametrize("root", ["1234", "4321", "2143"])
 def test_ids_arrays_and_nodes_have_the_chosen_root(stores: Stores, root: str) -> None:
-    """The root is in ids, arrays and nodes."""
+    """The ids, arrays and graph nodes all have the root chosen by the user."""
     rooted = plan("S4", "all", "all", root=root)
     ingest(stores, rooted)
     assert_stored(stores, rooted)
@@ -88,7 +88,7 @@ def test_ids_arrays_and_nodes_have_the_chosen_root(stores: Stores, root: str) ->
 def test_nk_stars_and_hypercubes_are_stored(
     stores: Stores, spec: str, root: str, construction: str
 ) -> None:
-    """Nodes, links of every port and trees of (n,k)-stars and hypercubes."""
+    """This includes their nodes, links of every port, and trees."""
     everything = plan(spec, "all", "all", root=root)
     assert f"{spec}:{construction}:{root}" in [artifact.id for artifact in everything.artifacts]
     ingest(stores, everything)
@@ -96,7 +96,7 @@ def test_nk_stars_and_hypercubes_are_stored(
 
 
 def test_a_second_ingest_creates_nothing(stores: Stores, stored_plan: Plan) -> None:
-    """No node, no relationship and no row is added."""
+    """Neither nodes nor relationships nor rows are added."""
     ingest(stores, stored_plan)
     before = counts(stores.graph), stored_counts(stores)
     summary = ingest(stores, stored_plan)
@@ -112,7 +112,7 @@ def test_a_second_ingest_creates_nothing(stores: Stores, stored_plan: Plan) -> N
 
 @pytest.mark.slow
 def test_missing_artifacts_are_added(stores: Stores) -> None:
-    """A larger plan after a smaller one, and another topology."""
+    """A larger plan is ingested after a smaller one, and then another topology."""
     ingest(stores, plan("S4", "greedy"))
     larger = plan("S4", "all", "all")
     summary = ingest(stores, larger)
@@ -140,7 +140,7 @@ def test_the_stages_come_in_order(few: Stores, stored_plan: Plan) -> None:
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_nothing_is_complete_while_loading(few: Stores, stored_plan: Plan, stage: str) -> None:
-    """At every stage, whatever either store calls complete is complete."""
+    """At every stage, an artifact that either store calls complete is complete."""
 
     def look(at: str, artifact: Artifact) -> None:
         if at != stage:
@@ -160,10 +160,10 @@ class Break(Exception):  # noqa: N818 - not an error of anybody's
 
 
 class PowerCut(BaseException):
-    """An end that nothing handles, as after kill -9: no cleanup runs."""
+    """An exception that no handler catches: as after kill -9, no cleanup runs."""
 
 
-#: An ingest that ends without any cleanup, at every stage; ends with a cleanup in the sweep.
+#: Interruptions without any cleanup, at every stage; those with a cleanup are mostly marked slow.
 INTERRUPTIONS = [
     *((PowerCut, "forest", stage) for stage in STAGES),
     (KeyboardInterrupt, "topology", "batch"),
@@ -182,7 +182,7 @@ INTERRUPTIONS = [
 def test_an_interrupted_ingest_is_finished_by_the_next(
     few: Stores, stored_plan: Plan, how: type[BaseException], kind: str, stage: str
 ) -> None:
-    """At any stage: complete artifacts stay, nothing else is complete, the next does the rest."""
+    """Complete artifacts stay, no others are called complete, and the next ingest adds the rest."""
 
     def broken(at: str, artifact: Artifact) -> None:
         if (at, artifact.kind) == (stage, kind):
@@ -208,7 +208,7 @@ def test_an_interrupted_ingest_is_finished_by_the_next(
 
 
 def test_the_error_of_a_failed_artifact_is_kept(stores: Stores, stored_plan: Plan) -> None:
-    """The row records why, and nothing else of the artifact is left."""
+    """Its row records the reason, and nothing else is left of the artifact."""
 
     def broken(at: str, artifact: Artifact) -> None:
         if (at, artifact.kind) == ("written", "forest"):
@@ -226,7 +226,7 @@ def test_the_error_of_a_failed_artifact_is_kept(stores: Stores, stored_plan: Pla
 
 
 def test_a_rejected_forest_is_not_stored(stores: Stores) -> None:
-    """A forest with a cycle is not stored, its topology is."""
+    """A forest with a cycle is not stored, but its topology is."""
     network = topology("S4")
     ports = forest(network, "greedy").parent_port.copy()
     ports[0, 5], ports[0, network.neighbours(2)[5]] = 2, 2
@@ -259,7 +259,7 @@ def test_a_schedule_with_a_violation_is_not_stored(
 def test_an_incomplete_schedule_is_not_stored(
     stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has no violation but leaves units undelivered."""
+    """The schedule has no violation but leaves units undelivered."""
     import dataclasses
 
     from starcast.collectives import catalogue, schedule
@@ -288,8 +288,10 @@ MEDDLING = {
 
 
 @pytest.mark.parametrize("edit", MEDDLING, ids=str)
-def test_a_differing_graph_is_not_complete(stores: Stores, stored_plan: Plan, edit: str) -> None:
-    """Another program writes between the load and the comparison."""
+def test_an_artifact_that_another_program_changes_while_loading_is_not_complete(
+    stores: Stores, stored_plan: Plan, edit: str
+) -> None:
+    """Another program writes to the graph between the load and the comparison."""
 
     def meddle(at: str, artifact: Artifact) -> None:
         if (at, artifact.kind) == ("written", "forest"):
@@ -304,7 +306,7 @@ def test_a_differing_graph_is_not_complete(stores: Stores, stored_plan: Plan, ed
 
 
 def test_an_emptied_graph_is_filled_again(stores: Stores, stored_plan: Plan) -> None:
-    """The graph is a materialization: PostgreSQL records what was in it."""
+    """PostgreSQL records which artifacts the graph held."""
     ingest(stores, plan("S3", "greedy"))
     ingest(stores, stored_plan)
     stores.graph.write("MATCH (n) DETACH DELETE n")
@@ -330,7 +332,7 @@ def test_an_emptied_graph_is_filled_again(stores: Stores, stored_plan: Plan) -> 
 def test_dependents_of_a_lost_artifact_are_recreated(
     stores: Stores, stored_plan: Plan, label: str
 ) -> None:
-    """Everything else is kept."""
+    """All other artifacts are kept."""
     ingest(stores, stored_plan)
     stores.graph.write(f"MATCH (o:{label}) DETACH DELETE o")
     summary = ingest(stores, stored_plan)
@@ -340,7 +342,7 @@ def test_dependents_of_a_lost_artifact_are_recreated(
 
 
 def test_artifacts_unknown_to_postgresql_are_deleted(stores: Stores, stored_plan: Plan) -> None:
-    """Such artifacts exist after an older backup of PostgreSQL was restored."""
+    """The graph has such artifacts after an older backup of PostgreSQL has been restored."""
     ingest(stores, stored_plan)
     with stores.engine.begin() as connection:
         for table in ("schedule", "tree", "forest"):
@@ -351,8 +353,8 @@ def test_artifacts_unknown_to_postgresql_are_deleted(stores: Stores, stored_plan
     assert_stored(stores, only)
 
 
-def test_a_second_process_is_refused_or_waits(stores: Stores, stored_plan: Plan) -> None:
-    """The lock is held in PostgreSQL."""
+def test_a_second_concurrent_ingest_is_refused_or_waits(stores: Stores, stored_plan: Plan) -> None:
+    """The processes exclude each other by a lock in PostgreSQL."""
     with ExitStack() as stack:
         lock = lock_stores(stores, wait=False, reporter=Silent(), task="dropping Q3")
         stack.enter_context(lock)
@@ -397,7 +399,7 @@ def test_a_foreign_graph_is_unchanged(stores: Stores, stored_plan: Plan) -> None
 
 
 def test_a_graph_of_another_database_is_unchanged(stores: Stores, stored_plan: Plan) -> None:
-    """The ids are compared before anything is written."""
+    """The ids of graph and database are compared before anything is written."""
     stores.graph.write("CREATE (:Store {id: 'another', schema: 3})")
     with pytest.raises(UnavailableError, match="another PostgreSQL database"):
         ingest(stores, stored_plan)
@@ -406,7 +408,7 @@ def test_a_graph_of_another_database_is_unchanged(stores: Stores, stored_plan: P
 
 
 def test_a_drop_names_the_dependents(stores: Stores, stored_plan: Plan) -> None:
-    """With cascade they are dropped first."""
+    """With cascade, the dependents are dropped first."""
     ingest(stores, stored_plan)
     before = counts(stores.graph), stored_counts(stores)
     for kind, artifact_id, leaning in (
@@ -425,7 +427,7 @@ def test_a_drop_names_the_dependents(stores: Stores, stored_plan: Plan) -> None:
 
 
 def test_a_dropped_artifact_can_be_stored_again(stores: Stores, stored_plan: Plan) -> None:
-    """It then has the same content."""
+    """Its content is the same as before."""
     ingest(stores, stored_plan)
     drop(stores, "topology", "S4", cascade=True)
     ingest(stores, stored_plan)
@@ -455,7 +457,7 @@ def test_a_drop_keeps_other_artifacts(stores: Stores) -> None:
 def test_an_unknown_id_is_not_found(
     stores: Stores, stored_plan: Plan, kind: str, artifact_id: str, near: str
 ) -> None:
-    """A drop and a description name a similar id."""
+    """Dropping and describing it raise NotFoundError, and `drop` suggests a similar id."""
     ingest(stores, stored_plan)
     with pytest.raises(NotFoundError) as caught:
         drop(stores, kind, artifact_id)
@@ -492,7 +494,7 @@ def test_stored_artifacts_are_listed_and_described(stores: Stores, stored_plan: 
 
 
 def test_a_stored_artifact_can_be_checked(stores: Stores, stored_plan: Plan) -> None:
-    """A manual edit is found long after the ingest."""
+    """A check finds manual edits made after the ingest."""
     ingest(stores, stored_plan)
     for kind, artifact_id in zip(("topology", "forest", "schedule"), S4, strict=True):
         check_artifact(stores, kind, artifact_id)
@@ -506,7 +508,7 @@ def test_a_stored_artifact_can_be_checked(stores: Stores, stored_plan: Plan) -> 
 def test_a_user_who_may_only_read_is_refused_before_the_graph_changes(
     stores: Stores, stored_plan: Plan, role_url: Callable[[URL, Role], URL], access: str
 ) -> None:
-    """The role has no right to write, or the server is read-only, such as a hot standby."""
+    """The role may not write, or the server is read-only, such as a hot standby."""
     url = role_url(stores.engine.url, "reader")
     if access == "read-only transactions":
         options = {"options": "-c default_transaction_read_only=on"}

@@ -1,4 +1,4 @@
-"""Artifacts from their ids: every id of starcast leads back to its artifact, others are refused."""
+"""Every artifact can be rebuilt from its id; other ids are refused."""
 
 import pytest
 from sqlalchemy import Engine
@@ -21,10 +21,10 @@ PLANS = (
 
 
 @pytest.mark.parametrize("requested", PLANS, ids=lambda requested: str(requested[0]))
-def test_an_id_leads_back_to_its_artifact(
+def test_an_artifact_is_rebuilt_from_its_id(
     engine: Engine, requested: tuple[str, list[str], list[str], str, str]
 ) -> None:
-    """The artifact has the same kind, id and size, without stored data."""
+    """Without stored data, the artifact has the same kind, id and size."""
     spec, trees, schedules, root, ports = requested
     chosen = plan(spec, trees, schedules, root, ports).artifacts
     with open_session(engine) as session:
@@ -56,7 +56,7 @@ def test_an_id_leads_back_to_its_artifact(
     ],
 )
 def test_other_ids_are_refused(engine: Engine, kind: str, artifact_id: str) -> None:
-    """Also other spellings of valid ids: two spellings would be two artifacts."""
+    """Other spellings of valid ids are refused too, since they would name two artifacts."""
     with (
         open_session(engine) as session,
         pytest.raises(InputError, match=f"is not the id of a {kind}"),
@@ -64,8 +64,8 @@ def test_other_ids_are_refused(engine: Engine, kind: str, artifact_id: str) -> N
         artifact_from_id(session, kind, artifact_id)
 
 
-def test_a_stored_forest_is_the_stored_array(engine: Engine, stores: Stores) -> None:
-    """The trees are loaded, not built again by today's construction."""
+def test_a_stored_forest_is_loaded_from_its_stored_array(engine: Engine, stores: Stores) -> None:
+    """The trees are loaded, not built again by the current construction."""
     built_forest, other = forest("S4", "greedy"), forest("S4", "recursive-substar")
     twin = forest_artifact(
         Forest(topology("S4"), other.parent_port, construction=built_forest.construction)
@@ -80,7 +80,7 @@ def test_a_stored_forest_is_the_stored_array(engine: Engine, stores: Stores) -> 
 
 
 def test_complete_artifacts_come_in_the_order_of_building(engine: Engine, stores: Stores) -> None:
-    """Incomplete ones are omitted."""
+    """Incomplete artifacts are omitted."""
     chosen = plan("S4", ["multiple"], ["broadcast:multiple"]).artifacts
     for artifact in (*plan("S3").artifacts, *chosen):
         build_and_save(stores, LoadMethod.BOLT, artifact, lambda _stage, _thing: None)

@@ -28,7 +28,7 @@ SPECS = (
 
 
 def words(spec: str) -> list[str]:
-    """Return every construction of a topology as text, with arguments for those that need them."""
+    """Return the spec of every construction of a topology, with arguments where needed."""
     trees = next(
         (
             name
@@ -48,7 +48,7 @@ def words(spec: str) -> list[str]:
 
 
 def same(one: Forest, other: Forest) -> bool:
-    """Return whether two forests agree in everything that the stores keep."""
+    """Return whether two forests agree in all stored properties."""
     parts = ("topology", "root", "construction", "spanning", "id")
     return (
         all(getattr(one, name) == getattr(other, name) for name in parts)
@@ -58,14 +58,14 @@ def same(one: Forest, other: Forest) -> bool:
 
 
 def from_postgresql(stores: Stores, artifact_id: str) -> Forest:
-    """Return the forest as the relational store has it."""
+    """Return the forest that PostgreSQL stores."""
     with open_session(stores.engine) as session:
         return artifact_rows.load_forest(session, artifact_id)
 
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_construction_is_stored_and_reads_back_equal(stores: Stores, spec: str) -> None:
-    """It is read from both stores, has a root other than the identity, and still verifies."""
+    """Both stores return a valid forest, also for a root other than the identity."""
     network = topology(spec)
     root = network.nodes // 2 + 1
     stored_plan = plan(spec, words(spec), root=root)
@@ -85,7 +85,7 @@ def test_a_construction_is_stored_and_reads_back_equal(stores: Stores, spec: str
 
 
 def test_the_spanning_property_is_stored(stores: Stores) -> None:
-    """It is stored for partial and for spanning trees."""
+    """Forests of partial and of spanning trees are marked accordingly."""
     ingest(stores, plan("S4", "all"))
     partial = {name for name in plain_constructions("S4") if not forest("S4", name).spanning}
     assert {"shortest-path", "perfectly-balanced"} <= partial
@@ -99,7 +99,7 @@ def test_the_spanning_property_is_stored(stores: Stores) -> None:
 
 
 def test_the_rows_of_partial_trees_have_their_own_sizes(stores: Stores) -> None:
-    """PostgreSQL has height, leaves and size per tree, Neo4j has a relationship per edge."""
+    """PostgreSQL has height, leaves and size of each tree, Neo4j one relationship per edge."""
     ingest(stores, plan("S4", "perfectly-balanced"))
     original = forest("S4", "perfectly-balanced")
     with open_session(stores.engine) as session:
@@ -125,7 +125,7 @@ def test_the_rows_of_partial_trees_have_their_own_sizes(stores: Stores) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", SPECS)
-def test_all_means_all_that_need_no_arguments(stores: Stores, spec: str) -> None:
+def test_all_selects_every_construction_that_needs_no_arguments(stores: Stores, spec: str) -> None:
     """The request is `starcast ingest SPEC --trees all --schedules all`."""
     stored_plan = plan(spec, "all", "all")
     forests = [artifact.id for artifact in stored_plan.artifacts if artifact.kind == "forest"]
@@ -135,7 +135,7 @@ def test_all_means_all_that_need_no_arguments(stores: Stores, spec: str) -> None
 
 
 def test_constructions_with_arguments_have_a_normal_form() -> None:
-    """In a list, arguments may be in any order; each construction is stored once."""
+    """Arguments may come in any order; a construction given twice is stored once."""
     text = (
         "greedy, dimension-change(base=multiple,i=2),dimension-change(base=multiple,i=2),"
         "label-change(base=greedy)"
@@ -171,7 +171,7 @@ def test_invalid_arguments_are_refused_before_building(text: str) -> None:
 
 @pytest.mark.slow
 def test_forests_of_the_same_construction_can_coexist(stores: Stores) -> None:
-    """Their arguments are part of their ids, and a property in the graph."""
+    """Their arguments are part of the ids, and a property in the graph."""
     ingest(
         stores,
         plan("S4", "dimension-change(base=greedy,i=1),dimension-change(base=greedy,i=2),greedy"),

@@ -1,4 +1,4 @@
-"""kill -9 at every stage: nothing incomplete is called complete, and the next ingest finishes."""
+"""After kill -9 at any stage, nothing incomplete is called complete; the next ingest finishes."""
 
 import multiprocessing
 import os
@@ -28,7 +28,7 @@ from support.plans import plan
 pytestmark = pytest.mark.slow
 
 S4 = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234")
-#: Its children have imported starcast already.
+#: Child processes forked from this server have imported starcast already.
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["pytest", "starcast.ingest", "starcast.support.settings"])
 
@@ -40,7 +40,7 @@ def stored_plan() -> Plan:
 
 
 class Killable:
-    """Starts `break_off.py` on the test's stores."""
+    """A process that runs `break_off.py` on the test's stores."""
 
     def __init__(self, address: GraphAddress, url: URL, folder: Path) -> None:
         secret = folder / "neo4j"
@@ -58,7 +58,7 @@ class Killable:
             self._environment["STARCAST_POSTGRES_PASSWORD_FILE"] = str(other)
 
     def dies(self, *words: str) -> None:
-        """Run the process, and check that it was killed and did not fail."""
+        """Run the process, and check that it was killed rather than failed."""
         process = SERVER.Process(target=break_off.main, args=(words, self._environment))
         process.start()
         process.join()
@@ -69,7 +69,7 @@ class Killable:
 def killable(
     stores: Stores, graph_address: GraphAddress, clean_database: URL, tmp_path: Path
 ) -> Killable:
-    """A process to kill; the stores are the test's."""
+    """A process to kill, which uses the test's stores."""
     del stores
     return Killable(graph_address, clean_database, tmp_path)
 
@@ -79,7 +79,7 @@ def killable(
 def test_a_killed_ingest_is_finished_by_the_next(
     stores: Stores, stored_plan: Plan, killable: Killable, kind: str, stage: str
 ) -> None:
-    """Complete artifacts are kept, the rest is cleaned up; a third ingest creates nothing."""
+    """Complete artifacts are kept, others are cleaned up, and a third ingest creates nothing."""
     killable.dies("ingest", kind, stage)
     place = ("topology", "forest", "schedule").index(kind)
     done = place + (stage == "complete")
@@ -91,7 +91,7 @@ def test_a_killed_ingest_is_finished_by_the_next(
         assert left[S4[place]] == ("planned" if stage in {"planned", "built"} else "loading")
     if (
         stage != "finished"
-    ):  # the graph has just called it complete, and it is; PostgreSQL has not yet
+    ):  # Neo4j already says that it is complete, which is correct; PostgreSQL does not yet
         only_verified_is_complete(stores)
     summary = ingest(stores, stored_plan)
     assert summary.present == list(S4[:done])
@@ -104,7 +104,7 @@ def test_a_killed_ingest_is_finished_by_the_next(
 def test_a_killed_drop_is_finished_by_the_next_ingest(
     stores: Stores, stored_plan: Plan, killable: Killable, advances: int
 ) -> None:
-    """Partly dropped artifacts are not complete; the requested ones are stored again."""
+    """Partly dropped artifacts are not complete; the ingest stores requested artifacts again."""
     ingest(stores, stored_plan)
     before = counts(stores.graph)
     killable.dies("drop", str(advances))
@@ -121,7 +121,7 @@ NEVER = 1 << 62
 
 @contextmanager
 def relayed(port: int, after: int = NEVER) -> Iterator[Proxy]:
-    """Relay connections to a server; cut one after a number of bytes from the server."""
+    """Relay connections to a server, and cut one after a number of bytes from the server."""
     proxy = Proxy(port, "cut", after, 0.0)
     try:
         yield proxy
@@ -142,7 +142,7 @@ def port_of(address: GraphAddress) -> int:
 def test_a_stopped_graph_server_is_reported_in_one_sentence(
     few: Stores, stored_plan: Plan, graph_address: GraphAddress, stage: str
 ) -> None:
-    """Complete artifacts stay, and once the server is back everything is finished."""
+    """Complete artifacts stay, and an ingest after the server's return completes the rest."""
 
     def stop(at: str, artifact: Artifact) -> None:
         if (at, artifact.kind) == (stage, "forest"):
@@ -162,10 +162,10 @@ def test_a_stopped_graph_server_is_reported_in_one_sentence(
 
 
 @pytest.mark.parametrize("after", [5_000, 8_000, 16_000, 24_000])
-def test_a_lost_connection_to_the_graph_is_replaced(
+def test_an_ingest_survives_a_lost_connection_to_the_graph(
     few: Stores, stored_plan: Plan, graph_address: GraphAddress, after: int
 ) -> None:
-    """It is lost during a statement: the transaction runs again, and every row is stored once."""
+    """The transaction runs again on a new connection, and every row is stored once."""
     with (
         relayed(port_of(graph_address), after) as proxy,
         relayed_graph(graph_address, proxy) as fragile,
@@ -179,7 +179,7 @@ def test_a_lost_connection_to_the_graph_is_replaced(
 def test_a_lost_connection_to_postgresql_ends_an_ingest(
     few: Stores, stored_plan: Plan, stage: str
 ) -> None:
-    """The lock of the stores is lost with it, and another process may be changing them."""
+    """The lock on the stores is lost too, so another process may already be changing them."""
     url = few.engine.url
     assert url.port is not None
 

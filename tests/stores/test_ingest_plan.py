@@ -1,4 +1,4 @@
-"""Plans of ingests: their artifacts and sizes, and what is refused before anything is built."""
+"""Ingest plans: artifacts, sizes, and requests refused before anything is built."""
 
 import pytest
 
@@ -24,12 +24,12 @@ from support.plans import plan
 
 
 def plan_ids(*words: object, **options: object) -> list[str]:
-    """Return the ids of the artifacts of a plan."""
+    """Return the ids of the artifacts in a plan."""
     return [artifact.id for artifact in plan(*words, **options).artifacts]
 
 
 def test_a_topology_alone_is_planned() -> None:
-    """The request names neither trees nor schedules."""
+    """A request without trees and schedules plans only the topology."""
     assert plan_ids("S4") == ["S4"]
 
 
@@ -52,8 +52,10 @@ def test_all_selects_all_trees_and_schedules() -> None:
         ("Q4", "0000", ["binomial", "edge-disjoint-binomial"]),
     ],
 )
-def test_all_covers_what_is_defined_on_the_topology(spec: str, root: str, trees: list[str]) -> None:
-    """Neither the trees nor the schedules of stars."""
+def test_all_selects_only_what_is_defined_on_the_topology(
+    spec: str, root: str, trees: list[str]
+) -> None:
+    """On other topologies, constructions and algorithms of star graphs are omitted."""
     assert {f"{spec}:{name}:{root}" for name in trees} <= set(plan_ids(spec, "all", "all"))
     stars = ("greedy", "multiple", "recursive-substar")
     assert not {f"{spec}:{name}:{root}" for name in stars} & set(plan_ids(spec, "all", "all"))
@@ -71,7 +73,7 @@ def test_a_schedule_that_is_not_defined_is_refused(words: str) -> None:
     ["multiple", "broadcast:multiple", ["multiple", "broadcast:multiple"], " multiple , multiple"],
 )
 def test_a_schedule_and_its_forest_are_planned_once(words: str | list[str]) -> None:
-    """The request may name them in any spelling, and any number of times."""
+    """The request may name a schedule in any spelling, and any number of times."""
     assert plan_ids("S4", schedules=words) == [
         "S4",
         "S4:multiple:1234",
@@ -79,17 +81,17 @@ def test_a_schedule_and_its_forest_are_planned_once(words: str | list[str]) -> N
     ]
 
 
-def test_all_selects_the_algorithms_of_a_collective() -> None:
-    """It selects the algorithms of one collective, or of all."""
+def test_collective_all_selects_the_algorithms_of_that_collective() -> None:
+    """`collective:all` selects the algorithms of one collective, `all` those of all collectives."""
     of_each = [set(plan_ids("S4", schedules=f"{collective}:all")) for collective in COLLECTIVES]
     assert set.union(*of_each) == set(plan_ids("S4", schedules="all"))
     assert sum(len(actual) for actual in of_each) > len(
         set.union(*of_each)
-    )  # several share a forest
+    )  # several schedules share a forest
 
 
 def test_arguments_in_parentheses_are_for_one_schedule() -> None:
-    """Each schedule has its own arguments, else those for all, else the algorithm's defaults."""
+    """A schedule's own arguments take precedence over common arguments, then over defaults."""
     words = (
         "alltoall:exact(messages=2),allgather:dimension-change(base=necklace),"
         "edge-disjoint(copies=3),exact"
@@ -125,7 +127,7 @@ def test_an_impossible_named_schedule_is_refused(
 
 
 def test_impossible_schedules_covered_by_all_are_skipped() -> None:
-    """The reason is reported: messages not a multiple of n-1, or a missing port model."""
+    """The reported reason is a message count not divisible by n-1 or a missing port model."""
     chosen_plan = plan("S4", schedules="scatter:all", messages=4)
     assert not any("perfectly-balanced" in artifact.id for artifact in chosen_plan.artifacts)
     assert ["scatter by perfectly-balanced" in reason for reason in chosen_plan.skipped] == [True]
@@ -137,7 +139,7 @@ def test_impossible_schedules_covered_by_all_are_skipped() -> None:
 
 
 def test_rows_are_counted_without_building(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No array over all nodes is needed: the rows of every algorithm are known, also on S12."""
+    """No array over all nodes is created, so that rows are known even on S12."""
 
     def nothing(*_: object) -> None:
         raise AssertionError("an array was built")
@@ -155,7 +157,7 @@ def test_rows_are_counted_without_building(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_ids_contain_root_ports_and_numbers() -> None:
-    """Both port models are planned, with segments or messages as the algorithm has them."""
+    """Ids name the port model, and segments or messages, whichever the algorithm takes."""
     actual = plan_ids(
         "S4",
         "greedy",
@@ -178,7 +180,7 @@ def test_ids_contain_root_ports_and_numbers() -> None:
 
 @pytest.mark.parametrize("share", [1, 3])
 def test_sizes_are_known_before_anything_is_built(share: int) -> None:
-    """They equal the sizes of what is built."""
+    """Planned sizes equal those of the artifacts that are built."""
     chosen_plan = plan(
         "S5",
         "multiple",
@@ -202,7 +204,7 @@ def test_sizes_are_known_before_anything_is_built(share: int) -> None:
 
 @pytest.mark.parametrize("spec", ["S2", "S3", "S5", "S7", "S5,2", "S4,3", "S4,1", "Q4"])
 def test_forest_sizes_are_known_without_building(spec: str) -> None:
-    """Every construction, spanning or partial, changed or not, has the planned id and edges."""
+    """The planned id and number of edges equal those of the built forest."""
     changed = [name for name in ("label-change", "dimension-change") if name in constructions(spec)]
     arguments = {"label-change": "base={}", "dimension-change": "base={},i=0"}
     words = [
@@ -261,7 +263,7 @@ def test_the_size_of_an_invalid_forest_raises_the_error_of_the_plan(words: str) 
     ids=str,
 )
 def test_bad_input_is_refused(words: tuple[str, ...], options: dict[str, object]) -> None:
-    """One sentence and a hint, whether or not the wrong value would have been used."""
+    """The error is one sentence and a hint, even if the wrong value would not be used."""
     with pytest.raises(InputError) as caught:
         plan_ids(*words, **options)
     assert "\n" not in caught.value.message
@@ -269,10 +271,10 @@ def test_bad_input_is_refused(words: tuple[str, ...], options: dict[str, object]
 
 
 @pytest.mark.parametrize("spec", ["S10", "S11", "S12"])
-def test_requests_beyond_all_limits_are_refused_with_figures(
+def test_requests_beyond_all_limits_are_refused_with_their_sizes(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are refused before any array is created."""
+    """Such requests are refused before any array is created."""
 
     def nothing(*_: object) -> None:
         raise AssertionError("an array was built")
@@ -292,7 +294,7 @@ def test_requests_beyond_all_limits_are_refused_with_figures(
 
 
 def test_too_many_segments_are_refused() -> None:
-    """A small topology can exceed the limits too."""
+    """Many segments exceed the limits even on a small topology."""
     many = plan("S6", schedules="multiple", segments=50_000).artifacts
     with pytest.raises(LimitError, match="by offline import"):
         choose_method(LoadMethod.IMPORT, many, [], embedded=True)
@@ -318,7 +320,7 @@ SMALL, NINE, TEN = (
 def test_the_faster_load_method_is_chosen(
     requested: LoadMethod, new: list[Artifact], embedded: bool, expected: LoadMethod
 ) -> None:
-    """Unless a method is requested; the reason has the rows and the time."""
+    """A requested method takes precedence. The reason names the rows and the time."""
     choice = choose_method(requested, new, [], embedded=embedded)
     size = Estimate.of(new)
     assert choice.method is expected
@@ -331,8 +333,8 @@ def test_the_faster_load_method_is_chosen(
         assert (size.import_seconds < size.seconds) == (expected is LoadMethod.IMPORT)
 
 
-def test_an_ingest_over_bolt_has_an_estimate_for_a_cold_server() -> None:
-    """It adds a bounded time; both are in the reason."""
+def test_the_estimate_over_bolt_includes_a_server_that_has_just_started() -> None:
+    """A cold server adds a bounded time; the reason has both estimates."""
     seven = plan("S7", "multiple").artifacts
     size = Estimate.of(seven)
     assert 3 * size.seconds < size.cold_seconds < size.seconds + 6
@@ -341,8 +343,8 @@ def test_an_ingest_over_bolt_has_an_estimate_for_a_cold_server() -> None:
     assert reason == "over Bolt: 50,394 rows in about 1 s, or 7 s if Neo4j has just started"
 
 
-def test_stored_artifacts_count_for_an_import_only() -> None:
-    """They are imported again, so Bolt may be faster, or the limit may be exceeded."""
+def test_stored_artifacts_count_only_for_an_offline_import() -> None:
+    """An import loads stored artifacts again, so it can be slower or exceed the limit."""
     assert choose_method(LoadMethod.AUTO, NINE, [], embedded=True).method is LoadMethod.IMPORT
     assert choose_method(LoadMethod.AUTO, NINE, TEN * 2, embedded=True).method is LoadMethod.BOLT
     rows = f"{Estimate.of([*NINE, *TEN]).rows:,} rows"
@@ -364,14 +366,14 @@ def test_stored_artifacts_count_for_an_import_only() -> None:
         (LoadMethod.AUTO, TEN, TEN * 4, True, LoadMethod.BOLT),
     ],
 )
-def test_the_faster_method_of_dropping_is_chosen(
+def test_the_faster_method_for_dropping_artifacts_is_chosen(
     requested: LoadMethod,
     dropped: list[Artifact],
     remaining: list[Artifact],
     embedded: bool,
     expected: LoadMethod,
 ) -> None:
-    """Rows are deleted, or the remaining artifacts imported if they are within the limit."""
+    """Either rows are deleted, or the remaining artifacts are imported if within the limit."""
     choice = choose_deletion(requested, dropped, remaining, embedded)
     assert choice.method is expected
     gone, kept = Estimate.of(dropped), Estimate.of(remaining)
@@ -380,16 +382,16 @@ def test_the_faster_method_of_dropping_is_chosen(
     assert (format_duration(kept.import_seconds) in choice.reason) == embedded
 
 
-def test_an_impossible_import_is_not_chosen_for_dropping() -> None:
-    """An import is impossible on a server of the user, and beyond the limit."""
+def test_dropping_by_an_impossible_import_is_refused() -> None:
+    """An import is impossible on a server of the user and for too many rows."""
     with pytest.raises(InputError, match="not the embedded one"):
         choose_deletion(LoadMethod.IMPORT, TEN, [], embedded=False)
     with pytest.raises(LimitError, match="by offline import"):
         choose_deletion(LoadMethod.IMPORT, SMALL, TEN * 4, embedded=True)
 
 
-def test_limits_on_a_server_of_the_user() -> None:
-    """Bolt has a limit, and an import is an input error."""
+def test_a_server_of_the_user_has_a_row_limit_and_no_import() -> None:
+    """Too many rows over Bolt are a limit error; an import is an input error."""
     many = plan("S10", "multiple").artifacts
     with pytest.raises(LimitError, match="over Bolt") as limit:
         choose_method(LoadMethod.AUTO, many, [], embedded=False)
@@ -403,8 +405,8 @@ def test_limits_on_a_server_of_the_user() -> None:
     assert own.value.hint.startswith("remove --method bolt")
 
 
-def test_the_limits_admit_s10_over_bolt_and_with_its_trees_by_import() -> None:
-    """The reasons for the limits."""
+def test_the_limits_admit_s10_over_bolt_and_its_multiple_trees_by_import() -> None:
+    """The limits were chosen so that these requests are admitted."""
     assert Estimate.of(TEN).rows < BOLT_ROW_LIMIT
     ten = plan("S10", "multiple").artifacts
     assert Estimate.of(ten).rows < IMPORT_ROW_LIMIT
@@ -415,11 +417,11 @@ def test_the_limits_admit_s10_over_bolt_and_with_its_trees_by_import() -> None:
     ("seconds", "words"), [(0.4, "0 s"), (119, "119 s"), (600, "10 min"), (90_000, "25 h")]
 )
 def test_durations_have_a_suitable_unit(seconds: float, words: str) -> None:
-    """A duration is in seconds, minutes or hours."""
+    """A duration is printed in seconds, minutes or hours."""
     assert format_duration(seconds) == words
 
 
 def test_every_refusal_is_a_starcast_error() -> None:
-    """This includes a root that is neither text nor a number."""
+    """Even a root that is neither text nor a number raises a StarcastError."""
     with pytest.raises(StarcastError):
         plan("S5", "all", root=True)

@@ -16,14 +16,14 @@ from support.plans import plan
 
 
 def stored_profile(stores: Stores, artifact_id: str) -> list[tuple[int, int, int, int]]:
-    """Return the step profile of a schedule in PostgreSQL."""
+    """Return the step profile that PostgreSQL stores for a schedule."""
     with open_session(stores.engine) as session:
         rows = artifact_rows.load_schedule_profile(session, artifact_id)
         return [(row.step, row.links_used, row.packets, row.largest_packet) for row in rows]
 
 
 def profile(original: Schedule) -> list[tuple[int, int, int, int]]:
-    """Return the step profile of a new simulation: a link carries one packet per step."""
+    """Return the step profile of a new simulation, with one packet per link and step."""
     result = simulate(original)
     pairs = zip(result.links_used.tolist(), result.packet_sizes.tolist(), strict=True)
     return [(step, used, used, size) for step, (used, size) in enumerate(pairs, start=1)]
@@ -31,7 +31,7 @@ def profile(original: Schedule) -> list[tuple[int, int, int, int]]:
 
 @pytest.mark.parametrize("spec", [pytest.param("S4", marks=pytest.mark.slow), "S4,2", "Q3"])
 def test_a_schedule_is_stored_and_reads_back_equal(stores: Stores, spec: str) -> None:
-    """It is stored in each port model, with a root other than the identity and its step profile."""
+    """All port models and a root other than the identity are covered, with step profiles."""
     network = topology(spec)
     root = network.nodes // 2 + 1
     rules = algorithms_on(network)
@@ -54,7 +54,7 @@ def test_a_schedule_is_stored_and_reads_back_equal(stores: Stores, spec: str) ->
 
 
 def test_a_schedule_with_its_own_trees_has_no_forest(stores: Stores) -> None:
-    """The trees DC(i, T) are not a forest of the catalogue: only the topology is stored with it."""
+    """The trees DC(i, T) are not a stored forest, so the schedule depends only on the topology."""
     stored_plan = plan("S4", schedules="allgather:dimension-change(base=balanced)")
     ingest(stores, stored_plan)
     assert [artifact.kind for artifact in stored_plan.artifacts] == ["topology", "schedule"]

@@ -12,7 +12,7 @@ from starcast.stores.database.sessions import open_session
 from starcast.support.errors import BusyError
 
 EXPECTED = {"method": "bolt", "expected_nodes": 1, "expected_relationships": 2}
-#: A way to each state that begins where nothing is known.
+#: For each state, a path of transitions to it from an unknown artifact.
 PATHS: dict[LoadState | None, tuple[LoadState, ...]] = {
     None: (),
     LoadState.PLANNED: (LoadState.PLANNED,),
@@ -23,7 +23,7 @@ PATHS: dict[LoadState | None, tuple[LoadState, ...]] = {
 
 
 def traverse(session: Session, states: tuple[LoadState, ...]) -> None:
-    """Take a forest through these states."""
+    """Set a forest to these states, one after the other."""
     for state in states:
         set_state(
             session,
@@ -40,7 +40,7 @@ def traverse(session: Session, states: tuple[LoadState, ...]) -> None:
 def test_only_declared_transitions_are_allowed(
     engine: Engine, start: LoadState | None, end: LoadState
 ) -> None:
-    """Others are refused and leave the state unchanged."""
+    """Other transitions are refused and leave the state unchanged."""
     with open_session(engine) as session:
         traverse(session, PATHS[start])
         if end in TRANSITIONS[start]:
@@ -54,7 +54,7 @@ def test_only_declared_transitions_are_allowed(
 
 @pytest.mark.parametrize("start", [None, *LoadState], ids=str)
 def test_a_complete_row_cannot_be_deleted(engine: Engine, start: LoadState | None) -> None:
-    """It must be loading first, so that an interrupted drop is detected."""
+    """Its state must first become `loading`, so that an interrupted drop is detected."""
     with open_session(engine) as session:
         traverse(session, PATHS[start])
         if start is LoadState.COMPLETE:
@@ -67,14 +67,14 @@ def test_a_complete_row_cannot_be_deleted(engine: Engine, start: LoadState | Non
 
 
 def test_complete_is_only_reached_from_loading() -> None:
-    """Nothing skips the comparison."""
+    """No artifact becomes complete without the comparison."""
     assert [state for state, ways in TRANSITIONS.items() if LoadState.COMPLETE in ways] == [
         LoadState.LOADING
     ]
 
 
 def test_a_new_attempt_clears_the_old_error(engine: Engine) -> None:
-    """Error, counts and times belong to one attempt."""
+    """Error, counts and times are those of the latest attempt."""
     with open_session(engine) as session:
         traverse(session, (LoadState.PLANNED, LoadState.LOADING))
         set_state(session, "forest", "S4:greedy:1234", LoadState.FAILED, error="no", found_nodes=1)

@@ -1,4 +1,4 @@
-"""The lab on real servers: it does what the command line does, and prints nothing."""
+"""The lab on real servers does the same as the command line, but prints nothing."""
 
 import json
 import tomllib
@@ -31,7 +31,7 @@ S4 = topology("S4")
 MULTIPLE = "S4:multiple:1234"
 
 
-def test_a_single_run_is_stored_on_demand(lab: Lab) -> None:
+def test_a_single_run_is_stored_only_on_request(lab: Lab) -> None:
     run = lab.run("S4", "broadcast", "multiple", message_bytes=1024, segments=4, store=False)
     assert not run.run.id
     assert len(lab.runs()) == 0
@@ -56,11 +56,11 @@ def test_nothing_is_printed_and_progress_goes_to_the_callback(
     assert capfd.readouterr() == ("", "")
 
 
-# Forests of the user
+# Forests defined by the user
 
 
 @pytest.mark.slow
-def test_forests_of_the_user_are_stored_under_their_own_names(lab: Lab) -> None:
+def test_forests_defined_by_the_user_are_stored_under_their_own_names(lab: Lab) -> None:
     array = forest("S4", "greedy", root="4321").parent_port
     mine = Forest(S4, array, 23, construction="mine", arguments={"i": 2})
     other = "S4:dimension-change(base=greedy,i=1):2134"
@@ -89,8 +89,8 @@ def test_forests_of_the_user_are_stored_under_their_own_names(lab: Lab) -> None:
     assert lab.drop("S4", cascade=True)["dropped"][-1] == "S4"
 
 
-def test_a_script_works_twice_in_a_row(lab: Lab) -> None:
-    """What is stored is kept; only another grid under the same name is refused."""
+def test_a_script_can_be_run_twice(lab: Lab) -> None:
+    """Stored results are kept; only a different grid under the same name is refused."""
 
     def run_script() -> tuple[list[int], Any]:
         lab.ingest("S4", trees="multiple", schedules="broadcast:multiple")
@@ -153,7 +153,7 @@ def test_queries_from_files_with_and_without_a_header(filled: Lab, tmp_path: Pat
     assert filled.ask("RETURN $a + $b AS c", {"a": 1}, b=2).rows == [{"c": 3}]
 
 
-def test_an_answer_converts_itself_and_draws_itself(filled: Lab) -> None:
+def test_a_query_result_can_be_converted_and_drawn(filled: Lab) -> None:
     answer = filled.query("shortest-paths", topology="S4", source="1234", target="4321")
     assert answer.cypher.startswith("// title:")
     assert answer.to_polars().columns == list(answer.columns)
@@ -171,7 +171,7 @@ def test_an_answer_converts_itself_and_draws_itself(filled: Lab) -> None:
         answer.svg("spiral")
 
 
-def test_a_row_limit_is_noted(filled: Lab) -> None:
+def test_a_result_cut_by_the_row_limit_has_a_note(filled: Lab) -> None:
     answer = filled.query("MATCH (n:Node) RETURN n.label AS label", row_limit=3)
     assert (len(answer), answer.more) == (3, True)
     assert "only the first 3 rows" in answer.note
@@ -206,7 +206,7 @@ def test_invalid_queries_are_refused(filled: Lab, tmp_path: Path) -> None:
 # Experiments
 
 
-def test_an_experiment_takes_axes_of_any_python_type(lab: Lab) -> None:
+def test_an_experiment_accepts_axis_values_of_several_python_types(lab: Lab) -> None:
     done = lab.experiment(
         "e",
         topology=topology("S4"),
@@ -226,7 +226,7 @@ def test_an_experiment_takes_axes_of_any_python_type(lab: Lab) -> None:
 
 
 @pytest.mark.slow
-def test_shipped_and_written_grids_run(lab: Lab, tmp_path: Path) -> None:
+def test_example_grids_and_grid_files_can_be_run(lab: Lab, tmp_path: Path) -> None:
     file = tmp_path / "grid.toml"
     file.write_text(
         'topology = "S4"\nalgorithm = "multiple"\nmessage_bytes = 64\n', encoding="utf-8"
@@ -237,7 +237,7 @@ def test_shipped_and_written_grids_run(lab: Lab, tmp_path: Path) -> None:
     assert done["created"] > 0
 
 
-def test_experiments_travel_in_files(lab: Lab, tmp_path: Path) -> None:
+def test_an_exported_experiment_can_be_imported(lab: Lab, tmp_path: Path) -> None:
     lab.experiment("e", grid=GRID, algorithm="multiple")
     before = lab.show_experiment("e").select("time", "gap", "segments", "message_bytes").rows
     assert lab.export_experiment("e", out=tmp_path / "e.json.gz")["runs"] == 4
@@ -248,7 +248,7 @@ def test_experiments_travel_in_files(lab: Lab, tmp_path: Path) -> None:
     assert copy.select("time", "gap", "segments", "message_bytes").rows == before
 
 
-def test_a_comparison_is_a_table_and_a_page(filled: Lab) -> None:
+def test_a_comparison_can_be_shown_as_a_table_and_as_a_page(filled: Lab) -> None:
     comparison = filled.compare("ours", "theirs", sort="message_bytes")
     assert {"time_ours", "time_theirs", "verdict"} <= set(comparison.columns)
     assert comparison.to_polars().height == len(comparison) > 0
@@ -273,7 +273,7 @@ def test_plots_are_written_to_one_file(filled: Lab, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_shipped_experiment_gives_the_table_of_its_paper(lab: Lab) -> None:
+def test_an_example_experiment_gives_the_cost_table_of_its_paper(lab: Lab) -> None:
     lab.experiment("t", grid="tseng-sheu-1997-table-1", topology="S4", message_bytes=1024, jobs=1)
     table = lab.cost_table(experiment="t", conditions={"t_c": 1})
     assert len(table) > 1
@@ -284,7 +284,7 @@ def test_a_shipped_experiment_gives_the_table_of_its_paper(lab: Lab) -> None:
 
 
 @pytest.mark.slow
-def test_what_a_notebook_defines_runs_in_its_own_process(lab: Lab, registries: None) -> None:  # noqa: ARG001
+def test_a_notebook_construction_runs_only_in_its_process(lab: Lab, registries: None) -> None:  # noqa: ARG001
     code = """
 import starcast
 @starcast.construction("defined-here", source="this notebook")
@@ -361,7 +361,7 @@ def test_invalid_requests_are_refused_and_store_nothing(lab: Lab) -> None:
     assert len(lab.topologies()) == 0
 
 
-def test_a_topology_with_dependents_is_dropped_only_with_them(filled: Lab) -> None:
+def test_a_topology_with_dependents_is_dropped_only_with_cascade(filled: Lab) -> None:
     with pytest.raises(RejectedError, match="dependents"):
         filled.drop("S4")
     assert len(filled.topologies()) == 1
@@ -372,7 +372,7 @@ def test_a_topology_with_dependents_is_dropped_only_with_them(filled: Lab) -> No
 
 
 @pytest.mark.slow
-def test_a_sample_is_compared_and_its_seed_noted(filled: Lab) -> None:
+def test_verification_of_a_sample_notes_the_random_seed(filled: Lab) -> None:
     assert filled.verify(sample=5, seed=7).note == (
         "the graph matches the generators in a sample of 5 nodes of each topology, drawn with"
         " --seed 7"
@@ -429,7 +429,7 @@ def test_a_closed_lab_refuses_everything_in_one_sentence(filled: Lab, tmp_path: 
     assert comparison.to_polars().height == len(comparison)
 
 
-def test_servers_that_are_not_running_are_reported_with_what_to_do(
+def test_the_error_for_a_server_that_is_not_running_says_how_to_start_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(UnavailableError, match="is not running") as refusal:
@@ -454,7 +454,7 @@ def test_servers_that_are_not_running_are_reported_with_what_to_do(
         connect()
 
 
-def test_a_lab_without_neo4j_answers_what_postgresql_knows(
+def test_without_neo4j_a_lab_still_runs_experiments_and_lists_artifacts(
     servers: None,  # noqa: ARG001
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Offline imports into an embedded stack of the tests: their results, and interruptions."""
+"""Offline imports into an embedded stack: their results, and interruptions."""
 
 import os
 import re
@@ -35,11 +35,10 @@ from support.recorder import Recorder
 
 SCRIPT = Path(__file__).parents[1] / "support" / "break_off.py"
 OLD = plan("S3", schedules="greedy")
-NEW = plan("S4", schedules="multiple", segments=2)  # as `break_off.py` has it
+NEW = plan("S4", schedules="multiple", segments=2)  # the plan that `break_off.py` ingests
 
 
-#: Every family, ids with commas and parentheses, all constructions, and schedules of all
-#: collectives.
+#: Artifacts of every family and collective, all constructions, ids with commas and parentheses.
 EVERYTHING = (
     plan("S4,2", ["all"]),
     plan("Q4", ["all"]),
@@ -50,7 +49,7 @@ EVERYTHING = (
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """A stack with the old artifacts, in a home whose name needs quoting."""
+    """A stack with the old artifacts, in a home folder whose name needs quoting."""
     settings = Settings.load(home=tmp_path_factory.mktemp("offline") / "a home: ü")
     stack.up(settings, Silent())
     try:
@@ -63,7 +62,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 
 @pytest.mark.usefixtures("clean_graph")
 def test_an_import_replaces_the_store_of_a_running_server(stack_settings: Settings) -> None:
-    """Stored artifacts stay, new artifacts are compared and complete, and a new server runs."""
+    """Stored artifacts stay, new artifacts are compared and complete, a new server is running."""
     before = Home(stack_settings.home).published()["neo4j"].pid
     with open_stores(stack_settings) as stores:
         ingest(stores, OLD, method=LoadMethod.BOLT)
@@ -75,11 +74,11 @@ def test_an_import_replaces_the_store_of_a_running_server(stack_settings: Settin
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("clean_graph")
-def test_everything_is_imported_as_built(stack_settings: Settings) -> None:
-    """Arrays read back from the graph equal new ones; both stores call everything complete."""
+def test_imported_artifacts_equal_the_built_ones(stack_settings: Settings) -> None:
+    """Arrays read back equal newly built arrays; both stores say that all are complete."""
     with open_stores(stack_settings) as stores:
         for name in [name for name in states(stores) if ":" not in name]:
-            drop(stores, "topology", name, cascade=True)  # known from another test
+            drop(stores, "topology", name, cascade=True)  # known from an earlier test
     for each in EVERYTHING:
         with open_stores(stack_settings) as stores:
             ingest(stores, each, method=LoadMethod.IMPORT)
@@ -89,7 +88,7 @@ def test_everything_is_imported_as_built(stack_settings: Settings) -> None:
 
 
 def _check_properties(graph: Graph) -> None:
-    """Absent properties are absent, empty texts are present, numbers are numbers."""
+    """Check that absent properties, empty texts and numbers are imported as such."""
     kinds = graph.read(
         "MATCH (t:Topology) RETURN t.spec AS name, 't.k' IN [x IN keys(t) | 't.' + x] AS k "
         "ORDER BY name"
@@ -113,14 +112,14 @@ def _check_properties(graph: Graph) -> None:
 
 @contextmanager
 def opened(own: Settings) -> Iterator[Stores]:
-    """Open its stores, after `up` has cleaned up."""
+    """Open the stores of the stack, after `up` has cleaned up."""
     stack.up(own, Silent())
     with open_stores(own) as stores:
         yield stores
 
 
 def in_force(own: Settings) -> str:
-    """Return the name of the data directory in use; no other and no temporary file may exist."""
+    """Return the name of the data directory in use, after checking that no other one is left."""
     home = Home(own.home)
     assert data_directories.stale_names(home.neo4j) == []
     assert [process.pid for process in Neo4j(home).find_processes()] == [
@@ -130,12 +129,12 @@ def in_force(own: Settings) -> str:
 
 
 def artifact_ids(stored_plan: Plan) -> set[tuple[str, str]]:
-    """Return the artifacts of plans, by kind and id."""
+    """Return the kind and id of each artifact in a plan."""
     return {(artifact.kind, artifact.id) for artifact in stored_plan.artifacts}
 
 
 def in_graph(own: Settings) -> set[tuple[str, str]]:
-    """Return the artifacts in the graph, by kind and id."""
+    """Return the kind and id of each artifact in the graph."""
     with open_stores(own) as stores:
         return set(graph_states(stores))
 
@@ -148,7 +147,7 @@ def assert_complete(stores: Stores, artifacts: set[tuple[str, str]]) -> None:
 
 
 def dies(own: Settings, stage: str, command: str = "import") -> None:
-    """Kill an import or a drop of the new artifacts after a stage."""
+    """Run an import or a drop of the new artifacts that is killed after a stage."""
     words = [sys.executable, str(SCRIPT), command, stage]
     environment = {**os.environ, "STARCAST_HOME": str(own.home)}
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
@@ -158,14 +157,14 @@ def dies(own: Settings, stage: str, command: str = "import") -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", ["saved", "written", "imported"])
 def test_a_kill_before_the_server_stops_changes_nothing(own: Settings, stage: str) -> None:
-    """The old server keeps answering, and the next command deletes what was written."""
+    """The old server keeps answering, and the next command deletes the written files."""
     before, pid = (
         data_directories.current(Home(own.home).neo4j),
         Home(own.home).published()["neo4j"].pid,
     )
     stored_before = in_graph(own)
     dies(own, stage)
-    with open_stores(own) as stores:  # no 'up' is needed
+    with open_stores(own) as stores:  # no 'up' is needed: the server is running
         assert_complete(stores, stored_before)
         assert set(states(stores).values()) == {"complete", "loading"}
     stack.up(own, Silent())
@@ -175,7 +174,7 @@ def test_a_kill_before_the_server_stops_changes_nothing(own: Settings, stage: st
 
 @pytest.mark.slow
 def test_a_kill_during_the_comparison_keeps_the_old_store(own: Settings) -> None:
-    """An unpublished server is running; `up` stops it and starts the old directory."""
+    """An unpublished server is left; `up` stops it and starts one on the old directory."""
     before, stored_before = in_force(own), in_graph(own)
     dies(own, "compared")
     assert data_directories.current(Home(own.home).neo4j).name == before
@@ -189,7 +188,7 @@ def test_a_kill_during_the_comparison_keeps_the_old_store(own: Settings) -> None
 
 @pytest.mark.slow
 def test_a_kill_after_the_switch_keeps_the_new_store(own: Settings) -> None:
-    """Old and new artifacts are complete, the password is the same, a second ingest is empty."""
+    """All artifacts are complete, the password is unchanged, a second ingest creates nothing."""
     before, password, stored_before = in_force(own), Home(own.home).password("neo4j"), in_graph(own)
     dies(own, "changed")
     with opened(own) as stores:
@@ -203,8 +202,8 @@ def test_a_kill_after_the_switch_keeps_the_new_store(own: Settings) -> None:
 
 
 @pytest.mark.slow
-def test_a_differing_store_is_never_used(own: Settings) -> None:
-    """It is changed before the comparison: the old store runs again on its port."""
+def test_an_imported_store_that_fails_the_comparison_is_never_used(own: Settings) -> None:
+    """After the failed comparison, the old store is running again on its port."""
     before, address, stored_before = in_force(own), graph_address(own), in_graph(own)
     observed: list[str] = []
 
@@ -236,7 +235,7 @@ def test_a_differing_store_is_never_used(own: Settings) -> None:
 
 @pytest.mark.slow
 def test_ctrl_c_ends_the_import_and_keeps_the_server(own: Settings) -> None:
-    """The tool ends, and the server was never stopped."""
+    """The import tool ends, and the server is never stopped."""
     before, stored_before = Home(own.home).published(), in_graph(own)
 
     class Interrupting(Silent):
@@ -249,7 +248,7 @@ def test_ctrl_c_ends_the_import_and_keeps_the_server(own: Settings) -> None:
             yield self
 
         def advance(self, amount: int = 1) -> None:
-            """Continue."""
+            """Ignore all other advances."""
 
     with open_stores(own) as stores:
         with pytest.raises(KeyboardInterrupt):
@@ -265,7 +264,7 @@ def test_ctrl_c_ends_the_import_and_keeps_the_server(own: Settings) -> None:
 
 @pytest.mark.slow
 def test_data_of_other_programs_are_kept(own: Settings) -> None:
-    """An import is refused while the graph holds other nodes; Bolt works."""
+    """An import is refused while the graph has nodes of other programs; Bolt still works."""
     with open_stores(own) as stores:
         stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
         with pytest.raises(
@@ -284,7 +283,7 @@ def test_data_of_other_programs_are_kept(own: Settings) -> None:
 def test_a_disk_that_is_too_small_is_reported(
     own: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The error has figures, and neither store is changed."""
+    """The error names the sizes, and neither store is changed."""
 
     def refuse(folder: Path, megabytes: int, purpose: str) -> None:
         raise LimitError(f"{purpose} needs {megabytes} MB below {folder}", hint="free some space")
@@ -301,7 +300,7 @@ def test_a_disk_that_is_too_small_is_reported(
 
 @pytest.mark.slow
 def test_a_rebuild_repairs_manual_edits(own: Settings) -> None:
-    """Data of other programs are kept unless they may be discarded; then the store is replaced."""
+    """The store is replaced only if the request permits discarding data of other programs."""
     stored_before, order = in_graph(own), RebuildRequest(method=LoadMethod.IMPORT)
     with open_stores(own) as stores:
         stores.graph.write("MATCH (n:Node) SET n.label = 'x'")
@@ -319,17 +318,17 @@ def test_a_rebuild_repairs_manual_edits(own: Settings) -> None:
 
 @pytest.fixture
 def both(own: Settings) -> set[tuple[str, str]]:
-    """Old and new artifacts, stored; returned are those that remain when S4 is dropped."""
+    """Store old and new artifacts, and return those that remain when S4 is dropped."""
     with opened(own) as stores:
         ingest(stores, NEW)
-        if "Q3" in states(stores):  # another test makes its ingest fail
+        if "Q3" in states(stores):  # left by another test, which makes the ingest of Q3 fail
             drop(stores, "topology", "Q3", cascade=True)
     return in_graph(own) - artifact_ids(NEW)
 
 
 @pytest.mark.slow
 def test_a_drop_by_import_keeps_everything_else(own: Settings, both: set[tuple[str, str]]) -> None:
-    """It is announced with both estimates; other processes read meanwhile and see who is busy."""
+    """Both estimates are announced; meanwhile other processes can read, and see the activity."""
     before = in_force(own)
     recorder = Recorder()
     observed: list[str] = []
@@ -376,10 +375,10 @@ def test_a_drop_by_import_keeps_everything_else(own: Settings, both: set[tuple[s
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", ["written", "imported", "compared"])
-def test_a_drop_by_import_killed_before_the_change_drops_nothing(
+def test_a_drop_by_import_killed_before_the_switch_drops_nothing(
     own: Settings, both: set[tuple[str, str]], stage: str
 ) -> None:
-    """The old store stays with everything complete."""
+    """The old store stays in use, and all its artifacts are complete."""
     before = in_force(own)
     dies(own, stage, "drop-by-import")
     with opened(own) as stores:
@@ -390,10 +389,10 @@ def test_a_drop_by_import_killed_before_the_change_drops_nothing(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", ["marked", "changed"])
-def test_a_drop_by_import_killed_at_the_change_is_finished_by_the_next_command(
+def test_a_drop_by_import_killed_at_the_switch_is_finished_by_the_next_command(
     own: Settings, both: set[tuple[str, str]], stage: str
 ) -> None:
-    """The remaining artifacts are complete in either store."""
+    """The remaining artifacts are complete in both stores."""
     before = in_force(own)
     dies(own, stage, "drop-by-import")
     with opened(own) as stores:
@@ -405,10 +404,10 @@ def test_a_drop_by_import_killed_at_the_change_is_finished_by_the_next_command(
 
 
 @pytest.mark.slow
-def test_a_drop_deletes_where_an_import_would_lose_data_or_does_not_fit(
+def test_a_drop_deletes_rows_if_an_import_would_lose_data_or_exceed_the_disk(
     own: Settings, both: set[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """This is the default; a requested import is refused."""
+    """By default rows are deleted; an import requested explicitly is refused."""
     monkeypatch.setattr(load_methods, "DELETED_PER_SECOND", 0.001)
     before = in_force(own)
     with open_stores(own) as stores:

@@ -1,4 +1,4 @@
-"""What plug-ins define is stored, compared with its generator, and executed by worker processes."""
+"""Artifacts of plug-ins are stored, verified, and executed by worker processes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_artifacts_of_plug_ins_are_stored_and_read_back(stores: Stores, spec: st
     check_artifact(stores, "forest", built.id)
 
 
-def test_two_families_of_plug_ins_do_not_share_keys(stores: Stores) -> None:
+def test_topologies_of_plug_in_families_have_separate_node_keys(stores: Stores) -> None:
     load_examples()
     for spec in ("R4", "P4", "Q4"):
         ingest(stores, plan(spec))
@@ -57,7 +57,7 @@ def test_two_families_of_plug_ins_do_not_share_keys(stores: Stores) -> None:
     assert {row["spec"]: row["nodes"] for row in counts} == {"R4": 24, "P4": 24, "Q4": 16}
 
 
-def test_what_its_checker_rejects_is_not_stored(stores: Stores) -> None:
+def test_a_plug_in_artifact_that_its_checker_rejects_is_not_stored(stores: Stores) -> None:
     from starcast import construction
 
     @construction("cyclic", source="this test")
@@ -115,7 +115,7 @@ def test_artifacts_record_the_plug_ins_that_built_them(stores: Stores) -> None:
 
 
 @pytest.mark.slow
-def test_without_the_plug_in_a_schedule_is_compared_with_its_record(
+def test_without_its_plug_in_a_schedule_is_compared_with_the_recorded_checksum(
     stores: Stores, ring: Path, registries: Callable[[], None]
 ) -> None:
     ingest(stores, plan("S4", schedules=["one-by-one"]))
@@ -140,7 +140,7 @@ def test_without_the_plug_in_a_schedule_is_compared_with_its_record(
 
 
 @pytest.mark.slow
-def test_without_the_plug_in_a_family_is_skipped_and_nothing_is_deleted(
+def test_without_its_plug_in_a_topology_is_skipped_and_nothing_is_deleted(
     stores: Stores, registries: Callable[[], None]
 ) -> None:
     load_examples()
@@ -176,7 +176,7 @@ def test_a_changed_plug_in_is_reported(stores: Stores, ring: Path) -> None:
     assert not any("changed" in line for line in listener.lines)
 
 
-def test_an_ingest_names_what_another_version_of_a_plug_in_built(
+def test_an_ingest_names_artifacts_built_by_another_version_of_a_plug_in(
     stores: Stores, ring: Path
 ) -> None:
     request = plan("S4", schedules=["one-by-one"])
@@ -201,12 +201,12 @@ def test_an_ingest_names_what_another_version_of_a_plug_in_built(
 
 
 def changed_trees(name: str = "mine") -> Forest:
-    """Return the tree "highest-ports" of S4, under a name that no construction has."""
+    """Return the "highest-ports" tree of S4 under another name."""
     load_examples()
     return Forest(topology("S4"), forest("S4", "highest-ports").parent_port, construction=name)
 
 
-def test_a_forest_of_an_array_is_stored_verified_and_rebuilt(stores: Stores) -> None:
+def test_a_forest_given_as_an_array_is_stored_verified_and_rebuilt(stores: Stores) -> None:
     own = changed_trees()
     request = parse_request("S4", forests=[own])
     assert [loaded.id for loaded in ingest(stores, request).created] == ["S4", "S4:mine:1234"]
@@ -221,7 +221,7 @@ def test_a_forest_of_an_array_is_stored_verified_and_rebuilt(stores: Stores) -> 
         assert found.plugins == {}
 
 
-def test_forests_that_cannot_be_stored_under_their_name(stores: Stores) -> None:
+def test_forests_that_conflict_with_their_name_or_topology_are_refused(stores: Stores) -> None:
     ingest(stores, parse_request("S4", forests=[changed_trees()]))
     other = Forest(topology("S4"), forest("S4", "greedy").parent_port, construction="mine")
     with pytest.raises(RejectedError, match="stored with other trees"):

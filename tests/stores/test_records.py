@@ -27,19 +27,19 @@ from support.fix_cli import name_store
 
 
 def store(session: Session, *records: Record, state: Verification = "verified") -> int:
-    """Store records in the state that a verification has left them in."""
+    """Store records with a verification state."""
     return store_all(session, [(record, state) for record in records])
 
 
 def states(engine: Engine) -> dict[str, str]:
-    """The stored states of verification, by record."""
+    """Return the stored verification state of each record."""
     with open_session(engine) as session:
         rows = list_stored(session)
     return {f"{row['problem']}:{row['topology']}": row["verification"] for row in rows}
 
 
 @pytest.mark.parametrize("problem", PROBLEM_NAMES)
-def test_all_shipped_records_are_stored_and_read_again(engine: Engine, problem: str) -> None:
+def test_all_records_of_starcast_can_be_stored_and_read_back(engine: Engine, problem: str) -> None:
     shipped = {
         record.id: record for record in load_all(shipped_folder()) if record.problem == problem
     }
@@ -97,7 +97,7 @@ def test_a_stored_witness_that_is_damaged_is_an_error(engine: Engine) -> None:
         load_stored(session)
 
 
-def test_the_best_state_of_an_equal_record_is_kept(engine: Engine) -> None:
+def test_storing_an_equal_record_again_keeps_the_best_verification_state(engine: Engine) -> None:
     record = shipped_record("fault-diameter", "S4")
     expected: list[tuple[Verification, str]] = [
         ("not checked", "not checked"),
@@ -112,7 +112,7 @@ def test_the_best_state_of_an_equal_record_is_kept(engine: Engine) -> None:
         assert states(engine) == {"fault-diameter:S4": kept}
 
 
-def test_a_better_record_has_its_own_state(engine: Engine) -> None:
+def test_a_better_record_does_not_inherit_the_verification_state(engine: Engine) -> None:
     best = shipped_record("one-port-broadcast", "S4")
     with open_session(engine) as session:
         store(session, replace(best, bound=4))
@@ -120,7 +120,7 @@ def test_a_better_record_has_its_own_state(engine: Engine) -> None:
     assert states(engine) == {"one-port-broadcast:S4": "not checked"}
 
 
-def test_postgresql_refuses_another_state(engine: Engine) -> None:
+def test_postgresql_refuses_an_unknown_verification_state(engine: Engine) -> None:
     with open_session(engine) as session:
         store(session, shipped_record("one-port-broadcast", "S4"))
     with (
@@ -131,7 +131,7 @@ def test_postgresql_refuses_another_state(engine: Engine) -> None:
 
 
 def test_a_forged_record_that_an_earlier_version_stored_is_replaced(engine: Engine) -> None:
-    """A value of 5 that its witness does not have is better than the truth, but wrong."""
+    """The forged value of 5 looks better than the true one, but its witness does not show it."""
     best = shipped_record("edge-disjoint-trees", "S4")
     with open_session(engine) as session:
         store(session, best)
@@ -145,7 +145,7 @@ def test_a_forged_record_that_an_earlier_version_stored_is_replaced(engine: Engi
 
 @pytest.fixture
 def lab(clean_database: URL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
-    """A lab on an empty PostgreSQL, with a home of its own, that ships three records."""
+    """A lab on an empty PostgreSQL database, with its own home and three built-in records."""
     name_store(monkeypatch, clean_database)
     monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "home"))
     shipped = tmp_path / "shipped"
@@ -156,7 +156,7 @@ def lab(clean_database: URL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         yield session
 
 
-def test_a_lab_stores_the_shipped_records_and_better_ones_of_the_user(lab: Lab) -> None:
+def test_a_lab_stores_built_in_records_and_better_ones_of_the_user(lab: Lab) -> None:
     assert len(lab.records(stored=True)) == 0
     assert lab.store_records()["stored"] == 3
     assert lab.store_records()["stored"] == 0
@@ -173,7 +173,7 @@ def test_a_lab_stores_the_shipped_records_and_better_ones_of_the_user(lab: Lab) 
     assert stored.columns == (*lab.records().columns, "verification")
 
 
-def test_a_lab_that_makes_no_proofs_stores_that_none_was_made(lab: Lab) -> None:
+def test_records_stored_without_repeating_proofs_are_marked_as_such(lab: Lab) -> None:
     assert lab.store_records(proofs=False)["stored"] == 3
     rows = lab.records(stored=True)
     found = {row["problem"]: row["verification"] for row in rows}
@@ -184,17 +184,17 @@ def test_a_lab_that_makes_no_proofs_stores_that_none_was_made(lab: Lab) -> None:
     assert {row["verification"] for row in lab.records(stored=True)} == {"verified"}
 
 
-def test_a_lab_does_not_know_the_records_of_an_unknown_problem(lab: Lab) -> None:
+def test_a_lab_refuses_an_unknown_problem(lab: Lab) -> None:
     with pytest.raises(InputError, match="unknown problem 'bisection'"):
         lab.records("bisection")
 
 
 def unproven(record: Record) -> Record:
-    """Return a record with a bound that nothing proves."""
+    """Return the record with a bound that has no proof."""
     return replace(record, bound=record.value, proof=None, reason="belief")
 
 
-def test_a_lab_stores_nothing_if_a_bound_does_not_follow(lab: Lab) -> None:
+def test_a_lab_stores_nothing_if_a_bound_has_no_proof(lab: Lab) -> None:
     save_record(
         lab.settings.home / "records", unproven(shipped_record("one-port-broadcast", "S7,3"))
     )

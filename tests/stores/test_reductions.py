@@ -1,4 +1,4 @@
-"""An allreduce is stored, verified, queried, run and compared, in both stores."""
+"""An allreduce schedule is stored in both stores, verified, queried, run and compared."""
 
 from starcast import Lab
 from starcast.collectives import schedule
@@ -17,6 +17,6 @@ def test_an_allreduce_is_stored_queried_and_compared(lab: Lab) -> None:
     for name in ("ring", "multiple"):
         lab.experiment(name, grid=grid, algorithm=name)
     compared = lab.compare("ring", "multiple")
-    # The ring has half as many steps per byte, and thrice as many start-ups.
+    # The ring takes half the transmission time per byte, and three times as many start-ups.
     assert [row["verdict"] for row in compared.rows]
     assert len(compared) == 2

@@ -1,4 +1,4 @@
-"""The repository: stored objects read back equal, COPY of bulk rows, and cascading deletes."""
+"""Stored objects read back equal; bulk rows are copied, and deletes cascade."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -46,7 +46,7 @@ def count(session: Session, table: type[models.Base]) -> int:
 
 
 @pytest.mark.parametrize("spec", ["S2", "S5"])
-def test_a_topology_reads_back_equal_and_can_be_saved_twice(engine: Engine, spec: str) -> None:
+def test_a_topology_reads_back_equal_even_if_saved_twice(engine: Engine, spec: str) -> None:
     network = topology(spec)
     for _ in range(2):
         with open_session(engine) as session:
@@ -84,7 +84,7 @@ def test_a_forest_reads_back_equal_and_verifies(
     read.verify()
 
 
-def test_the_trees_of_a_stored_forest_have_the_figures_of_the_array(engine: Engine) -> None:
+def test_stored_tree_figures_equal_those_computed_from_the_forest_array(engine: Engine) -> None:
     grown = forest("S5", "multiple")
     with open_session(engine) as session:
         artifact_rows.save_topology(session, grown.topology)
@@ -154,7 +154,7 @@ def test_a_schedule_is_stored_with_the_figures_of_its_simulation(engine: Engine)
 
 
 def test_the_step_profile_is_stored_and_dropped_with_its_schedule(engine: Engine) -> None:
-    """Storing the schedule again replaces the profile."""
+    """Storing the schedule again replaces the step profile."""
     built = schedule("S4", "allgather", "necklace", messages=2)
     simulation = simulate(built)
     with open_session(engine) as session:
@@ -177,8 +177,8 @@ def test_the_step_profile_is_stored_and_dropped_with_its_schedule(engine: Engine
         assert count(session, models.ScheduleStep) == 0
 
 
-def test_a_schedule_that_names_a_tree_that_does_not_exist_is_refused(engine: Engine) -> None:
-    """Even with the simulation of a correct schedule."""
+def test_a_schedule_with_a_tree_number_that_does_not_exist_is_refused(engine: Engine) -> None:
+    """It is refused even when stored with the simulation of a correct schedule."""
     built = schedule("S4", "broadcast", "greedy")
     trees = built.tree.copy()
     trees[-1] = 255
@@ -269,7 +269,7 @@ def test_a_figure_that_is_not_rational_is_refused(engine: Engine) -> None:
             session.execute(text("update run set message_bytes = :words"), {"words": words})
 
 
-def test_a_point_is_stored_once_in_an_experiment(engine: Engine) -> None:
+def test_an_experiment_cannot_have_two_runs_of_the_same_point(engine: Engine) -> None:
     execution = execute(POINT)
     with open_session(engine) as session:
         number = repository.save_experiment(session, "one", {}).id
@@ -281,7 +281,7 @@ def test_a_point_is_stored_once_in_an_experiment(engine: Engine) -> None:
             repository.save_run(session, run)
 
     save()
-    with pytest.raises(IntegrityError, match="uq_run_point"):  # also though neither has a tree
+    with pytest.raises(IntegrityError, match="uq_run_point"):  # even if neither has a base
         save()
 
 
@@ -302,7 +302,7 @@ def test_dropping_an_experiment_deletes_its_runs_costs_and_profiles(engine: Engi
     "rows",
     [0, 1, BLOCK - 1, BLOCK, pytest.param(2 * BLOCK + 1, marks=pytest.mark.slow)],
 )
-def test_copied_columns_read_back_equal_at_every_length(bare: Engine, rows: int) -> None:
+def test_columns_written_with_copy_read_back_equal_at_every_length(bare: Engine, rows: int) -> None:
     kinds = {"small": SmallInteger, "whole": Integer, "large": BigInteger, "real": Double}
     table = Table("copied", MetaData(), *(Column(name, kind) for name, kind in kinds.items()))
     table.create(bare)
@@ -322,7 +322,7 @@ def test_copied_columns_read_back_equal_at_every_length(bare: Engine, rows: int)
     )
 
 
-def test_a_column_without_numbers_cannot_be_copied_as_numbers(engine: Engine) -> None:
+def test_copying_numbers_into_a_text_column_is_refused(engine: Engine) -> None:
     table = Table("words", MetaData(), Column("word", Text))
     with (
         open_session(engine) as session,

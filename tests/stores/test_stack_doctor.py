@@ -1,4 +1,4 @@
-"""The doctor, with healthy servers and with servers that have a problem."""
+"""The `doctor` command, with healthy servers and with servers that have a problem."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ from starcast.support.settings import Settings
 
 
 def exit_code(findings: list[Finding]) -> int:
-    """Return the exit code of the command."""
+    """Return the exit code of `doctor` for these findings."""
     error = doctor.failure(findings)
     return 0 if error is None else error.exit_code
 
@@ -39,7 +39,7 @@ def by_check(findings: list[Finding]) -> dict[str, Finding]:
 def own_servers(
     stack_settings: Settings, fresh_database: URL, clean_graph: GraphAddress, tmp_path: Path
 ) -> Settings:
-    """Settings that name servers: an empty database and an empty graph."""
+    """Settings that name servers of the user, with an empty database and an empty graph."""
     home = Home(stack_settings.home)
     return Settings.load(
         home=tmp_path / "unused",
@@ -52,7 +52,7 @@ def own_servers(
 
 @pytest.fixture
 def migrated(own_servers: Settings, fresh_database: URL) -> Settings:
-    """The same settings, with the tables of starcast."""
+    """The settings of `own_servers`, with the tables of starcast in the database."""
     engine = sessions.connect(fresh_database)
     migrations.upgrade(engine, Silent())
     engine.dispose()
@@ -61,7 +61,7 @@ def migrated(own_servers: Settings, fresh_database: URL) -> Settings:
 
 @pytest.fixture
 def other_graph(clean_graph: GraphAddress) -> Iterator[str]:
-    """A graph that belongs to another database; the id of that database."""
+    """Make the graph belong to another database, and return the id of that database."""
     with GraphDatabase.driver(
         clean_graph.uri, auth=(clean_graph.user, clean_graph.password)
     ) as driver:
@@ -74,8 +74,8 @@ def other_graph(clean_graph: GraphAddress) -> Iterator[str]:
         )
 
 
-def test_healthy_servers_of_the_user_have_no_wrong_finding(migrated: Settings) -> None:
-    """No finding is wrong, and none is about the embedded stack."""
+def test_healthy_servers_of_the_user_are_reported_without_problems(migrated: Settings) -> None:
+    """No finding has the verdict `wrong`, and none is about the embedded stack."""
     findings = by_check(doctor.examine(migrated))
     assert exit_code(list(findings.values())) == 0, findings
     assert findings["Neo4j"].found.startswith("2026.08.1 at bolt://127.0.0.1:")
@@ -89,7 +89,7 @@ def test_healthy_servers_of_the_user_have_no_wrong_finding(migrated: Settings) -
 
 
 def test_the_embedded_servers_are_checked(stack_settings: Settings) -> None:
-    """The findings have their processes and ports, and the packages and disks that they need."""
+    """Findings cover processes, ports, and the packages and disks that the servers need."""
     findings = by_check(doctor.examine(stack_settings))
     published = Home(stack_settings.home).published()
     for title, name in (("Neo4j", "neo4j"), ("PostgreSQL", "postgres")):
@@ -104,7 +104,7 @@ def test_the_embedded_servers_are_checked(stack_settings: Settings) -> None:
 
 
 def test_a_database_without_a_schema_is_reported(own_servers: Settings) -> None:
-    """It is wrong, with the command to run; the servers themselves are fine."""
+    """The finding is `wrong` and names the command to run; the servers themselves are fine."""
     findings = doctor.examine(own_servers)
     schema = by_check(findings)["schema"]
     assert (schema.verdict, schema.advice) == (Verdict.WRONG, "run 'starcast db upgrade'")
@@ -113,7 +113,7 @@ def test_a_database_without_a_schema_is_reported(own_servers: Settings) -> None:
 
 
 def test_a_graph_of_another_database_is_reported(migrated: Settings, other_graph: str) -> None:
-    """Stores that do not belong together are reported."""
+    """The doctor reports that the two stores do not belong together."""
     findings = doctor.examine(migrated)
     assert by_check(findings)["stores"].verdict is Verdict.WRONG
     assert other_graph in by_check(findings)["stores"].found
@@ -140,7 +140,7 @@ def test_a_graph_of_another_database_is_reported(migrated: Settings, other_graph
 def test_a_graph_that_an_ingest_would_refuse_is_reported(
     migrated: Settings, graph: Graph, nodes: str, found: str, advice: str
 ) -> None:
-    """It is wrong, with the message of the ingest; its server is fine."""
+    """The finding is `wrong`, with the error message of the ingest; the server itself is fine."""
     graph.write(nodes)
     findings = doctor.examine(migrated)
     graph.write("MATCH (n) DETACH DELETE n")
@@ -155,7 +155,7 @@ def test_a_graph_that_an_ingest_would_refuse_is_reported(
 def test_a_graph_of_this_database_is_accepted(
     migrated: Settings, fresh_database: URL, graph: Graph
 ) -> None:
-    """The finding has the id of the database."""
+    """The finding names the id of the database."""
     engine = sessions.connect(fresh_database)
     with engine.connect() as connection:
         store = connection.execute(text("SELECT id FROM store")).scalar_one()
@@ -169,7 +169,7 @@ def test_a_graph_of_this_database_is_accepted(
 
 
 def test_a_server_that_is_down_is_reported(migrated: Settings) -> None:
-    """It is reported, the other server is checked too, and the exit code is 4."""
+    """The other server is checked all the same, and the exit code is 4."""
     unreachable = migrated.model_copy(
         update={"neo4j_uri": f"bolt://127.0.0.1:{processes.free_port()}"}
     )
@@ -190,8 +190,8 @@ def test_a_wrong_password_is_reported(migrated: Settings, tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_the_command_works_without_running_servers(tmp_path: Path) -> None:
-    """The rows have the requested format, the exit code is 4, and no folder is created."""
+def test_the_doctor_command_works_without_running_servers(tmp_path: Path) -> None:
+    """The output has the requested format, the exit code is 4, and no folder is created."""
     command = [
         sys.executable,
         "-m",
@@ -240,7 +240,7 @@ def test_old_servers_are_refused(reported: str, verdict: Verdict) -> None:
     ],
 )
 def test_the_exit_code_follows_the_worst_finding(verdicts: list[str], code: int) -> None:
-    """A server that is down takes precedence; a warning is not a failure."""
+    """A server that is down takes precedence, and a warning is not a failure."""
     assert exit_code([Finding("it", Verdict(verdict), "") for verdict in verdicts]) == code
 
 
@@ -250,7 +250,7 @@ def test_the_exit_code_follows_the_worst_finding(verdicts: list[str], code: int)
 def test_disks_with_little_space_are_reported(
     free: int, verdict: Verdict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Little space is a warning, almost none is wrong."""
+    """Little space is a warning; almost none has the verdict `wrong`."""
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free * 10**6))
     [finding] = doctor._disks(tmp_path / "missing")
     assert (finding.verdict, finding.found) == (verdict, f"{free} MB free")
@@ -272,7 +272,7 @@ def test_little_memory_is_a_warning(
 def test_a_missing_package_is_reported(
     stack_settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is wrong, and the advice names the extra."""
+    """The verdict is `wrong`, and the advice names the extra that installs the package."""
 
     def version(name: str) -> str:
         if name == "jgo":

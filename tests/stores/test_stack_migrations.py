@@ -1,4 +1,4 @@
-"""The database of the embedded stack: roles, and migrations by `up`."""
+"""The embedded database: `up` creates roles and runs migrations."""
 
 import stat
 from collections.abc import Callable, Iterator
@@ -51,7 +51,7 @@ def port(home: Home) -> int:
 
 
 def reset(home: Home, *, with_tables: bool) -> None:
-    """Leave no database and no roles, or both with tables that hold a row."""
+    """Drop the database and roles, or create both again with tables that hold one row."""
     url = superuser_url(home, port(home))
     server = sessions.connect(url.set(database="postgres")).execution_options(
         isolation_level="AUTOCOMMIT"
@@ -76,7 +76,7 @@ def reporter() -> Recording:
     return Recording()
 
 
-def test_up_creates_the_tables_and_roles_that_are_no_superusers(
+def test_up_creates_the_tables_and_roles_without_superuser_rights(
     home: Home, reporter: Recording
 ) -> None:
     reset(home, with_tables=False)

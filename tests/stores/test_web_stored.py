@@ -1,4 +1,4 @@
-"""The HTTP API and the pages on real stores: the same figures as the lab."""
+"""The HTTP API and the web pages on real stores show the same figures as the lab."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ MINE = "S4:mine(i=2):4321"
 
 @pytest.fixture
 def client(filled: Lab) -> Iterator[TestClient]:
-    """A client of a server on stores that also hold a forest of the user."""
+    """A client of a web server whose stores also hold a forest saved by the user."""
     array = forest("S4", "greedy", root="4321").parent_port
     filled.ingest(
         "S4", trees=[Forest(topology("S4"), array, 23, construction="mine", arguments={"i": 2})]
@@ -42,18 +42,18 @@ def client(filled: Lab) -> Iterator[TestClient]:
 
 
 def get(client: TestClient, path: str) -> Any:
-    """Return the JSON at a path of the API."""
+    """Return the JSON response for a path of the API."""
     response = client.get(f"{API}{path}")
     assert response.status_code == 200, response.text
     return response.json()
 
 
 def plain(table: Table) -> Any:
-    """Return rows as JSON holds them."""
+    """Return the rows of a table after conversion to JSON and back."""
     return json.loads(table.to_json())
 
 
-def test_listings_are_those_of_the_lab(client: TestClient, filled: Lab) -> None:
+def test_listings_equal_those_of_the_lab(client: TestClient, filled: Lab) -> None:
     for kind, table in (
         ("topologies", filled.topologies()),
         ("forests", filled.forests()),
@@ -71,7 +71,9 @@ def test_listings_are_those_of_the_lab(client: TestClient, filled: Lab) -> None:
 
 
 @pytest.mark.slow
-def test_a_forest_of_the_user_comes_from_the_store(client: TestClient, filled: Lab) -> None:
+def test_a_forest_saved_by_the_user_is_loaded_from_the_store(
+    client: TestClient, filled: Lab
+) -> None:
     assert get(client, f"/forests/{MINE}")["height"] == filled.forest(MINE).height
     response = client.get(f"{API}/forests/{MINE}/parent-ports")
     array = np.frombuffer(response.content, np.uint8).reshape(1, 24)
@@ -132,7 +134,7 @@ def test_experiments_with_too_many_runs_are_refused(
         assert "were asked for; at most 1 are shown" in response.text
 
 
-def test_experiments_are_those_of_the_lab(client: TestClient, filled: Lab) -> None:
+def test_experiments_equal_those_of_the_lab(client: TestClient, filled: Lab) -> None:
     items = get(client, "/experiments")["items"]
     assert [item["experiment"] for item in items] == ["ours", "theirs"]
     assert items[0]["axes"]["message_bytes"] == "64 1024"
@@ -179,7 +181,7 @@ def test_stored_verdicts_are_shown(client: TestClient, filled: Lab) -> None:
     assert claim["detail"] == filled.claim("TS.L5")["detail"]
     stored = get(client, "/claims?verdict=holds")["items"]
     assert [each["id"] for each in stored] == ["TS.L5"]
-    # The page counts the verdicts that it shows, and says of the other claims that they have none.
+    # The page counts the verdicts that it shows, and marks the other claims as having none.
     page = client.get("/claims").text
     shown = Counter(re.findall(r'data-verdict="([^"]*)"', page))
     summary = page.partition('id="summary"')[2].partition('id="failing"')[0]
@@ -230,7 +232,7 @@ def test_the_reader_role_is_sufficient(
 
 @pytest.mark.slow
 def test_a_stopped_store_is_reported_and_used_again_later(client: TestClient) -> None:
-    """No connection of the pool is lost, however often requests fail."""
+    """No pooled connection is lost, even if more requests fail than the pool has connections."""
     service: Service = client.app.app.state.service  # type: ignore[attr-defined]
     running = service.settings
     away = Settings.load(postgres_uri="postgresql://visitor@127.0.0.1:1/none")
@@ -245,10 +247,10 @@ STORED_PAGES = ("/artifacts", "/experiments", "/experiments/ours", "/compare?nam
 QUESTION, ASKED = "/queries/overlap/load-histogram", "?forest=S4:multiple:1234"
 
 
-def test_a_server_that_stops_is_named_with_its_command_wherever_it_is_needed(
+def test_every_page_that_needs_a_stopped_server_names_the_command_to_start_it(
     client: TestClient,
 ) -> None:
-    """Also in the first request after it stopped, whose connection was used before."""
+    """This includes the first request after the stop, whose connection was open before."""
     service: Service = client.app.app.state.service  # type: ignore[attr-defined]
     service.flags = "--home ./lab"
     running = service.settings

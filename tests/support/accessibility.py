@@ -1,4 +1,4 @@
-"""Faults of accessibility (WCAG 2.2 AA) that a browser can find in a page, in all modes."""
+"""Accessibility faults (WCAG 2.2 AA) that a browser can find in a page, in several modes."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -7,9 +7,9 @@ from axe_playwright_python.sync_playwright import Axe
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-#: Success criteria of WCAG 2.0 to 2.2, and axe's own advice. Target size runs only if it is named.
+#: Rule sets of axe: WCAG 2.0 to 2.2, and best practices. Target size runs only if it is named.
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-#: The spacing of text that a page has to stand (1.4.12).
+#: Text spacing that must not break a page (1.4.12).
 SPACING = """
 * { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important }
 p { margin-bottom: 2em !important }
@@ -17,7 +17,7 @@ p { margin-bottom: 2em !important }
 
 
 class Mode(NamedTuple):
-    """How a page is seen: the window in CSS pixels, and the settings of the user."""
+    """Viewing conditions of a page: the window in CSS pixels, and the user's settings."""
 
     width: int = 1280
     height: int = 800
@@ -27,7 +27,7 @@ class Mode(NamedTuple):
     spacing: bool = False
 
 
-#: A window of 1280 x 1024 has as many CSS pixels less as it is zoomed.
+#: Zooming a window of 1280 x 1024 divides its size in CSS pixels by the zoom factor.
 MODES = {
     "zoomed to 400 %, spaced text": Mode(320, 256, spacing=True),
     "zoomed to 400 %": Mode(320, 256),
@@ -37,7 +37,7 @@ MODES = {
     "paper": Mode(794, 1123, media="print"),
 }
 
-#: The name of an element in a fault.
+#: JavaScript function that names an element in a reported fault.
 _NAME = """const nameOf = (each) =>
     `${each.localName} ${each.id || each.dataset.node || each.textContent.trim().slice(0, 40)}`;
 """
@@ -68,7 +68,7 @@ _CUT_OFF = (
 }"""
 )
 
-#: The focused element: hidden behind others (2.4.11), or not marked (2.4.7).
+#: Faults of the focused element: it is hidden by others (2.4.11), or not marked (2.4.7).
 _FOCUSED = (
     "() => {"
     + _NAME
@@ -104,7 +104,7 @@ _FOCUSED = (
 
 
 def enter_mode(page: "Page", mode: Mode) -> None:
-    """Show a page in a mode; the page is opened afterwards."""
+    """Set up a mode for a page that is opened afterwards."""
     page.set_viewport_size({"width": mode.width, "height": mode.height})
     page.emulate_media(
         color_scheme=mode.scheme,  # type: ignore[arg-type]  # one of its two words
@@ -115,7 +115,7 @@ def enter_mode(page: "Page", mode: Mode) -> None:
 
 
 def add_style(page: "Page", style: str) -> None:
-    """Add a style sheet of the user, which the page's security policy does not forbid."""
+    """Add a user style sheet, which the page's security policy does not forbid."""
     script = """style => {
         const sheet = new CSSStyleSheet();
         sheet.replaceSync(style);
@@ -125,12 +125,12 @@ def add_style(page: "Page", style: str) -> None:
 
 
 def find_faults(page: "Page", mode: Mode, stops: int = 8) -> list[str]:
-    """Return the faults of a page that is opened in a mode.
+    """Return the accessibility faults of a page that is opened in a mode.
 
     Args:
         page: the page.
-        mode: the mode, which `enter_mode` has set.
-        stops: elements whose focus is checked, from the first of the page and back from the last.
+        mode: the mode that `enter_mode` has set up.
+        stops: number of elements whose focus is checked, from the first on and back from the last.
     """
     if mode.spacing:
         add_style(page, SPACING)

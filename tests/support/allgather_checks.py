@@ -1,4 +1,4 @@
-"""Allgathers of the catalogue, as hops of one source and of all sources."""
+"""Allgather schedules of starcast, as hops for one source and for all sources."""
 
 from functools import cache
 from typing import Any
@@ -14,12 +14,12 @@ from support.meeting import places, plain_rows
 def allgather(
     spec: str, algorithm: str, ports: str | None = None, root: int | str = 0, **arguments: int | str
 ) -> Schedule:
-    """Return the schedule that starcast builds."""
+    """Return the allgather schedule that starcast builds."""
     return build(spec, "allgather", algorithm, ports=ports, root=root, **arguments)
 
 
 def hops_of(schedule: Schedule) -> list[Row]:
-    """Return the rows with nodes instead of ranks.
+    """Return the rows of a schedule, with nodes instead of ranks.
 
     Units are numbers, or pairs (source, unit) if the schedule is expanded.
     """
@@ -36,15 +36,15 @@ def hops_of(schedule: Schedule) -> list[Row]:
 
 
 def relabelled(n: int) -> Any:
-    """Return the relabelling of a node by a source.
+    """Return the function that relabels a node by a source.
 
-    Symbols that the source's label lacks follow, ascending.
+    Symbols missing in the source's label are appended in ascending order.
     """
     return lambda q, x: star_graph.compose(nk_star.extension(q, n), x)
 
 
 def all_sources(schedule: Schedule) -> list[Row]:
-    """Return the hops of all sources of S_n: those of the given source, translated."""
+    """Return the hops for all sources of S_n, by translating those of one source."""
     n, every = schedule.topology.n, places(schedule.topology)
     home = star_graph.inverse(every[schedule.root])
     at_identity = [

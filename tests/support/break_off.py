@@ -13,7 +13,7 @@ from starcast.support.settings import Settings
 
 
 def die() -> None:
-    """End the process as a power cut does."""
+    """End the process without any cleanup, as a power cut does."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -38,7 +38,7 @@ class Mortal(Silent):
 
 
 def main(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Perform the ingest or drop that the arguments describe, with these environment variables."""
+    """Perform the ingest or drop that the command line and environment describe."""
     os.environ.update(environment)
     stored_plan, *words = arguments
 

@@ -1,4 +1,4 @@
-"""One-line checks of the content of the stores."""
+"""Helpers that check the content of the stores."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from support import readback
 
 
 def check_nodes(graph: Graph, label: str, properties: Sequence[str]) -> set[tuple[Any, ...]]:
-    """Return the nodes of a label as tuples of these properties."""
+    """Return the nodes with a label, as tuples of the given properties."""
     listed = ", ".join(f"n.{name}" for name in properties)
     return {tuple(row["row"]) for row in graph.read(f"MATCH (n:{label}) RETURN [{listed}] AS row")}
 
@@ -31,7 +31,7 @@ def check_nodes(graph: Graph, label: str, properties: Sequence[str]) -> set[tupl
 def check_relationships(
     graph: Graph, kind: str, ends: str, properties: Sequence[str]
 ) -> list[tuple[Any, ...]]:
-    """Return the relationships of a type, sorted: a property of both ends, then their own."""
+    """Return a sorted tuple per relationship: a property of both ends, then its own properties."""
     listed = ", ".join([f"a.{ends}", f"b.{ends}", *(f"r.{name}" for name in properties)])
     return sorted(
         tuple(row["row"])
@@ -80,7 +80,7 @@ def graph_states(stores: Stores) -> dict[tuple[str, str], Any]:
 
 
 def only_verified_is_complete(stores: Stores) -> None:
-    """Check that whatever one of the stores calls complete has its recorded content."""
+    """Check that every artifact that a store calls complete has its recorded content."""
     in_graph = graph_states(stores)
     with open_session(stores.engine) as session:
         expected = {
@@ -113,7 +113,7 @@ def rows_topology(artifact_id: str) -> Any:
 
 
 def assert_stored(stores: Stores, stored_plan: Plan) -> None:
-    """Check that both stores hold exactly the plan, complete and equal to newly built arrays."""
+    """Check that both stores hold exactly the planned artifacts, equal to newly built arrays."""
     assert states(stores) == {artifact.id: "complete" for artifact in stored_plan.artifacts}
     in_graph = graph_states(stores)
     assert {artifact_id for _, artifact_id in in_graph} == {
@@ -198,11 +198,11 @@ def _schedule_stored(stores: Stores, artifact: Artifact, fresh: Schedule) -> Non
 
 
 def described(problems: Sequence[Problem]) -> list[str]:
-    """Return artifacts with their descriptions."""
+    """Return verification problems as text: artifact and description."""
     return [f"{problem.artifact}: {problem.problem}" for problem in problems]
 
 
 def match_once(lines: Sequence[str], beginnings: Sequence[str]) -> bool:
-    """Return whether each beginning matches one line, and every line is matched."""
+    """Return whether each beginning starts one line, and every line has a beginning."""
     matched = [[line for line in lines if line.startswith(one)] for one in beginnings]
     return len(lines) == len(beginnings) and all(len(actual) == 1 for actual in matched)

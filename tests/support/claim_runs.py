@@ -1,4 +1,4 @@
-"""Verification runs for tests, as `starcast claims check` stores them."""
+"""Stored verification runs for tests, like those of `starcast claims check`."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from starcast.stores.database.sessions import open_session
 def check_and_store(
     engine: Engine, names: Sequence[str], sizes: Sequence[str] | None = None
 ) -> tuple[int, tuple[Verdict, ...]]:
-    """Verify claims in this process; return the number of the stored run, and its verdicts."""
+    """Verify claims in this process; return the stored run's number and its verdicts."""
     verdicts = verify.verify_claims(select_claims(names), sizes=sizes, jobs=1)
     with open_session(engine) as session:
         asked = storage.question_of(names, "quick", sizes)

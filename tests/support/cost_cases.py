@@ -1,4 +1,4 @@
-"""Priced cases: every algorithm of the catalogue on small topologies, with form and execution."""
+"""Cost test cases: each algorithm on small topologies, by closed form and by simulation."""
 
 from fractions import Fraction
 from functools import cache
@@ -12,7 +12,7 @@ from starcast.collectives.catalogue import algorithms, algorithms_on
 from starcast.judges.simulator import Simulation, simulate
 from starcast.topologies import as_topology
 
-#: A machine and a message whose times tell start-ups and bytes apart.
+#: A machine and a message size for which start-ups and bytes can be read off the time.
 MACHINE, MESSAGE = costs.Machine(Fraction(1009), Fraction(1, 7)), Fraction(11, 3)
 STARS = tuple(f"S{n}" for n in range(2, 6))
 NK_STARS = tuple(f"S{n},{k}" for n in range(2, 6) for k in range(1, n))
@@ -26,7 +26,7 @@ ALGORITHMS: dict[tuple[str, str], Algorithm] = {
 
 
 class Case(NamedTuple):
-    """An algorithm with all that a schedule needs but its root."""
+    """An algorithm with everything that a schedule needs except the root."""
 
     spec: str
     collective: str
@@ -35,7 +35,7 @@ class Case(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """The key of a case in `FORMS`."""
+        """The key of the case in `FORMS`."""
         return self.collective, self.algorithm
 
     @property
@@ -45,7 +45,7 @@ class Case(NamedTuple):
 
     @property
     def arguments(self) -> dict[str, int | str]:
-        """The arguments that the algorithm has."""
+        """The values of the arguments that the algorithm takes."""
         names = [argument.name for argument in self.definition.arguments]
         settings: dict[str, int | str] = {"copies": self.asked.copies} if "copies" in names else {}
         return settings | (
@@ -56,7 +56,7 @@ class Case(NamedTuple):
 
 
 def priced(case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE) -> costs.Cost:
-    """Return the cost by the closed form."""
+    """Return the cost of a case by its closed form."""
     return costs.closed_form(
         as_topology(case.spec),
         case.collective,
@@ -69,7 +69,7 @@ def priced(case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE) 
 
 
 def unit(case: Case, m: Fraction = MESSAGE) -> Fraction:
-    """Return the bytes of one unit."""
+    """Return the size of one unit in bytes."""
     return costs.unit_bytes(
         as_topology(case.spec), case.collective, case.algorithm, m, **case.arguments
     )
@@ -97,7 +97,7 @@ def simulated_cost(
 def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
     """Return every algorithm on these topologies in every port model.
 
-    The numbers of pieces are ``shares``, n-1 and 2(n-1), the numbers of copies 1, 2 and n-1.
+    Messages are split into ``shares``, n-1 and 2(n-1) parts; copies are 1, 2 and n-1.
     """
     result = []
     for spec in specs:

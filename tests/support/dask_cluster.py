@@ -1,4 +1,4 @@
-"""A Dask cluster for tests: scheduler and workers as processes of their own."""
+"""A Dask cluster for tests, with scheduler and workers in separate processes."""
 
 import json
 import os
@@ -37,17 +37,17 @@ class Cluster:
         return f"dask:{self.address}"
 
     def add_workers(self, count: int, memory_limit: str = "0") -> list[subprocess.Popen[bytes]]:
-        """Start workers with one thread each; a nanny starts a killed one again."""
+        """Start workers with one thread each; a Dask nanny restarts each killed worker."""
         options = ("--nthreads", "1", "--memory-limit", memory_limit, "--no-dashboard")
         folder = ("--local-directory", str(self._folder))
         return [self._start("worker", self.address, *options, *folder) for _ in range(count)]
 
     def worker_processes(self) -> list[psutil.Process]:
-        """Return the processes that compute: the children of the nannies."""
+        """Return the worker processes, which are the children of the nannies."""
         return [worker for nanny in self._processes[1:] for worker in workers_of(nanny.pid)]
 
     def kill_worker(self) -> None:
-        """Kill the worker process that has computed most, as soon as one has computed."""
+        """Wait until a worker process has used CPU time, then kill the busiest one."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             with suppress(psutil.Error):
@@ -68,7 +68,7 @@ class Cluster:
             process.wait()
 
     def _start(self, *words: str) -> subprocess.Popen[bytes]:
-        # The package under test, wherever its tests run.
+        # Workers import the package under test from any working directory.
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         log = (self._folder / f"{words[0]}-{len(self._processes)}.log").open("wb")
         with log:
@@ -93,7 +93,7 @@ class Cluster:
 
 @contextmanager
 def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """Start a cluster that ends with the context."""
+    """Start a cluster that is stopped when the context ends."""
     started = Cluster(folder)
     try:
         started.add_workers(workers)

@@ -1,4 +1,4 @@
-"""A program that declares a further axis, and checks that every interface knows it.
+"""A program that declares an additional experiment axis and checks every interface for it.
 
 ``python -m support.dummy_axis [URL]`` inserts one field into the source of `Parameters` before any
 other module of starcast is imported. With the URL of an empty PostgreSQL database, the experiment
@@ -25,7 +25,7 @@ DECLARATION = """
 
 
 def add_axis() -> None:
-    """Replace the module of the declaration by a module with a further axis."""
+    """Replace the module that declares the axes by one with an additional axis."""
     from starcast.support import axes
 
     file = Path(str(axes.__file__))
@@ -36,7 +36,7 @@ def add_axis() -> None:
 
 
 def check_without_a_server() -> None:
-    """Use the axis in every interface that needs no server."""
+    """Use the new axis in every interface that needs no server."""
     from fractions import Fraction
 
     from sqlalchemy import UniqueConstraint
@@ -89,7 +89,7 @@ def check_without_a_server() -> None:
     assert RUN_SUMMARY.columns["noise"] == COMPARISON.columns["noise"] == "noise of all links"
     assert "b.noise = a.noise" in COMPARISON.query
 
-    # Files, also older ones; rows; the types of the API
+    # Files, including those of older versions, rows, and the types of the API
     runs = {point: price_run(point, execute(point)) for point in (usual, noisy)}
     record = record_run(runs[noisy], ())
     assert record["noise"] == "1/2"
@@ -99,7 +99,7 @@ def check_without_a_server() -> None:
     assert run_row(runs[noisy], "e")["noise"] == 0.5
     assert RunResource.model_json_schema()["properties"]["noise"]["type"] == "number"
 
-    # Matching
+    # Matching in comparisons
     sides = [Side("a", (runs[usual],)), Side("b", (runs[noisy],))]
     (row,) = compare(sides).rows()
     assert row["note"] == "different noise (0, 1/2)"
@@ -111,7 +111,7 @@ def check_without_a_server() -> None:
 
 
 def check_in_a_store(address: str) -> None:
-    """Store an experiment, take it to another name through a file, and compare by SQL."""
+    """Store an experiment, export and import it under another name, and compare by SQL."""
     from sqlalchemy import make_url, text
 
     from starcast.comparison.sides import load_side

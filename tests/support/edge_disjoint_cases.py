@@ -1,4 +1,4 @@
-"""Schedules along edge-disjoint trees, by starcast and by the oracle, and the required units."""
+"""Schedules along edge-disjoint trees, and the units held first and required at the end."""
 
 from collections.abc import Callable
 from functools import cache
@@ -13,7 +13,7 @@ from starcast.collectives import schedule as build
 from support.meeting import plain_rows
 
 COLLECTIVES = ("broadcast", "allgather", "scatter", "gather", "alltoall")
-#: Every collective as the page builds it, for a root, M messages and x copies.
+#: The oracle's rows of every collective, for a root, M messages and x copies.
 PAGES: dict[str, Callable[[Node, int, int], set[Row]]] = {
     "broadcast": page.broadcast,
     "allgather": page.allgather,
@@ -39,7 +39,7 @@ def built(
 def rows(
     collective: str, n: int, messages: int, copies: int, root: Node | None = None
 ) -> tuple[Row, ...]:
-    """Return the rows of starcast's schedule, with nodes for ranks, for one source."""
+    """Return the rows of starcast's schedule for one source, with nodes instead of ranks."""
     return tuple(plain_rows(built(collective, n, messages, copies, root)))
 
 
@@ -62,7 +62,7 @@ def held_first(collective: str, root: Node, messages: int) -> dict[Node, set[int
 def required_last(
     collective: str, root: Node, messages: int, alive: Callable[[Node], bool] = lambda _: True
 ) -> dict[Node, set[int]]:
-    """Return the units that each node must receive; dead nodes receive and send nothing."""
+    """Return the units that each node must receive; faulty nodes neither receive nor send."""
     living = [node for node in others(root) if alive(node)]
     if not alive(root):
         return {}
@@ -74,7 +74,7 @@ def required_last(
 
 
 def own_units(node: Node, messages: int) -> range:
-    """Return the numbers of a node's own units, rank*M + i."""
+    """Return the numbers rank*M + i of a node's own units."""
     first = ranks(len(node))[node] * messages
     return range(first, first + messages)
 

@@ -1,4 +1,4 @@
-"""Addresses and passwords of both running servers of a home at once."""
+"""Addresses and passwords of both running servers of a home folder."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +21,7 @@ class Endpoints:
 
 
 def endpoints(home: Path) -> Endpoints:
-    """Return the addresses of both servers of a home.
+    """Return the endpoints of both servers of a home folder.
 
     Raises:
         UnavailableError: a server is not running.
@@ -30,6 +30,6 @@ def endpoints(home: Path) -> Endpoints:
 
 
 def start_stack(settings: Settings) -> Endpoints:
-    """Start the servers that are not running, and return the addresses of both."""
+    """Start the servers that are not running, and return the endpoints of both."""
     stack.up(settings, Silent())
     return endpoints(settings.home)

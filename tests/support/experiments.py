@@ -10,7 +10,7 @@ from starcast.experiments.point import Point
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session
 
-#: Collectives of one and of many sources, with copies, without faults and with every kind of them.
+#: Collectives with one and with many sources, with copies, without faults and with all kinds.
 FAULTY = Grid.from_json({
     "topology": "S4", "collective": ["broadcast", "allgather", "scatter"],
     "algorithm": "edge-disjoint", "copies": [1, 2, 3],
@@ -30,7 +30,7 @@ def make_point(
     t_c: Fraction | int = 1,
     **others: Any,
 ) -> Point:
-    """Return a point; its numbers may be integers."""
+    """Return an experiment point; integers are accepted for all numbers."""
     return Point(
         topology,
         collective,
@@ -45,13 +45,13 @@ def make_point(
 
 
 def runs(engine: Engine, name: str) -> list[models.Run]:
-    """Return the runs of an experiment in the order of storing."""
+    """Return the runs of an experiment in the order in which they were stored."""
     with open_session(engine) as session:
         return repository.load_runs(session, repository.load_experiment(session, name).id)
 
 
 def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
-    """Return all figures that an execution determines, by point."""
+    """Return all figures that an execution determines, for each experiment point."""
     found = {}
     for run in runs(engine, name):
         costs_of = [(cost.kind, cost.steps, cost.transmissions, cost.time) for cost in run.costs]
@@ -65,5 +65,5 @@ def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
 
 
 def time(run: models.Run, kind: str) -> Fraction:
-    """Return the time of one kind of cost of a run."""
+    """Return the time of a run according to one kind of cost."""
     return next(cost.time for cost in run.costs if cost.kind == kind)

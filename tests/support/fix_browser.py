@@ -1,4 +1,4 @@
-"""Fixtures of a real browser: Debian's Chromium without a window, driven by Playwright."""
+"""Fixtures for a real browser: Debian's Chromium, headless, driven by Playwright."""
 
 import socket
 import subprocess
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 FINDER = Path(__file__).parents[1] / "docs" / "chromium"
-#: Milliseconds that a page may take on a machine under load.
+#: Timeout of a page in milliseconds, suitable for a machine under load.
 PATIENCE = 120_000
 FLAGS = [
     "--no-sandbox",
-    # Pages are drawn by the processor, and only WebGL by SwiftShader: half the time of the latter.
+    # Pages are drawn on the CPU, and SwiftShader is used only for WebGL, which halves the time.
     "--disable-gpu",
     "--use-gl=angle",
     "--use-angle=swiftshader-webgl",
@@ -70,8 +70,8 @@ def browser() -> "Iterator[Browser]":
 def tab(browser: "Browser", address: str) -> "Iterator[Page]":
     """A tab that reaches only the server at ``address``, a fixture of the test's module.
 
-    An error of the page, or a request to another server, fails the test. The status of a page that
-    says itself what is wrong is none.
+    A script error or a request to another server fails the test. The status of an error page is
+    no such error.
     """
     tab = browser.new_page(base_url=address)
     tab.set_default_timeout(PATIENCE)

@@ -1,4 +1,4 @@
-"""Fixture that runs the command line in the process of the test."""
+"""A fixture that runs starcast commands in the test's own process."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ def name_store(patch: pytest.MonkeyPatch, url: URL) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder for the log of all commands, instead of the user's."""
+    """A folder for the command log, so that tests do not write to that of the user."""
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("state")
         patch.setenv("XDG_STATE_HOME", str(folder))

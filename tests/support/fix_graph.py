@@ -12,7 +12,7 @@ from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.writer import BoltWriter
 
 BATCH = 1_000
-#: So that everything of S4 takes several batches.
+#: Rows per batch, so small that every artifact of S4 takes several batches.
 FEW = 10
 
 
@@ -25,7 +25,7 @@ def graph(clean_graph: GraphAddress) -> Iterator[Graph]:
 
 @pytest.fixture
 def bolt(graph: Graph) -> BoltWriter:
-    """The writer over Bolt, with constraints and indexes created."""
+    """A writer over Bolt, after it has created constraints and indexes."""
     writer = BoltWriter(graph, FEW)
     writer.prepare()
     return writer
@@ -39,5 +39,5 @@ def stores(engine: Engine, graph: Graph) -> Stores:
 
 @pytest.fixture
 def few(stores: Stores) -> Stores:
-    """Both stores, empty; rows are written in small batches."""
+    """Both stores, empty, with a small batch size for rows."""
     return replace(stores, batch=FEW)

@@ -1,4 +1,4 @@
-"""Fixtures of the lab on real stores."""
+"""Fixtures that provide a lab on real stores."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ GRID = {"topology": "S4", "segments": [1, 4], "message_bytes": [64, 1024]}
 def servers(
     clean_graph: GraphAddress, clean_database: URL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Empty stores that the settings name."""
+    """Make the settings name empty stores."""
     monkeypatch.setattr("starcast.ingest.ingestion.refresh_plans", lambda _: None)
     name_store(monkeypatch, clean_database)
     monkeypatch.setenv("STARCAST_NEO4J_URI", clean_graph.uri)

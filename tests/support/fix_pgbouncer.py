@@ -1,4 +1,4 @@
-"""A fixture that starts PgBouncer in front of the test run's PostgreSQL, if it can be had."""
+"""A fixture that starts PgBouncer, if available, in front of the test run's PostgreSQL."""
 
 import os
 import shutil
@@ -19,8 +19,8 @@ from starcast.stores.database.roles import ROLE_NAMES, Role
 FOLDER = Path(sys.prefix) / ".pgbouncer"
 _DEADLINE = 10.0
 
-# Consecutive transactions of a client are given to different processes of the server, so that
-# anything that a transaction leaves in a session is missed by the next one.
+# Consecutive transactions of a client go to different server processes, so that the next one cannot
+# rely on anything that a transaction has left in its session.
 _CONFIGURATION = """
 [databases]
 * = host=127.0.0.1 port={server}
@@ -41,7 +41,7 @@ query_wait_timeout = 5
 
 
 def _find() -> tuple[Path, dict[str, str]]:
-    """Return the program and the environment that it needs."""
+    """Return the path of PgBouncer and the environment that it needs."""
     unpacked = FOLDER / "usr" / "sbin" / "pgbouncer"
     if unpacked.exists():
         libraries = {str(path.parent) for path in FOLDER.glob("usr/lib/**/*.so*")}
@@ -63,9 +63,9 @@ def pgbouncer(
     role_url: Callable[[URL, Role], URL],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[int]:
-    """The port of a PgBouncer in transaction mode that knows all roles."""
+    """The port of a running PgBouncer in transaction mode that knows all roles."""
     program, environment = _find()
-    # PgBouncer refuses to run as root, and the other user has to read the files.
+    # PgBouncer refuses to run as root, so that another user must be able to read the files.
     folder = tmp_path_factory.mktemp("pgbouncer")
     logins = [store_url, *(role_url(store_url, role) for role in ROLE_NAMES)]
     users = folder / "users"
@@ -105,5 +105,5 @@ def _wait(process: "subprocess.Popen[bytes]", url: URL, log: Path) -> None:
 
 @pytest.fixture
 def pooled(fresh_database: URL, pgbouncer: int) -> URL:
-    """A new, empty database behind PgBouncer, for its owner."""
+    """The URL of a new, empty database behind PgBouncer, for its owner."""
     return fresh_database.set(port=pgbouncer)

@@ -1,4 +1,4 @@
-"""A fixture for tests that load plug-ins, and the plug-ins that are shipped as examples."""
+"""A fixture for tests that load plug-ins, and a function that loads the example plug-ins."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "plugins"
 
 
 def load_examples() -> None:
-    """Load all plug-ins of examples/plugins."""
+    """Load all plug-ins in examples/plugins."""
     plugins.load(sorted(map(str, EXAMPLES.glob("*.py"))))
 
 
@@ -28,7 +28,7 @@ def _tables() -> list[dict[Any, Any]]:
 
 @contextmanager
 def restored_registries() -> Iterator[Callable[[], None]]:
-    """Yield a function that removes what was registered meanwhile, and call it at the end."""
+    """Yield a function that removes new registrations; it is also called at the end."""
     known = [dict(table) for table in _tables()]
 
     def forget() -> None:
@@ -44,6 +44,6 @@ def restored_registries() -> Iterator[Callable[[], None]]:
 
 @pytest.fixture
 def registries() -> Iterator[Callable[[], None]]:
-    """Return a function that removes what the test registered; it is also called after the test."""
+    """Return a function that removes the test's registrations; it also runs after the test."""
     with restored_registries() as forget:
         yield forget

@@ -1,7 +1,7 @@
 """Fixtures for servers: one embedded stack per test run, started by the first test that needs it.
 
-``STARCAST_TEST_HOME`` names a home to keep: a stack that is running there is used and left running.
-``STARCAST_TEST_NEO4J`` is the URI of a Neo4j for the tests of the packs, which need no other
+``STARCAST_TEST_HOME`` names a home folder to keep: a stack running there is used and left running.
+``STARCAST_TEST_NEO4J`` is the URI of a Neo4j server for the query-pack tests, which need no other
 server; `tests/lts` sets it together with a password file. No test is skipped: if a server cannot
 start, every test that needs it fails with the message of `starcast up`.
 """
@@ -38,17 +38,17 @@ from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 from support.endpoints import endpoints
 
-#: Options of every Neo4j of the tests: their servers run briefly, so that optimising compilation
-#: does not pay. With TLS, Neo4j encrypts its private key in memory for every new connection.
-#: Deriving the key takes 10,000 rounds by default, a fifth of the time of the tests' servers.
+#: JVM options of every Neo4j in the tests. These servers run too briefly for optimising compilation
+#: to pay. With TLS, Neo4j encrypts its private key in memory for every new connection.
+#: By default, deriving the key takes 10,000 rounds, a fifth of the server time in the tests.
 QUICK_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dkeystore.pkcs12.keyPbeIterationCount=1"
 
 #: The tests empty the graph store and fill it again all the time. By default the server would then
-#: plan each statement anew every ten seconds, which takes it more time than the statements. An
-#: ingest would discard all plans too: `stack_settings` keeps it from that.
+#: plan each statement again every ten seconds, which takes longer than executing the statements. An
+#: ingest would discard all plans too, which `stack_settings` prevents.
 _KEEP_PLANS = "dbms.cypher.min_replan_interval=1h\n"
 
-#: Connections with and without TLS are accepted at the same port.
+#: Neo4j settings that accept connections with and without TLS on the same port.
 _TLS = """
 dbms.ssl.policy.bolt.enabled=true
 dbms.ssl.policy.bolt.base_directory={folder}
@@ -56,7 +56,7 @@ dbms.ssl.policy.bolt.client_auth=NONE
 server.bolt.tls_level=OPTIONAL
 """
 
-#: A file system in memory, and the bytes that must be free there.
+#: A file system in memory, and the number of free bytes required to use it.
 MEMORY = Path("/dev/shm")
 MIN_MEMORY = 4 << 30
 
@@ -67,7 +67,7 @@ _FOREIGN = pytest.StashKey[GraphAddress | None]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Remove the settings of the user who runs the tests: they may name other servers."""
+    """Remove the settings of the user who runs the tests, which may name other servers."""
     config.stash[_HOME] = os.environ.get("STARCAST_TEST_HOME")
     config.stash[_FOREIGN] = _foreign()
     for name in [name for name in os.environ if name.startswith(PREFIX) and name not in _KEPT]:
@@ -78,7 +78,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def superuser_url(home: Home, port: int) -> URL:
-    """Return the URL of the embedded database for the superuser."""
+    """Return the superuser's URL of the embedded database."""
     server = Postgres(home)
     driver = "postgresql+psycopg"
     return URL.create(driver, server.user, server.password, LOOPBACK, port, server.database)
@@ -112,7 +112,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Write the versions that the servers reported."""
+    """Print the versions that the servers reported."""
     terminalreporter.write_line(
         f"servers used: {config.stash[_USED] or 'none, no test needed one'}"
     )
@@ -120,7 +120,7 @@ def pytest_terminal_summary(
 
 @pytest.fixture(scope="session")
 def stack_home(request: pytest.FixtureRequest) -> Iterator[Path]:
-    """The home of the stack, in memory if there is room: on a disk, each commit waits for it."""
+    """The stack's home folder, in memory if there is space, since commits wait for a disk."""
     kept = request.config.stash[_HOME]
     if kept:
         yield Path(kept)
@@ -160,7 +160,7 @@ def tls_folder() -> Iterator[Path]:
     command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 30"
     command += " -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
     command += " -keyout private.key -out public.crt"
-    # The servers of root run as another user, who cannot traverse the folders of pytest.
+    # Servers started by root run as another user, who cannot enter the folders of pytest.
     with tempfile.TemporaryDirectory(prefix="starcast-tls-") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -171,7 +171,7 @@ def tls_folder() -> Iterator[Path]:
 
 @pytest.fixture
 def certificate(tls_folder: Path, graph_address: GraphAddress) -> Path:
-    """The certificate of the test run's Neo4j, which accepts TLS."""
+    """The TLS certificate of the test run's Neo4j."""
     query = "SHOW SETTINGS 'server.bolt.tls_level' YIELD value"
     with _driver(graph_address) as driver:
         level = driver.execute_query(query).records[0]["value"]
@@ -216,7 +216,7 @@ def graph_address(request: pytest.FixtureRequest) -> GraphAddress:
 
 @pytest.fixture(scope="session")
 def store_url(stack_settings: Settings) -> URL:
-    """The database ``starcast`` of the test run for the superuser, who can create databases."""
+    """The superuser's URL of the database ``starcast``, with which databases can be created."""
     port = url_of(stack_settings).port
     assert port is not None
     return superuser_url(Home(stack_settings.home), port)
@@ -242,7 +242,7 @@ def fresh_database(store_url: URL) -> Iterator[URL]:
 
 @contextmanager
 def new_database(store_url: URL, template: URL | None = None) -> Iterator[URL]:
-    """Create a new database, by default empty; drop it afterwards, disconnecting its clients."""
+    """Create a database, empty by default; drop it afterwards and disconnect its clients."""
     name = f"test_{secrets.token_hex(6)}"
     source = template.database if template else "template1"
     with psycopg.connect(plain_url(store_url), autocommit=True) as connection:
@@ -255,22 +255,22 @@ def new_database(store_url: URL, template: URL | None = None) -> Iterator[URL]:
 
 @pytest.fixture(scope="session")
 def graph_driver(graph_address: GraphAddress) -> Iterator[Driver]:
-    """A driver for all tests; it connects again after the server was restarted."""
+    """A driver for all tests, which reconnects after the server has been restarted."""
     with _driver(graph_address) as driver:
         yield driver
 
 
 @pytest.fixture
 def clean_graph(graph_address: GraphAddress, graph_driver: Driver) -> GraphAddress:
-    """The graph store without nodes; its constraints and indexes stay."""
+    """The graph store without nodes, but with its constraints and indexes."""
     empty(graph_address, graph_driver)
     return graph_address
 
 
 def empty(target: GraphAddress | Graph, driver: Driver) -> None:
     """Delete all nodes of the graph store."""
-    # A node of S5 has thousands of sends of all schedules: with its relationships, a batch of nodes
-    # would not fit into the memory of a transaction.
+    # A node of S5 has thousands of SEND relationships. A batch of nodes with all of them would
+    # exceed the memory limit of a transaction.
     with driver.session(database=target.database) as session:
         for pattern in ("()-[e]->()", "(e)"):
             deletion = f"MATCH {pattern} CALL (e) {{ DELETE e }} IN TRANSACTIONS OF 20000 ROWS"

@@ -1,4 +1,4 @@
-"""A fixture for tests that execute schedules by SimGrid, if it can be had."""
+"""A fixture for tests that execute schedules with SimGrid, if it is available."""
 
 import sys
 from pathlib import Path
@@ -15,9 +15,9 @@ FOLDER = Path(sys.prefix) / ".simgrid"
 
 @pytest.fixture(scope="session")
 def simgrid() -> Path | None:
-    """Return the folder of the unpacked SimGrid; None if it is installed.
+    """Return the folder of the unpacked SimGrid, or None if SimGrid is installed.
 
-    Tests are skipped if there is no SimGrid.
+    Tests are skipped if SimGrid is not available.
     """
     for installation in (FOLDER if (FOLDER / "usr").is_dir() else None, None):
         try:

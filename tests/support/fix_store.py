@@ -1,4 +1,4 @@
-"""Fixtures of the relational store: real PostgreSQL databases with an empty schema."""
+"""Fixtures for the relational store, on real PostgreSQL databases."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -20,16 +20,16 @@ from support.fix_servers import new_database, plain_url
 
 @pytest.fixture
 def bare(fresh_database: URL) -> Iterator[Engine]:
-    """A database without a schema."""
+    """An engine for a database without tables."""
     engine = sessions.connect(fresh_database)
     yield engine
     engine.dispose()
 
 
-#: The newest revision, and the one after it.
+#: The newest revision of the schema, and a fictitious next one.
 HEAD = sessions.head()
 NEXT = f"{int(HEAD) + 1:04}"
-#: A migration that an experiment of the name 'no' prevents.
+#: A migration that fails if an experiment is named 'no'.
 _NEXT_REVISION = f"""
 from alembic import op
 
@@ -44,7 +44,7 @@ def upgrade() -> None:
 
 @pytest.fixture
 def add_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
-    """Return a function after which starcast has one more migration, so that stores are older."""
+    """Return a function that adds a migration to starcast, so that all stores are outdated."""
 
     def add() -> None:
         copied = tmp_path / "migrations"
@@ -69,8 +69,8 @@ def kept_database(store_url: URL) -> Iterator[URL]:
         yield url
 
 
-#: TRUNCATE takes five times as long, for new files of the tables and their indexes. The row of the
-#: store's identity stays.
+#: TRUNCATE takes five times as long, since it creates new files for tables and indexes. The row
+#: with the store's identity is kept.
 _DELETION = "; ".join(
     [
         *(
@@ -85,20 +85,20 @@ _DELETION = "; ".join(
 
 
 def _delete_rows(url: URL) -> None:
-    """Delete all rows in one exchange with the server."""
+    """Delete all rows in one round trip to the server."""
     with psycopg.connect(plain_url(url), autocommit=True) as connection:
         connection.execute(_DELETION)
 
 
 @pytest.fixture
 def clean_database(kept_database: URL, role_url: Callable[[URL, Role], URL]) -> URL:
-    """The shared database without rows, except that of its identity, for the writer."""
+    """The shared database for the writer, without rows except that of the store's identity."""
     _delete_rows(kept_database)
     return role_url(kept_database, "writer")
 
 
-#: Returns a database that the settings name, given a name for its rows and a function that stores
-#: them.
+#: A function that takes a name and a function that stores rows, and returns a database with these
+#: rows, which the settings then name.
 FilledDatabase = Callable[[str, Callable[[], None]], URL]
 
 
@@ -106,7 +106,7 @@ FilledDatabase = Callable[[str, Callable[[], None]], URL]
 def filled_before(
     kept_database: URL,  # noqa: ARG001 - its server must stop after these are dropped
 ) -> Iterator[tuple[ExitStack, dict[str, URL]]]:
-    """The databases that `filled_database` copies, by name, and the functions that drop them."""
+    """The named databases that `filled_database` copies, and a stack that drops them."""
     with ExitStack() as databases:
         yield databases, {}
 
@@ -119,7 +119,7 @@ def filled_database(
     role_url: Callable[[URL, Role], URL],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[FilledDatabase]:
-    """Return copies of databases with rows; the rows of a name are stored once."""
+    """Return a function that copies a database with rows, which are stored once per name."""
     databases, filled = filled_before
 
     def named(database: URL) -> URL:

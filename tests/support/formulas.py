@@ -1,10 +1,10 @@
-"""Formulas for the tests of solvers and proofs."""
+"""Propositional formulas for tests of solvers and proofs."""
 
 from starcast.search.formula import Formula
 
 
 def pigeons(count: int) -> Formula:
-    """Return an unsatisfiable formula: it puts pigeons into one hole too few, one in each."""
+    """Return the unsatisfiable pigeonhole formula, which has one hole too few."""
     formula = Formula()
     place = formula.new(count, count - 1)
     for row in place.tolist():

@@ -1,4 +1,4 @@
-"""A strict reader of the tables that starcast writes in LaTeX, independent of the writer.
+"""A strict reader for the LaTeX tables that starcast writes, independent of the writer.
 
 It accepts the commands of such a table and nothing else. Characters that TeX interprets, ligatures
 and unbalanced braces are errors, as are rows of different length.
@@ -49,7 +49,7 @@ _ACCENTS = {r"\"o": "ö", r"\'e": "é"}
 
 @dataclass(frozen=True)
 class LatexTable:
-    """A table as its readers see it; ``bold`` has the columns of the bold cells of each row."""
+    """The printed content of a table; ``bold`` has the columns of the bold cells of each row."""
 
     columns: list[str]
     rows: list[list[str]]
@@ -60,10 +60,10 @@ class LatexTable:
 
 
 def read_table(latex: str) -> LatexTable:
-    """Return the one table of a text, which has nothing else.
+    """Return the table of a text that consists of exactly one table.
 
     Raises:
-        ValueError: it is anything else.
+        ValueError: the text is not such a table.
     """
     match = _TABLE.fullmatch(latex)
     if not match or bool(match["float"]) != bool(match["end"]):
@@ -126,7 +126,7 @@ def read_text(latex: str) -> str:
 
 
 def _mathematics(formula: str) -> str:
-    r"""Return a symbol as escaped text: ``S_{6,3}`` is S6,3, ``T_s`` is ``T\_s``."""
+    r"""Return a formula symbol as escaped text: ``S_{6,3}`` is S6,3, ``T_s`` is ``T\_s``."""
     formula = formula.replace("^", r"{\textasciicircum}")
     letter, _, index = formula.partition("_")
     return letter + (index.strip("{}") if "{" in index else rf"\_{index}" if index else "")
@@ -137,7 +137,7 @@ def _split(line: str) -> list[str]:
 
 
 def compile_latex(text: str, folder: Path) -> str:
-    """Compile a document in two columns, and return what LaTeX prints.
+    """Compile a two-column document, and return the messages of LaTeX.
 
     The test is skipped if there is no LaTeX; characters that a font does not have are errors.
     """

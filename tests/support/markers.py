@@ -1,8 +1,8 @@
-"""Groups of tests, as markers: each test belongs to one, which follows from where its module is.
+"""Test groups as markers: the location of a module determines the group of its tests.
 
-`make test` runs the groups without servers next to those with servers, on one stack; `make sweep`
-runs each group as a job of its own (``pytest -m GROUP``). A new folder of tests has to be added
-here: a test without a group would not run.
+`make test` runs the groups that need no server in parallel with those that share one stack; `make
+sweep` runs each group as a separate job (``pytest -m GROUP``). Every new folder of tests must be
+added here, since a test without a group would not run.
 """
 
 from pathlib import Path
@@ -24,9 +24,9 @@ FOLDERS = {
     "compose": "unit",
     "campaign": "cli",
 }
-#: Modules in another group than their folder, by the beginning of their paths. Those of `runs`
-#: mostly wait for servers that start and stop; those of `packs` need no PostgreSQL, and those of
-#: `unit` no server.
+#: Modules in another group than their folder, by the beginning of their paths. Tests in `runs`
+#: mostly wait for servers to start and stop, those in `packs` need no PostgreSQL, and those in
+#: `unit` need no server.
 MODULES = {
     "cli/test_app": "unit",
     "cli/test_cost": "unit",
@@ -73,7 +73,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if group(collection_path) not in selected else None
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` selects
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects tests
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark every test with its group."""
     for item in items:

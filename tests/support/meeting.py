@@ -1,4 +1,4 @@
-"""Comparison of the array implementation with the oracles."""
+"""Forests and schedules built by both starcast and the oracles, for comparison."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ from starcast.support.errors import StarcastError
 from starcast.topologies import Topology
 from starcast.trees import Forest, forest
 
-#: Every construction on S_n by name, as the page builds it.
+#: Every construction on S_n by name, as the oracles build it.
 PAGES: dict[str, Callable[[star_graph.Node], Sequence[rooted_trees.Tree]]] = {
     "greedy": lambda root: [tseng_sheu.greedy(root)],
     "multiple": tseng_sheu.multiple,
@@ -54,13 +54,13 @@ class Pair(NamedTuple):
 
 
 def pair(n: int, construction: str, root: star_graph.Node | None = None) -> Pair:
-    """Return the forest of S_n with a root, by the array implementation and by the oracle."""
+    """Return a forest on S_n built by starcast's array implementation and by the oracle."""
     root = root or star_graph.identity(n)
     return Pair(n, root, PAGES[construction](root), built(n, construction, root))
 
 
 def built(n: int, construction: str, root: star_graph.Node | None = None) -> Forest:
-    """Return the forest from the array implementation."""
+    """Return the forest that starcast's array implementation builds."""
     return forest(f"S{n}", construction, root=star_graph.label(root or star_graph.identity(n)))
 
 
@@ -71,7 +71,7 @@ def roots(n: int) -> list[star_graph.Node]:
 
 
 def ports_of(tree: rooted_trees.Tree, root: star_graph.Node) -> NDArray[np.uint8]:
-    """Return a tree as the row of parent ports, 0 at the root and outside of the tree."""
+    """Return a tree as an array of parent ports, with 0 at the root and outside the tree."""
     return np.array(
         [
             star_graph.dimension_between(x, tree[x]) if x in tree else 0
@@ -82,7 +82,7 @@ def ports_of(tree: rooted_trees.Tree, root: star_graph.Node) -> NDArray[np.uint8
 
 
 def tree_of(row: Iterable[int], n: int) -> rooted_trees.Tree:
-    """Return a row of parent ports as a dictionary, whether or not it is a tree."""
+    """Return a row of parent ports as a dictionary of parents, even if it is not a tree."""
     return {
         x: star_graph.swap(x, int(port))
         for x, port in zip(star_graph.nodes(n), row, strict=True)
@@ -91,13 +91,13 @@ def tree_of(row: Iterable[int], n: int) -> rooted_trees.Tree:
 
 
 def trees_of(trees: Forest) -> list[rooted_trees.Tree]:
-    """Return the trees of a forest as dictionaries."""
+    """Return the trees of a forest as dictionaries of parents."""
     return [tree_of(row.tolist(), trees.topology.n) for row in trees.parent_port]
 
 
 # Schedules
 
-#: Every broadcast, with the name of its argument.
+#: Every broadcast algorithm, with the name of the argument that splits its message.
 BROADCASTS = {"greedy": "segments", "multiple": "segments", "recursive-substar": "messages"}
 
 
@@ -105,7 +105,7 @@ BROADCASTS = {"greedy": "segments", "multiple": "segments", "recursive-substar":
 def broadcast(
     n: int, algorithm: str, ports: str, share: int, root: star_graph.Node | None = None
 ) -> Schedule:
-    """Return the schedule of a broadcast on S_n that starcast builds."""
+    """Return the schedule that starcast builds for a broadcast on S_n."""
     topology = star_graph.label(root or star_graph.identity(n))
     return schedule(
         f"S{n}",
@@ -120,7 +120,7 @@ def broadcast(
 def page_rows(
     n: int, algorithm: str, ports: str, share: int, root: star_graph.Node | None = None
 ) -> set[Row]:
-    """Return the rows of the same broadcast by the oracle."""
+    """Return the oracle's rows for the same broadcast as `broadcast`."""
     source = root or star_graph.identity(n)
     if algorithm == "recursive-substar" and ports == "one":
         return recursive_substar.one_port(source, share)
@@ -137,7 +137,7 @@ def places(topology: Topology) -> Sequence[Any]:
 
 
 def plain_rows(schedule: Schedule) -> list[Row]:
-    """Return the rows of a schedule, with nodes for ranks."""
+    """Return the rows of a schedule, with nodes instead of ranks."""
     every = places(schedule.topology)
     columns = schedule.columns.present().values()
     return [
@@ -149,7 +149,7 @@ def plain_rows(schedule: Schedule) -> list[Row]:
 
 
 def numbered_rows(plan: Schedule) -> set[Row]:
-    """Return the rows, each unit as its tree and its position among the units of that tree."""
+    """Return the rows, with each unit given as its tree and its position in that tree."""
     plain = plain_rows(plan)
     units = {
         tree: sorted({row.unit for row in plain if row.tree == tree})
@@ -164,7 +164,7 @@ def numbered_rows(plan: Schedule) -> set[Row]:
 
 
 def assert_complete(plan: Schedule) -> Simulation:
-    """Assert that the simulator accepts a schedule and that it delivers everything."""
+    """Assert that the simulator accepts a schedule and that all units are delivered."""
     run = simulate(plan)
     assert run.violation is None
     assert run.complete

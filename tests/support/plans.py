@@ -1,4 +1,4 @@
-"""Plans of ingests, in one call."""
+"""Ingest plans, created by one call."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The content of a picture, read from its SVG: strokes with titles, boxes and dots."""
+"""The content of an SVG drawing: strokes with titles, boxes and texts."""
 
 import re
 from typing import NamedTuple
@@ -8,7 +8,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 class Stroke(NamedTuple):
-    """A stroke with a title: its curves as points, complex numbers."""
+    """A stroke with a title; the points of its curves are complex numbers."""
 
     title: str
     colour: str
@@ -25,7 +25,7 @@ class Stroke(NamedTuple):
 
 
 class Box(NamedTuple):
-    """A node's box, with the label in it."""
+    """The box drawn for a node, with the label in it."""
 
     label: str
     x: float
@@ -36,12 +36,12 @@ class Box(NamedTuple):
 
     @property
     def center(self) -> complex:
-        """The middle of a box."""
+        """The centre of the box."""
         return complex(self.x + self.width / 2, self.y + self.height / 2)
 
 
 def parse(picture: str | None) -> ET.Element:
-    """Return the root of a picture."""
+    """Return the root element of an SVG drawing."""
     assert picture is not None
     return ET.fromstring(picture)  # noqa: S314 - our own document
 
@@ -72,13 +72,13 @@ def _points(curve: str) -> list[complex]:
 
 
 def boxes(picture: ET.Element) -> dict[str, Box]:
-    """Return all boxes by label. Each has exactly one label in it."""
+    """Return all boxes by label, after checking that each contains exactly one label."""
     words = {
         (float(text.get("x", 0)), float(text.get("y", 0))): text.text or ""
         for text in picture.iter(f"{SVG}text")
     }
     found = {}
-    for rect in list(picture.iter(f"{SVG}rect"))[1:]:  # the first is the sheet
+    for rect in list(picture.iter(f"{SVG}rect"))[1:]:  # the first is the background
         x, y, width, height = (float(rect.get(name, 0)) for name in ("x", "y", "width", "height"))
         (label,) = (
             text

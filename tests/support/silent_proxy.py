@@ -1,4 +1,4 @@
-"""A server that is silent: a proxy that keeps all connections open and forwards nothing."""
+"""A proxy that simulates a silent server: connections stay open, but nothing is forwarded."""
 
 import selectors
 import socket
@@ -10,7 +10,7 @@ class SilentProxy:
     """A TCP proxy on the loopback interface.
 
     Attributes:
-        frozen: whether it forwards nothing; it still accepts connections.
+        frozen: whether forwarding is suspended, although connections are still accepted.
     """
 
     def __init__(self, target: tuple[str, int]) -> None:

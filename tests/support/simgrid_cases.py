@@ -1,4 +1,4 @@
-"""Executions by SimGrid for its tests, and their comparison with `timing`."""
+"""Comparison of executions by SimGrid with starcast's function `timing`."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from starcast.support.errors import StarcastError
 def assert_same_clocks(
     requests: Sequence[SimGridRequest], results: Sequence[SimGridRun | StarcastError]
 ) -> None:
-    """Assert that `timing` says the same times, or name every execution that it contradicts."""
+    """Assert that `timing` computes the same times, or name every execution that differs."""
     differences = find_differences(requests, results)
     assert not differences, "\n".join(["the times differ:", *differences])
 
@@ -20,14 +20,14 @@ def assert_same_clocks(
 def find_differences(
     requests: Sequence[SimGridRequest], results: Sequence[SimGridRun | StarcastError]
 ) -> list[str]:
-    """Describe the results that `timing` contradicts: the end of the execution, or of a row."""
+    """Describe each result whose end time, or that of a row, differs from `timing`."""
     pairs = zip(requests, results, strict=True)
     differences = [(request, find_difference(request, result)) for request, result in pairs]
     return [f"{name(request)}: {found}" for request, found in differences if found]
 
 
 def find_difference(request: SimGridRequest, result: SimGridRun | StarcastError) -> str | None:
-    """Return how a result differs from the times of `timing`; None if it does not."""
+    """Return how a result differs from the times of `timing`, or None if it agrees."""
     if isinstance(result, StarcastError):
         return result.message
     expected = timing(
@@ -41,7 +41,7 @@ def find_difference(request: SimGridRequest, result: SimGridRun | StarcastError)
     if result.time != expected.time:
         return f"takes {expected.time} by starcast and {result.time} by SimGrid"
     if request.execution == "synchronous" and expected.simulation.largest_packet > 1:
-        return None  # small packets arrive before their step ends, which SimGrid reports
+        return None  # SimGrid reports that small packets arrive before their step ends
     ends = np.repeat(expected.packets.end, expected.packets.units).tolist()
     for row, (end, other) in enumerate(zip(ends, result.ends, strict=True)):
         if end != other:
@@ -50,7 +50,7 @@ def find_difference(request: SimGridRequest, result: SimGridRun | StarcastError)
 
 
 def name(request: SimGridRequest) -> str:
-    """Name an execution with all that distinguishes it from others."""
+    """Return a name for an execution with everything that distinguishes it from others."""
     machine = f"{request.unit_bytes}, {request.t_s}, {request.t_c}"
     faults = ", ".join(map(str, request.faults)) or "no faults"
     return f"{request.schedule.id} {request.execution} ({machine}; {faults})"

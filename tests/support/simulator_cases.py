@@ -1,4 +1,4 @@
-"""Schedules for tests of the simulator: of the catalogue, mutated, random; and the oracle."""
+"""Schedules for simulator tests (built, mutated or random), and comparison with the oracle."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -26,7 +26,7 @@ from starcast.collectives.rows import Columns
 from starcast.judges.simulator import Fault, Simulation, simulate
 from starcast.topologies import Topology, as_topology
 
-#: The draw function of hypothesis, in a composite strategy and of its data.
+#: Hypothesis's draw function, in a composite strategy or from `data()`.
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 #: An algorithm: topology, collective, name and port model.
 Base = tuple[str, str, str, str]
@@ -44,7 +44,7 @@ def bases(*specs: str) -> list[Base]:
 
 @cache
 def built(base: Base, **arguments: int | str) -> Schedule:
-    """The schedule of an algorithm."""
+    """Return the schedule of an algorithm."""
     spec, collective, name, ports = base
     return build(spec, collective, name, ports, **arguments)
 
@@ -53,7 +53,7 @@ def built(base: Base, **arguments: int | str) -> Schedule:
 
 
 def plan_of(schedule: Schedule) -> Plan:
-    """Return a schedule as a plan of the oracle; invalid ranks get labels of no node."""
+    """Return a schedule as a plan of the oracle; invalid ranks become labels without a node."""
     topology = world(schedule.topology.spec)
     columns = zip(*(getattr(schedule, name).tolist() for name in COLUMNS), strict=True)
     rows = [
@@ -83,12 +83,12 @@ def named(nodes: Sequence[str], rank: int) -> str:
 
 
 def down(faults: Iterable[Fault]) -> Faults:
-    """Return faults in the oracle's notation: labels and links of labels."""
+    """Return faults in the oracle's notation, as sets of labels with their steps."""
     return {frozenset(str(end) for end in fault.ends): fault.step for fault in faults}
 
 
 def assert_same_verdict(schedule: Schedule, faults: Sequence[Fault] = ()) -> Simulation:
-    """Simulate; assert that the oracle agrees on the verdict and on every count."""
+    """Simulate a schedule, and assert that the oracle agrees on verdict and counts."""
     run, outcome = simulate(schedule, faults), execute_all(plan_of(schedule), down(faults))
     agrees(run, outcome)
     if outcome.broken:
@@ -103,7 +103,7 @@ def assert_same_verdict(schedule: Schedule, faults: Sequence[Fault] = ()) -> Sim
 
 
 def agrees(run: Simulation, outcome: Outcome) -> None:
-    """Check that all counts agree."""
+    """Check that all counts of the simulation agree with the oracle."""
     assert run.steps == len(outcome.links_used)
     assert run.transmissions == outcome.transmissions
     assert run.links_used.tolist() == outcome.links_used
@@ -113,14 +113,14 @@ def agrees(run: Simulation, outcome: Outcome) -> None:
 
 
 def names_the_first(run: Simulation, schedule: Schedule, faults: Sequence[Fault] = ()) -> None:
-    """Check that an expanded schedule's first undelivered units are named by node, then by unit."""
+    """Check that the first undelivered units are reported in order of node and unit."""
     outcome = execute_all(plan_of(schedule), down(faults))
     assert run.undelivered == tuple(sorted(outcome.missing)[: len(run.undelivered)])
     assert bool(run.undelivered) == bool(outcome.missing)
 
 
 def names(sentence: str, row: Row) -> bool:
-    """Return whether the sentence names this row."""
+    """Return whether the sentence describes this row."""
     parts = (
         f"step {row.step}:",
         f"{row.sender} sends",
@@ -161,7 +161,7 @@ MUTATIONS = (
 
 
 def changed(schedule: Schedule, row: int, **values: int) -> Schedule:
-    """Return the schedule with other values in one row."""
+    """Return the schedule with changed values in one row."""
     columns: dict[str, Any] = {name: getattr(schedule, name).astype(np.int64) for name in values}
     for name, value in values.items():
         columns[name][row] = value
@@ -169,7 +169,7 @@ def changed(schedule: Schedule, row: int, **values: int) -> Schedule:
 
 
 def flipped(schedule: Schedule, row: int) -> Schedule:
-    """Return the schedule with the other value of ``combine`` in one row of a reduction."""
+    """Return a reduction with ``combine`` inverted in one row."""
     if schedule.combine is None:
         return schedule
     combine = schedule.combine.copy()
@@ -178,7 +178,7 @@ def flipped(schedule: Schedule, row: int) -> Schedule:
 
 
 def kept(schedule: Schedule, rows: Sequence[int] | np.ndarray[Any, Any]) -> Schedule:
-    """Return the schedule of these rows, in this order, with repetitions."""
+    """Return the schedule with only these rows, in this order, possibly repeated."""
     return replace(
         schedule,
         **schedule.columns.apply(lambda column: column[np.asarray(rows, dtype=np.int64)]).present(),
@@ -235,7 +235,7 @@ def mutated(draw: st.DrawFn, schedule: Schedule, most: int = 2) -> Schedule:
     return schedule
 
 
-# Schedules by lot
+# Random schedules
 
 
 @st.composite
@@ -279,7 +279,7 @@ def no_rows(
 
 
 def powers(collective: str, *, symmetric: bool) -> int:
-    """Return the exponent of the number of nodes in the number of units."""
+    """Return the power of the number of nodes to which the number of units is proportional."""
     kind = (
         {"allgather": "broadcast", "alltoall": "scatter", "reduce-scatter": "reduce"}.get(
             collective, collective
@@ -344,7 +344,7 @@ def random_rows(
 
 
 def taken(schedule: Schedule, sender: int, port: int, receiver: int, unit: int) -> set[object]:
-    """Return the resources that a row occupies in its step."""
+    """Return the ports and links that a row occupies in its step."""
     if schedule.symmetric:
         return {"all"} if schedule.ports == "one" else {port}
     if schedule.ports == "one":
@@ -354,7 +354,7 @@ def taken(schedule: Schedule, sender: int, port: int, receiver: int, unit: int) 
 
 @st.composite
 def fault_sets(draw: st.DrawFn, topology: Topology, latest: int, most: int = 3) -> list[Fault]:
-    """Nodes and links that fail, some from the start and some later."""
+    """Draw nodes and links that fail, some from the start and some later."""
     result: dict[object, Fault] = {}
     for _ in range(draw(st.integers(1, most))):
         rank = draw(st.integers(0, topology.nodes - 1))

@@ -1,4 +1,4 @@
-"""Runs with invented figures: a number of steps, and bytes per byte of the message."""
+"""Runs with invented costs: a number of steps, and bytes sent per byte of the message."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -22,8 +22,8 @@ PROVENANCE = {
 def priced_run(steps: int, rate: Fraction | int, m: Fraction | int, **changes: Any) -> Run:
     """Return a run with ``steps`` start-ups and ``rate * m`` bytes for a message of m bytes.
 
-    It is S5 broadcast multiple with 1 segment, t_s = 100 and t_c = 1. ``closed`` replaces the rate
-    in its closed form; its lower bound has ``bound`` start-ups and m/4 bytes.
+    The algorithm is broadcast by `multiple` on S5 with 1 segment, t_s = 100 and t_c = 1. ``closed``
+    replaces the rate in its closed form; its lower bound has ``bound`` start-ups and m/4 bytes.
     """
     closed, bound = changes.pop("closed", rate), changes.pop("bound", 1)
     point = {
@@ -65,12 +65,12 @@ def priced_run(steps: int, rate: Fraction | int, m: Fraction | int, **changes: A
 
 
 def along(steps: int, rate: Fraction | int, sizes: Iterable[int], **changes: Any) -> list[Run]:
-    """Return such runs for several message sizes."""
+    """Return runs as `priced_run` does, for several message sizes."""
     return [priced_run(steps, rate, m, **changes) for m in sizes]
 
 
 def side(name: str, runs: Sequence[Run]) -> Side:
-    """Return runs as a side, with the command of its name."""
+    """Return runs as one side of a comparison, with a command that has its name."""
     return Side(
         name,
         tuple(runs),

@@ -1,4 +1,4 @@
-"""Ctrl-C during a test: a signal to the main thread after a delay."""
+"""Simulated Ctrl-C: a signal sent to the main thread after a delay."""
 
 import signal
 import threading
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 def ctrl_c(seconds: float) -> Iterator[threading.Thread]:
     """Yield a thread that sends SIGINT to the main thread; the caller starts it.
 
-    The signal has been sent when the context ends.
+    When the context ends, the signal has been sent.
     """
 
     def interrupt() -> None:

@@ -1,6 +1,6 @@
-"""The README's quick start, by the wheel: unpacked outside of the checkout, on the test's servers.
+"""The README's quick start with the wheel, installed outside the checkout, on test servers.
 
-`make sweep` installs the wheel with its dependencies alone, and starts servers of its own.
+`make sweep` installs the wheel with only its dependencies, and starts separate servers.
 """
 
 import os
@@ -29,7 +29,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.usefixtures("clean_graph")
-def test_the_quick_start_of_the_readme_prints_what_it_says(
+def test_the_commands_of_the_quick_start_print_the_output_shown_in_the_readme(
     wheel: Path, stack_settings: Settings, tmp_path: Path
 ) -> None:
     readme = sessions.README.read_text(encoding="utf-8")

@@ -1,18 +1,20 @@
-"""Mutation test: how many mutants that the sweep finds are found by `make test`?
+"""Mutation test: how many of the mutants that the sweep detects does `make test` detect?
 
-Every mutant is one small change of service/starcast (mutations.py), applied to a copy of
-HEAD, never to the checkout. First run the quick tests that execute its line, known from one run
-with coverage, and those of the test modules that import the mutated module. If all pass, the sweep
-of these tests runs. If that fails, all quick tests run: only a failure that they miss counts
-against them. A failing test has to pass without the mutation; otherwise the servers are recreated
-and the mutant is tried again. Every copy has servers of its own, which are kept between mutants.
+Every mutant is one small change of service/starcast (mutations.py), applied to a copy of HEAD and
+never to the checkout. First run the quick tests that execute the changed line, known from one run
+with coverage, and those in test modules that import the mutated module. If all pass, these tests
+run with the parameters of the sweep. If one fails there, all quick tests run: only a failure that
+they miss counts against them. A failing test must pass without the mutation; otherwise the servers
+are recreated and the mutant is tried again. Every copy has its own servers, which are kept between
+mutants.
 
-The journal has one line per mutant; with the same seed and commit it is continued. A survivor that
-no test can find may be given the result "equivalent" by hand, and is then counted as such.
+The journal has one line per mutant. A later run with the same seed and commit continues it. A
+survivor that no test can detect may be given the result "equivalent" by a manual edit, and is then
+counted as such.
 
 Usage: python -m tools.mutants [--mutants N] [--seed SEED] [--jobs N] [--tests PATH ...]
 
-Exits with 1 if `make test` finds fewer than 90 % of the mutants that the sweep finds.
+The exit code is 1 if `make test` detects fewer than 90 % of the mutants that the sweep detects.
 """
 
 import argparse
@@ -36,16 +38,16 @@ from tools.mutants.mutations import AREAS, ROOT, SOURCE, Mutation, area, draw
 from tools.mutants.runs import Copy, Run, function_of, module_of
 from tools.mutants.selection import Tests, folder_of
 
-SHARE = 0.9  # of the mutants that the sweep finds
+SHARE = 0.9  # of the mutants that the sweep detects
 ATTEMPTS = 5
-#: Columns of the summary: found by `make test`, found by the sweep only, found by no test, no
-#: judgement since tests fail without the mutation, and equivalent to the source (by hand).
+#: Columns of the summary: detected by `make test`, only by the sweep, by no test; undecided, since
+#: tests fail without the mutation; and equivalent to the source (by manual edit).
 RESULTS = ("test", "sweep", "survived", "unclear", "equivalent")
 FOUND = RESULTS[:2]
 
 
 def judge(copy: Copy, tests: Tests, mutation: Mutation, sweep_limit: float) -> tuple[str, str]:
-    """Return which tests find a mutation ("test", "sweep" or "survived"), and the failing test."""
+    """Return what detects a mutation ("test", "sweep" or "survived"), and the failing test."""
     for _ in range(ATTEMPTS):
         found_by, run = _try(copy, tests, mutation, sweep_limit)
         test = run.failed[0] if run.failed else ""
@@ -84,7 +86,9 @@ def _try(copy: Copy, tests: Tests, mutation: Mutation, sweep_limit: float) -> tu
         dropped=tests.broken,
         limit=sweep_limit,
     )
-    if sweep.result != "failure":  # a sweep may take as long without the mutation
+    if (
+        sweep.result != "failure"
+    ):  # a time-out proves nothing: a sweep may take as long without the mutation
         return "survived", sweep
     run = run_quick(everything)
     return ("test", run) if run.result else ("sweep", sweep)
@@ -104,7 +108,7 @@ def _run_quick(copy: Copy, tests: Tests, mutation: Mutation, selected: list[str]
 
 
 def _run_folders(copy: Copy, modules: Iterable[str], options: list[str], **rest: Any) -> Run:
-    """Run each folder of tests in a process of its own, as `make test` does, until one fails."""
+    """Run each test folder in a separate process, as `make test` does, until one fails."""
     modules = unique(modules)
     for folder in unique(map(folder_of, modules)):
         run = copy.run([m for m in modules if folder_of(m) == folder], options, **rest)
@@ -114,12 +118,12 @@ def _run_folders(copy: Copy, modules: Iterable[str], options: list[str], **rest:
 
 
 def unique(names: Iterable[str]) -> list[str]:
-    """Return the names without repetitions, in their order."""
+    """Return the names without repetitions, in their original order."""
     return list(dict.fromkeys(names))
 
 
 class Journal:
-    """The journal of one seed and commit, and the next mutations to try; used by all threads."""
+    """The journal of one seed and commit, with the mutations left to try; shared by all threads."""
 
     def __init__(self, path: Path, seed: int, commit: str, wanted: int) -> None:
         self._path = path
@@ -133,7 +137,7 @@ class Journal:
             self.entries = [entry for entry in entries if self._key.items() <= entry.items()]
 
     def next(self) -> tuple[int, Mutation] | None:
-        """Return the next mutation and its number, or None if enough were found."""
+        """Return the next mutation and its number, or None if enough were detected."""
         with self._lock:
             tried = {entry["number"] for entry in self.entries}
             if sum(entry["result"] in FOUND for entry in self.entries) >= self._wanted:
@@ -155,7 +159,7 @@ class Journal:
 
 
 def summarize(entries: Iterable[dict[str, Any]]) -> tuple[list[str], float]:
-    """Return a table of the results per area, and the share that `make test` found."""
+    """Return a table of the results per area, and the share that `make test` detected."""
     counts = Counter((entry["area"], entry["result"]) for entry in entries)
     lines = [f"{'':12}" + "".join(f"{name:>12}" for name in RESULTS)]
     for name in AREAS:
@@ -179,7 +183,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
         folder = Path(name)
-        folder.chmod(0o755)  # for the system user that runs the servers of root
+        folder.chmod(0o755)  # under root, a system user runs the servers
         copies = [Copy(folder / str(number), commit) for number in range(options.jobs)]
         pool = ThreadPoolExecutor(options.jobs)
         try:
@@ -222,7 +226,7 @@ def _work(copy: Copy, tests: Tests, journal: Journal, options: argparse.Namespac
 
 
 def _finish(work: list[Future[None]]) -> None:
-    """Wait for threads; raise the first error at once."""
+    """Wait for threads, and raise the first error at once."""
     wait(work, return_when="FIRST_EXCEPTION")
     for future in work:
         if future.done():

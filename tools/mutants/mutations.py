@@ -1,6 +1,6 @@
-"""Mutations of the source: small changes that a test should find, such as a comparison turned.
+"""Mutations of the source: small changes that tests should detect, such as < instead of <=.
 
-`Finder` finds those of one file, `draw` draws them from all files by a seed.
+`Finder` finds the mutations of one file, and `draw` draws from those of all files with a seed.
 """
 
 import ast
@@ -52,20 +52,20 @@ TURNED = {
 SKIPPED_BLOCKS = {"TYPE_CHECKING", "__name__"}
 LOGS = {"log", "logging", "warnings"}
 
-Change = tuple[str, tuple[int, int], str]  # operator, begin and end, new text
+Change = tuple[str, tuple[int, int], str]  # operator, begin, end, new text
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """One replacement in a source file.
+    """One textual replacement in a source file.
 
     Attributes:
         operator: kind of change.
         begin: offset of the replaced bytes in the file.
-        end: offset behind them.
+        end: offset after the replaced bytes.
         text: the new text.
         line: line of the change, from 1.
-        lines: first and last line that coverage may report for the statement.
+        lines: first and last line under which coverage may report the statement.
         file: path in the repository.
     """
 
@@ -82,7 +82,7 @@ class Mutation:
         return source[: self.begin] + self.text.encode() + source[self.end :]
 
     def quote(self, source: bytes) -> tuple[str, str]:
-        """Return the line before and after the change, without line breaks."""
+        """Return the changed lines before and after the change, each as a single line."""
         begin = source.rfind(b"\n", 0, self.begin) + 1
         end = (source + b"\n").index(b"\n", self.end)
         after = source[begin : self.begin] + self.text.encode() + source[self.end : end]
@@ -90,7 +90,7 @@ class Mutation:
         return before.decode(), after.decode()
 
     def is_valid(self, source: bytes) -> bool:
-        """Return whether the mutated source is Python and differs in more than its layout."""
+        """Return whether the mutated source is valid Python and differs in more than layout."""
         try:
             return ast.dump(ast.parse(self.apply(source))) != ast.dump(ast.parse(source))
         except SyntaxError:
@@ -119,7 +119,7 @@ class Finder:
         Args:
             node: any node.
             lines: first and last line of its statement, without those of inner statements.
-            is_bool: whether it is in a function that returns bool.
+            is_bool: whether the node is in a function that returns bool.
         """
         if isinstance(node, ast.stmt):
             body = getattr(node, "body", None)
@@ -201,7 +201,7 @@ def _is_logging(node: ast.AST) -> bool:
 
 
 def _executed(node: ast.AST) -> Iterable[ast.AST]:
-    """Return the children that may be mutated; annotations and the like are left alone."""
+    """Return the children that may be mutated, which excludes annotations and the like."""
     match node:
         case ast.FunctionDef(args=args, body=body) | ast.AsyncFunctionDef(args=args, body=body):
             return [*args.defaults, *filter(None, args.kw_defaults), *body]
@@ -221,7 +221,7 @@ def _executed(node: ast.AST) -> Iterable[ast.AST]:
 
 
 def area(file: str) -> str:
-    """Return the area of a source file."""
+    """Return the area to which a source file belongs."""
     parts = Path(file).relative_to(SOURCE).with_suffix("").parts
     if parts == ("claims", "verdict"):
         return "judges"
@@ -229,7 +229,7 @@ def area(file: str) -> str:
 
 
 def draw(root: Path, seed: int) -> Iterator[Mutation]:
-    """Yield valid mutations in random order: the areas in turn, in each any operator alike."""
+    """Yield valid mutations in random order, taking areas in turn and operators uniformly."""
     chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
     pools: dict[str, dict[str, list[Mutation]]] = {name: defaultdict(list) for name in AREAS}
     for path in sorted((root / SOURCE).rglob("*.py")):

@@ -1,4 +1,4 @@
-"""Test runs of mutants: a copy of HEAD with its own servers, and the hooks of its pytest."""
+"""Test runs of mutants: a copy of HEAD with its own servers, and the pytest hooks in it."""
 
 import json
 import math
@@ -17,16 +17,16 @@ import psutil
 import pytest
 from tools.mutants.mutations import ROOT, Mutation
 
-#: Folders of tests that need no servers.
+#: Test folders whose tests need no servers.
 WITHOUT_SERVERS = ("tests/unit/", "tests/claims/")
-#: Environment variables: the folder of a copy, and the mark of all processes of a test run.
+#: Environment variables for the folder of a copy, and for marking all processes of a test run.
 FOLDER = "MUTANTS_FOLDER"
 MARK = "MUTANTS_RUN"
 
 
 @pytest.hookimpl(trylast=True)  # after the hook that samples the cases for `make test`
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Drop and sort the tests by the selection of the run; a hook of the test processes."""
+    """Drop and sort tests according to the run's selection (a pytest hook in test processes)."""
     selection = json.loads((Path(os.environ[FOLDER]) / "selection.json").read_text())
     ranks = {name: rank for rank, name in enumerate(selection["first"])}
 
@@ -40,16 +40,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         kept = [item for item in kept if rank(item) < len(ranks)]
     items[:] = sorted(kept, key=rank)
     for item in items:
-        item.add_marker("slow")  # coverage and other jobs may take a test longer than it may last
+        item.add_marker("slow")  # with coverage and other jobs, tests may exceed their limits
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
-    """Report the test that runs: the last of a process that is killed is the failing test."""
+    """Report the running test, since the last one in a killed process counts as failing."""
     _report(nodeid, 0, is_failed=False)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Report the duration and the result of a phase of a test."""
+    """Report the duration and result of one phase of a test."""
     _report(report.nodeid, report.duration, is_failed=report.failed)
 
 
@@ -70,12 +70,12 @@ def function_of(test: str) -> str:
 
 
 def module_of(test: str) -> str:
-    """Return the path of a test's module."""
+    """Return the path of the module that contains a test."""
     return test.partition("::")[0]
 
 
 class Run(NamedTuple):
-    """The result of one pytest process; `result` is empty if no test failed."""
+    """The outcome of one pytest process; `result` is empty if no test failed."""
 
     result: str
     failed: list[str]
@@ -85,10 +85,10 @@ class Run(NamedTuple):
 class Copy:
     """A copy of HEAD with its own servers, which runs one pytest process at a time."""
 
-    stopping = threading.Event()  # the tool ends: no copy may start a process
+    stopping = threading.Event()  # set at the end: no copy may start a process any more
 
     def __init__(self, folder: Path, commit: str) -> None:
-        folder.mkdir(mode=0o755)  # for the system user that runs the servers of root
+        folder.mkdir(mode=0o755)  # under root, a system user runs the servers
         self.folder = folder
         self.root = folder / "copy"
         self.home = folder / "home"
@@ -112,14 +112,14 @@ class Copy:
         dropped: Iterable[str] = (),
         limit: float = math.inf,
     ) -> Run:
-        """Run tests, with or without a mutation; start the servers before if they are needed.
+        """Run tests, with or without a mutation, after starting the servers if they are needed.
 
         Args:
             modules: paths of test modules or folders.
             options: further options of pytest.
-            mutation: applied while the tests run.
+            mutation: the mutation applied during the run.
             first: the tests or test functions that run first, in this order.
-            only: whether no other tests run.
+            only: whether only the tests in ``first`` run.
             dropped: tests that do not run.
             limit: maximum number of seconds.
         """
@@ -155,7 +155,7 @@ class Copy:
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
-            # If a mutant takes all memory, the kernel ends its tests and nothing else.
+            # If a mutant exhausts memory, the kernel kills these tests and no other process.
             with suppress(OSError):
                 Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000")
             deadline = time.monotonic() + limit
@@ -181,7 +181,7 @@ class Copy:
         return run if run.failed else run._replace(failed=[test])
 
     def end_processes(self) -> None:
-        """Kill what a run has left: processes with its variable, or in its temporary folders."""
+        """Kill the processes left by a run: those with its variable or in its temporary folders."""
         for process in psutil.process_iter():
             with suppress(psutil.Error):
                 is_marked = process.environ().get(MARK) == str(self.folder)
@@ -189,7 +189,7 @@ class Copy:
                     process.kill()
 
     def _start_servers(self) -> None:
-        """Start the servers that are not running; recreate all if that fails."""
+        """Start the servers that are not running, and recreate all if that fails."""
         if self._starcast("up"):
             self.remove_servers()
             if self._starcast("up"):
@@ -220,13 +220,13 @@ class Copy:
     def _mutate(self, mutation: Mutation) -> None:
         path = self.root / mutation.file
         path.write_bytes(mutation.apply(path.read_bytes()))
-        # Python recognises a changed module by its size and its time in seconds, which two mutants
-        # could share. No other version of the file has this time.
+        # Python recognises a changed module by its size and modification time in seconds, which two
+        # mutants could share. No other version of the file has this time.
         moment = 10**9 + mutation.begin
         os.utime(path, (moment, moment))
 
     def restore(self) -> None:
-        """Undo the mutation and all that the tests wrote, such as examples of hypothesis."""
+        """Undo the mutation and delete everything that tests wrote, such as Hypothesis examples."""
         shutil.rmtree(self.root / ".hypothesis", ignore_errors=True)
         self._git("checkout", "--quiet", "--force", "--", ".")
         self._git("clean", "-fdq")

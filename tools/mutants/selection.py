@@ -1,4 +1,4 @@
-"""The quick tests, and which of them concern a mutation."""
+"""The quick tests, and the selection of those that concern a mutation."""
 
 import ast
 import json
@@ -12,7 +12,7 @@ from tools.mutants.runs import WITHOUT_SERVERS, Copy, module_of
 
 
 class Tests:
-    """The quick tests, what they execute, and the test modules that concern a mutation."""
+    """The quick tests, the lines they execute, and the test modules that concern a mutation."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -23,7 +23,7 @@ class Tests:
         self.broken: set[str] = set()
 
     def measure(self, copy: Copy, path: str) -> None:
-        """Run the quick tests of a folder with coverage, unless an earlier run of the tool did."""
+        """Run the quick tests of a folder with coverage, unless an earlier run has done so."""
         stem = self._folder / path.replace("/", "-").removesuffix(".py")
         report = stem.with_suffix(".json")
         if not report.exists():
@@ -47,8 +47,8 @@ class Tests:
     def covering(self, mutation: Mutation) -> tuple[list[str], list[str]]:
         """Return the quick tests that execute a line of a mutation's statement, sorted.
 
-        Then the other tests of a folder where the set-up of a test executes the line: only the
-        first test that uses a fixture of the session does.
+        A second list has the other tests of each folder in which a test's set-up executes the line,
+        since a session fixture is set up only for the first test that uses it.
         """
         contexts = set[str]()
         for data in self._coverage:
@@ -63,7 +63,7 @@ class Tests:
         return self.sort(covering), self.sort(others)
 
     def related(self, mutation: Mutation, *, by_name: bool) -> list[str]:
-        """Return the test modules that import the mutated module, or have its name in theirs."""
+        """Return test modules that import the mutated module or contain its name in theirs."""
         parts = Path(mutation.file).relative_to(SOURCE.parent).with_suffix("").parts
         name = ".".join(part for part in parts if part != "__init__")
         stem = name.rpartition(".")[2]
@@ -74,11 +74,11 @@ class Tests:
         ]
 
     def of_modules(self, modules: list[str]) -> list[str]:
-        """Return the quick tests of test modules, sorted."""
+        """Return the quick tests in test modules, sorted."""
         return self.sort({test for test in self.seconds if module_of(test) in modules})
 
     def sort(self, tests: set[str]) -> list[str]:
-        """Sort tests: those without servers first, then the modules that take the least time."""
+        """Sort tests: those without servers first, then by the duration of their module."""
         totals: defaultdict[str, float] = defaultdict(float)
         for test in tests:
             totals[module_of(test)] += self.seconds[test]
@@ -91,7 +91,7 @@ class Tests:
 
 
 def folder_of(test: str) -> str:
-    """Return the folder of a test's module."""
+    """Return the folder of the module that contains a test."""
     return module_of(test).rpartition("/")[0]
 
 

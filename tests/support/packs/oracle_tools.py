@@ -1,4 +1,4 @@
-"""Tools for the oracles of the query packs: a registry, and brute force on labels and arrays.
+"""Tools for the query-pack oracles: a registry, and brute force on labels and arrays.
 
 The links of a topology do not come from the library: `across` follows the definitions of the three
 families. Forests and schedules are read as data.
@@ -27,10 +27,10 @@ class Oracle:
     """The expected results of a query.
 
     Attributes:
-        cases: the parameters to run it with.
+        cases: the parameter sets to run the query with.
         rows: returns the expected rows for a case.
-        judge: checks the rows if several results are valid; by default they must equal ``rows``.
-        specs: the topologies for which the question makes sense; each has a case.
+        judge: checks the result if several are valid; by default it must equal ``rows``.
+        specs: the topologies to which the query applies; each has a case.
     """
 
     cases: tuple[Case, ...]
@@ -49,7 +49,7 @@ def oracle(
     judge: Callable[[Case, list[Row]], None] | None = None,
     specs: Sequence[str] = SPECS,
 ) -> Callable[[Callable[..., list[Row]]], Callable[..., list[Row]]]:
-    """Register the decorated function as the oracle of a query: parameters in, rows out."""
+    """Register the decorated function, from parameters to rows, as the oracle of a query."""
 
     def register(rows: Callable[..., list[Row]]) -> Callable[..., list[Row]]:
         ORACLES[name] = Oracle(tuple(cases), rows, judge, tuple(specs))
@@ -58,7 +58,7 @@ def oracle(
     return register
 
 
-# Topologies, from labels alone.
+# Topologies, derived from labels alone.
 
 
 @cache
@@ -97,12 +97,12 @@ def ports(spec: str) -> range:
 
 
 def across(spec: str, label: Label, port: int) -> Label:
-    """Return the node across a port.
+    """Return the neighbour through a port of a node.
 
     In Q_d the bit at that position is flipped. In S_n and S_{n,k} positions 1 and ``port`` are
     exchanged if the label is long enough; the residual port k+s replaces the first symbol by the
     one s places further, cyclically, among the sorted symbols that are possible there. In AG_n the
-    symbols 1, 2 and i = 3, 4, .. are rotated to the left or to the right.
+    symbols in positions 1, 2 and i = 3, 4, .. are rotated to the left or to the right.
     """
     n, k = sizes(spec)
     if spec.startswith("AG"):
@@ -124,13 +124,13 @@ def port_between(spec: str, sender: Label, receiver: Label) -> int | None:
 
 
 def path_ports(spec: str, nodes: Sequence[Label]) -> list[int | None]:
-    """Return the port through which each hop of a path leaves."""
+    """Return the sending port of each hop of a path."""
     return [port_between(spec, sender, receiver) for sender, receiver in pairwise(nodes)]
 
 
 @cache
 def distances(spec: str, source: Label) -> dict[Label, int]:
-    """Return the distance of every node, by breadth-first search."""
+    """Return the distance of every node from one node, by breadth-first search."""
     distance = {source: 0}
     queue = deque([source])
     while queue:
@@ -157,7 +157,7 @@ def forest_by_id(name: str) -> Forest:
 
 
 def root(forest: Forest) -> Label:
-    """Return the root."""
+    """Return the label of the root of a forest."""
     return labels(forest.topology.spec)[forest.root]
 
 
@@ -170,12 +170,12 @@ def parents(forest: Forest, tree: int) -> dict[Label, Label]:
 
 
 def parent(forest: Forest, tree: int, label: Label) -> Label | None:
-    """Return the parent; None at the root and outside the tree."""
+    """Return the parent of a node; None at the root and outside the tree."""
     return parents(forest, tree).get(label)
 
 
 def to_root(forest: Forest, tree: int, label: Label) -> list[Label]:
-    """Return the path to the root; the node alone if it is not in the tree."""
+    """Return the path from a node to the root; only the node if it is not in the tree."""
     chain = [label]
     while (above := parent(forest, tree, chain[-1])) is not None:
         chain.append(above)
@@ -254,18 +254,18 @@ def some_nodes(spec: str) -> list[Label]:
 
 
 def some_pairs(spec: str) -> list[tuple[Label, Label]]:
-    """Return pairs: the first node with itself and the last, the last with one in between."""
+    """Return three pairs: first with first, first with last, last with one in between."""
     first, *_, last = labels(spec)
     return list(dict.fromkeys([(first, first), (first, last), (last, some_nodes(spec)[-1])]))
 
 
 def forest_cases(*specs: str, **others: Any) -> list[Case]:
-    """Return a case per forest on some or all topologies, with further parameters."""
+    """Return one case per forest on some or all topologies, with the given parameters."""
     return [{"forest": forest.id, **others} for spec in specs or SPECS for forest in forests(spec)]
 
 
 def forest_pair_cases() -> list[Case]:
-    """Return cases of each forest with the next one on its topology, cyclically."""
+    """Return cases that pair each forest with the next one on its topology, cyclically."""
     return [
         {"forest": first.id, "other_forest": second.id}
         for spec in SPECS
@@ -274,7 +274,7 @@ def forest_pair_cases() -> list[Case]:
 
 
 def schedule_cases(*specs: str, **others: Any) -> list[Case]:
-    """Return a case per schedule on some or all topologies, with further parameters."""
+    """Return one case per schedule on some or all topologies, with the given parameters."""
     return [
         {"schedule": schedule.id, **others}
         for spec in specs or SPECS

@@ -1,4 +1,4 @@
-"""Brute-force oracles of the pack ``faults``: all paths from the root, and all choices of trees."""
+"""Brute-force oracles for the query pack ``faults``, over all paths and choices of trees."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ Nodes = tuple[Label, ...]
 
 
 def dead_link(links: Links, first: Label, second: Label) -> bool:
-    """Return whether the link between two nodes is dead, in either order of its ends."""
+    """Return whether the link between two nodes is dead, whichever end is named first."""
     return f"{first}-{second}" in links or f"{second}-{first}" in links
 
 
@@ -51,12 +51,12 @@ def cut(forest: Forest, tree: int, nodes: Nodes, links: Links) -> set[Label]:
 
 
 def reached(forest: Forest, tree: int, nodes: Nodes, links: Links) -> set[Label]:
-    """Return the living nodes of a tree, except the root, that it still reaches."""
+    """Return the living nodes other than the root that a tree still reaches."""
     return parents(forest, tree).keys() - cut(forest, tree, nodes, links) - set(nodes)
 
 
 def left_out(forest: Forest, trees: Sequence[int], nodes: Nodes, links: Links) -> set[Label]:
-    """Return the nodes that some of these trees reach without the faults, and none with them."""
+    """Return living nodes that these trees reach without the faults, but not with them."""
     before = set().union(*(cut(forest, tree, nodes, links) for tree in trees))
     return before.difference(*(reached(forest, tree, nodes, links) for tree in trees))
 
@@ -65,7 +65,7 @@ def left_out(forest: Forest, trees: Sequence[int], nodes: Nodes, links: Links) -
 
 
 def some_faults(forest: Forest, seed: int) -> Case:
-    """Return random faults, their number depending on the seed, with links in either order."""
+    """Return a random number of random faults, with the ends of links in random order."""
     rng = random.Random(f"{forest.id} {seed}")  # noqa: S311 - reproducible test data
     spec = forest.topology.spec
     others = [label for label in labels(spec) if label != root(forest)]
@@ -108,7 +108,7 @@ def faults() -> list[Case]:
 
 
 def of_faults(**values: Sequence[int]) -> Iterator[Case]:
-    """Yield the cases of `faults`, each with the next value of another parameter."""
+    """Yield the cases of `faults`, taking values of further parameters in turn."""
     for turn, case in enumerate(faults()):
         yield {**case, **{name: given[turn % len(given)] for name, given in values.items()}}
 
@@ -122,14 +122,14 @@ def of_copies() -> Iterator[Case]:
             yield {**case, "copies": min(2, trees), "messages": trees}
 
 
-# The questions.
+# The queries.
 
 
 @oracle("faults/cut-off", faults())
 def cut_off(
     forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()
 ) -> list[Row]:
-    """Return the nodes cut off in each tree, by level and label."""
+    """Return the nodes cut off in each tree, sorted by level and label."""
     stored = forest_by_id(forest)
     rows = [
         {
@@ -167,7 +167,7 @@ def fewer_trees(
     dead_links: Sequence[str] = (),
     required_trees: int = 1,
 ) -> list[Row]:
-    """Return the nodes cut off in some tree, with the trees that reach them and that do not."""
+    """Return nodes cut off in some tree, with the trees that do and do not reach them."""
     stored, dead = forest_by_id(forest), (tuple(dead_nodes), tuple(dead_links))
     rows = []
     for label in labels(spec_of(forest)):
@@ -239,7 +239,7 @@ def copies(
     [*forest_cases(), *forest_cases("S4", "Q4", limit=1), *forest_cases("S5", limit=1_000)],
 )
 def worst_nodes(forest: str, limit: int = 10) -> list[Row]:
-    """Return what each node cuts off if it is the only dead one."""
+    """Return how many nodes each node cuts off if it is the only dead one."""
     stored = forest_by_id(forest)
     rows: list[Row] = []
     for label in {label for tree in range(stored.trees) for label in parents(stored, tree)}:
@@ -253,7 +253,7 @@ def worst_nodes(forest: str, limit: int = 10) -> list[Row]:
     [*forest_cases(), *forest_cases("S4", "Q4", limit=1), *forest_cases("S5,3", limit=1_000)],
 )
 def worst_links(forest: str, limit: int = 10) -> list[Row]:
-    """Return what each used link cuts off if it is the only dead one: its child and all below."""
+    """Return how many nodes each used link cuts off if only it is dead: its child's subtree."""
     stored, spec = forest_by_id(forest), spec_of(forest)
     rows: list[Row] = []
     for lower, higher in {
@@ -273,7 +273,7 @@ def worst_links(forest: str, limit: int = 10) -> list[Row]:
 
 @cache
 def below(forest: Forest, tree: int) -> dict[Label, int]:
-    """Return the number of nodes below each node of the topology in a tree."""
+    """Return the number of descendants in a tree of each node of the topology."""
     count = dict.fromkeys(labels(forest.topology.spec), 0)
     for label in parents(forest, tree):
         for above in to_root(forest, tree, label)[1:]:

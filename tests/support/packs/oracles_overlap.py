@@ -1,4 +1,4 @@
-"""Brute-force oracles of the pack ``overlap``."""
+"""Brute-force oracles for the query pack ``overlap``."""
 
 from collections import Counter
 from itertools import combinations
@@ -29,7 +29,7 @@ from support.packs.oracle_tools import (
     ],
 )
 def shared_links(forest: str, min_load: int = 2) -> list[Row]:
-    """Return the links by load, then by sender and port."""
+    """Return the shared links, sorted by load, then by sender and port."""
     spec = forest_by_id(forest).topology.spec
     rows = [
         {
@@ -47,7 +47,7 @@ def shared_links(forest: str, min_load: int = 2) -> list[Row]:
 
 @oracle("overlap/load-histogram", forest_cases())
 def load_histogram(forest: str) -> list[Row]:
-    """Count every directed link once, used or not."""
+    """Count the directed links per load, including unused links."""
     spec = forest_by_id(forest).topology.spec
     used = trees_by_link(forest_by_id(forest))
     counts = Counter(
@@ -61,13 +61,13 @@ def load_histogram(forest: str) -> list[Row]:
     [*forest_cases(), *forest_cases("S5", limit=1), *forest_cases("S4,2", limit=10_000)],
 )
 def most_loaded_links(forest: str, limit: int = 10) -> list[Row]:
-    """Return the first of all links that are used."""
+    """Return the first used links in order of decreasing load."""
     return shared_links(forest, 1)[:limit]
 
 
 @oracle("overlap/tree-pairs", forest_cases())
 def tree_pairs(forest: str) -> list[Row]:
-    """Return all pairs of trees."""
+    """Return all pairs of trees, with the number of links that they share."""
     shared = Counter(
         pair
         for trees in trees_by_link(forest_by_id(forest)).values()
@@ -126,7 +126,7 @@ def two_forests(forest: str, other_forest: str) -> list[Row]:
 
 
 def packed(schedule: str) -> dict[tuple[int, Label, int, Label], list[Send]]:
-    """Return the sends over each directed link in each step, by tree and unit."""
+    """Return the sends over each directed link in each step, sorted by tree and unit."""
     packets: dict[tuple[int, Label, int, Label], list[Send]] = {}
     for send in sorted(sends(schedule), key=lambda send: (send.tree, send.unit)):
         packets.setdefault((send.step, send.sender, send.port, send.receiver), []).append(send)
@@ -135,7 +135,7 @@ def packed(schedule: str) -> dict[tuple[int, Label, int, Label], list[Send]]:
 
 @oracle("overlap/simultaneous-sends", [*schedule_cases(), *schedule_cases("S3", "Q4", min_units=1)])
 def simultaneous_sends(schedule: str, min_units: int = 2) -> list[Row]:
-    """Return the links by step, sender and port."""
+    """Return the links with several sends in a step, sorted by step, sender and port."""
     return [
         {
             "step": step,
@@ -155,7 +155,7 @@ def simultaneous_sends(schedule: str, min_units: int = 2) -> list[Row]:
     "overlap/packet-sizes", [*schedule_cases(), *schedule_cases("S4", "S5", "S4,2", by_step=True)]
 )
 def packet_sizes(schedule: str, by_step: bool = False) -> list[Row]:
-    """Count packets by step, if requested, and by units."""
+    """Count packets by number of units and, if requested, by step."""
     counts = Counter(
         (by_step and step, len(packet)) for (step, *_), packet in packed(schedule).items()
     )

@@ -1,4 +1,4 @@
-"""Brute-force oracles of the pack ``paths``."""
+"""Brute-force oracles for the query pack ``paths``."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -29,7 +29,7 @@ from support.packs.oracle_tools import (
 )
 from support.packs.stored_data import SPECS, forests
 
-#: The number of paths that k-shortest-paths requests from Neo4j.
+#: The number of paths that the query k-shortest-paths requests from Neo4j.
 MAX_PATHS = 1000
 
 
@@ -54,7 +54,7 @@ def path_row(spec: str, nodes: Sequence[Label]) -> Row:
 
 @oracle("paths/shortest-paths", node_pair_cases("source", "target"))
 def shortest_paths(topology: str, source: Label, target: Label) -> list[Row]:
-    """Return the paths sorted by their ports."""
+    """Return all shortest paths, sorted by their ports."""
     return sorted(
         (path_row(topology, nodes) for nodes in shortest(topology, source, target)),
         key=lambda row: row["ports"],
@@ -63,7 +63,7 @@ def shortest_paths(topology: str, source: Label, target: Label) -> list[Row]:
 
 @oracle("paths/number-of-shortest-paths", node_pair_cases("source", "target"))
 def number_of_shortest_paths(topology: str, source: Label, target: Label) -> list[Row]:
-    """Return the single row."""
+    """Return the single row with the number of shortest paths."""
     return [
         {
             "length": distances(topology, source)[target],
@@ -85,7 +85,7 @@ oracle("paths/shortest-path", node_pair_cases("source", "target"), judge=judge_s
 
 @cache
 def simple(spec: str, source: Label, target: Label, longest: int) -> list[tuple[Label, ...]]:
-    """Return all paths up to a length that visit no node twice, by length, then ports."""
+    """Return all simple paths up to a length, sorted by length, then by ports."""
     away = distances(spec, target)
     found: list[tuple[Label, ...]] = []
     begun: list[tuple[Label, ...]] = [(source,)]
@@ -104,7 +104,7 @@ def simple(spec: str, source: Label, target: Label, longest: int) -> list[tuple[
 
 
 def at_least(spec: str, source: Label, target: Label, wanted: int) -> list[tuple[Label, ...]]:
-    """Return all simple paths up to the smallest length that gives enough paths, or all paths."""
+    """Return all simple paths up to the smallest length that gives enough of them, if any."""
     found: list[tuple[Label, ...]] = []
     for longest in range(distances(spec, source)[target], len(labels(spec))):
         found = simple(spec, source, target, longest)
@@ -114,7 +114,7 @@ def at_least(spec: str, source: Label, target: Label, wanted: int) -> list[tuple
 
 
 def k_cases() -> Iterator[Case]:
-    """Yield cases with few and many paths, and with more paths of a length than are requested."""
+    """Yield cases with few and many paths, some with more paths of one length than requested."""
     yield from node_pair_cases("source", "target")
     yield from ({**case, "k": 1} for case in node_pair_cases("source", "target")[::3])
     yield {"topology": "S4", "source": "1234", "target": "2143", "k": 120}
@@ -125,7 +125,7 @@ def k_cases() -> Iterator[Case]:
 
 
 def judge_k_shortest_paths(case: Case, rows: list[Row]) -> None:
-    """Accept only the expected rows, unless more paths of the last length exist than requested."""
+    """Accept the expected rows, or other paths of the last length if it has more than requested."""
     k = min(case.get("k", 10), MAX_PATHS)
     spec, source, target = case["topology"], case["source"], case["target"]
     right = [path_row(spec, nodes) for nodes in at_least(spec, source, target, k)]
@@ -141,13 +141,13 @@ def judge_k_shortest_paths(case: Case, rows: list[Row]) -> None:
 
 @oracle("paths/k-shortest-paths", k_cases(), judge=judge_k_shortest_paths)
 def k_shortest_paths(topology: str, source: Label, target: Label, k: int = 10) -> list[Row]:
-    """Return the paths by length and ports."""
+    """Return the expected paths, sorted by length and ports."""
     return [path_row(topology, nodes) for nodes in at_least(topology, source, target, k)[:k]]
 
 
 @oracle("paths/path-lengths", node_pair_cases("source", "target"))
 def path_lengths(topology: str, source: Label, target: Label) -> list[Row]:
-    """Return the two smallest lengths of paths, if there are two."""
+    """Return the two smallest path lengths, if there are two."""
     shortest_ones = len(shortest(topology, source, target))
     counts = Counter(
         len(nodes) - 1 for nodes in at_least(topology, source, target, shortest_ones + 1)
@@ -159,7 +159,7 @@ def path_lengths(topology: str, source: Label, target: Label) -> list[Row]:
 def least_flow(spec: str, source: Label, target: Label) -> tuple[int, int]:
     """Return the maximum number of disjoint paths and their smallest total length.
 
-    NetworkX computes a flow. Every node is an arc of capacity 1, so that only one path passes.
+    NetworkX computes a flow. Every node becomes an arc of capacity 1, so that one path passes.
     """
     network = nx.DiGraph()
     for node in labels(spec):
@@ -172,7 +172,7 @@ def least_flow(spec: str, source: Label, target: Label) -> tuple[int, int]:
 
 
 def judge_disjoint_paths(case: Case, rows: list[Row]) -> None:
-    """Accept any paths of this number and total length without common inner nodes."""
+    """Accept any internally disjoint paths with the expected number and total length."""
     (expected,) = disjoint_paths(**case)
     assert len(rows) == expected["paths"] == len(ports(case["topology"]))
     assert sum(row["length"] for row in rows) == expected["length"]
@@ -199,7 +199,7 @@ def disjoint_paths(topology: str, source: Label, target: Label) -> list[Row]:
 
 
 def avoiding_cases() -> Iterator[Case]:
-    """Yield cases that avoid nothing, shortest paths, an end, its links, or its neighbours."""
+    """Yield cases that avoid nothing, a shortest path, an end, its links, or its neighbours."""
     for spec in SPECS:
         for source, target in some_pairs(spec):
             ends: Case = {"topology": spec, "source": source, "target": target}
@@ -226,7 +226,7 @@ def avoiding_cases() -> Iterator[Case]:
 def left_over(
     spec: str, source: Label, nodes: Collection[Label], links: Collection[str]
 ) -> dict[Label, int]:
-    """Return the distance of every node that is reachable without the given nodes and links."""
+    """Return distances of the nodes that are reachable without the given nodes and links."""
     if source in nodes:
         return {}
     found, edge = {source: 0}, [source]
@@ -278,7 +278,7 @@ def avoiding_path(
 
 
 def next_cases() -> Iterator[Case]:
-    """Yield pairs, and on small topologies all nodes: residual links have two different ports."""
+    """Yield node pairs, and all on small topologies, since ports of residual links differ."""
     yield from node_pair_cases("source", "target")
     for spec in ("S4,2", "Q4"):
         yield from (
@@ -288,7 +288,7 @@ def next_cases() -> Iterator[Case]:
 
 @oracle("paths/next-hops", next_cases())
 def next_hops(topology: str, source: Label, target: Label) -> list[Row]:
-    """Return the hops by port."""
+    """Return the next hops, sorted by port."""
     away = distances(topology, target)
     hops = [(port, across(topology, source, port)) for port in ports(topology)]
     return [
@@ -303,7 +303,7 @@ def next_hops(topology: str, source: Label, target: Label) -> list[Row]:
     [{"topology": case["topology"], "target": case["node"]} for case in topology_node_cases()],
 )
 def routing_table(topology: str, target: Label) -> list[Row]:
-    """Return the nodes by rank, without the target."""
+    """Return one row per node other than the target, sorted by rank."""
     away = distances(topology, target)
     return [
         {
@@ -327,7 +327,7 @@ def tree_cases() -> Iterator[Case]:
 
 @oracle("paths/tree-path", tree_cases())
 def tree_path(forest: str, tree: int, source: Label, target: Label) -> list[Row]:
-    """Go up from the source to the common part of the paths to the root, and down."""
+    """Return the path up from the source to the lowest common ancestor, and down."""
     up, down = (
         to_root(forest_by_id(forest), tree, source),
         to_root(forest_by_id(forest), tree, target),
@@ -358,7 +358,7 @@ def parallel_cases() -> list[Case]:
 
 @oracle("paths/parallel-paths", parallel_cases())
 def parallel_paths(forest: str, node: Label) -> list[Row]:
-    """Return the paths by tree; none in a tree without the node."""
+    """Return one path per tree that contains the node, sorted by tree."""
     paths = parallel(forest_by_id(forest), node)
     passes = Counter(inner for nodes in paths.values() for inner in nodes[1:-1])
     uses = Counter(hop for nodes in paths.values() for hop in pairwise(nodes))
@@ -375,7 +375,7 @@ def parallel_paths(forest: str, node: Label) -> list[Row]:
 
 @oracle("paths/parallel-paths-shared", parallel_cases())
 def parallel_paths_shared(forest: str, node: Label) -> list[Row]:
-    """Return the rows by the two trees."""
+    """Return the nodes and links that each pair of paths shares, sorted by tree numbers."""
     rows = []
     for (first, one), (second, other) in combinations(
         parallel(forest_by_id(forest), node).items(), 2

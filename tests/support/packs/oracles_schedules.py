@@ -1,4 +1,4 @@
-"""Brute-force oracles of the pack ``schedules``, which read every row of a schedule."""
+"""Brute-force oracles for the query pack ``schedules``, which read every schedule row."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def last_step(schedule: str) -> int:
 
 
 def step_cases(beyond: int) -> Iterator[Case]:
-    """Yield the first step, a middle one and the last, or the one after it, of every schedule."""
+    """Yield the first and a middle step, and the last step plus ``beyond``, of each schedule."""
     for case in schedule_cases():
         last = last_step(case["schedule"])
         yield from ({**case, "step": step} for step in sorted({1, (last + 1) // 2, last + beyond}))
@@ -49,7 +49,7 @@ def node_cases() -> list[Case]:
 
 @oracle("schedules/deliveries", node_cases())
 def deliveries(schedule: str, node: Label) -> list[Row]:
-    """Return what the node receives, by step, unit, tree and sender."""
+    """Return the sends that a node receives, sorted by step, unit, tree and sender."""
     rows = [
         {
             "step": send.step,
@@ -67,7 +67,7 @@ def deliveries(schedule: str, node: Label) -> list[Row]:
 
 @oracle("schedules/sends", step_cases(beyond=0))
 def sends_of_a_step(schedule: str, step: int) -> list[Row]:
-    """Return the rows of the step, by sender, port, unit and tree."""
+    """Return the rows of a step, sorted by sender, port, unit and tree."""
     rows = [
         {
             "sender": send.sender,
@@ -98,7 +98,7 @@ def idle_links(schedule: str, step: int) -> list[Row]:
 
 @oracle("schedules/steps", schedule_cases())
 def steps(schedule: str) -> list[Row]:
-    """Count the packets of each step: the units on one directed link."""
+    """Count the packets of each step; units on one directed link form a packet."""
     spec = spec_of(schedule)
     directed = len(labels(spec)) * len(ports(spec))
     rows = []
@@ -117,7 +117,7 @@ def steps(schedule: str) -> list[Row]:
 
 @oracle("schedules/dimensions", schedule_cases())
 def dimensions(schedule: str) -> list[Row]:
-    """Return the senders through each port, step by step."""
+    """Return the number of links used and units sent through each port in each step."""
     rows = []
     for step in range(1, last_step(schedule) + 1):
         senders: dict[int, list[Label]] = defaultdict(list)
@@ -135,7 +135,7 @@ def dimensions(schedule: str) -> list[Row]:
 
 @oracle("schedules/activity", node_cases())
 def activity(schedule: str, node: Label) -> list[Row]:
-    """Return what the node sends and receives, through its own ports."""
+    """Return the sends and receives of a node, with the ports at that node."""
     spec = spec_of(schedule)
     rows = []
     for send in sends(schedule):
@@ -158,7 +158,7 @@ def activity(schedule: str, node: Label) -> list[Row]:
 
 
 def source(schedule: str, unit: int) -> Label:
-    """Return the node where a unit starts: its own in a gather, else the root of the schedule."""
+    """Return where a unit starts: at its own node in a gather, else at the schedule's root."""
     stored = schedule_by_id(schedule)
     every = labels(stored.topology.spec)
     return every[
@@ -168,7 +168,7 @@ def source(schedule: str, unit: int) -> Label:
 
 @cache
 def into(schedule: str) -> dict[tuple[Label, int, int], list[Send]]:
-    """Return the sends by receiver, unit and tree."""
+    """Return the sends of a schedule, grouped by receiver, unit and tree."""
     found: dict[tuple[Label, int, int], list[Send]] = defaultdict(list)
     for send in sends(schedule):
         found[send.receiver, send.unit, send.tree].append(send)
@@ -176,7 +176,7 @@ def into(schedule: str) -> dict[tuple[Label, int, int], list[Send]]:
 
 
 def chain(schedule: str, last: Send) -> list[Send]:
-    """Return a send and its predecessors: each delivers the unit to the sender of the next."""
+    """Return the chain of sends that leads to a send, each delivering the unit for the next."""
     if schedule_by_id(schedule).collective in REDUCTIONS:
         return longest_chain(schedule, last)
     found = [last]
@@ -188,7 +188,7 @@ def chain(schedule: str, last: Send) -> list[Send]:
 
 
 def longest_chain(schedule: str, last: Send) -> list[Send]:
-    """Return the longest chain of sends that leads to a send; of several, the first by ranks."""
+    """Return the longest chain of sends that leads to a send, the first one in rank order."""
     rank = ranks(spec_of(schedule))
     earlier = [
         longest_chain(schedule, send)
@@ -207,7 +207,7 @@ def longest_chain(schedule: str, last: Send) -> list[Send]:
     [*schedule_cases(), *schedule_cases("S3", "S4", "S4,2", "Q4", limit=20)],
 )
 def last_arrivals(schedule: str, limit: int = 1) -> list[Row]:
-    """Return the chains of the sends of the last step, by receiver, unit and tree."""
+    """Return the chains that lead to sends of the last step, by receiver, unit and tree."""
     rank = ranks(spec_of(schedule))
     final = [send for send in sends(schedule) if send.step == last_step(schedule)]
     final.sort(key=lambda send: (rank[send.receiver], send.unit, send.tree, rank[send.sender]))

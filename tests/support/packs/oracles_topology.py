@@ -1,4 +1,4 @@
-"""Brute-force oracles of the pack ``topology``."""
+"""Brute-force oracles for the query pack ``topology``."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -22,8 +22,8 @@ from support.packs.oracle_tools import (
 )
 from support.packs.stored_data import SPECS
 
-#: Topologies small enough to query every node; residual links of (n,k)-stars have two different
-#: ports.
+#: Topologies small enough to query every node, including an (n,k)-star, whose residual links have
+#: different ports at their two ends.
 SMALL = ("S4,2", "Q4")
 
 
@@ -35,7 +35,7 @@ SMALL = ("S4,2", "Q4")
     ],
 )
 def neighbours(topology: str, node: Label) -> list[Row]:
-    """Return the neighbours by port."""
+    """Return the neighbours of a node, sorted by port."""
     return [{"port": port, "neighbour": across(topology, node, port)} for port in ports(topology)]
 
 
@@ -52,7 +52,7 @@ def pair_cases() -> Iterator[Case]:
 
 @oracle("topology/adjacency", pair_cases())
 def adjacency(topology: str, source: Label, target: Label) -> list[Row]:
-    """Return the single row."""
+    """Return the single row that says whether two nodes are adjacent."""
     port, back = port_between(topology, source, target), port_between(topology, target, source)
     return [{"adjacent": port is not None, "port": port, "reverse_port": back}]
 
@@ -69,7 +69,7 @@ def distance_profile(topology: str, node: Label) -> list[Row]:
     [{**case, "distance": d} for case in topology_node_cases() for d in (0, 3, 7)],
 )
 def nodes_at_distance(topology: str, node: Label, distance: int) -> list[Row]:
-    """Return the nodes by rank."""
+    """Return the nodes at a distance from a node, sorted by rank."""
     away = distances(topology, node)
     return [
         {"rank": rank, "node": label}
@@ -95,7 +95,7 @@ def pattern_cases() -> Iterator[Case]:
 
 @oracle("topology/substar", pattern_cases())
 def substar(topology: str, pattern: str) -> list[Row]:
-    """Return the nodes by rank."""
+    """Return the nodes whose labels match a pattern, sorted by rank."""
     return [
         {"rank": rank, "node": label}
         for rank, label in enumerate(labels(topology))
@@ -104,7 +104,7 @@ def substar(topology: str, pattern: str) -> list[Row]:
 
 
 def rotated(label: Label) -> Label:
-    """Apply R, which maps symbol s in position i to symbol r(s) in position r(i)."""
+    """Apply the rotation R, which maps symbol s in position i to r(s) in position r(i)."""
     turn = {1: 1, len(label): 2} | {i: i + 1 for i in range(2, len(label))}
     moved = {turn[place]: turn[SYMBOLS.index(symbol) + 1] for place, symbol in enumerate(label, 1)}
     return "".join(SYMBOLS[moved[place] - 1] for place in sorted(moved))
@@ -122,7 +122,7 @@ def necklace_cases() -> Iterator[Case]:
 
 @oracle("topology/necklace", necklace_cases())
 def necklace(topology: str, node: Label) -> list[Row]:
-    """Return the necklace by rotations; no rows on other families."""
+    """Return the necklace of a node by repeated rotation; empty if no star graph."""
     if not topology.startswith("S") or sizes(topology)[1]:
         return []
     orbit = [node]

@@ -1,4 +1,4 @@
-"""Brute-force oracles of the pack ``trees``."""
+"""Brute-force oracles for the query pack ``trees``."""
 
 from collections import Counter
 
@@ -53,7 +53,7 @@ def leaf_count(forest: str) -> list[Row]:
     ],
 )
 def leaves(forest: str, tree: int) -> list[Row]:
-    """Return the leaves by label."""
+    """Return the leaves of a tree, sorted by label."""
     stored, spec = forest_by_id(forest), spec_of(forest)
     rows = []
     for leaf in sorted(node for node, found in children(stored, tree).items() if not found):
@@ -83,7 +83,7 @@ def fan_out(forest: str) -> list[Row]:
 
 @oracle("trees/heights", forest_cases())
 def heights(forest: str) -> list[Row]:
-    """Return the heights by tree."""
+    """Return the heights of the trees, sorted by tree."""
     rows = []
     for tree in range(forest_by_id(forest).trees):
         found = levels(forest_by_id(forest), tree)
@@ -111,7 +111,7 @@ def below(forest: str, tree: int, node: Label) -> int:
 
 @oracle("trees/root-subtrees", forest_cases())
 def root_subtrees(forest: str) -> list[Row]:
-    """Return the subtrees by tree and port."""
+    """Return the subtrees of the root, sorted by tree and port."""
     stored, spec = forest_by_id(forest), spec_of(forest)
     top = root(stored)
     rows = [
@@ -129,7 +129,7 @@ def root_subtrees(forest: str) -> list[Row]:
 
 @oracle("trees/stretch", forest_cases())
 def stretch(forest: str) -> list[Row]:
-    """Count the nodes by tree and excess."""
+    """Count the nodes by tree and excess (level minus distance from the root)."""
     stored = forest_by_id(forest)
     away = distances(spec_of(forest), root(stored))
     rows = []
@@ -146,7 +146,7 @@ def stretch(forest: str) -> list[Row]:
     [*forest_cases(), *forest_cases("S5", min_excess=4), *forest_cases("S4,2", min_excess=0)],
 )
 def deeper_nodes(forest: str, min_excess: int = 1) -> list[Row]:
-    """Return the nodes by decreasing excess, then by tree and label."""
+    """Return nodes whose level exceeds their distance, by excess, then by tree and label."""
     stored = forest_by_id(forest)
     away = distances(spec_of(forest), root(stored))
     rows = [
@@ -169,7 +169,7 @@ def deeper_nodes(forest: str, min_excess: int = 1) -> list[Row]:
     [*forest_pair_cases(), {"forest": forests("S3")[0].id, "other_forest": forests("S4")[0].id}],
 )
 def changed_parents(forest: str, other_forest: str) -> list[Row]:
-    """Return the nodes by tree and label; no rows for different topologies."""
+    """Return nodes with different parents, by tree and label; none if topologies differ."""
     one, two = forest_by_id(forest), forest_by_id(other_forest)
     if spec_of(forest) != spec_of(other_forest):
         return []
@@ -196,7 +196,7 @@ def changed_parents(forest: str, other_forest: str) -> list[Row]:
     ],
 )
 def node_in_trees(forest: str, node: Label) -> list[Row]:
-    """Return the rows by tree; none for a tree without the node."""
+    """Return one row per tree that contains the node, sorted by tree."""
     stored, spec = forest_by_id(forest), spec_of(forest)
     rows = []
     for tree in range(stored.trees):

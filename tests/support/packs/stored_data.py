@@ -1,4 +1,4 @@
-"""Test data of the query packs: topologies, forests and schedules, loaded over Bolt."""
+"""Test data for the query packs: topologies, forests and schedules, loaded over Bolt."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from starcast.trees import Forest, forest, plain_constructions
 from support.fix_servers import empty
 
 SPECS = ("S2", "S3", "S4", "S5", "S6", "S4,2", "S5,3", "Q4", "AG4")
-#: The last node of a topology; on stars it is not a cyclic shift of the identity.
+#: The last node of each topology, which on star graphs is not a cyclic shift of the identity.
 LAST = -1
 
 #: Forests: every construction on S4, partial trees also on S5, fewer on larger topologies.
@@ -41,8 +41,8 @@ FORESTS: dict[str, tuple[tuple[str, int], ...]] = {
     "AG4": (("breadth-first", LAST), ("breadth-first", 0)),
 }
 
-#: Schedules: collective, algorithm, root and arguments. With and without packets, under both port
-#: models, with copies, of one source and of all, along these forests and along other trees.
+#: Schedules: collective, algorithm, root and arguments. They cover both port models, copies, one
+#: source and all sources, with and without packets, along these forests and along other trees.
 SCHEDULES: dict[str, tuple[tuple[str, str, int, dict[str, Any]], ...]] = {
     "S2": (("broadcast", "greedy", 0, {"ports": "all", "segments": 2}),),
     "S3": (
