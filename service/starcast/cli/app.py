@@ -103,7 +103,7 @@ def root(
     ] = 0,
     plugin: Annotated[
         list[str] | None,
-        typer.Option(help="A plug-in of yours: a module or a .py file; can be repeated."),
+        typer.Option(help="Your plug-in: a module or a .py file. Can be repeated."),
     ] = None,
     version: Annotated[  # noqa: ARG001
         bool,

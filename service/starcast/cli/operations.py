@@ -244,7 +244,7 @@ def _parse_values(arguments: Sequence[str]) -> dict[str, Any]:
         if not sign or not name.removesuffix(":"):
             raise InputError(
                 f"'{argument}' is not a parameter",
-                hint="write name=TEXT, or name:=JSON for numbers, lists and truth values",
+                hint="write name=TEXT, or name:=JSON for numbers, lists, true and false",
             )
         key = name.removesuffix(":")
         if key in values:

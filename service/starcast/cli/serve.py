@@ -15,7 +15,7 @@ def serve(
     home: context.HomeOption = None,
     # By default only this machine can connect, because the server has no login.
     host: Annotated[
-        str, typer.Option(help="Address to listen on; other machines reach others than 127.0.0.1.")
+        str, typer.Option(help="Address to listen on; with 127.0.0.1 only this machine has access.")
     ] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 for a free one.")
