@@ -114,7 +114,7 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
 
 
 def record_run(run: models.Run, profile: Profile) -> dict[str, Any]:
-    """Return a run that is not stored as JSON values, as `read_records` expects them."""
+    """Convert a run that is not stored to the JSON values that `read_records` expects."""
     steps = zip(*(column.tolist() for column in profile), strict=True)
     return _record(run, list(steps)).model_dump(mode="json")
 
@@ -245,8 +245,9 @@ def _profile(run: RunRecord) -> Profile:
     return tuple(np.array(run.profile, dtype=np.int64).T) if run.profile else ()
 
 
-# Shards: parts of an experiment, executed without a database and stored when merged # # Each task
-# of the job is a group of points with the same schedule.
+# Shards: parts of an experiment, executed without a database and stored when merged
+#
+# Each task of the job is a group of points with the same schedule.
 
 
 def run_shard(

@@ -306,9 +306,11 @@ def iterate(experiments: Sequence[IncomingExperiment]) -> Iterator[tuple[str, Ru
             yield experiment.name, run
 
 
-# Checking the figures of runs computed elsewhere, without executing them # # The closed form and
-# the lower bound of a point are computed again. The simulated figures must follow from the step
-# profile and the unit size, and no schedule without faults can beat the lower bound.
+# Checking the figures of runs computed elsewhere, without executing them
+#
+# The closed form and the lower bound of a point are computed again. The simulated figures must
+# follow from the step profile and the unit size, and no schedule without faults can beat the lower
+# bound.
 
 
 _FIGURES = ("steps", "start_ups", "transmissions", "bytes", "time")
