@@ -267,7 +267,7 @@ class Comparison:
         return [*self.columns(everything=True), *each, *crossed, "best"]
 
     def judgements(self, match: Match) -> list[Judgement]:
-        """Return change in time, change in per cent and verdict of every side but the baseline."""
+        """Return each side's change in time, in per cent, and verdict, except the baseline's."""
         return [
             _judge(match.runs[0], run) if reason is None else (None, None, NOT_COMPARABLE)
             for run, reason in zip(match.runs[1:], match.reasons, strict=True)
