@@ -76,7 +76,7 @@ class Paper:
 
 @dataclass(frozen=True)
 class Sizes:
-    """The topologies on which a claim is verified, sorted by the size of counterexamples.
+    """The topologies on which a claim is verified, in size order: small counterexamples first.
 
     Attributes:
         quick, full, deep: specs for each level; every level contains the level before it.

@@ -113,8 +113,8 @@ def _register(claim_id: str, check: CheckFunction, memory: Memory, function: Any
 # Providers of prepared objects for checks
 #
 # A provider is passed as the ``given`` argument of `checks`, or is called in a check: ``for
-# execution in broadcasts(check)``. It yields objects at the size of a `ClaimCheck`. Sample roots are those of
-# `starcast.claims.reference.bfs.roots`: all nodes of small topologies, otherwise a few.
+# execution in broadcasts(check)``. It yields objects at the size of a `ClaimCheck`. Sample roots
+# are those of `starcast.claims.reference.bfs.roots`: all nodes of small topologies, else a few.
 
 
 Argument = int | str

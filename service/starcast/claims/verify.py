@@ -136,8 +136,8 @@ def applies_to(claim: Claim, spec: str) -> bool:
 
 # Verification of many claims
 #
-# A task consists of the claims of one section at one size. They share an `ObjectCache`, and thus the
-# objects that they use.
+# A task consists of the claims of one section at one size. They share an `ObjectCache`, and thus
+# the objects that they use.
 
 
 #: Claim id and spec.
