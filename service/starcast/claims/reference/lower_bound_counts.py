@@ -407,7 +407,7 @@ def _allgather_in_copies(check: ClaimCheck, messages: int, copies: int) -> Sched
 
 
 def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    """Return a scatter with one unit per tree and step, farthest first; copies alternate trees."""
+    """Return a scatter with one unit per tree and step, farthest first; copies alternate."""
     forest = check.forest(_TREES)
     levels = bfs.depths(check, forest.parent_port, forest.root).astype(np.int64)
     copy, node = np.divmod(np.arange(messages * copies * check.nodes), check.nodes)
