@@ -204,7 +204,7 @@ def loads(n: int) -> tuple[tuple[Number, Number], ...]:
     return ((1, 0), (0, 1), *((1, b) for b in (*powers, *roots)))
 
 
-@lru_cache(maxsize=1024)  # cached, because the checks of all sizes evaluate the same huge n
+@lru_cache(maxsize=1024)  # the checks of all sizes evaluate the same huge n
 def greatest(
     n: int, time: Time, stated: Time, of: Callable[[int, Number, Number], bool] = lambda *_: True
 ) -> Number:

@@ -106,7 +106,7 @@ def one_tree_overall(check: ClaimCheck, ports: str) -> None:
     correction.order(what, lambda n, k: _pipeline_quotient(n, k, n - 1, 1))
 
 
-@cache  # cached, because all sizes evaluate the same huge n
+@cache  # the checks of all sizes evaluate the same huge n
 def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
     """Return the largest quotient of the time of the pipeline on SP (best integer p) and an order.
 
