@@ -87,7 +87,7 @@ def ceil(value: Number) -> Number:
 
 
 def greatest(values: Iterable[Number]) -> Number:
-    """Return the largest of exact and inexact numbers."""
+    """Return the maximum of numbers, which may be exact or inexact."""
     return max(values, key=_float)
 
 

@@ -1,4 +1,4 @@
-"""Storage of verification runs: evidence and verdicts as rows of PostgreSQL.
+"""Storage of verification runs: evidence and verdicts as PostgreSQL rows.
 
 Every function works in the given session and never commits.
 """

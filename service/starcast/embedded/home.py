@@ -53,7 +53,7 @@ class Home:
         neo4j: Neo4j's home.
         postgres: the parent of PostgreSQL's data folder.
         lock_file: the file that `locked` locks.
-        cluster: the name of PostgreSQL's cluster, which each of its processes shows.
+        cluster: PostgreSQL's cluster name, which the titles of all its processes contain.
     """
 
     def __init__(self, root: Path) -> None:

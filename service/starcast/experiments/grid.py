@@ -91,7 +91,7 @@ class Grid(_Axes):
         self.points()  # raises an error if a point is not valid
 
     def points(self) -> list[Point]:
-        """Return all points; the slowest axis varies last, and equal structures are together.
+        """Return all points, the slowest axis first, with points of the same structure together.
 
         Raises:
             InputError: a point is not valid.

@@ -1,8 +1,8 @@
 """Ingesting and rebuilding artifacts in both stores.
 
 A rebuild recreates the graph from PostgreSQL's records, by an offline import or over Bolt.
-Everything stored can be built again, so no data of starcast are lost. Data of other programs are
-never deleted over Bolt, except relationships at recreated nodes, and never without being asked.
+Everything stored can be built again, so no starcast data are lost. Data of other programs are
+deleted only on request, and over Bolt only relationships at recreated nodes are.
 
 Over Bolt, all artifacts to rebuild are first deleted. Until each has been recreated, it is
 ``failed`` with the reason `REBUILDING`: after an interruption, the next rebuild continues, and an

@@ -79,7 +79,7 @@ class Estimate:
 
     @classmethod
     def of(cls, artifacts: Iterable[Artifact]) -> Self:
-        """Return the total size of artifacts."""
+        """Return the total estimate for several artifacts."""
         listed = list(artifacts)
         nodes = sum(artifact.nodes for artifact in listed)
         relationships = sum(artifact.relationships for artifact in listed)

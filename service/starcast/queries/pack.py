@@ -306,7 +306,7 @@ def find(name: str, *packs: Path) -> Query:
     # Usually the name is right, and then only the files with this name need to be read.
     with suppress(NotFoundError):
         return load_library(*packs, stem=name.rpartition("/")[2]).find(name)
-    return load_library(*packs).find(name)  # knows similar names
+    return load_library(*packs).find(name)  # its error names similar queries
 
 
 def is_file(name: str) -> bool:

@@ -350,7 +350,7 @@ def _one_port_alltoall(check: ClaimCheck) -> Schedule:
 
 
 def _all_port_alltoall(check: ClaimCheck) -> Schedule:
-    """Return an all-port alltoall: each port sends the unit that needs it and has farthest to go."""
+    """Return an all-port alltoall: a port sends the unit that needs it and has farthest to go."""
     rows = []
     left = {node: node for node in range(1, check.nodes)}
 

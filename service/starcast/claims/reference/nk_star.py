@@ -285,7 +285,7 @@ def exact_array(values: Iterable[Any]) -> NDArray[Any]:
 # Relabelling moves a tree from Id to any other source (LC), for any order of the missing symbols.
 # The dimension changes that S_{n,k} admits are its automorphisms that fix Id: for 2 <= k <= n-2 the
 # permutations of positions 2..k, which map exchanges to exchanges and residual links to residual
-# links; for k = n-1 and k = 1 all links are alike. If a message is cut evenly for all of them, the
+# links; for k = n-1 and k = 1 all links are alike. If a message is divided evenly for them, the
 # links of such a class have equal loads: the number of links of the class on that level of the
 # tree, divided by the number of links of the class at a node, in units of m.
 

@@ -73,7 +73,7 @@ def upgrade(engine: Engine, reporter: Reporter) -> bool:
 
 
 def drop(engine: Engine) -> None:
-    """Drop all tables of starcast with their rows, in one transaction.
+    """Drop all starcast tables with their rows, in one transaction.
 
     Raises:
         RejectedError, BusyError, UnavailableError: as for `upgrade`; nothing is changed.

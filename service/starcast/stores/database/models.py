@@ -1,4 +1,4 @@
-"""The tables of PostgreSQL as typed SQLAlchemy models; the migrations create the same tables.
+"""The PostgreSQL tables as typed SQLAlchemy models; the migrations create the same tables.
 
 This is the only declaration of their meaning: docstrings of classes and comments of columns become
 ``COMMENT ON`` in PostgreSQL, and docs/schema.md. Deleting a row also deletes its parts, such as the

@@ -292,7 +292,7 @@ class Graph:
 
     @contextmanager
     def _translate_errors(self, timeout: float | None) -> Iterator[None]:
-        """Translate errors of the driver into errors of starcast.
+        """Translate driver errors into starcast errors.
 
         Raises:
             UnavailableError: the server is not running, closed the connection, refuses the login

@@ -32,7 +32,7 @@ BLOCK = 2**20
 MODULUS = 2**31 - 1
 # The multiplier of the example generator `rand` in the C standard.
 FACTOR = 1_103_515_245
-#: Final rounds without a value. Without them the last column would enter linearly.
+#: Number of final rounds without a value. Without them, the last column would enter linearly.
 _FINAL = (0, 0)
 ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 #: Values of a label's symbols, as digits in base 37.

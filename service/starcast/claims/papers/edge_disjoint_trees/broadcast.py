@@ -128,7 +128,7 @@ def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]
     All all-port algorithms that send one unit over a link per step are executed.
 
     Returns:
-        The fewest steps, and the algorithms that need only so many.
+        The fewest steps, and the algorithms that achieve them.
     """
     schedule_of = partial(check.schedule, "broadcast")
     fewest = []

@@ -163,7 +163,7 @@ def run_by_level(check: ClaimCheck, construction: str) -> tuple[int, Fraction]:
 def short_necklaces_squared(n: int) -> Number:
     """Return (n-1)^2 n!, whose square root bounds the number of nodes in short necklaces.
 
-    Short necklaces have fewer than n-1 nodes. A node in one commutes with a power of the rotation of
+    Short necklaces have fewer than n-1 nodes. Their nodes commute with a power of the rotation of
     some order L >= 2, which has g = (n-1)/L cycles and leaves one symbol unchanged. L^g g! nodes
     commute with it. This is largest for L = 2, where it is (2g)!! <= sqrt((2g+1)!) <= sqrt(n!).
     There are fewer than n-1 such powers.
