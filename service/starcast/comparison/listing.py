@@ -39,7 +39,7 @@ class RunList(Table):
     """A listing of runs."""
 
     def readable(self) -> Table:
-        """Return the table without usual and shared parameters; the note states the shared ones."""
+        """Return the table without usual and shared parameters; its note states the latter."""
         columns = list(self.columns)
         shared = []
         for name, value in self.rows[0].items() if self.rows else ():
@@ -78,7 +78,7 @@ def _is_usual(name: str, value: Any) -> bool:
 
 
 def _abbreviate(values: Sequence[str]) -> list[str]:
-    """Return the first values, followed by the number of omitted ones, such as ``+3``."""
+    """Return the first values, followed by the number of omitted values, such as ``+3``."""
     more = len(values) - _SHOWN_VALUES
     return [*values[:_SHOWN_VALUES], f"+{more}"] if more > 0 else list(values)
 

@@ -9,7 +9,7 @@ Among the runs with the same question, the runs of two sides are matched on one 
 other. If the sides have common values of a choice, runs with equal values are matched; otherwise
 that choice is the difference to be compared. The last choice is the number of units into which a
 message is split: ``segments`` of `multiple` split each tree's share, and segments of
-`edge-disjoint` split the whole message. Runs without a counterpart of equal number are reduced to
+`edge-disjoint` split the entire message. Runs without a counterpart of equal number are reduced to
 the fastest of each side, and these are matched: each algorithm with its best number.
 """
 

@@ -122,7 +122,7 @@ class JarSet:
             )
 
     def download(self, mirror: str | None, reporter: Reporter) -> None:
-        """Verify all files and download the missing ones.
+        """Verify all present files and download the missing files.
 
         Args:
             mirror: URL of a Maven repository; None for jgo's default.

@@ -53,7 +53,7 @@ def find_traces(settings: Settings) -> list[Trace]:
     log = settings.log_file
     obstacle = _obstacle(home)
     traces = [Trace("home", path) for path in _existing(home.root, _HOME_ENTRIES)]
-    # All homes share a log or cache in the usual place, so only the usual home accounts for it.
+    # All homes share a log or cache in the usual place; it is removed only with the usual home.
     usual = Settings.model_construct()
     is_other = settings.home != usual.home
     kept = "other homes use it; uninstall the usual home to delete it"

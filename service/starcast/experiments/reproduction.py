@@ -1,4 +1,4 @@
-"""Reproduction: execute stored runs again and compare the new figures with the stored ones."""
+"""Reproduction: execute stored runs again and compare new and stored figures."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor

@@ -2,7 +2,7 @@
 
 Each run is stored with its costs and profile in one transaction, the first run together with its
 experiment. An interrupted experiment therefore holds complete runs only, and running it again
-executes the missing ones.
+executes the missing runs.
 """
 
 from collections.abc import Iterator

@@ -116,8 +116,8 @@ def ingest(
         BusyError: another process is changing the stores.
         UnavailableError: a server stopped, or the graph belongs to another database or program;
             complete artifacts stay.
-        RejectedError: a verification failed: that artifact is not stored, complete ones stay. Or a
-            user's forest has the id of a stored forest with other trees: nothing was written.
+        RejectedError: a verification failed: that artifact is not stored, complete artifacts stay.
+            Or a user's forest has the id of a stored forest with other trees: nothing was written.
         LimitError: the request exceeds the limits or the disk space; nothing was written.
         InputError: an import was requested for a server that is not the embedded one.
     """
@@ -318,7 +318,7 @@ def _knows_all_artifacts(stores: Stores) -> bool:
 
 
 def _choose_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact], list[Artifact]]:
-    """Return the artifacts to rebuild, and the other complete ones, in build order.
+    """Return the artifacts to rebuild, and the other complete artifacts, in build order.
 
     Artifacts that were complete and are lost, or that an interrupted rebuild deleted, can be
     rebuilt as well.
@@ -368,7 +368,7 @@ def _rebuild_by_import(
 ) -> list[Loaded]:
     began = time.monotonic()
     with stores.session() as session:
-        # An import includes all complete artifacts, so only incomplete ones must be passed as new.
+        # An import includes all complete artifacts, so only the others must be passed as new.
         lost = [
             artifact
             for artifact in artifacts

@@ -25,7 +25,7 @@ from starcast.support.integers import check_count
 from starcast.support.text import pluralize
 from starcast.topologies import Topology
 
-#: Stands in for an artifact id in problems that concern the entire store.
+#: Used instead of an artifact id in problems that concern the entire store.
 WHOLE_STORE = "the store"
 
 #: Maximum number of differing rows described per artifact; the others are counted.
@@ -126,7 +126,7 @@ def _compare_nodes(graph: Graph, topology: Topology, ranks: Sequence[int]) -> It
 
 
 def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Problem]:
-    """Yield the first rows found in only one of the two, and the number of further ones."""
+    """Yield the first rows found in only one of the two, and the number of further rows."""
     first = first_key(rows.topology)
     columns = [rows.start + first, rows.end + first, *rows.columns.values()]
     # Rows are counted, not compared as sets, because a row can be stored twice.

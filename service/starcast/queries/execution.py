@@ -32,7 +32,7 @@ _KEYS = {
     "forest": ("Forest", "id"),
     "schedule": ("Schedule", "id"),
 }
-#: Operators that read the whole store or build a product of it, and what to do instead.
+#: Operators that read or multiply the complete store, and what to do instead.
 _COSTLY = {
     "CartesianProduct": "connect the two patterns, or put one into a CALL (v) {} subquery",
     "AllNodesScan": "give each node a label",

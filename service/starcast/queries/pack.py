@@ -47,7 +47,7 @@ class Query:
 
     Args:
         path: the file from which the query was read.
-        text: the text of the file; all of it is sent to the server, including the comments.
+        text: the text of the file; the complete text is sent to the server, including the comments.
 
     Raises:
         InputError: the header is not valid, or the Cypher writes or does not use the declared
@@ -60,7 +60,7 @@ class Query:
     def __post_init__(self) -> None:
         check_reads_only(self.text, self.path)
         declared = [parameter.name for parameter in self.parameters]
-        # The server notices a missing value only when it runs a query, and never a superfluous one.
+        # The server notices a missing value only on execution, and a superfluous value never.
         used = find_parameters(self.text)
         for name in self.computed:
             for needed in COMPUTED[name][0]:
@@ -77,7 +77,7 @@ class Query:
                 raise self._error(message, "use it or remove the declaration")
 
     def check_columns(self, returned: Sequence[str]) -> None:
-        """Check that the result columns, as named by the server, are the declared ones.
+        """Check that the result columns, as named by the server, are the declared columns.
 
         Raises:
             InputError: the columns have other names or another order.

@@ -57,7 +57,7 @@ def save_forest(session: Session, forest: Forest) -> None:
         RejectedError: the checker rejects the forest; nothing is stored.
     """
     forest.verify()
-    # COPY below can only insert rows, so earlier ones are deleted first.
+    # COPY below can only insert rows, so earlier rows are deleted first.
     drop_forest_trees(session, forest.id)
     session.merge(
         models.Forest(
@@ -152,7 +152,7 @@ def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation"
         )
     )
     session.flush()
-    # COPY can only insert rows, so earlier ones are deleted first.
+    # COPY can only insert rows, so earlier rows are deleted first.
     session.execute(delete(models.ScheduleStep).where(models.ScheduleStep.schedule == schedule.id))
     _copy_schedule_steps(session, schedule.id, simulation.step_profile)
 

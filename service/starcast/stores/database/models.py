@@ -2,7 +2,7 @@
 
 This is the only declaration of their meaning: docstrings of classes and comments of columns become
 ``COMMENT ON`` in PostgreSQL, and docs/schema.md. Deleting a row also deletes its parts, such as the
-trees of a forest. PostgreSQL refuses to delete an artifact that another one still refers to.
+trees of a forest. PostgreSQL refuses to delete an artifact that is still referred to.
 `Exact` figures have a double next to them (``time_value`` next to ``time``) for sorting and SQL.
 """
 

@@ -4,7 +4,7 @@ A single artifact is read in pages of node keys, so that neither a result nor a 
 with the topology. The entire store is read by scanning each relationship type and grouping by
 artifact, which is three times as fast per relationship.
 
-A node or row whose properties are not exactly the declared ones adds nothing to a checksum, so its
+A node or row whose properties are not exactly as declared adds nothing to a checksum, so its
 artifact is reported as different.
 """
 

@@ -50,7 +50,7 @@ class BoltWriter:
 
     def prepare(self) -> None:
         """Create missing constraints and indexes."""
-        # Creating a constraint waits until it is filled; indexes are filled in the background.
+        # Indexes are filled in the background while the statements that create constraints run.
         create_indexes(self._graph)
         create_constraints(self._graph)
         await_indexes(self._graph)

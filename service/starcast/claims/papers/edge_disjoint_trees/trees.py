@@ -37,7 +37,7 @@ def least_depth(network: CachedTopology) -> int:
     """Return a lower bound for the depth of the edge-disjoint trees described above.
 
     In every tree a node is one level deeper than its parent. For a given depth, assignments of
-    parents that would put a node deeper are impossible. The remaining ones can raise the minimum
+    parents that would put a node deeper are impossible. The other assignments can raise the minimum
     level of the node, which rules out assignments of its neighbours. If a node has no assignment
     left, there are no trees of that depth, and the next depth is tried.
     """

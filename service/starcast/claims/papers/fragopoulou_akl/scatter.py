@@ -246,7 +246,7 @@ def _sorted_rows(columns: tuple[NDArray[np.integer], ...]) -> NDArray[np.int64]:
 
 
 def amounts(check: ClaimCheck) -> tuple[int, ...]:
-    """Return values of M: small ones, values around n-1, and multiples of n-1."""
+    """Return values of M: small values, values around n-1, and multiples of n-1."""
     n = check.n
     return tuple(sorted({1, 2, 3, n - 2, n - 1, n, 2 * (n - 1)} - {0}))
 
@@ -345,7 +345,7 @@ def other_trees_take_longer(check: ClaimCheck) -> None:
             if np.array_equal(links_used(schedule), links_used(perfect)):
                 continue
             _check_longer(check, schedule, messages)
-            # The reading excludes trees with longer paths, such as edge-disjoint ones.
+            # The reading excludes trees with longer paths, such as edge-disjoint trees.
             transmissions = check.objects.simulation(schedule).transmissions
             if transmissions == messages * distance_sum(n):
                 _check_longer(shortest, schedule, messages)

@@ -119,7 +119,7 @@ def table1_agrees_with_theorems(check: ClaimCheck) -> None:
         "tree, one-port, with n D for (n-1)(D-1)"
     )
     more_bytes = Fraction(arrangements(n, k) - 2, n - 1)
-    # All other cells agree, so the differences listed here are the only ones.
+    # All other cells agree, so the list of differences is complete.
     differences: dict[tuple[str, str], Value] = {
         (ROWS[0], "start-up"): 1,
         (ROWS[0], "overall, T_s"): 1,

@@ -38,7 +38,7 @@ from starcast.support.integers import ceil_div
 
 #: The values p = 1, 1/2, .., 1/2^64.
 _HALVES = [Fraction(1, 2**i) for i in range(65)]
-#: The text of a finding about numbers of segments beyond the executed ones.
+#: The text of a finding about more segments than were executed.
 FURTHER_BYTES = "bytes over m that a further segment adds to p times all"
 
 

@@ -206,12 +206,12 @@ def height(check: ClaimCheck, construction: str) -> int:
 
 
 def algorithm1(ports: str = "all") -> Provider[Execution]:
-    """Yield executions of Algorithm 1 with all SEGMENTS; one-port, as simulated in section 4.2."""
+    """Return a provider of Algorithm 1 with all SEGMENTS; one-port, as simulated in section 4.2."""
     return executions("broadcast", "multiple", ports=ports, segments=SEGMENTS)
 
 
 def algorithm2(ports: str = "all", base: str = "greedy") -> Provider[Execution]:
-    """Yield executions of Algorithm 2; one-port, as simulated in section 5.2."""
+    """Return a provider of Algorithm 2; one-port, as simulated in section 5.2."""
     return executions("allgather", "dimension-change", ports=ports, base=base)
 
 

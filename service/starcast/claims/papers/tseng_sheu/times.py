@@ -154,14 +154,13 @@ def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None
         steps = steps_per_slot * ceil_div(simulation.steps, steps_per_slot)
         fixed.append(WIDE.time(steps, steps * Fraction(pipeline.share) / p))
         shorter.append(pipelines.exact_time(simulation, p * (check.n - 1), WIDE))
-    # Beyond q the time rises with p, so if q <= MAX_SEGMENTS, the best p is among the executed
-    # ones.
+    # Beyond q the time rises with p, so if q <= MAX_SEGMENTS, the best p is among the executed p.
     known = np.array([pipeline.square(*load) <= forms.MAX_SEGMENTS**2 for load in WIDE.each()])
     check.true("for some machines no larger p can help", bool(known.any()))
     check_least(check, runs[0], np.array(fixed, dtype=object), stated, known)
     packets = check.reading(f"the same with slots as long as their largest packet, {ON_WIDE}")
     times = np.array(shorter, dtype=object)
-    # More than MAX_SEGMENTS segments need one more slot, and at least one step of it.
+    # More than MAX_SEGMENTS segments need at least one step of a further slot.
     longer = WIDE.T_s * (pipeline.slot * (pipeline.height + forms.MAX_SEGMENTS - 1) + 1)
     known = (times.min(axis=0) <= stated) | (longer > stated)
     check_least(packets, runs[0], times, stated, known)
