@@ -162,7 +162,7 @@ def sort_runs(experiment: models.Experiment, runs: Sequence[models.Run]) -> list
 
 
 def stored_axes(stored: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the values on every axis of a stored design, as they are stored.
+    """Return the values on every axis of a stored design, as text.
 
     No grid is expanded, so this also works for designs that this version considers invalid.
     """
