@@ -117,7 +117,7 @@ def _copy(written: Path, part: Path) -> None:
 
 @contextmanager
 def _creating(file: Path) -> Iterator[Path]:
-    """Yield a temporary path that is renamed to ``file``; after an error, no file is created."""
+    """Yield a temporary path that becomes ``file``; after an error, no file is created."""
     part = file.with_name(f"{file.name}.{os.getpid()}")
     # Everything works without an archive, so an error here must not make `up` fail.
     try:

@@ -38,7 +38,7 @@ _LOG_CONFIGURATION = ("server-logs.xml", "user-logs.xml")
 _INITIAL_PASSWORD = "neo4j"  # noqa: S105 - useless once it is changed
 _CHANGE_PASSWORD = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"  # noqa: S105
 
-#: Query for the reason why a database did not start; empty while it is starting.
+#: Query for the reason why a database did not start; the reason is empty while it starts.
 _STATUS = "SHOW DATABASE $name YIELD statusMessage"
 
 #: Names that the server can resolve; any other name is unknown, without a DNS request.
