@@ -1,4 +1,4 @@
-"""All claims: entries of the papers' data files joined with their checks."""
+"""All claims: entries of the papers' data files, joined with their checks."""
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -38,7 +38,7 @@ _SIZE_KEYS = frozenset({"family", *LEVELS, "least", "beyond", "omit"})
 class ClaimEntry:
     """One ``[[claim]]`` of a ``claims.toml``; see `starcast.claims.model.Claim`.
 
-    A conjunction of the claims below its id has neither notation nor sizes of its own.
+    A conjunction of the claims whose ids extend its id has neither notation nor sizes of its own.
     """
 
     id: str
@@ -52,7 +52,7 @@ class ClaimEntry:
 
     @property
     def is_conjunction(self) -> bool:
-        """Whether the claim is the conjunction of the claims below its id."""
+        """Whether the claim is the conjunction of the claims whose ids extend its id."""
         return self.sizes is None
 
 
@@ -94,8 +94,8 @@ def parse_entry(table: Mapping[str, Any], paper: Paper) -> ClaimEntry:
     """Convert one ``[[claim]]`` table.
 
     Raises:
-        StarcastError: the id is not an id of the paper, a key is unknown or missing, the sizes
-            are malformed, or the record is not one of a search problem.
+        StarcastError: the id does not belong to the paper, a key is unknown or missing, the sizes
+            are malformed, or ``record`` does not name a search problem.
     """
     claim_id = table.get("id", "")
     if not isinstance(claim_id, str) or not claim_id.startswith(f"{paper.key}."):
@@ -127,7 +127,7 @@ def parse_entry(table: Mapping[str, Any], paper: Paper) -> ClaimEntry:
 
 
 def parse_sizes(claim_id: str, table: Mapping[str, Any]) -> Sizes:
-    """Convert the ``sizes`` of a claim: ``only``, or a family with its largest n for each level.
+    """Convert a claim's ``sizes``: ``only``, or a family with the largest n for each level.
 
     Raises:
         StarcastError: the family is unknown, a level is missing, or a spec is not a topology.
@@ -200,7 +200,7 @@ def claims() -> dict[str, Claim]:
 
 
 def find_claim(claim_id: str) -> Claim:
-    """Return the claim with an id.
+    """Return the claim with the given id.
 
     Raises:
         InputError: the id is unknown; the hint offers the nearest ids.
@@ -215,10 +215,11 @@ def find_claim(claim_id: str) -> Claim:
 
 
 def select_claims(names: Iterable[str]) -> tuple[Claim, ...]:
-    """Return claims by id, by paper (``TS``) or by the beginning of ids (``NK.Tab1``).
+    """Return claims by id, by paper (``TS``) or by the prefix of their ids (``NK.Tab1``).
 
     Args:
-        names: an id selects that claim alone; see `covers`. Without names all claims are selected.
+        names: ids, which select a single claim, or prefixes; see `covers`. Without names, all
+            claims are selected.
 
     Raises:
         InputError: a name selects nothing.
@@ -237,8 +238,8 @@ def covers(name: str, claim_id: str) -> bool:
     """Return whether a requested name selects a claim.
 
     An id selects only itself: ``TS.L5`` does not select ``TS.L5-path``. Any other name, such as
-    ``TS`` or ``NK.Tab1``, selects the ids that continue it after a dot or hyphen. The id of a claim
-    that no longer exists also selects itself.
+    ``TS`` or ``NK.Tab1``, selects the ids that continue it after a dot or hyphen. The id of a
+    removed claim also selects itself.
     """
     if claim_id == name:
         return True

@@ -1,4 +1,4 @@
-"""`ClaimCheck`: records what a check measures against what a claim states, place by place."""
+"""`ClaimCheck`: records measured values next to the values that a claim states."""
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -18,26 +18,27 @@ from starcast.support.text import pluralize
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
-#: Names a place: a constant, an array with one entry per value, or a function of the index.
+#: Describes where a value belongs: a constant, an array with one entry per value, or a function of
+#: the index.
 PlaceValue = Any
 #: Measured or stated values.
 Values = ArrayLike | Fraction
-#: Findings list up to this many values; of more values, the smallest and the largest.
+#: Findings list up to this many values; of more values, only the smallest and the largest.
 _LISTED_VALUES = 12
-#: Separates a quotient at a size from its value far beyond all sizes, in `Finding.measured`.
+#: In `Finding.measured`, separates a quotient at the size from its value for a huge n.
 FAR = " -> "
-#: Suffix of a quotient whose reciprocal was measured.
+#: Suffix of a quotient's name if its reciprocal was measured.
 REVERSED = ", the other way round"
 
 
 class ClaimCheck(CachedTopology):
-    """Recorder for the findings of one check at one size.
+    """Recorder of the findings of one check on one topology (its size).
 
     Measured and stated values are numbers, fractions, strings, or arrays of them that broadcast to
-    one shape. Keywords name the place of a value: ``node=topology.label`` is called with the index
-    of the value, ``link=links`` is an array of the values' shape, ``tree=1`` is a constant. The
-    first value that differs becomes the counterexample, so arrays should be in rank order.
-    The keyword ``of`` is the forest or schedule that the values belong to.
+    one shape. Keywords name the place that a value belongs to: ``node=topology.label`` is called
+    with the index of the value, ``link=links`` is an array of the values' shape, ``tree=1`` is a
+    constant. The first value that differs becomes the counterexample, so arrays should be in rank
+    order. The keyword ``of`` is the forest or schedule that the values belong to.
 
     Attributes:
         topology: the size.
@@ -72,7 +73,7 @@ class ClaimCheck(CachedTopology):
     def true(self, what: str, measured: ArrayLike, /, **place: PlaceValue) -> None:
         """Record that a condition holds everywhere.
 
-        The places ``found`` and ``stated`` replace "no" and "yes" in a counterexample.
+        The keywords ``found`` and ``stated`` replace "no" and "yes" in a counterexample.
         """
         self._compare(what, "=", measured, True, place)
 
@@ -120,7 +121,7 @@ class ClaimCheck(CachedTopology):
         /,
         **place: PlaceValue,
     ) -> None:
-        """Execute a schedule, and record that it takes these steps and transmissions."""
+        """Execute a schedule, and record that it takes the given steps and transmissions."""
         simulation = self.execute(schedule)
         place |= {"of": schedule}
         self.equal("steps", simulation.steps, steps, **place)
@@ -128,12 +129,12 @@ class ClaimCheck(CachedTopology):
             self.equal("transmissions", simulation.transmissions, transmissions, **place)
 
     def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
-        """Record that the quotient of a closed form and a stated order stays below one constant.
+        """Record that the quotient of a closed form and a stated order is bounded by a constant.
 
         Args:
             what: the quotient in words, such as ``D_n / n``.
-            quotient: function of n, and of k for (n,k)-stars (of the dimension for hypercubes); the
-                largest over all other parameters. It must work for huge n, with the functions of
+            quotient: function of n, and of k for (n,k)-stars (of the dimension for hypercubes),
+                maximized over all other parameters. It must work for huge n, using the functions of
                 `starcast.claims.growth`.
         """
         value = quotient(*self._parameters())
@@ -145,7 +146,7 @@ class ClaimCheck(CachedTopology):
         self._add(what, "O", 1, np.array([measured], dtype=object), place, "")
 
     def same_order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
-        """Record that closed forms are of the same order: quotient and reciprocal are bounded."""
+        """Record that closed forms are of the same order: quotient and reciprocal stay bounded."""
         self.order(what, quotient)
         self.order(f"{what}{REVERSED}", lambda *size: growth.divide(1, quotient(*size)))
 
@@ -156,21 +157,21 @@ class ClaimCheck(CachedTopology):
             what: the missing algorithm or formula.
             reason: why it cannot be checked, without a full stop at the end.
         """
-        # Through the cache, so that the mutation tests can take the reason away.
+        # Passed through the cache, so that the mutation tests can remove the reason.
         known_reason = self.objects.get_or_create("absent", (what,), lambda: reason)
         if not known_reason:
             self.true(f"{what} is in the papers", not known_reason)
             return
         self._add(what, "absent", 0, np.array([known_reason], dtype=object), None, "")
 
-    # Findings that are reported and do not decide
+    # Findings that are reported but do not affect the verdict
 
     def reading(self, words: str) -> "ClaimCheck":
-        """Return a recorder for another defensible reading of the claim."""
+        """Return a recorder for another plausible reading of the claim."""
         return self._aside("reading", words)
 
     def correction(self, words: str) -> "ClaimCheck":
-        """Return a recorder for a true statement that replaces a claim that fails."""
+        """Return a recorder for a corrected statement that replaces a failing claim."""
         return self._aside("instead", words)
 
     def evidence(self, claim_id: str, seconds: float = 0.0) -> Evidence:
@@ -199,8 +200,7 @@ class ClaimCheck(CachedTopology):
         differs = ~_related(relation, measured, stated)
         counterexample = None
         if differs.any():
-            # Values are in the order of ranks: the first difference is the smallest
-            # counterexample.
+            # Values are in rank order, so the first difference is the smallest counterexample.
             index = tuple(int(i) for i in np.argwhere(differs)[0])
             values = {"found": measured[index], "stated": stated[index]}
             counterexample = {
@@ -230,7 +230,7 @@ class ClaimCheck(CachedTopology):
 
     def _size(self) -> dict[str, int]:
         size = self.topology
-        # The papers call the dimension of a hypercube k.
+        # In the papers, k is the dimension of a hypercube.
         if size.family == "hypercube":
             return {"k": size.n}
         return {"n": size.n} if size.family == "star" else {"n": size.n, "k": int(size.k or 0)}
@@ -241,7 +241,7 @@ class ClaimCheck(CachedTopology):
     def _growth_order(
         self, quotient: Callable[..., growth.Number]
     ) -> tuple[str | None, growth.Number]:
-        """Return the order of a quotient, None if it is bounded, and its largest far value."""
+        """Return the order of a quotient (None if bounded), and its largest value for huge n."""
         paths: list[Callable[[int], growth.Number]] = [quotient]
         if self.topology.family == "nk-star":
             paths = [partial(_along, quotient, k) for k in _K_OF_N]
@@ -250,7 +250,7 @@ class ClaimCheck(CachedTopology):
         return next(unbounded, None), max(far_value for _, _, far_value in results)
 
 
-#: Ways in which k can grow with n: along both edges and through the middle of its range.
+#: Ways in which k can grow with n: along both ends and through the middle of its range.
 _K_OF_N: tuple[Callable[[int], int], ...] = (
     lambda n: 1,  # noqa: ARG005 - all are functions of n
     lambda n: 2,  # noqa: ARG005
@@ -267,7 +267,7 @@ def _along(
 
 
 def as_array(values: Any) -> NDArray[Any]:
-    """Return values as an array; fractions stay exact, as objects."""
+    """Return values as an array; fractions stay exact as an array of objects."""
     if isinstance(values, Fraction):
         return np.array(values, dtype=object)
     if isinstance(values, list | tuple) and any(isinstance(value, Fraction) for value in values):
@@ -304,12 +304,12 @@ def _plain(value: Any) -> Plain:
 
 
 def _summary(values: NDArray[Any]) -> str:
-    """Return all values if they are few, otherwise the smallest and the largest."""
+    """Return all values if there are few, otherwise the smallest and the largest."""
     flat = values.ravel()
     if not len(flat):
         return "none"
     if len(flat) <= _LISTED_VALUES or flat.dtype.kind not in "iuf":
-        # Texts and exact numbers are only sampled: a summary lists few of them.
+        # Strings and exact numbers are only sampled, because a summary lists few of them.
         listed = flat[:1000].tolist()
         if flat.dtype != object:
             listed = list(dict.fromkeys(listed))

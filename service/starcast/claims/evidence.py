@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-#: Relations between measured and stated values. ``=``: they are equal; ``<=`` and ``>=``: the
-#: stated value is a bound; ``O``: a quotient stays below a constant; ``absent``: the papers do not
-#: contain the subject of the claim.
+#: Relations between measured and stated values. ``=``: they are equal. ``<=`` and ``>=``: the
+#: stated value is a bound. ``O``: a quotient is bounded by a constant. ``absent``: the papers do
+#: not contain the subject of the claim.
 Relation = Literal["=", "<=", ">=", "O", "absent"]
 Plain = bool | int | str
 Place = Mapping[str, Plain]
-#: The stated value of a quotient that is claimed to be of an order.
+#: The stated value if a claim states an order of growth.
 BOUNDED = "bounded"
 
 
@@ -43,11 +43,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Aside:
-    """Findings that are reported next to a claim and do not decide its verdict.
+    """Findings that are reported with a claim but do not affect its verdict.
 
     Attributes:
-        kind: ``reading``: another reading of a damaged or ambiguous claim; ``instead``: a true
-            statement in its place.
+        kind: ``reading`` for another reading of a damaged or ambiguous claim; ``instead`` for a
+            corrected statement.
         words: the other statement.
         findings: the findings about the other statement.
     """
@@ -71,7 +71,7 @@ class Evidence:
         size: spec of the topology, such as ``S5``.
         findings: in the order in which they were recorded.
         asides: other readings and corrections.
-        seconds: duration; shared objects count for the check that needed them first.
+        seconds: duration; creating a shared object counts for the check that needed it first.
         undefined: why the check is not defined at this size; empty if it is.
     """
 
@@ -85,7 +85,7 @@ class Evidence:
 
 # JSON
 #
-# Places become lists of pairs, because PostgreSQL does not keep the order of object keys.
+# Counterexamples become lists of pairs, because PostgreSQL does not keep the order of keys.
 
 
 def evidence_to_json(evidence: Evidence) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def evidence_to_json(evidence: Evidence) -> dict[str, Any]:
 def evidence_from_json(
     claim: str, size: str, seconds: float, values: Mapping[str, Any]
 ) -> Evidence:
-    """Return the evidence that `evidence_to_json` converted."""
+    """Convert the result of `evidence_to_json` back to evidence."""
     asides = tuple(
         Aside(**{**aside, "findings": _findings_from_json(aside["findings"])})
         for aside in values["asides"]

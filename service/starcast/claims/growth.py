@@ -1,11 +1,11 @@
 """Orders of growth, and the closed forms that the papers compare.
 
-The first part decides whether a quotient of closed forms stays below a constant.
+The first part decides whether a quotient of closed forms is bounded by a constant.
 
-A quotient of the papers' closed forms behaves like n^a (log n)^b, with multiples of one half as a
-and b: it consists of factorials, logarithms, square roots and ceilings. From n to n^2 it changes by
-the factor n^a 2^b, so a few huge n determine its order: for a bounded quotient the logarithm of
-that factor converges to 0 or below, for one of order (log n)^b to b.
+A quotient of the papers' closed forms behaves like n^a (log n)^b, where a and b are multiples of
+one half, because it consists of factorials, logarithms, square roots and ceilings. From n to n^2 it
+changes by the factor n^a 2^b, so a few huge n determine its order: the logarithm of that factor
+converges to 0 or below if the quotient is bounded, and to b if it is of order (log n)^b.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,17 +16,17 @@ from typing import Any
 
 import mpmath
 
-#: A number that is exact as long as n is small.
+#: A number that is exact if n is small.
 Number = Any
 #: n = 2^64, 2^128 and 2^256, so large that 1/log n is small against one half.
 _HUGE = tuple(2**power for power in (64, 128, 256))
 _DIGITS = 120
-#: Factorials, sums and counts are exact up to this n; above they have 120 digits.
+#: Factorials, sums and counts are exact up to this n; above it they have 120 digits.
 EXACT = 60
 
 
 def find_order(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
-    """Return whether a positive quotient of closed forms in n stays below a constant.
+    """Return whether a positive quotient of closed forms in n is bounded by a constant.
 
     Args:
         quotient: function of n, called with n up to 2^256; it must use the functions of this module
@@ -40,7 +40,8 @@ def find_order(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
         logarithms = [mpmath.log(value, 2) for value in values]
         difference = logarithms[-1] - logarithms[-2]
         exponent_of_n = difference / 128
-        # The exponent a is a multiple of one half; a smaller value comes from a power of log n.
+        # The exponent a is a multiple of one half; a smaller measured value is due to a power of
+        # log n.
         if abs(exponent_of_n) > 0.25:
             power = Fraction(round(2 * float(exponent_of_n)), 2)
             return exponent_of_n < 0, _power_of_n(power), values[-1]
@@ -79,14 +80,14 @@ def divide(value: Number, by: Number) -> Number:
 
 
 def ceil(value: Number) -> Number:
-    """Return the ceiling; a huge value is returned unchanged, because its fraction is unknown."""
+    """Return the ceiling; a huge value is returned unchanged, as its fractional part is unknown."""
     if isinstance(value, int | Fraction):
         return -((-value) // 1)
     return mpmath.ceil(value) if value < mpmath.mpf(10) ** (_DIGITS // 2) else value
 
 
 def greatest(values: Iterable[Number]) -> Number:
-    """Return the largest of exact and inexact numbers."""
+    """Return the maximum of numbers, which may be exact or inexact."""
     return max(values, key=_float)
 
 
@@ -111,7 +112,7 @@ def _power_of_log(power: Fraction) -> str:
 
 @cache
 def _huge_factorial(n: int) -> Number:
-    # The exponential loses as many digits as log n! has before the point, up to 80.
+    # The exponential loses as many digits as log n! has before the decimal point, up to 80.
     with mpmath.workdps(_DIGITS + 100):
         return mpmath.exp(mpmath.loggamma(mpmath.mpf(n) + 1))
 
@@ -122,7 +123,7 @@ def _float(value: Number) -> Number:
     return mpmath.mpf(value)
 
 
-# Closed forms of the papers, independent of `starcast.costs` and of every array
+# Closed forms of the papers, independent of `starcast.costs` and of all computed arrays
 
 
 def diameter(n: int) -> int:
@@ -133,9 +134,9 @@ def diameter(n: int) -> int:
 def multiple_height(n: int) -> int:
     """Return D_n + n + g - 2, where g is the largest proper divisor of n.
 
-    This is the largest of the heights in Lemma 5 of Tseng & Sheu 1997.
+    This is the maximum of the heights in Lemma 5 of Tseng & Sheu 1997.
     """
-    # A huge n is a power of two, and any other n is small enough to be built.
+    # A huge n is a power of two; any other n is small, since its topology is built.
     least_divisor = next((d for d in range(2, 64) if n % d == 0), n)
     return diameter(n) + n + n // least_divisor - 2
 

@@ -8,9 +8,9 @@ from starcast.support.vocabulary import Level
 from starcast.topologies import Topology, topology
 
 CheckFunction = Callable[[ClaimCheck], None]
-#: Topology families that a claim can be about.
+#: Topology families that claims can be about.
 FAMILIES = ("star", "nk-star", "hypercube")
-#: The smallest n of a family that claims are about, and the size below it.
+#: For each family, the smallest n that claims are about, and the size just below it.
 _LEAST: Mapping[str, int] = {"star": 3, "nk-star": 3, "hypercube": 2}
 _BEYOND: Mapping[str, tuple[str, ...]] = {
     "star": ("S2",),
@@ -26,8 +26,8 @@ class Memory:
     Attributes:
         bytes: bytes per directed link (for power 1); by default a few arrays over all links. A row
             of a schedule has `starcast.collectives.model.BYTES_PER_ROW` bytes.
-        power: 2 if as many rows as ports cross each link, 0 if the degree does not matter.
-        of_pairs: whether all this is needed for every pair of nodes of a topology, such as in the
+        power: 2 if there are as many rows as ports for each link, 0 if the degree does not matter.
+        of_pairs: tells for a topology whether the memory is needed for every pair of nodes, as in a
             schedule of all sources.
     """
 
@@ -42,12 +42,12 @@ class Memory:
 
 
 def all_pairs(_: Topology) -> bool:
-    """Return True: a check keeps something for every pair of nodes."""
+    """Return True, for a check that stores data for every pair of nodes."""
     return True
 
 
 def unless_symmetric(size: Topology) -> bool:
-    """Return whether one source's schedule does not represent the others by translation."""
+    """Return whether translating one source's schedule does not give those of the others."""
     return not size.translation_keeps_ports
 
 
@@ -56,7 +56,7 @@ class Paper:
     """A paper whose claims are verified.
 
     Attributes:
-        key: the beginning of the ids of its claims, such as ``TS``.
+        key: prefix of the ids of its claims, such as ``TS``.
         citation: author-year citation, such as ``Tseng & Sheu 1997``.
         authors: full names, in the order of the paper.
         title: its title.
@@ -76,7 +76,7 @@ class Paper:
 
 @dataclass(frozen=True)
 class Sizes:
-    """The topologies on which a claim is verified, those with the smallest counterexamples first.
+    """The topologies on which a claim is verified, in size order: small counterexamples first.
 
     Attributes:
         quick, full, deep: specs for each level; every level contains the level before it.
@@ -135,7 +135,7 @@ def family_sizes(
 
 
 def only(*specs: str) -> Sizes:
-    """Return the same sizes for every level, for a claim about named sizes."""
+    """Return the given sizes for every level, for a claim about particular sizes."""
     return Sizes(specs, specs, specs)
 
 
@@ -171,7 +171,7 @@ def sort_sizes(specs: Iterable[str]) -> tuple[str, ...]:
 
 
 def is_degenerate(spec: str) -> bool:
-    """Return whether a size is at the edge of its family: n <= 3, k = 1, k = n-1, Q_1 or Q_2."""
+    """Return whether a size is an extreme case: n <= 3, k = 1, k = n-1, Q_1 or Q_2."""
     size = topology(spec)
     if size.family == "nk-star":
         return size.k in (1, size.n - 1)
@@ -195,8 +195,8 @@ class Claim:
         section: module of its check, such as ``tseng_sheu.trees``. Claims of one section are
             verified together, so that they share topologies, forests and schedules.
         paper: the paper that makes the claim.
-        record: the search problem whose records hold the best known values for the subject of the
-            claim; empty without one. The verdict does not depend on them.
+        record: the search problem whose stored records hold the best known values for the subject
+            of the claim; may be empty. The verdict does not depend on them.
         memory: estimate of the memory that the check needs.
     """
 

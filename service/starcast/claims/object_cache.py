@@ -1,4 +1,4 @@
-"""`ObjectCache` keeps objects that checks share; `CachedTopology` has those of one topology."""
+"""`ObjectCache` keeps objects that checks share; `CachedTopology` those of one topology."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -32,7 +32,7 @@ class ObjectCache:
         self._keys: dict[int, tuple[Any, ...]] = {}
 
     def intercept(self, kind: str, key: tuple[Any, ...], value: Any) -> Any:  # noqa: ARG002 - for overrides
-        """Return the value to keep for a new object: the object itself, unless overridden."""
+        """Return the object to keep in place of a new object: itself, unless overridden."""
         return value
 
     def get_or_create(
@@ -50,7 +50,7 @@ class ObjectCache:
         if full_key not in self._objects:
             value = self.intercept(kind, key, create())
             self._objects[full_key] = value
-            # By identity, so that a mutated schedule does not get the simulation of the original.
+            # Cached by identity, so that a mutated schedule does not get the original's simulation.
             self._keys[id(value)] = full_key
         return cast("Object", self._objects[full_key])
 
@@ -75,7 +75,7 @@ class CachedTopology:
     """A topology with the objects on it that checks share.
 
     Attributes:
-        topology: the topology; its commonest attributes are attributes here as well.
+        topology: the topology; its most used attributes are attributes of this object as well.
         objects: the cache.
         spec, n, nodes, degree, ports, label, labels, rank: those of the topology.
     """
@@ -111,7 +111,7 @@ class CachedTopology:
         return self.objects.get_or_create("array", (name, self.spec), create)
 
     def forest(self, construction: str, root: int | str = 0, **arguments: int | str) -> Forest:
-        """Return a forest of the catalogue."""
+        """Return a forest built by a construction of the catalogue."""
         key = (self.spec, construction, root, *sorted(arguments.items()))
         create = partial(trees.forest, self.spec, construction, root=root, **arguments)
         return self.objects.get_or_create("forest", key, create)
@@ -124,28 +124,28 @@ class CachedTopology:
         root: int | str = 0,
         **arguments: int | str,
     ) -> Schedule:
-        """Return a schedule of the catalogue."""
+        """Return a schedule built by an algorithm of the catalogue."""
         key = (self.spec, collective, algorithm, ports, root, *sorted(arguments.items()))
         options: dict[str, Any] = {"ports": ports, "root": root, **arguments}
         create = partial(collectives.schedule, self.spec, collective, algorithm, **options)
         return self.objects.get_or_create("schedule", key, create)
 
     def build(self, create: Callable[[], Schedule], *key: Any) -> Schedule:
-        """Return a schedule that is not in the catalogue, by a key that names it."""
+        """Return a schedule that the catalogue cannot build, under a key that names it."""
         return self.objects.get_or_create("schedule", (self.spec, *key), create)
 
 
-# The single trees and algorithms that starcast ships; claims ignore those of plug-ins
+# Single-tree constructions and algorithms that come with starcast; claims ignore plug-ins
 
 
 def single_trees(topology: Topology) -> tuple[str, ...]:
-    """Return the names of the shipped constructions of a single spanning tree on its family."""
+    """Return the names of starcast's constructions of a single spanning tree on this family."""
     entries = (CONSTRUCTIONS[name] for name in all_single_trees(topology))
     return tuple(entry.name for entry in entries if entry.origin.is_shipped and entry.families)
 
 
 def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
-    """Return the shipped algorithms of a collective that need no arguments."""
+    """Return starcast's algorithms of a collective that need no arguments."""
     return tuple(
         algorithm
         for algorithm in catalogue.algorithms_on(topology, collective)

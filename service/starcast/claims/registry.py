@@ -1,4 +1,4 @@
-"""Registration of checks by `checks` and `check_rows`, and providers of the objects they use."""
+"""Registration of checks by `checks` and `check_rows`, and providers of objects for checks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from starcast.trees.model import Forest
 Object = TypeVar("Object")
 Row = TypeVar("Row")
 Function = TypeVar("Function", bound=Callable[..., None])
-#: Yields the prepared objects of a check, one after the other.
+#: Yields the prepared objects that a check uses, one after the other.
 Provider = Callable[[ClaimCheck], Iterable[Object]]
 
 
@@ -48,7 +48,7 @@ def checks(
     Args:
         claim_id: id of an entry in the paper's ``claims.toml``.
         given: provider of prepared objects, such as `forests`. The function is called once per
-            object; without it, once with the `ClaimCheck` alone.
+            object; without a provider, once with only the `ClaimCheck`.
         memory: estimate of the memory that the check needs.
 
     Raises:
@@ -91,8 +91,8 @@ def check_rows(
 
 def _each_check(function: Callable[..., None], given: Provider[Any]) -> CheckFunction:
     def check_each(check: ClaimCheck) -> None:
-        # Not in two passes: findings that a provider records itself, such as the execution of a
-        # schedule, come directly before the findings about that object.
+        # A single pass, so that findings recorded by a provider, such as the execution of a
+        # schedule, come directly before the check's findings about that object.
         for prepared in given(check):
             function(check, prepared)
 
@@ -112,9 +112,9 @@ def _register(claim_id: str, check: CheckFunction, memory: Memory, function: Any
 
 # Providers of prepared objects for checks
 #
-# A provider is the ``given`` argument of `checks`, or is called in a check: ``for execution in
-# broadcasts(check)``. It yields objects at the size of a `ClaimCheck`. Sample roots are those of
-# `starcast.claims.reference.bfs.roots`: all nodes of small topologies, otherwise a few.
+# A provider is passed as the ``given`` argument of `checks`, or is called in a check: ``for
+# execution in broadcasts(check)``. It yields objects at the size of a `ClaimCheck`. Sample roots
+# are those of `starcast.claims.reference.bfs.roots`: all nodes of small topologies, else a few.
 
 
 Argument = int | str
@@ -163,15 +163,15 @@ def executions(
 ) -> Provider[Execution]:
     """Yield the executed schedules of an algorithm at the sample roots.
 
-    Each schedule is executed with `ClaimCheck.execute`, which records that it is carried out.
+    Each schedule is executed by `ClaimCheck.execute`, which records that it is valid.
 
     Args:
         collective: name of the collective.
         algorithm: name in the catalogue of algorithms.
         ports: port model.
         roots: number of sample roots (None: the default sample). One root is the identity.
-        arguments: arguments of the algorithm; all combinations of the values of those that are
-            sequences, such as ``messages=(1, 2, 3)``.
+        arguments: arguments of the algorithm; if some are sequences, such as ``messages=(1, 2,
+            3)``, all combinations of their values are executed.
     """
     names = tuple(arguments)
     choices = [_as_sequence(values) for values in arguments.values()]

@@ -21,9 +21,9 @@ from starcast.support.table import Row, Table
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import LEVELS, VERDICT_WORDS
 
-#: Signs of the verdicts, so that they do not depend on colour alone.
+#: Symbols of the verdicts, so that they are not distinguished by colour alone.
 SIGNS = {"holds": "✓", "holds as a bound": "≤", "fails": "✕", "not checkable": "?"}
-#: Number of processes for the page in docs.
+#: Number of processes used to generate the page in docs.
 _JOBS = 2
 
 _TEMPLATE = "claims.html.j2"
@@ -48,12 +48,12 @@ class ReportRow:
 
     @property
     def word(self) -> str:
-        """The verdict as a word; empty without a verdict."""
+        """The verdict in words; empty if there is none."""
         return "" if self.verdict is None else self.verdict.verdict
 
     @property
     def detail(self) -> str:
-        """The comparisons in words; empty without a verdict."""
+        """The comparisons in words; empty if there is no verdict."""
         return "" if self.verdict is None else self.verdict.detail
 
     @property
@@ -97,14 +97,14 @@ class ReportRow:
         )
 
     def _evidence(self) -> list[Evidence]:
-        """Return the evidence on the sizes that the claim is about."""
+        """Return the evidence at the sizes that are in the scope of the claim."""
         evidence = () if self.verdict is None else self.verdict.evidence
         return [found for found in evidence if found.size not in self.claim.sizes.beyond]
 
 
 @cache
 def quick_verdicts() -> tuple[Verdict, ...]:
-    """Return the verdicts on all claims at quick sizes, computed once per process."""
+    """Return the verdicts on all claims at level ``quick``, computed once per process."""
     return verify_claims(tuple(catalogue.claims().values()), jobs=_JOBS)
 
 
@@ -138,7 +138,7 @@ def markdown(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None
 
     Args:
         verdicts: the verdicts to report.
-        about: provenance for the top of the page, label by label.
+        about: provenance for the top of the page, as text by label.
     """
     listed = rows(verdicts)
     lines = [f"{label}: {value}  " for label, value in (about or {}).items()]
@@ -155,7 +155,7 @@ def markdown(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None
 
 
 def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) -> str:
-    """Return the page of claims as one HTML file; the arguments are those of `markdown`."""
+    """Return the claims page as one HTML file; the arguments are those of `markdown`."""
     values = page_values(rows(verdicts), about)
     return inline_files(render_page(_TEMPLATE, **values, paper="", verdict="", words=""))
 
@@ -163,7 +163,7 @@ def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) ->
 def page_values(
     listed: Sequence[ReportRow], about: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return the variables of the template for claims, besides what they are filtered by."""
+    """Return the variables of the claims template, except those for filtering."""
     return {
         "rows": listed,
         "failing": _failing(listed),
@@ -177,7 +177,7 @@ def page_values(
 
 
 def _failing(listed: Sequence[ReportRow]) -> list[ReportRow]:
-    """Return the rows that fail, without conjunctions: they fail with a part."""
+    """Return the failing rows except conjunctions, which fail because a part fails."""
     return [row for row in listed if row.word == "fails" and row.claim.check is not None]
 
 
@@ -221,13 +221,13 @@ def _table(columns: Sequence[str], rows_of_cells: Iterable[Sequence[str]]) -> It
 
 
 def _escaped(text: str) -> str:
-    """Escape text for a Markdown table; an asterisk that multiplies is not emphasis."""
+    """Escape text for a Markdown table, so that a multiplication sign is not read as emphasis."""
     escaped = text.replace("|", "\\|").replace("<", "&lt;")
     return typeset(escaped.replace(" * ", " \\* "))
 
 
 def _verb(word: str, count: int) -> str:
-    """Return the verdict as a verb: one claim holds, several hold."""
+    """Return the verdict as a verb: one claim "holds", several "hold"."""
     if word == "not checkable" or count == 1:
         return word
     return {"holds": "hold", "holds as a bound": "hold as a bound", "fails": "fail"}[word]
@@ -236,14 +236,14 @@ def _verb(word: str, count: int) -> str:
 # Tables
 
 
-#: The newest verdict of each claim, and the verification run in which it is stored.
+#: The newest verdict of each claim, and the verification run that stored it.
 Stored = Mapping[str, tuple[models.ClaimRun | None, Verdict]]
 
 CLAIM_COLUMNS = (
     "id", "paper", "number", "statement", "notation", "verdict", "sizes", "counterexample",
     "detail", "run",
 )  # fmt: skip
-#: Up to this many verdicts, the note says what was compared.
+#: For up to this many verdicts, the note states what was compared.
 _FEW = 3
 VERDICT_COLUMNS = (
     "id", "verdict", "sizes", "counterexample", "number", "statement", "detail", "of",
@@ -254,7 +254,7 @@ class VerdictTable(Table):
     """Claims with their verdicts; sizes are abbreviated for reading."""
 
     def readable(self) -> Table:
-        """Return the table with the first and the last size only."""
+        """Return the table with only the first and the last size of each claim."""
         rows = [{**row, "sizes": describe_span(row["sizes"] or ())} for row in self.rows]
         return replace(self, rows=rows)
 
@@ -272,7 +272,7 @@ def list_claims(selected: Iterable[Claim], stored: Stored, verdict: str | None =
         run, found = stored.get(claim.id, (None, None))
         if verdict is None or (found is not None and found.verdict == verdict):
             rows.append({**claim_row(claim), **verdict_row(found), "run": run and run.id})
-    # The notation says with plain names what the statement says with the paper's formulas.
+    # The notation repeats the paper's formulas with plain names.
     spare = ("run", "detail", "counterexample", "statement", "paper", "sizes")
     return VerdictTable.of(rows, CLAIM_COLUMNS, spare=spare)
 
@@ -286,15 +286,15 @@ def list_verdicts(
 ) -> Table:
     """Return verdicts with their claims, in the order of the papers.
 
-    The note of the table counts the verdicts of each paper and the claims without one. For few
-    claims it also says what was compared.
+    The table's note counts the verdicts of each paper and the claims without a verdict. If there
+    are few claims, it also states what was compared.
 
     Args:
         verdicts: the verdicts.
         requested: the requested claims.
         sizes: the topologies, if they were given instead of a level.
-        run: the verification run that holds the verdicts, in words.
-        failure: why they could not be stored.
+        run: a phrase for the verification run that holds the verdicts.
+        failure: the reason why the verdicts could not be stored.
     """
     listed = [{**claim_row(row.claim), **verdict_row(row.verdict)} for row in rows(verdicts)]
     details = [f"{row['id']}: {row['detail']}" for row in listed if len(listed) <= _FEW]
@@ -312,7 +312,7 @@ def list_verdicts(
 
 
 def claim_row(claim: Claim) -> Row:
-    """Return the statement of a claim, as a row."""
+    """Return a row with the statement of a claim."""
     return {
         "id": claim.id,
         "paper": claim.citation,
@@ -323,7 +323,7 @@ def claim_row(claim: Claim) -> Row:
 
 
 def verdict_row(verdict: Verdict | None) -> Row:
-    """Return a verdict as a row; empty without one."""
+    """Return a row with a verdict; empty if there is none."""
     if verdict is None:
         return {}
     counterexample = (
@@ -360,7 +360,7 @@ def claim_facts(claim: Claim, stored: Stored) -> Row:
 
 
 def list_claim_runs(session: Session) -> Table:
-    """Return the stored verification runs: requested claims, code, and number of verdicts."""
+    """Return the stored verification runs: requested claims, code version, numbers of verdicts."""
     counts = storage.count_verdicts(session)
     rows = [_run_row(run, counts.get(run.id, {})) for run in storage.list_claim_runs(session)]
     verdicts = map(_verdict_column, VERDICT_WORDS)
@@ -383,14 +383,14 @@ def _run_row(run: models.ClaimRun, counts: Mapping[str, int]) -> Row:
 
 
 def _verdict_column(verdict: str) -> str:
-    """Return the column that counts a verdict; column names have no blanks."""
+    """Return the name, without blanks, of the column that counts a verdict."""
     return verdict.replace(" ", "_")
 
 
 def list_changes(session: Session, before: int | None = None, after: int | None = None) -> Table:
     """Return the claims whose verdicts differ between two stored verification runs.
 
-    The note of the table names the runs, and says how many claims were not requested again.
+    The table's note names the runs, and states how many claims were not requested again.
 
     Args:
         session: a session of the database.
@@ -408,7 +408,7 @@ def list_changes(session: Session, before: int | None = None, after: int | None 
     )
     first, second = (storage.load_words(session, run.id) for run in (old, new))
     unasked = {claim for claim in first if not _is_requested(claim, new)}
-    # Claims that no longer exist are last.
+    # Claims that no longer exist come last.
     names = [claim for claim in dict.fromkeys([*claims(), *sorted(first)]) if claim not in unasked]
     verdicts = [(claim, first.get(claim, ""), second.get(claim, "")) for claim in names]
     rows = [
@@ -432,7 +432,7 @@ def _is_requested(claim: str, run: models.ClaimRun) -> bool:
 
 
 def run_provenance(run: models.ClaimRun) -> dict[str, str]:
-    """Return the provenance of a verification run for the head of its report."""
+    """Return the provenance of a verification run for the top of its report."""
     revision = ""
     if run.revision is not None:
         revision = f", revision {run.revision[:12]}{' with changes' if run.dirty else ''}"

@@ -1,7 +1,6 @@
-"""Storage of verification runs: evidence and verdicts as rows of PostgreSQL.
+"""Storage of verification runs: evidence and verdicts as PostgreSQL rows.
 
-Every function works in the given session and never commits, as in
-`starcast.stores.database.repository`.
+Every function works in the given session and never commits.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,13 +17,13 @@ from starcast.stores.database.models import ClaimEvidence, ClaimRun, ClaimVerdic
 from starcast.support.errors import NotFoundError
 from starcast.support.provenance import provenance
 
-#: The largest value of PostgreSQL's type integer.
+#: The maximum value of PostgreSQL's type integer.
 _MAX_ID = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class Question:
-    """The claims of a verification run, by id or prefix (none for all), and its level or sizes."""
+    """Coverage of a verification run: claims by id or prefix (none for all), level or sizes."""
 
     names: tuple[str, ...]
     level: str | None
@@ -35,20 +34,20 @@ class Question:
 
 
 def question_of(names: Sequence[str], level: str, sizes: Sequence[str] | None) -> Question:
-    """Return the question for claim names and a level, or sizes that replace the level."""
+    """Return the `Question` for claim names and a level, or for sizes that replace the level."""
     if sizes is None:
         return Question(tuple(names), level, None)
     return Question(tuple(names), None, sort_sizes(sizes))
 
 
 def question(run: ClaimRun) -> Question:
-    """Return the question that a verification run answers."""
+    """Return the `Question` that a verification run answers."""
     sizes = None if run.sizes is None else tuple(run.sizes)
     return Question(tuple(run.names), run.level, sizes)
 
 
 def save_claim_run(session: Session, asked: Question, verdicts: Sequence[Verdict]) -> ClaimRun:
-    """Store a verification run: its verdicts, and the evidence that they follow from."""
+    """Store a verification run: its verdicts, and the evidence from which they are derived."""
     code = provenance()
     run = ClaimRun(
         names=list(asked.names),
@@ -60,7 +59,7 @@ def save_claim_run(session: Session, asked: Question, verdicts: Sequence[Verdict
     )
     session.add(run)
     session.flush()
-    # Claims can be in a selection on their own and as parts of a conjunction: one row for both.
+    # A claim can be selected both by itself and as part of a conjunction; it gets a single row.
     alone = [part for verdict in verdicts for part in verdict.parts or (verdict,)]
     evidence = {(each.claim, each.size): each for verdict in alone for each in verdict.evidence}
     session.add_all(
@@ -90,14 +89,14 @@ def save_claim_run(session: Session, asked: Question, verdicts: Sequence[Verdict
 
 
 def load_claim_run(session: Session, number: int | None = None) -> ClaimRun:
-    """Return the verification run with this number; without a number the newest.
+    """Return the verification run with this number, or without a number the newest run.
 
     Raises:
         NotFoundError: no such verification run is stored.
     """
     if number is None:
         return load_newest(session)
-    # PostgreSQL refuses numbers beyond its type with an error of the driver, not as "not found".
+    # For larger numbers the driver would raise an error of its own instead of finding no row.
     run = session.get(ClaimRun, number) if 0 <= number <= _MAX_ID else None
     if run is None:
         raise NotFoundError(
@@ -110,7 +109,7 @@ def load_newest(session: Session, before: int | None = None) -> ClaimRun:
     """Return the newest verification run, or the newest before the run ``before``.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: there is no such run.
     """
     query = select(ClaimRun).order_by(ClaimRun.id.desc())
     if before is not None:
@@ -130,7 +129,7 @@ def list_claim_runs(session: Session) -> list[ClaimRun]:
 
 
 def count_verdicts(session: Session) -> dict[int, dict[str, int]]:
-    """Return the number of claims with each verdict, by the number of the verification run."""
+    """Return the number of claims with each verdict, for each verification run by its number."""
     query = select(ClaimVerdict.claim_run, ClaimVerdict.verdict, func.count()).group_by(
         ClaimVerdict.claim_run, ClaimVerdict.verdict
     )
@@ -154,7 +153,7 @@ def load_evidence(
 
 
 def load_words(session: Session, run: int) -> dict[str, str]:
-    """Return the verdicts of a verification run by claim id, without their evidence."""
+    """Return the verdicts (words only) of a verification run by claim id, without evidence."""
     query = select(ClaimVerdict.claim, ClaimVerdict.verdict).where(ClaimVerdict.claim_run == run)
     return {claim: word for claim, word in session.execute(query)}  # noqa: C416 - rows, not pairs
 
@@ -162,7 +161,7 @@ def load_words(session: Session, run: int) -> dict[str, str]:
 def load_verdicts(session: Session, run: int) -> list[Verdict]:
     """Return the verdicts of a verification run with their evidence, in the order of the rows.
 
-    Parts of a claim are distinguished only by their ids.
+    Parts of a conjunction are separate rows, recognized only by their ids.
     """
     evidence: dict[str, list[Evidence]] = {}
     for each in load_evidence(session, run):
@@ -184,7 +183,7 @@ def newest_verdicts(session: Session) -> dict[str, tuple[models.ClaimRun, Verdic
         tuple_(ClaimVerdict.claim, ClaimVerdict.claim_run).in_(newest)
     )
     rows = list(session.scalars(query))
-    # Evidence is read only where it is shown, with the counterexamples of claims that fail.
+    # Evidence is read only where it is needed: for the counterexamples of failing claims.
     failing: dict[int, list[str]] = {}
     for row in rows:
         if row.verdict == "fails":
@@ -203,7 +202,7 @@ def _verdict(row: ClaimVerdict, evidence: Iterable[Evidence]) -> Verdict:
         row.claim,
         row.verdict,  # type: ignore[arg-type]
         tuple(row.sizes),
-        row.counterexample,  # JSONB loses key order; `describe.describe_place` restores an order
+        row.counterexample,  # JSONB loses the order of keys; `describe_place` restores an order
         row.detail,
         tuple(sorted(evidence, key=lambda each: size_order(each.size))),
         of=row.subject,

@@ -1,4 +1,4 @@
-"""Verdicts: one rule derives them from the evidence of every claim, and sentences explain them."""
+"""Verdicts: the single rule that derives them from evidence, and sentences that explain them."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ class Verdict:
         claim: id of the claim.
         verdict: ``holds``, ``holds as a bound``, ``fails`` or ``not checkable``.
         sizes: specs on which it was verified.
-        counterexample: the smallest, if the claim fails; otherwise None.
+        counterexample: the smallest counterexample, if the claim fails; otherwise None.
         detail: the evidence in sentences.
         evidence: the evidence at each size.
         parts: verdicts of the parts of a conjunction.
@@ -40,11 +40,11 @@ class Verdict:
 
 
 def judge(findings: Iterable[Finding]) -> VerdictWord:
-    """Return the verdict that findings imply.
+    """Return the verdict that follows from findings.
 
-    With a counterexample the claim fails. Without findings, or if the papers do not contain what it
-    is about, it is not checkable. If an inequality or an order of growth is met, it holds as a
-    bound. Otherwise it holds.
+    If there is a counterexample, the claim fails. If there are no findings, or if the papers do not
+    contain the subject of the claim, it is not checkable. If an inequality or an order of growth is
+    met, it holds as a bound. Otherwise it holds.
     """
     recorded = list(findings)
     if any(finding.counterexample is not None for finding in recorded):
@@ -56,9 +56,9 @@ def judge(findings: Iterable[Finding]) -> VerdictWord:
 
 
 def claim_verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
-    """Return the verdict on a claim from its evidence; sizes beyond the claim do not decide."""
+    """Return the verdict on a claim from its evidence; sizes beyond its scope do not count."""
     ordered = tuple(sorted(evidence, key=lambda found: size_order(found.size)))
-    # A paper that says "for n >= 4" is not refuted at n = 3; what happens there is only shown.
+    # A claim "for n >= 4" is not refuted at n = 3; results for such sizes are only reported.
     deciding = [found for found in ordered if found.size not in claim.sizes.beyond]
     findings = [finding for found in deciding for finding in found.findings]
     word = judge(findings)
@@ -78,8 +78,8 @@ def claim_verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
 def conjunction_verdict(claim_id: str, parts: Sequence[Verdict]) -> Verdict:
     """Return the verdict on a conjunction: that of its worst part.
 
-    A conjunction fails with the smallest counterexample of its parts; otherwise it is not
-    checkable, or holds as a bound, if one part does.
+    If a part fails, the conjunction fails with the smallest counterexample of its parts. Otherwise
+    it is not checkable if a part is not, or holds as a bound if a part does.
     """
     words = {part.verdict for part in parts}
     word = next((word for word in _WORST_FIRST if word in words), VERDICT_WORDS[0])
@@ -105,7 +105,7 @@ def conjunction_verdict(claim_id: str, parts: Sequence[Verdict]) -> Verdict:
 
 
 def size_of(counterexample: Mapping[str, object]) -> tuple[int, int]:
-    """Return n and k of a counterexample; 0 for a missing parameter."""
+    """Return the parameters n and k of a counterexample; 0 for a missing parameter."""
     return int(str(counterexample.get("n", 0))), int(str(counterexample.get("k", 0)))
 
 
@@ -119,8 +119,8 @@ def _counterexample_size(verdict: Verdict) -> tuple[int, int]:
 _MAX_SIZES = 8
 _MAX_DESCRIPTIONS = 4
 _OF_A_SIZE = re.compile(r" of [SQ]\d+(,\d+)?\b")
-#: Order of the names of a place: the size first, other names last. It does not depend on the order
-#: of the mapping, because PostgreSQL does not keep the order of object keys.
+#: Order in which the keys of a counterexample are shown: the size first, unlisted keys last. It is
+#: fixed, because PostgreSQL does not keep the order of object keys.
 _ORDER = (
     "n", "k", "table", "row", "column", "cell", "collective", "algorithm", "trees", "construction",
     "faults", "root", "source", "destination", "tree", "subtree", "i", "step", "node", "other",
@@ -130,7 +130,7 @@ _RANKS = {name: rank for rank, name in enumerate(_ORDER)}
 
 
 def describe_evidence(claim: Claim, word: VerdictWord, evidence: Sequence[Evidence]) -> str:
-    """Describe the comparisons, the place and the values of a failure, and other readings.
+    """Describe the comparisons, the counterexample if there is one, and other readings.
 
     Args:
         claim: the claim.
@@ -147,7 +147,7 @@ def describe_evidence(claim: Claim, word: VerdictWord, evidence: Sequence[Eviden
 
 
 def describe_place(counterexample: Place) -> str:
-    """Return a counterexample in one line; of unbounded growth, without a size.
+    """Return a counterexample in one line. A counterexample of unbounded growth has no size.
 
     Example:
         >>> describe_place({"n": 3, "tree": 2, "found": 4, "stated": 5})
@@ -189,9 +189,9 @@ def _describe_findings(word: VerdictWord, evidence: Sequence[Evidence]) -> Itera
 
 
 def _compared_values(evidence: Evidence) -> str:
-    """Describe the comparisons at one size, without orders of growth; only some if many."""
+    """Describe the comparisons at one size, except orders of growth; only some if too many."""
     words = [finding.what for finding in evidence.findings if finding.relation != "O"]
-    # The words of the first size stand for all sizes, so they must not name it.
+    # The description of the first size represents all sizes, so it must not mention that size.
     distinct = list(dict.fromkeys(_OF_A_SIZE.sub("", what) for what in words))
     if len(distinct) > _MAX_DESCRIPTIONS:
         half = _MAX_DESCRIPTIONS // 2
@@ -232,7 +232,7 @@ def _first_places(failures: Sequence[tuple[str, Finding]]) -> Iterator[tuple[str
 
 
 def _describe_quotients(evidence: Sequence[Evidence]) -> Iterator[str]:
-    """Yield the largest value of each quotient behind an order, and its value for a huge n."""
+    """Yield, for each order of growth, the quotient's largest value and its value for a huge n."""
     quotients: dict[str, list[tuple[str, str, str]]] = {}
     for found in evidence:
         for finding in found.findings:
@@ -240,7 +240,7 @@ def _describe_quotients(evidence: Sequence[Evidence]) -> Iterator[str]:
                 value, _, far_value = finding.measured.partition(FAR)
                 quotients.setdefault(finding.what, []).append((found.size, value, far_value))
     for what, values in quotients.items():
-        # It is printed with the quotient that it is the reciprocal of.
+        # A reciprocal is printed together with its quotient.
         if what.endswith(REVERSED) and what.removesuffix(REVERSED) in quotients:
             continue
         reciprocal = ""
@@ -264,7 +264,7 @@ def _name_order(name: str) -> tuple[int, str]:
 
 
 def _spaced(name: str) -> str:
-    """Return the name of a place in words; short names such as T_s are symbols."""
+    """Return a counterexample's key in words; short keys such as T_s stay symbols."""
     return name if len(name) < 4 else name.replace("_", " ")
 
 

@@ -1,4 +1,4 @@
-"""Verification of claims: one in this process, or many, in parallel if that is faster."""
+"""Verification of claims: a single claim in this process, or many, in parallel if faster."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ def check(claim_id: str, level: Level = "quick", sizes: Sequence[str] | None = N
 
     Args:
         claim_id: such as ``TS.L5``.
-        level: sizes to verify: ``quick`` (seconds), ``full`` or ``deep``.
+        level: the sizes to verify: ``quick`` (takes seconds), ``full`` or ``deep``.
         sizes: specs to verify instead of a level, such as ``["S4", "S5"]``.
 
     Returns:
@@ -74,21 +74,21 @@ def run_check(
     try:
         claim.check(claim_check)
     except (StarcastError, ArithmeticError, ValueError, IndexError) as error:
-        # Outside the scope of the claim a check may divide by zero or ask for a missing tree.
+        # Outside the scope of the claim, a check may divide by zero or request a missing tree.
         if spec not in claim.sizes.beyond:
             raise
         reason = error.message if isinstance(error, StarcastError) else error
         undefined = f"not defined there ({reason})"
-    # What a check recorded before it stopped is evidence as well.
+    # Findings recorded before the check stopped count as evidence too.
     evidence = claim_check.evidence(claim.id, time.perf_counter() - begin)
     return replace(evidence, undefined=undefined)
 
 
 def require_memory(claim: Claim, spec: str) -> None:
-    """Accept a size whose arrays fit into memory.
+    """Check that the check's arrays fit into memory at a size.
 
     Raises:
-        LimitError: they do not fit.
+        LimitError: the arrays do not fit.
     """
     arrays = f"the arrays to verify {claim.id} on {spec}"
     memory.require(claim.required_bytes(spec), arrays, "take smaller sizes")
@@ -97,7 +97,7 @@ def require_memory(claim: Claim, spec: str) -> None:
 def requested_sizes(
     claim: Claim, level: Level, sizes: Sequence[str] | None = None
 ) -> tuple[str, ...]:
-    """Return the specs to verify, in size order; of a level, also those beyond the claim.
+    """Return the specs to verify, in size order; a level includes sizes beyond the claim.
 
     Raises:
         InputError: the level is unknown, no size is given, or the claim is not about a size.
@@ -120,8 +120,8 @@ def requested_sizes(
 def applies_to(claim: Claim, spec: str) -> bool:
     """Return whether a claim is about a topology.
 
-    A claim is about its own sizes, and about larger ones of their family unless its sizes are the
-    same at every level.
+    A claim is about its own sizes, and about larger sizes of their family unless all levels have
+    the same sizes.
 
     Raises:
         InputError: the spec is not a topology.
@@ -136,16 +136,16 @@ def applies_to(claim: Claim, spec: str) -> bool:
 
 # Verification of many claims
 #
-# A task consists of the claims of one section at one size: they share an `ObjectCache`, and so the
-# objects that they use.
+# A task consists of the claims of one section at one size. They share an `ObjectCache`, and thus
+# the objects that they use.
 
 
 #: Claim id and spec.
 Pair = tuple[str, str]
-#: Below both limits starting processes takes longer than the checks: pairs, and bytes in total.
+#: Numbers of pairs and of total bytes below which starting processes takes longer than the checks.
 _MANY_PAIRS = 60
 _MANY_BYTES = 50_000_000
-#: Claims that together need more than 1/4 of the memory do not share a cache.
+#: Claims that together need more than 1/4 of the memory are verified with separate caches.
 _MEMORY_SHARE = 4
 
 
@@ -163,7 +163,7 @@ class Task:
 
     @property
     def estimates(self) -> list[int]:
-        """Estimated memory of each claim, in bytes: needed together if the claims share nothing."""
+        """Estimated memory of each claim in bytes; the sum is needed if nothing is shared."""
         return [catalogue.find_claim(claim).required_bytes(self.size) for claim in self.claims]
 
     def __str__(self) -> str:
@@ -178,7 +178,8 @@ def plan_pairs(
 
     Args:
         claims: a conjunction stands for its parts.
-        level: sizes to verify. Sizes of the level ``deep`` that exceed the memory are omitted.
+        level: the sizes to verify. Sizes of the level ``deep`` that need too much memory are
+            omitted.
         sizes: specs to verify instead of a level; each claim is verified on those it is about.
 
     Raises:
@@ -195,8 +196,8 @@ def plan_pairs(
         specs = sort_sizes(sizes)
         for spec in specs:
             if not any(applies_to(claim, spec) for claim in single):
-                # Otherwise a size that no claim is about would be left out without a word.
-                requested_sizes(single[0], level, [spec])  # raises the error with its hint
+                # Otherwise a size that no claim is about would be omitted silently.
+                requested_sizes(single[0], level, [spec])  # raises an error with a hint
         pairs = [(claim, spec) for claim in single for spec in specs if applies_to(claim, spec)]
     for claim, spec in pairs:
         require_memory(claim, spec)
@@ -204,7 +205,7 @@ def plan_pairs(
 
 
 def plan_tasks(pairs: Iterable[Pair]) -> list[Task]:
-    """Return tasks for the pairs, those with the largest estimate first."""
+    """Return tasks for the pairs, sorted by descending memory estimate."""
     groups: dict[tuple[str, str], list[Claim]] = {}
     for claim_id, spec in pairs:
         claim = catalogue.find_claim(claim_id)
@@ -220,7 +221,7 @@ def run_tasks(
     reporter: Reporter,
     executor: Executor | None = None,
 ) -> Iterator[Iterator[tuple[Evidence, ...]]]:
-    """Return the evidence of each task, in the order in which they finish.
+    """Return the evidence of each task, in the order in which the tasks finish.
 
     Args:
         tasks: the result of `plan_tasks`.
@@ -340,7 +341,7 @@ def _run_check(claim: Claim, spec: str, objects: ObjectCache) -> Evidence:
 
 
 def _resolve_conjunctions(claims: Iterable[Claim]) -> list[Claim]:
-    """Return the claims with checks of their own, each once: parts instead of a conjunction."""
+    """Replace conjunctions by their parts; return each claim once."""
     single: dict[str, Claim] = {}
     for claim in claims:
         parts = [catalogue.find_claim(part) for part in claim.parts] or [claim]
@@ -349,7 +350,7 @@ def _resolve_conjunctions(claims: Iterable[Claim]) -> list[Claim]:
 
 
 def _split(claims: Sequence[Claim], spec: str) -> Iterator[Task]:
-    """Yield one task for the claims, or several if one would take a large share of the memory."""
+    """Yield one task for the claims, or several if a single one would need too much memory."""
     limit = memory.physical() // _MEMORY_SHARE
     together: list[str] = []
     used = 0
@@ -364,7 +365,7 @@ def _split(claims: Sequence[Claim], spec: str) -> Iterator[Task]:
 
 
 def _require_free_memory(task: Task, free: int) -> None:
-    # Only the largest claim must fit: the executor admits tasks by the sum of their estimates.
+    # Only the largest claim must fit, since the executor admits tasks by the sum of estimates.
     required = max(task.estimates)
     if required > free:
         claims = ", ".join(task.claims[:3])

@@ -1,1 +1,1 @@
-"""Comparison of stored runs: matching, tables, curves, crossovers, and pages."""
+"""Comparison of stored runs: matching, tables, curves, crossovers and pages."""

@@ -1,4 +1,4 @@
-"""Comparison of stored runs: verdicts, changes and columns."""
+"""Comparison of stored runs: verdicts, changes, and the columns of the result."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -32,13 +32,13 @@ from starcast.support.progress import Reporter
 USUAL = ("steps", "time", MISSING)
 
 BETTER, WORSE, SAME, NOT_COMPARABLE = "better", "worse", "same", "not comparable"
-#: The columns of every side but the baseline.
+#: The columns of every side except the baseline.
 CHANGES = ("change", "change_percent", "verdict")
 
-#: Change in time, change in per cent, verdict.
+#: Change in time, change in per cent, and verdict.
 Judgement = tuple[Fraction | None, float | None, str | None]
 
-#: Usual values, which a header omits.
+#: Usual parameter values, which a header omits.
 _USUAL_VALUES = {name: as_text(axis.usual) for name, axis in AXES.items() if axis.has_usual}
 
 
@@ -49,8 +49,8 @@ class Comparison:
     Attributes:
         sides: the sides, the baseline first.
         matches: one per row.
-        across: the crossed axes, which are not part of the question.
-        by: how messages are cut in matched runs: equal ``message_units``, or equal ``segments``.
+        across: the crossed axes, on which the runs of a row may differ.
+        by: the split that matched runs share: equal ``message_units``, or equal ``segments``.
     """
 
     sides: tuple[Side, ...]
@@ -60,38 +60,38 @@ class Comparison:
 
     @cached_property
     def different(self) -> tuple[Match, ...]:
-        """The matches in which something differs."""
+        """The matches in which a figure differs or a run is not comparable."""
         return tuple(match for match in self.matches if match.differs())
 
     @cached_property
     def figures(self) -> tuple[str, ...]:
-        """The figures compared; missing units only if a run has faults."""
+        """The compared figures; missing units are included only if a run has faults."""
         faulty = any(run.faults for side in self.sides for run in side.runs)
         return (*FIGURES, MISSING) if faulty else FIGURES
 
     @cached_property
     def suffixes(self) -> dict[str, str]:
-        """The ends of the sides' column names: their names as identifiers, all different."""
+        """Suffixes of column names, by side: the side's name as an identifier, made unique."""
         suffixes: dict[str, str] = {}
         for side in self.sides:
             word = re.sub(r"\W+", "_", side.name).strip("_")
             number = 1
-            # Two names can differ in punctuation only, and columns must be different.
+            # Two names can differ only in punctuation, but column names must be unique.
             while (suffix := word if number == 1 else f"{word}_{number}") in suffixes.values():
                 number += 1
             suffixes[side.name] = suffix
         return suffixes
 
     def column(self, what: str, side: Side) -> str:
-        """Return the column of a figure or parameter of one side: ``time_greedy``."""
+        """Return the column name of one side's figure or parameter, such as ``time_greedy``."""
         return f"{what}_{self.suffixes[side.name]}"
 
     def shown(self, *, everything: bool = False) -> tuple[Match, ...]:
-        """Return the matches that become rows: those in which something differs, or all."""
+        """Return the matches to show as rows: those with a difference, or all."""
         return self.matches if everything else self.different
 
     def parameters(self, *, everything: bool = False) -> list[str]:
-        """Return the parameters that are columns: those that vary between rows, or all."""
+        """Return the parameters to show as columns: those that vary between rows, or all."""
         return [
             name
             for name in PARAMETERS
@@ -99,7 +99,7 @@ class Comparison:
         ]
 
     def default_figures(self, *, everything: bool = False) -> list[str]:
-        """Return the figures that are columns: the time, and usual ones that differ; or all."""
+        """Return the figures to show as columns: the time and usual figures that differ, or all."""
         if everything:
             return list(self.figures)
         return [
@@ -110,7 +110,7 @@ class Comparison:
         ]
 
     def shared_parameters(self, *, everything: bool = False) -> dict[str, str]:
-        """Return the parameters that are not columns, with the values of the sides."""
+        """Return the parameters that are not shown as columns, with their values."""
         columns = self.parameters(everything=everything)
         values = {name: self._common(name) for name in PARAMETERS if name not in columns}
         return {
@@ -130,23 +130,23 @@ class Comparison:
     def with_letters(self) -> "Comparison":
         """Return the comparison with sides named A, B, ... for narrow tables.
 
-        Reasons keep the original names.
+        The reasons why runs are not comparable keep the original names.
         """
         return replace(self, sides=side_names.with_letters(self.sides))
 
     def with_short_names(self) -> "Comparison":
-        """Return the comparison without the experiment in the names of its parts.
+        """Return the comparison without the experiment's name in the names of its parts.
 
-        Reasons keep the original names.
+        The reasons why runs are not comparable keep the original names.
         """
         return replace(self, sides=side_names.with_short_names(self.sides))
 
     def sources(self) -> list[str]:
-        """Return the versions and revisions of starcast that produced the runs."""
+        """Return the starcast versions and revisions that produced the runs."""
         return sorted({_source(run) for side in self.sides for run in side.runs})
 
     def columns(self, *, everything: bool = False) -> list[str]:
-        """Return the columns of `rows` for people: parameters, figures, changes and gaps."""
+        """Return the columns of `rows` to show to people: parameters, figures, changes and gaps."""
         columns = self.parameters(everything=everything)
         for name in self.default_figures(everything=everything):
             columns += [self.column(name, side) for side in self.sides]
@@ -157,7 +157,7 @@ class Comparison:
         return columns + (["note"] if noted else [])
 
     def change_columns(self, side: Side) -> list[str]:
-        """Return the columns of a side's change, without its name if there are two sides."""
+        """Return the columns of a side's change; with two sides they omit the side's name."""
         return [name if len(self.sides) == 2 else self.column(name, side) for name in CHANGES]
 
     def data_columns(self, *, everything: bool = False) -> list[str]:
@@ -175,13 +175,13 @@ class Comparison:
         rest = self.columns(everything=everything)[len(parameters) :]
         note = ["note"] if "note" in rest else []
         rest = rest[: len(rest) - len(note)]
-        # Without duplicates: a crossed axis can be a column of parameters as well.
+        # Duplicates are removed, because a crossed axis can be a parameter column as well.
         return list(dict.fromkeys([*columns, *rest, *self.crossed_columns(), "best", *note]))
 
     def crossed_columns(self) -> list[str]:
-        """Return each side's columns of values on crossed axes.
+        """Return each side's columns for values on crossed axes.
 
-        If the topology is crossed, they include the nodes, degree and links of its network.
+        If the topology is crossed, they include the nodes, degree and links of the side's network.
         """
         return [
             self.column(name, side)
@@ -191,13 +191,13 @@ class Comparison:
 
     @property
     def networks(self) -> tuple[side_names.Network, ...]:
-        """The networks of a comparison across topologies; empty for other comparisons."""
+        """The networks compared, if the topology is crossed; otherwise empty."""
         if "topology" not in self.across:
             return ()
         return side_names.networks(run for side in self.sides for run in side.runs)
 
     def blocking_axes(self) -> list[str]:
-        """Return the axes that make rows not comparable and that could be crossed."""
+        """Return the axes that prevent rows from being comparable and that could be crossed."""
         pairs = [
             (match.runs[0], run)
             for match in self.matches
@@ -216,7 +216,7 @@ class Comparison:
         return [self._row(match) for match in self.shown(everything=everything)]
 
     def best(self, match: Match) -> tuple[str, ...]:
-        """Return the comparable sides with the least time; none if all times are equal."""
+        """Return the comparable sides with the minimum time; none if all times are equal."""
         others = zip(match.runs[1:], match.reasons, strict=True)
         comparable = [match.runs[0], *(run for run, reason in others if reason is None)]
         times = {figure(run, "time") for run in comparable}
@@ -232,8 +232,8 @@ class Comparison:
     def sorted_by(self, column: str) -> "Comparison":
         """Return the comparison sorted by a column, or in descending order by ``-column``.
 
-        Rows without a value come last. A figure, gap or change without a side's name is the least
-        of all sides in the row. Sides can be named in full, by letters or by short names.
+        Rows without a value come last. A figure, gap or change without a side's name means the
+        minimum over all sides of the row. Sides can be named in full, by letters or by short names.
 
         Raises:
             InputError: there is no such column.
@@ -253,7 +253,7 @@ class Comparison:
             )
         cells = [(self._cell(match, aliases.get(name, name)), match) for match in self.matches]
         valued = [pair for pair in cells if pair[0] is not None]
-        # A cell is a number, or text if the sides have different values.
+        # A parameter is a number, or text if the sides have different values.
         valued.sort(
             key=lambda pair: (isinstance(pair[0], str), pair[0]), reverse=column.startswith("-")
         )
@@ -261,13 +261,13 @@ class Comparison:
         return replace(self, matches=tuple(match for _, match in (*valued, *empty)))
 
     def sortable_columns(self) -> list[str]:
-        """Return all columns of a row."""
+        """Return all columns by which rows can be sorted."""
         each = [name for parameter in PARAMETERS for name in self._each(parameter)]
         crossed = [name for name in self.crossed_columns() if name not in each]
         return [*self.columns(everything=True), *each, *crossed, "best"]
 
     def judgements(self, match: Match) -> list[Judgement]:
-        """Return change in time, change in per cent and verdict of every side but the baseline."""
+        """Return each side's change in time, in per cent, and verdict, except the baseline's."""
         return [
             _judge(match.runs[0], run) if reason is None else (None, None, NOT_COMPARABLE)
             for run, reason in zip(match.runs[1:], match.reasons, strict=True)
@@ -275,7 +275,7 @@ class Comparison:
 
     @cached_property
     def _redundant(self) -> set[str]:
-        """Parameters that are not shown: the pieces, if runs are matched by segments."""
+        """Parameters that are not shown: the message units, if runs are matched by segments."""
         return set() if self.by == MESSAGE_UNITS else {MESSAGE_UNITS}
 
     def _each(self, parameter: str) -> list[str]:
@@ -303,7 +303,7 @@ class Comparison:
         return row
 
     def _common(self, parameter: str) -> str | None:
-        """Return the value of all runs, or that of each side; None if a side has several."""
+        """Return the value common to all runs, or each side's value; None if a side has several."""
         values = []
         for column in zip(*(match.runs for match in self.different or self.matches), strict=True):
             present = {as_text(value(run, parameter)) for run in column if run is not None}
@@ -322,13 +322,13 @@ def compare(
     across: Iterable[str] = (),
     by: Literal["message_units", "segments"] = "message_units",
 ) -> Comparison:
-    """Match the runs of every side with those of the baseline.
+    """Match the runs of every side (a set of runs) with those of the baseline side.
 
     Args:
         sides: two or more sides; a single one is split by algorithm, base and copies.
         baseline: the name of the side that the others are compared with; by default the first.
         across: axes of `CROSSABLE` to be crossed; every side is split by them.
-        by: match runs whose messages are cut into as many pieces, or with as many segments per
+        by: match runs with equal numbers of message units, or with equal numbers of segments per
             tree. The two are the same, and called segments, unless a message is split among trees.
 
     Raises:
@@ -348,14 +348,14 @@ def compare(
         )
     first = 0 if baseline is None else side_names.find_side(parts, baseline)
     ordered = (parts[first], *parts[:first], *parts[first + 1 :])
-    # With equal numbers, a column of pieces would only repeat that of segments.
+    # If the numbers are equal, a column of message units would only repeat the segments.
     if all(value(run, MESSAGE_UNITS) == run.segments for side in ordered for run in side.runs):
         by = "segments"
     return Comparison(ordered, tuple(find_matches(ordered, axes, by)), axes, by)
 
 
 def shared_value(match: Match, parameter: str) -> Any:
-    """Return a parameter of a row: the common value, or the values of all sides as text."""
+    """Return a row's parameter: the common value, or the values of all sides as text."""
     values = match.values(parameter)
     if len(values) > 1:
         return side_names.EACH.join(map(as_text, values))
@@ -363,7 +363,7 @@ def shared_value(match: Match, parameter: str) -> Any:
 
 
 def single_value(run: models.Run | None, parameter: str) -> Any:
-    """Return a parameter of one run, its faults as text; None if there is no run."""
+    """Return a parameter of a run, with faults as text; None if there is no run."""
     if run is None:
         return None
     return as_text(value(run, parameter)) if parameter == "faults" else value(run, parameter)
@@ -376,7 +376,7 @@ def _judge(baseline: models.Run | None, run: models.Run | None) -> Judgement:
     if before is None or after is None:
         return None, None, NOT_COMPARABLE
     change = after - before
-    # Three significant digits: rounded to tenths, a small loss would be 0.
+    # Three significant digits, because a small loss rounded to tenths would be 0.
     relative = float(f"{float(100 * change / before):.3g}") if before else None
     if change == 0:
         return change, relative, SAME
@@ -384,8 +384,8 @@ def _judge(baseline: models.Run | None, run: models.Run | None) -> Judgement:
 
 
 def _varies(parameter: str, matches: Sequence[Match]) -> bool:
-    """Return whether a side has several values; for a single row, whether the sides differ."""
-    # Nothing varies down a single row; what its sides do differently is all there is to show.
+    """Return whether a parameter varies on a side or, if there is one row, between sides."""
+    # With a single row, only differences between its sides can be shown.
     if len(matches) == 1:
         return len(matches[0].values(parameter)) > 1
     columns = zip(*(match.runs for match in matches), strict=True)
@@ -420,13 +420,14 @@ def compare_stored(
 
     Args:
         session: a session of the database.
-        names: the sides; a single experiment is split by algorithm, base and copies.
-        reporter: receives how many runs of an experiment are missing.
-        across: axes in which compared runs may differ, such as ``topology``.
+        names: the experiments or runs to compare; a single experiment is split by algorithm, base
+            and copies.
+        reporter: receives the number of missing runs of each experiment.
+        across: axes on which compared runs may differ, such as ``topology``.
         conditions: conditions on the runs, such as ``topology=S5``.
         baseline: the side that the others are compared with; by default the first.
-        by: match runs by the pieces of a message, or by segments per tree.
-        sort: the column to sort by; ``-COLUMN`` descends.
+        by: match runs by message units, or by segments per tree.
+        sort: the column to sort by; ``-COLUMN`` sorts in descending order.
 
     Raises:
         NotFoundError: an experiment, a run or the baseline does not exist.

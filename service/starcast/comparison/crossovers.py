@@ -1,10 +1,10 @@
 """Crossovers: message sizes at which the better of two algorithms changes.
 
 With a fixed number of segments the time is linear in the message size m, so the crossover of two
-algorithms is solved for exactly, in rational numbers. The least time of several numbers of
+algorithms is computed exactly, in rational numbers. The minimum time over several numbers of
 segments is the lower envelope of their lines, and its crossovers are exact as well. If the stored
-times are not on such lines (for example if each m has its own number of segments), the crossover
-is only known to lie between two stored message sizes.
+times are not on such lines (for example if each m has its own number of segments), the crossover is
+only known to lie between two stored message sizes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from starcast.comparison.curves import (
 from starcast.comparison.matching import as_text
 from starcast.support.text import format_value
 
-#: The kinds of cost compared, and the text if both give the same crossover.
+#: The compared kinds of cost, and the text used if both give the same crossover.
 KINDS = ("simulated", "closed form")
 BOTH = " and ".join(KINDS)
 
@@ -46,14 +46,14 @@ class Crossing:
     """A crossover of two curves.
 
     Attributes:
-        question: the values of `AXES`.
+        question: the values of `AXES`, which both curves share.
         first, second: the labels of the curves.
         segments: their numbers of segments at the crossover, or at the lower end of its range.
         segments_until: their numbers of segments at the upper end.
         low, high: the range of message sizes in bytes; equal if the crossover is exact.
-        how: `AT` low exactly; somewhere `BETWEEN` low and high; or the curves are `EQUAL` there.
-        below, above: the label of the better curve for smaller and for larger messages.
-        figures: the kinds of cost: simulated times, closed forms, or `BOTH`.
+        how: `AT` low exactly; somewhere `BETWEEN` low and high; or `EQUAL` from low to high.
+        below, above: the labels of the better curves for smaller and for larger messages.
+        figures: the kind of cost: simulated times, closed forms, or `BOTH`.
         choice: whether each curve uses the `BEST` stored number of segments at every message size,
             `ONE` of several stored numbers, or the `ONLY` one.
         time: the time of both curves at an exact crossover.
@@ -93,7 +93,7 @@ class Crossing:
 
     @property
     def change(self) -> str:
-        """A sentence with the message size, the better curve on either side, and the segments."""
+        """A sentence with the message size, the better curves below and above, and the segments."""
         at = "at message_bytes =" if self.how == AT else "with message_bytes"
         better = f"{self.below} is better below, {self.above} above"
         return f"{at} {self.place}: {better} (segments: {self.segments_text})"
@@ -105,10 +105,10 @@ class Crossing:
 def find_crossovers(panel: Panel) -> list[Crossing]:
     """Return all crossovers within the stored message sizes of a panel.
 
-    Every two curves are compared at the best number of segments of each, and at every number that
-    both have.
+    Each pair of curves is compared at each curve's best number of segments, and at every number of
+    segments that both have.
     """
-    # Simulation and closed form often have the same crossover, which is listed once.
+    # Simulation and closed form often have the same crossover; then it is listed once.
     merged: dict[Crossing, list[str]] = {}
     for pair in combinations(panel.curves, 2):
         for kind in KINDS:
@@ -123,7 +123,7 @@ def all_crossovers(comparison: Comparison) -> list[Crossing]:
 
 
 def best_crossovers(crossings: Iterable[Crossing]) -> list[Crossing]:
-    """Return the crossovers of simulated times at the best segments, by panel and message size."""
+    """Return the crossovers of simulated times at best segments, by panel and message size."""
     best = [
         crossing
         for crossing in crossings
@@ -157,7 +157,7 @@ def crossover_rows(crossings: Iterable[Crossing]) -> list[dict[str, Any]]:
 
 
 def table_columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the columns for people: no ends of ranges, and faults only if there are any."""
+    """Return the columns to show to people: no range ends, and faults only if there are any."""
     hidden = {"message_bytes_from", "message_bytes_to"}
     if all(row["faults"] == as_text(()) for row in rows):
         hidden.add("faults")
@@ -175,13 +175,13 @@ def lower_envelope(
     """Return the lower envelope of lines from low to high.
 
     Returns:
-        Pairs of the message size from which a line is the least, and the segments of that line.
+        Pairs of a message size and the segments of the line that is lowest from that size on.
     """
     segments = min(lines, key=lambda p: (lines[p].at(low), lines[p].rate, p))
     pieces = [(low, segments)]
     while True:
-        # Only a flatter line can take over, and only beyond the start of the current one, because
-        # the current line is the least there.
+        # Only a flatter line can take over, and only beyond the start of the current line, because
+        # the current line is the lowest there.
         current = lines[segments]
         flatter = [
             ((line.fixed - current.fixed) / (current.rate - line.rate), line.rate, other)
@@ -206,9 +206,10 @@ class _Region(NamedTuple):
     """A range of message sizes in which the same curve is better.
 
     Attributes:
-        low, high: its ends.
-        difference: the time of the first curve minus that of the second in its middle.
-        segments: the numbers of segments of both.
+        low, high: the ends of the range.
+        difference: the time of the first curve minus that of the second, in the middle of the
+            range.
+        segments: the numbers of segments of both curves.
         line: the time of the first curve if it is linear.
     """
 
@@ -225,7 +226,7 @@ def _crossings(
     first_spots = {spot.message_bytes: spot for spot in first.spots(kind)}
     second_spots = {spot.message_bytes: spot for spot in second.spots(kind)}
     sizes = sorted(first_spots.keys() & second_spots.keys())
-    # A crossover lies between two sizes that both curves have.
+    # A crossover lies between two message sizes that both curves have.
     if len(sizes) < 2:
         return
     ours, theirs = first.lines(sizes, kind), second.lines(sizes, kind)
@@ -234,7 +235,7 @@ def _crossings(
         regions = _line_regions(ours, theirs, sizes[0], sizes[-1])
     else:
         regions = _spot_regions(first_spots, second_spots, sizes, kind)
-    # Regions of equal times are passed over: the better curve changes across them, or it does not.
+    # Regions of equal times are skipped; only the regions before and after show a change.
     for before, after in pairwise(region for region in regions if region.difference != 0):
         if (before.difference < 0) == (after.difference < 0):
             continue
@@ -269,10 +270,10 @@ def _spot_regions(
     sizes: Sequence[Fraction],
     kind: str,
 ) -> Iterator[_Region]:
-    """Return the regions between stored message sizes if no lines pass through all of them.
+    """Return the regions between stored message sizes if no lines pass through all sizes.
 
-    Between two sizes they are exact if each curve has the same segments, and so a line, at both:
-    the least of some lines at two sizes is the least of them in between.
+    Between two sizes a region is exact if each curve has the same segments at both, which gives a
+    line: the lowest of several lines at two sizes is also the lowest in between.
     """
     for low, high in pairwise(sizes):
         ours = shared_line(first[low], first[high], kind)
@@ -280,7 +281,8 @@ def _spot_regions(
         if ours is not None and theirs is not None:
             yield from _line_regions(ours, theirs, low, high)
             continue
-        # Two points and not one range: where the curves meet between the stored sizes is unknown.
+        # Two single points instead of a range, because it is unknown where the curves meet in
+        # between.
         for m in (low, high):
             segments = (first[m].run.segments, second[m].run.segments)
             yield _Region(m, m, first[m].time - second[m].time, segments)
@@ -289,7 +291,7 @@ def _spot_regions(
 def _line_regions(
     ours: Mapping[int, Line], theirs: Mapping[int, Line], low: Fraction, high: Fraction
 ) -> Iterator[_Region]:
-    """Return the regions from low to high in which the same curve is better."""
+    """Return the regions from low to high, each with a single better curve."""
     first, second = lower_envelope(ours, low, high), lower_envelope(theirs, low, high)
     starts = {start for start, _ in (*first, *second)}
     for begin, end in pairwise(sorted(starts | {high})):
@@ -304,5 +306,5 @@ def _line_regions(
 
 
 def _segments_at(envelope: Sequence[tuple[Fraction, int]], m: Fraction) -> int:
-    """Return the segments of the least line from m on."""
+    """Return the segments of the line that is lowest from m on."""
     return next(segments for start, segments in reversed(envelope) if start <= m)

@@ -1,7 +1,8 @@
-"""Times of stored runs against the message size.
+"""Curves of the times of stored runs over the message size.
 
-A panel is a question without its message size, a curve in it is an algorithm, and each panel has a
-lower bound. As in the papers, m is the size of the message in bytes and p the number of segments.
+A panel is a set of curves that can share a plot: their runs agree on the axes of `QUESTION`, except
+the message size. Each curve is an algorithm, and each panel has a lower bound. As in the papers, m
+is the message size in bytes and p the number of segments.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,12 +26,12 @@ from starcast.topologies import as_topology, count_nodes
 AXES = tuple(axis for axis in QUESTION if axis != "message_bytes")
 
 _BOUND = "lower bound"
-#: Points of a drawn line between two stored message sizes.
+#: Number of points of a drawn line between two stored message sizes.
 _SAMPLES = 24
 
 #: Points of a drawn line: message size and time.
 Path = list[tuple[Fraction, Fraction]]
-#: Runs by question, by the values on the crossed axes and of `PARTS`, and by side.
+#: Runs by values of `AXES`, then by values of the crossed axes and `PARTS`, then by side.
 _Key = tuple[Any, ...]
 _Parts = dict[_Key, dict[str, list[models.Run]]]
 _Questions = dict[_Key, _Parts]
@@ -48,7 +49,7 @@ class Line(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """A point of a curve: the least stored time for a message size, and its run."""
+    """A point of a curve: the minimum stored time at a message size, and its run."""
 
     message_bytes: Fraction
     time: Fraction
@@ -60,9 +61,9 @@ class Curve:
     """The runs of one algorithm, with its base and copies, in a panel.
 
     Attributes:
-        label: its name.
+        label: the name of the curve.
         runs: runs with any number of segments.
-        place: its values on the crossed axes.
+        place: the curve's values on the crossed axes, as text.
     """
 
     label: str
@@ -71,12 +72,12 @@ class Curve:
 
     @property
     def links(self) -> int:
-        """The number of directed links of its network; 0 if its plug-in is not loaded."""
+        """The number of directed links of the curve's network; 0 if its plug-in is not loaded."""
         spec = self.runs[0].topology
         return 2 * as_topology(spec).links if count_nodes(spec) else 0
 
     def spots(self, kind: str = "simulated") -> tuple[Spot, ...]:
-        """Return the least time at each message size; of equal times that of fewer segments."""
+        """Return the minimum time at each message size; equal times prefer fewer segments."""
         if kind not in self._spots:
             best: dict[Fraction, Spot] = {}
             for run in sorted(self.runs, key=lambda run: run.segments):
@@ -87,9 +88,10 @@ class Curve:
         return self._spots[kind]
 
     def path(self) -> Path:
-        """Return the points to draw: the spots, and more where the times are linear in between.
+        """Return the points to draw: the spots, and samples between them where the time is linear.
 
-        On logarithmic axes a line is curved. A message of 0 bytes or a time of 0 is omitted.
+        Samples are needed because a line is curved on logarithmic axes. A message of 0 bytes or a
+        time of 0 is omitted.
         """
         spots = [spot for spot in self.spots() if spot.message_bytes > 0 and spot.time > 0]
         lines = self.lines([spot.message_bytes for spot in spots])
@@ -104,20 +106,20 @@ class Curve:
         return sorted(points)
 
     def at(self, segments: int) -> "Curve":
-        """Return the curve of the runs with this number of segments."""
+        """Return the curve that consists of the runs with this number of segments."""
         return self._by_segments[segments]
 
     @property
     def segments(self) -> tuple[int, ...]:
-        """The numbers of segments of its runs, ascending."""
+        """The numbers of segments of the curve's runs, in ascending order."""
         return tuple(self._by_segments)
 
     def lines(self, sizes: Sequence[Fraction], kind: str = "simulated") -> dict[int, Line] | None:
         """Return the times as lines through all these message sizes, by number of segments.
 
         A schedule does not depend on the message size, so its start-ups are constant and its bytes
-        grow linearly. This is checked against the stored runs, and the result is None if the least
-        stored times are not the least of such lines.
+        grow linearly. This is checked against the stored runs. The result is None if the minimum
+        stored times are not the minimum of such lines.
         """
         lines = {
             segments: line
@@ -141,7 +143,7 @@ class Curve:
         groups: dict[int, list[models.Run]] = {}
         for run in self.runs:
             groups.setdefault(run.segments, []).append(run)
-        # The curve itself, so that its cached spots are used again.
+        # The curve itself instead of a copy, so that its cached spots are used again.
         if len(groups) == 1:
             return dict.fromkeys(groups, self)
         return {
@@ -154,7 +156,7 @@ class Panel:
     """A question without its message size, and the curves that answer it.
 
     Attributes:
-        question: the values of `AXES`; for a crossed axis those of all curves.
+        question: the values of `AXES`; for a crossed axis, the values of all curves.
     """
 
     question: Mapping[str, Any]
@@ -162,27 +164,27 @@ class Panel:
 
     @property
     def name(self) -> str:
-        """The question as text."""
+        """The values of `AXES` as text."""
         return describe(self.question)
 
     @property
     def sizes(self) -> tuple[Fraction, ...]:
-        """The message sizes of all curves, ascending."""
+        """The message sizes of all curves, in ascending order."""
         return tuple(
             sorted({spot.message_bytes for curve in self.curves for spot in curve.spots()})
         )
 
     @property
     def bound(self) -> Mapping[Fraction, Fraction]:
-        """The least lower bound at each message size, which holds for any number of copies."""
+        """The smallest lower bound at each message size, which holds for any number of copies."""
         lines = self.bound_lines()
         return {m: max(line.at(m) for line in lines) for m in self.sizes} if lines else {}
 
     def bound_lines(self) -> tuple[Line, Line] | None:
-        """Return the two lines of which the lower bound is the greater: start-ups and bytes.
+        """Return the lines for start-ups and bytes, whose maximum is the lower bound.
 
-        They are the least of all runs: more copies need more bytes at every message size. The
-        result is None if there is no bound of a message above 0 bytes.
+        They are the smallest over all runs, because more copies need more bytes at every message
+        size. The result is None if there is no bound for a message above 0 bytes.
         """
         pairs = [
             (
@@ -198,7 +200,8 @@ class Panel:
     def bound_path(self) -> Path:
         """Return the points of the lower bound to draw.
 
-        Both of its lines are straight on logarithmic axes, so it bends only where they cross.
+        Both of its lines are straight on logarithmic axes, so the bound bends only where they
+        cross.
         """
         path = dict(self.bound)
         if path and (lines := self.bound_lines()):
@@ -209,14 +212,14 @@ class Panel:
         return sorted((m, time) for m, time in path.items() if m > 0 and time > 0)
 
     def by_place(self) -> dict[str, "Panel"]:
-        """Return a panel for each place on the crossed axes, whose curves share a lower bound."""
+        """Return one panel per combination of crossed values; its curves share a lower bound."""
         groups: dict[str, list[Curve]] = {}
         for curve in self.curves:
             groups.setdefault(curve.place, []).append(curve)
         return {place: replace(self, curves=tuple(curves)) for place, curves in groups.items()}
 
     def profiled(self) -> list[tuple[Curve, models.Run]]:
-        """Return for each curve its fastest run at the largest message size of all curves."""
+        """Return each curve's fastest run at the largest message size of all curves."""
         sizes = [{spot.message_bytes for spot in curve.spots()} for curve in self.curves]
         common = set.intersection(*sizes)
         runs = []
@@ -230,7 +233,7 @@ class Panel:
 
 
 def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Line] | None:
-    """Return the line through two spots with equal numbers of segments, by that number, or None."""
+    """Return the line through two spots with equal segments, by their number; else None."""
     if low.run.segments != high.run.segments:
         return None
     return Curve("", (low.run, high.run)).lines((low.message_bytes, high.message_bytes), kind)
@@ -252,7 +255,7 @@ def panels(comparison: Comparison) -> list[Panel]:
     """
     questions: _Questions = {}
     for side, run in _complete_runs(comparison):
-        # A crossed axis is part of a curve's label instead, so that its values share a panel.
+        # A crossed axis is part of a curve's label instead, so that all its values share a panel.
         question = tuple(None if axis in comparison.across else value(run, axis) for axis in AXES)
         part = tuple(getattr(run, name) for name in (*comparison.across, *PARTS))
         sides = questions.setdefault(question, {}).setdefault(part, {})
@@ -265,7 +268,7 @@ def panels(comparison: Comparison) -> list[Panel]:
 
 
 def panels_with_steps(every: Iterable[Panel]) -> list[Panel]:
-    """Return the panels with a schedule that no earlier panel has.
+    """Return the panels that have a schedule which no earlier panel has.
 
     A schedule does not depend on message_bytes, t_s, t_c and faults; faults only remove some of
     its links, so panels without faults come first.
@@ -282,19 +285,19 @@ def panels_with_steps(every: Iterable[Panel]) -> list[Panel]:
 
 
 def profiled_runs(comparison: Comparison) -> list[models.Run]:
-    """Return the runs whose links used in each step are shown."""
+    """Return the runs for which the links used in each step are plotted."""
     every = panels_with_steps(panels(comparison))
     return [run for panel in every for _, run in panel.profiled()]
 
 
 def _samples(sizes: Sequence[Fraction]) -> list[Fraction]:
-    """Return message sizes and more in between, evenly spaced on a logarithmic axis."""
+    """Return message sizes with samples in between, evenly spaced on a logarithmic axis."""
     places = (
         (log10(low), log10(high), place / _SAMPLES)
         for low, high in pairwise(sizes)
         for place in range(1, _SAMPLES)
     )
-    # Powers are rounded, so that a sample may lie beyond the ends.
+    # Powers are rounded, so a sample may lie beyond the ends.
     more = (Fraction(10 ** (low + (high - low) * share)) for low, high, share in places)
     return sorted({*sizes, *(m for m in more if sizes[0] < m < sizes[-1])})
 
@@ -322,7 +325,7 @@ def _complete_runs(comparison: Comparison) -> Iterator[tuple[str, models.Run]]:
 
 
 def _labels(questions: _Questions, across: Sequence[str]) -> dict[_Key, tuple[str, bool]]:
-    """Return for each part its label, and whether the figures of its sides differ anywhere."""
+    """Return the label of each part, and whether the figures of its sides differ anywhere."""
     parts = {part for panel in questions.values() for part in panel}
     places = range(len(across) + len(PARTS))
     varying = [place for place in places if len({part[place] for part in parts}) > 1]
@@ -364,11 +367,11 @@ def _fingerprint(runs: Iterable[models.Run]) -> frozenset[tuple[Any, ...]]:
 
 
 def _line(runs: Sequence[models.Run], sizes: Sequence[Fraction], kind: str) -> Line | None:
-    """Return the times of runs with equal segments as a line through all message sizes, or None."""
+    """Return the line through the times of runs with equal segments at all sizes, or None."""
     stored = {run.message_bytes: run for run in runs if figure(run, "time", kind) is not None}
     if len(sizes) < 2 or any(m not in stored for m in sizes):
         return None
-    # From one run, then checked against all. The largest of two sizes is never 0.
+    # The line follows from one run and is checked against all. The largest of two sizes is never 0.
     largest = stored[max(sizes)]
     start_ups, carried = figure(largest, "start_ups", kind), figure(largest, "bytes", kind)
     if start_ups is None or carried is None:
@@ -379,7 +382,7 @@ def _line(runs: Sequence[models.Run], sizes: Sequence[Fraction], kind: str) -> L
 
 
 def load_profiles(session: Session, comparison: Comparison) -> dict[int, list[int]]:
-    """Return the links used in each step, by the numbers of the runs of `profiled_runs`."""
+    """Return the links used in each step for the runs of `profiled_runs`, by run number."""
     runs = dict.fromkeys(run.id for run in profiled_runs(comparison))
     return {
         run: [step.links_used for step in repository.load_profile(session, run)] for run in runs

@@ -1,4 +1,4 @@
-"""The table of a comparison: its columns, its rows, and the best cells of each row."""
+"""The table of a comparison: columns, rows, and the best values of each row."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from starcast.comparison.crossovers import COLUMNS, all_crossovers, crossover_ro
 from starcast.comparison.matching import Match, figure, gap
 from starcast.support.table import Row, Table, with_numbers
 
-#: The largest number of sides shown next to each other; more sides have one line each.
+#: The maximum number of sides shown next to each other; more sides get one line each.
 MAX_ABREAST = 3
 
 
@@ -20,9 +20,9 @@ class Layout:
     Attributes:
         columns: the column names in order.
         rows: a value for each column, and possibly others.
-        best: for each row the columns with the best values of all sides.
-        together: the number of consecutive rows that belong to one match.
-        parameters: the number of columns, from the left, that hold the parameters of a match.
+        best: for each row, the columns that hold the best value of all sides.
+        together: the number of consecutive rows per match.
+        parameters: the number of leftmost columns that hold the parameters of a match.
     """
 
     columns: tuple[str, ...]
@@ -33,7 +33,7 @@ class Layout:
 
     @property
     def numeric(self) -> frozenset[str]:
-        """The columns that hold numbers only, besides missing values."""
+        """The columns that hold only numbers or missing values."""
         table = Table.of(self.rows, self.columns)
         return frozenset(name for name in self.columns if table.is_numeric(name))
 
@@ -51,7 +51,7 @@ def lay_out(
         everything: show all parameters, figures and rows.
         stacked: show each match as a block with one line per side; by default if there are more
             than `MAX_ABREAST` sides.
-        brief: omit the absolute change in time, unless everything is shown.
+        brief: omit the absolute change in time, unless ``everything`` is set.
     """
     if stacked is None:
         stacked = len(comparison.sides) > MAX_ABREAST
@@ -66,7 +66,7 @@ def lay_out(
 def layouts(
     comparison: Comparison, *, everything: bool = False
 ) -> Iterator[tuple[Comparison, Layout]]:
-    """Yield layouts with the comparison under the names that they use, the widest first."""
+    """Yield layouts from widest to narrowest, each with the comparison as it names the sides."""
     short = comparison.with_short_names()
     candidates = [(short, True)]
     if len(comparison.sides) <= MAX_ABREAST:
@@ -77,7 +77,7 @@ def layouts(
 
 
 def as_cells(row: Mapping[str, Any]) -> Row:
-    """Return a row with exact figures as numbers, and gaps to three decimals."""
+    """Return a row with exact figures converted to numbers, and gaps rounded to three decimals."""
     cells = with_numbers(row)
     for name, value in cells.items():
         if (name == "gap" or name.startswith("gap_")) and value is not None:
@@ -88,7 +88,7 @@ def as_cells(row: Mapping[str, Any]) -> Row:
 def tabulate(comparison: Comparison, *, everything: bool = False) -> Table:
     """Return the rows of a comparison with a single value in each cell, for programs.
 
-    The note of the table says how many rows without a difference are omitted.
+    The table's note states how many rows without a difference are omitted.
     """
     rows = list(map(as_cells, comparison.rows(everything=everything)))
     hidden = len(comparison.matches) - len(rows)
@@ -127,7 +127,7 @@ def _set_abreast(comparison: Comparison, *, everything: bool) -> Layout:
 def _stack(comparison: Comparison, *, everything: bool) -> Layout:
     """Return a table with one line per side of each match.
 
-    Parameters that differ between the sides of a match are shown in the lines of the sides.
+    Parameters that differ between the sides of a match are shown in each side's line.
     """
     shown = comparison.shown(everything=everything)
     parameters = comparison.parameters(everything=everything)

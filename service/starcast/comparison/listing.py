@@ -25,21 +25,21 @@ PROVENANCE = (
 )  # fmt: skip
 COST_COLUMNS = ("cost", "steps", "start_ups", "transmissions", "bytes", "time", "gap", "source")
 EXPERIMENT_COLUMNS = ("experiment", "runs", "points", "failed", *AXES, "created")
-#: The axes that a terminal omits until a table fits, the first one first.
+#: Axes that are omitted, in this order, until a table fits into the terminal.
 _SPARE_AXES = tuple(
     sorted((name for name, axis in AXES.items() if axis.spare), key=lambda name: -AXES[name].spare)
 )
 _SPARE = ("finished", "steps", "missing", *_SPARE_AXES, "experiment")
 _USUAL_FIGURES = (("status", "complete"), ("missing", 0))
-#: The number of values of an axis that people read in a listing of experiments.
+#: The number of values per axis that a listing of experiments shows to people.
 _SHOWN_VALUES = 2
 
 
 class RunList(Table):
-    """Runs."""
+    """A listing of runs."""
 
     def readable(self) -> Table:
-        """Return the rows without usual values and shared parameters; the note tells the latter."""
+        """Return the table without usual and shared parameters; its note states the latter."""
         columns = list(self.columns)
         shared = []
         for name, value in self.rows[0].items() if self.rows else ():
@@ -55,10 +55,10 @@ class RunList(Table):
 
 
 class ExperimentList(Table):
-    """Experiments with the values of their axes."""
+    """A listing of experiments with the values of their axes."""
 
     def readable(self) -> Table:
-        """Return the rows with some values of each axis, and points for incomplete grids only."""
+        """Return the table with a few values per axis, and points only for incomplete grids."""
         rows = []
         for row in self.rows:
             incomplete = row["points"] is not None and row["runs"] < row["points"]
@@ -71,20 +71,20 @@ class ExperimentList(Table):
 
 
 def _is_usual(name: str, value: Any) -> bool:
-    """Return whether runs usually have a value, so that people need not read it."""
+    """Return whether a value is the usual one, which need not be shown to people."""
     if name in AXES and AXES[name].has_usual:
         return format_value(value) == format_value(AXES[name].usual)
     return value == SAME or (name, value) in _USUAL_FIGURES
 
 
 def _abbreviate(values: Sequence[str]) -> list[str]:
-    """Return the first values, and the number of further ones as ``+3``."""
+    """Return the first values, followed by the number of omitted values, such as ``+3``."""
     more = len(values) - _SHOWN_VALUES
     return [*values[:_SHOWN_VALUES], f"+{more}"] if more > 0 else list(values)
 
 
 def list_experiments(session: Session) -> Table:
-    """Return the stored experiments with their grids, stored runs and points."""
+    """Return the stored experiments with their grids and the numbers of stored runs and points."""
     counts = repository.count_runs(session)
     rows: list[dict[str, Any]] = []
     for experiment in repository.list_experiments(session):
@@ -101,7 +101,7 @@ def list_experiments(session: Session) -> Table:
 
 
 def list_examples() -> Table:
-    """Return the shipped experiments with their titles and numbers of runs."""
+    """Return the experiments that come with starcast, with their titles and numbers of runs."""
     designs = {name: read_design(str(file)) for name, file in examples().items()}
     rows = [
         {
@@ -136,7 +136,7 @@ def list_runs(session: Session, experiment: str | None = None) -> Table:
 def list_grid(side: Side) -> Table:
     """Return the runs of an experiment in the order of its points.
 
-    The note of the table says how many runs are missing.
+    The table's note states how many runs are missing.
     """
     rows = [run_row(run, side.name) for run in side.runs]
     columns = [name for name in RUN_COLUMNS if name != "experiment"]
@@ -146,7 +146,7 @@ def list_grid(side: Side) -> Table:
 def list_repetitions(repetitions: Sequence[Repetition], name: str) -> Table:
     """Return repeated runs, each with its figures and whether all of them agree.
 
-    The failure says how many do not.
+    The failure message states how many runs do not agree.
     """
     rows = [
         {**run_row(each.run, name), **each.figures, "agrees": each.agrees} for each in repetitions
@@ -195,7 +195,7 @@ def run_row(run: models.Run, experiment: str) -> dict[str, Any]:
 
 
 def cost_rows(run: models.Run) -> list[dict[str, Any]]:
-    """Return the costs of a run, the simulated one first, each with its time / lower bound."""
+    """Return the costs of a run, the simulated cost first, each with time / lower bound."""
     kinds = ("simulated", "closed form", "lower bound")
     bound = next((cost.time for cost in run.costs if cost.kind == "lower bound"), None)
     rows = []
@@ -207,7 +207,7 @@ def cost_rows(run: models.Run) -> list[dict[str, Any]]:
 
 
 def describe_loss(run: models.Run) -> str:
-    """Return a sentence with the units missing because of the faults of a run."""
+    """Return a sentence on the units that are missing because of a run's faults."""
     missing = pluralize(run.missing, "unit is", "units are")
     loss = f"{missing} missing at the end" if run.missing else "no unit is missing at the end"
     return f"with faults at {', '.join(run.faults)}: {loss}"
@@ -226,7 +226,7 @@ def require_complete(run: models.Run) -> None:
 
 
 def run_facts(run: models.Run, experiment: str) -> dict[str, Any]:
-    """Return everything that is stored of a run, by name."""
+    """Return everything that is stored about a run, by name."""
     row = run_row(run, experiment)
     facts = {name: row[name] for name in RUN_COLUMNS}
     facts |= {"messages": run.messages, "error": run.error}

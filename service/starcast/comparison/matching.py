@@ -1,16 +1,16 @@
 """Matching of stored runs: which runs share a row of a comparison, and why some do not.
 
-Two runs are comparable if they answer the same question: if they have the same values on the axes
-of `QUESTION`, such as the topology, message_bytes and the faults. Axes that a comparison crosses
-(``across``) are not part of the question. How a run answers it is a choice: the crossed axes, and
-those of `CHOICE`, such as the algorithm and its segments.
+Two runs are comparable if they have the same values on the axes of `QUESTION`, such as the
+topology, message_bytes and the faults: then they answer the same question. Axes that a comparison
+crosses (``across``) are not part of the question. The other axes are choices, in which comparable
+runs may differ: the crossed axes, and those of `CHOICE`, such as the algorithm and its segments.
 
-Among the runs with the same question, those of two sides are matched on one choice after the
+Among the runs with the same question, the runs of two sides are matched on one choice after the
 other. If the sides have common values of a choice, runs with equal values are matched; otherwise
-that choice is the difference to be compared. The last choice is the number of pieces into which a
-message is cut: ``segments`` of `multiple` are pieces of each tree's share, and segments of
-`edge-disjoint` pieces of the whole message. Of the runs that no equal number matches, only the
-fastest of each side are matched: each algorithm with its best number of pieces.
+that choice is the difference to be compared. The last choice is the number of units into which a
+message is split: ``segments`` of `multiple` split each tree's share, and segments of
+`edge-disjoint` split the entire message. Runs without a counterpart of equal number are reduced to
+the fastest of each side, and these are matched: each algorithm with its best number.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,28 +26,28 @@ from starcast.stores.database import models
 from starcast.support.axes import CHOICE, QUESTION
 from starcast.topologies import count_nodes
 
-#: The pieces into which a message is cut. Segments are pieces of each tree's share.
+#: The units into which a message is split. Segments split each tree's share.
 MESSAGE_UNITS, SEGMENTS = "message_units", "segments"
-#: All parameters that are matched. Segments include messages, which equal them if an algorithm
-#: takes messages.
+#: All parameters used for matching. Messages are not among them, because they equal the segments if
+#: an algorithm takes messages.
 PARAMETERS = (*QUESTION, *CHOICE, MESSAGE_UNITS)
 
 FIGURES = ("steps", "transmissions", "start_ups", "bytes", "time")
-#: The figure of runs under faults: the number of undelivered (node, unit) pairs.
+#: The figure of runs with faults: the number of undelivered (node, unit) pairs.
 MISSING = "missing"
 
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison.
+    """One side of a comparison: a named set of runs.
 
     Attributes:
         name: its name.
         runs: its runs.
-        commands: the command lines that execute and store them in another database.
-        title: the title of the experiment.
+        commands: the command lines that execute the runs and store them in another database.
+        title: the title of the experiment, if the side has one.
         repeat: the command line that executes the stored runs again and compares the figures.
-        incomplete: a sentence with the number of missing runs; None if none is missing.
+        incomplete: a sentence with the number of missing runs; None if no run is missing.
     """
 
     name: str
@@ -63,21 +63,21 @@ class Match:
     """The runs of one row.
 
     Attributes:
-        runs: a run of each side, the baseline's first; None if a side has no matching run.
-        reasons: for each other side why its run is not comparable; None if it is.
+        runs: one run per side, the baseline's first; None if a side has no matching run.
+        reasons: for each other side, why its run is not comparable; None if it is comparable.
     """
 
     runs: tuple[models.Run | None, ...]
     reasons: tuple[str | None, ...]
 
     def values(self, parameter: str) -> tuple[Any, ...]:
-        """Return the common value of a parameter as the only element, or the value of each run."""
+        """Return a parameter's values: a single one if all runs agree, else one per run."""
         values = tuple(None if run is None else value(run, parameter) for run in self.runs)
         present = {value for value, run in zip(values, self.runs, strict=True) if run is not None}
         return (present.pop(),) if len(present) == 1 else values
 
     def differs(self) -> bool:
-        """Return whether a figure differs or a run is not comparable."""
+        """Return whether any figure differs or any run is not comparable."""
         figures = {tuple(figure(run, name) for name in (*FIGURES, MISSING)) for run in self.runs}
         return len(figures) > 1 or any(self.reasons)
 
@@ -85,7 +85,7 @@ class Match:
 def value(run: models.Run, parameter: str) -> Any:
     """Return a parameter of a run; faults as a sorted tuple.
 
-    Pieces that were not stored, by an older version, count as the segments.
+    Message units that an older version did not store default to the segments.
     """
     if parameter == MESSAGE_UNITS:
         return run.message_units or run.segments
@@ -121,8 +121,8 @@ def find_matches(
 ) -> list[Match]:
     """Return the rows of a comparison, sorted by topology and parameters.
 
-    Every run of every side is in at least one row. The first side is the baseline. The axes
-    ``across`` are the first choices instead of parts of the question; ``by`` is the last choice.
+    Every run of every side is in at least one row. The first side is the baseline. Runs are matched
+    first on the crossed axes ``across``, and last on ``by``.
     """
     baseline, *others = (replace(side, runs=tuple(_distinct(side.runs))) for side in sides)
     points = _Points([baseline, *others], across, by)
@@ -142,7 +142,7 @@ def find_matches(
 
 
 def as_text(value: Any) -> str:
-    """Return the value of a parameter as text; a dash for None."""
+    """Return a parameter's value as text; a dash for None."""
     if isinstance(value, tuple):
         return " ".join(value) or "none"
     return "-" if value is None else str(value)
@@ -154,7 +154,7 @@ class _Points:
     Attributes:
         question: the axes on which comparable runs agree.
         choice: the other axes, in the order in which runs are matched on them.
-        by: the last of them.
+        by: the last axis on which runs are matched.
     """
 
     def __init__(self, sides: Iterable[Side], across: Sequence[str], by: str) -> None:
@@ -188,7 +188,7 @@ class _Points:
         return [axis for axis in axes if ours[axis] != theirs[axis]]
 
     def code(self, run: models.Run) -> NDArray[np.int64]:
-        """Return the parameters of a run as numbers, to find the nearest of thousands of runs."""
+        """Return the parameters of a run as numbers, for a fast search for the nearest run."""
         codes = []
         for axis, each in self._values[run].items():
             numbers = self._numbers[axis]
@@ -196,7 +196,7 @@ class _Points:
         return np.array(codes)
 
     def order(self, match: Match) -> tuple[Any, ...]:
-        """Return the key by which rows are sorted."""
+        """Return the sort key of a row."""
         run = next(run for run in match.runs if run is not None)
         values = self.key(run, (*self.question, *self.choice))
         size = count_nodes(run.topology) if "topology" in self.question else 0
@@ -207,10 +207,10 @@ class _Pairing:
     """The runs of another side for each run of the baseline.
 
     Attributes:
-        partners: for each run of the baseline the runs of the other side in its rows. These are
-            its matches. If the other side has no run with its question, the partner is the nearest
-            run with a question that the baseline does not have, so that the row can show both and
-            the reason why they are not comparable; None if there is no such run.
+        partners: for each run of the baseline, the runs of the other side in its rows. These are
+            its matches. If the other side has no run with the same question, the partner is the
+            nearest run with a question that the baseline does not have, so that the row can show
+            both runs and the reason why they are not comparable; None if there is no such run.
     """
 
     def __init__(self, points: _Points, baseline: Side, other: Side) -> None:
@@ -220,7 +220,7 @@ class _Pairing:
         self._baseline_codes = np.array([points.code(run) for run in baseline.runs])
         self._other_codes = np.array([points.code(run) for run in other.runs])
         self._matches: dict[models.Run, list[models.Run]] = {run: [] for run in baseline.runs}
-        #: The choices but the last of which both sides have common values.
+        #: The choices, except the last, for which the two sides have common values.
         self._common = [
             axis
             for axis in points.choice
@@ -256,7 +256,7 @@ class _Pairing:
         axis, *rest = choice
         mine, others = self._points.group(ours, [axis]), self._points.group(theirs, [axis])
         common = mine.keys() & others.keys()
-        # The sides differ in this choice throughout: it is what the comparison is about.
+        # The sides have no value of this choice in common, so it is the difference to be compared.
         if not common and axis != self._points.by:
             self._match(ours, theirs, rest, matched)
             return
@@ -264,8 +264,8 @@ class _Pairing:
             self._match(mine.pop(key), others.pop(key), rest, (*matched, axis))
         left, right = _joined(mine), _joined(others)
         self._matched |= dict.fromkeys((*left, *right), (*matched, axis))
-        # Not every number of pieces with every other: the rows would multiply, and most of them
-        # would compare an algorithm at a number of pieces that is not its best.
+        # Pairing every number of units with every other would multiply the rows, and most rows
+        # would compare an algorithm at a number that is not its best.
         if axis == self._points.by and left and right:
             self._match(_fastest(left), _fastest(right), rest, matched)
 
@@ -278,7 +278,7 @@ class _Pairing:
         question = self._points.question
         for size in range(1, len(question) + 1):
             for apart, last in product(combinations(question, size), ((self._points.by,), ())):
-                # First with equal pieces, then with any: a row should differ in as little as
+                # Runs with equal message units come first: a row should have as few differences as
                 # possible, so that its reason names what really separates the runs.
                 if len(chosen) == len(ours) or not free:
                     return chosen
@@ -314,7 +314,7 @@ class _Pairing:
         return next(filter(None, no_figures), None) or _undelivered(pair)
 
     def describe_missing(self, run: models.Run, side: Side) -> str:
-        """Return why no run of a side, one of the two, matches a run of the other side."""
+        """Return why no run of one side matches a run of the other side."""
         if not side.runs:
             return f"{side.name} has no runs"
         question = self._points.question
@@ -322,7 +322,7 @@ class _Pairing:
         columns = [PARAMETERS.index(axis) for axis in axes]
         codes = self._other_codes if side is self._other else self._baseline_codes
         apart = codes[:, columns] != self._points.code(run)[columns]
-        # A run with the same question is nearer than any run with a different question.
+        # A run with the same question counts as nearer than any run with a different question.
         weights = [len(axes) if axis in question else 1 for axis in axes]
         nearest = side.runs[int((apart @ weights).argmin())]
         missing = " and ".join(
@@ -335,10 +335,10 @@ class _Pairing:
 def _divide_into_rows(
     partners: Sequence[Sequence[models.Run | None]], points: _Points
 ) -> list[tuple[models.Run | None, ...]]:
-    """Return the rows of a run of the baseline, from its partners on every other side.
+    """Return the rows of a baseline run, given its partners on every other side.
 
-    If other sides have several partners, the most similar ones share a row, so that each appears
-    and the rows are not multiplied.
+    If a side has several partners, each of them appears in a row, together with the most similar
+    partners of the other sides, so that the rows are not multiplied.
     """
     rows: list[tuple[models.Run | None, ...]] = []
     for place, candidates in enumerate(partners):
@@ -355,7 +355,7 @@ def _divide_into_rows(
 def _most_similar(
     run: models.Run | None, others: Sequence[models.Run | None], points: _Points
 ) -> models.Run | None:
-    """Return the candidate with the fewest choices that differ from those of a run."""
+    """Return the candidate that differs from a run in the fewest choices."""
     present = [other for other in others if other is not None]
     if run is None or not present:
         return others[0]
@@ -372,7 +372,7 @@ def _distinct(runs: Iterable[models.Run]) -> Iterable[models.Run]:
 
 
 def _fastest(runs: Iterable[models.Run]) -> list[models.Run]:
-    """Return the runs with the least time among those that deliver everything."""
+    """Return the fastest runs among those that deliver everything."""
     times = {run: (bool(run.missing), figure(run, "time")) for run in runs}
     timed = [time for time in times.values() if time[1] is not None]
     return [run for run, time in times.items() if not timed or time == min(timed)]
@@ -389,7 +389,7 @@ def _without_figures(side: Side, run: models.Run) -> str | None:
 
 
 def _undelivered(pair: Sequence[tuple[Side, models.Run]]) -> str | None:
-    """Return which runs leave units missing: however short their time, it is not comparable."""
+    """Return the runs that leave units missing; their time is never comparable."""
     incomplete = [
         f"{side.name} leaves {run.missing} missing under its faults"
         for side, run in pair

@@ -30,10 +30,10 @@ SIGNS = {BETTER: "▼", WORSE: "▲", SAME: "=", NOT_COMPARABLE: "✕"}
 PROVENANCE = (
     "version", "revision", "dirty", "host", "machine", "python", "numpy", "psycopg", "postgres",
 )  # fmt: skip
-#: For the number of a run, the directed links used in steps 1, 2, ...
+#: The directed links used in steps 1, 2, ..., by run number.
 Profiles = Mapping[int, Sequence[int]]
 
-#: The most numbers of segments that are listed one by one.
+#: The maximum number of segment counts that are listed one by one.
 _LISTED_SEGMENTS = 6
 _TEMPLATE = "compare.html.j2"
 
@@ -41,12 +41,12 @@ _TEMPLATE = "compare.html.j2"
 def describe(
     comparison: Comparison, profiles: Profiles, *, everything: bool = False
 ) -> dict[str, Any]:
-    """Return a comparison as one object that JSON can hold, with everything that a page shows.
+    """Return a comparison as one JSON object, with everything that a page shows.
 
     Args:
         comparison: the comparison, with its rows in the order to be shown.
         profiles: the step profiles of `profiled_runs`; runs may be missing.
-        everything: all parameters, figures and rows.
+        everything: include all parameters, figures and rows.
     """
     table = tabulate(comparison, everything=everything)
     described = _panels(comparison, profiles)
@@ -105,7 +105,7 @@ def render_file(comparison: Comparison, profiles: Profiles, *, everything: bool 
 
 
 def title_of(comparison: Comparison) -> str:
-    """Return the names of the sides, or their number; parts follow the name of their experiment."""
+    """Return the names of the sides, or their number; an experiment's name precedes its parts."""
     names = [side.name for side in comparison.with_short_names().sides]
     few = len(names) <= MAX_ABREAST
     title = " against ".join(names) if few else f"{len(names)} sides compared"
@@ -114,7 +114,7 @@ def title_of(comparison: Comparison) -> str:
 
 
 def summarize(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return for each side its runs, networks, best rows, and the number of each verdict."""
+    """Return each side's numbers of runs, best rows and verdicts, and its networks."""
     judged = [
         [verdict for *_, verdict in comparison.judgements(match)] for match in comparison.matches
     ]
@@ -134,28 +134,28 @@ def summarize(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def count_reasons(comparison: Comparison) -> dict[str, int]:
-    """Return the reasons why rows are not comparable with their numbers, most frequent first."""
+    """Return the reasons why rows are not comparable, with counts, most frequent first."""
     reasons = Counter(reason for match in comparison.matches for reason in match.reasons if reason)
     return dict(reasons.most_common())
 
 
 def list_sources(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return the code, hosts and engines of the runs, with the number of runs and their dates."""
+    """Return the code versions, hosts and engines of the runs, with run counts and dates."""
     groups: dict[tuple[Any, ...], list[models.Run]] = {}
     for run in dict.fromkeys(run for side in comparison.sides for run in side.runs):
         key = tuple((run.provenance or {}).get(name) for name in PROVENANCE)
         groups.setdefault(key, []).append(run)
     return [
         {**dict(zip(PROVENANCE, key, strict=True)), "runs": len(runs), **_dates(runs)}
-        # As text, because older runs lack some values, and None has no order.
+        # Sorted as text, because older runs lack some values, and None cannot be ordered.
         for key, runs in sorted(groups.items(), key=lambda item: str(item[0]))
     ]
 
 
 def list_commands(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return the commands that execute the runs again, for sides that share them.
+    """Return the commands that execute the runs again, once for sides that share them.
 
-    ``repeat`` compares with the stored figures; ``elsewhere`` is for another machine or database.
+    ``repeat`` also compares the stored figures; ``elsewhere`` is for another machine or database.
     """
     sides: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for side in comparison.sides:
@@ -167,14 +167,14 @@ def list_commands(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def describe_panels(comparison: Comparison, profiles: Profiles) -> list[dict[str, Any]]:
-    """Return the panels of a comparison, or of a single side, as `describe` does."""
+    """Return the panels of a comparison, or of a single side, in the form used by `describe`."""
     return [panel for panel, _ in _panels(comparison, profiles)]
 
 
 def _panels(
     comparison: Comparison, profiles: Profiles
 ) -> list[tuple[dict[str, Any], list[Crossing]]]:
-    """Return each panel with all its crossovers; a schedule that several have is shown in one."""
+    """Return each panel with all its crossovers; a schedule common to several is shown once."""
     every = panels(comparison)
     with_steps = panels_with_steps(every)
     described = []
@@ -231,7 +231,7 @@ def _bound(place: str, panel: Panel) -> dict[str, Any]:
 
 
 def _path(points: Path) -> list[tuple[float, float]]:
-    """Return points with six significant digits, which a drawing does not exceed."""
+    """Return points with six significant digits, which is enough for a drawing."""
     return [(float(f"{float(m):.6g}"), float(f"{float(time):.6g}")) for m, time in points]
 
 
@@ -250,7 +250,7 @@ def _crossover(crossing: Crossing) -> dict[str, Any]:
 
 
 def _describe_runs(runs: Iterable[models.Run]) -> str:
-    """Return the algorithms and segments of a side."""
+    """Return a text with the algorithms and segments of a side."""
     listed = list(runs)
     if not listed:
         return "no runs"

@@ -1,4 +1,4 @@
-"""The papers' tables with the figures of stored runs."""
+"""The papers' tables, filled with the figures of stored runs."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from starcast.topologies import as_topology
 
 
 def find_table(name: str) -> PaperTable:
-    """Return the paper's table of a name.
+    """Return the paper table with the given name.
 
     Raises:
         InputError: there is no such table.
@@ -44,7 +44,7 @@ def find_table(name: str) -> PaperTable:
 
 
 def table_of(experiment: models.Experiment) -> str:
-    """Return the name of the table that an experiment executes: that of its shipped grid.
+    """Return the name of the paper table whose grid (one that comes with starcast) was executed.
 
     Raises:
         InputError: the experiment has another grid.
@@ -61,7 +61,7 @@ def table_of(experiment: models.Experiment) -> str:
 
 @cache
 def _shipped_title(name: str) -> str:
-    """Return the title of a shipped design: reading one expands its grids."""
+    """Return the title of a paper table's design; cached, because reading it expands its grids."""
     return read_design(str(examples()[name])).title
 
 
@@ -93,8 +93,8 @@ def load_table(
     Args:
         session: a session of the database.
         experiment: the name of the experiment.
-        reporter: receives how many runs are missing.
-        table: the paper's table; by default that of the experiment's shipped grid.
+        reporter: receives the number of missing runs.
+        table: the paper's table; by default the one whose grid the experiment has.
         conditions: conditions on the runs, such as ``topology=S5``.
 
     Raises:
@@ -112,7 +112,7 @@ def load_table(
 
 
 def tabulate(paper: PaperCases) -> Table:
-    """Return the rows of all cases, each with the values that distinguish the case."""
+    """Return the rows of all cases, each with the parameters of its case."""
     records = [
         with_numbers({**case_values(paper.table, case), **row})
         for case, rows in paper.cases
@@ -122,7 +122,7 @@ def tabulate(paper: PaperCases) -> Table:
 
 
 def case_values(table: PaperTable, case: Case) -> dict[str, Any]:
-    """Return what distinguishes a case, by the names of axes."""
+    """Return the parameters that distinguish a case, by axis name."""
     values: dict[str, Any] = {"topology": case.topology.spec}
     for axis in table.axes:
         if axis == "machine":
@@ -133,9 +133,9 @@ def case_values(table: PaperTable, case: Case) -> dict[str, Any]:
 
 
 def paper_rows(table: PaperTable, runs: Sequence[models.Run]) -> Iterator[tuple[Case, list[Row]]]:
-    """Yield the rows of a table for every case of some runs.
+    """Yield the rows of a table for every case found in the runs.
 
-    Runs with faults, asynchronous runs, and runs that failed, do not count.
+    Runs with faults, asynchronous runs, and failed runs are ignored.
 
     Raises:
         NotFoundError: no run executes a row of the table.
@@ -143,7 +143,7 @@ def paper_rows(table: PaperTable, runs: Sequence[models.Run]) -> Iterator[tuple[
     usable = [
         run
         for run in runs
-        if run.execution == "synchronous"  # the model of the papers
+        if run.execution == "synchronous"  # the papers' model
         and not run.faults
         and figure(run, "time") is not None
     ]
@@ -162,7 +162,7 @@ def paper_rows(table: PaperTable, runs: Sequence[models.Run]) -> Iterator[tuple[
 
 
 def _cases(table: PaperTable, runs: Iterable[models.Run]) -> list[Case]:
-    """Return the cases of runs in their order."""
+    """Return the distinct cases of the runs, in order."""
     cases = dict.fromkeys(_case(table, run) for run in runs)
     axis = table.axis_with_1
     several = [case for case in cases if axis is not None and getattr(case, axis) > 1]
@@ -182,7 +182,7 @@ def _case(table: PaperTable, run: models.Run) -> Case:
 def _finder(
     table: PaperTable, case: Case, runs: Iterable[models.Run]
 ) -> tuple[Find, list[models.Run]]:
-    """Return the function that finds the executions of a case, and the list of runs it found."""
+    """Return a function that finds a case's executions, and the list that collects their runs."""
     has_machine = "machine" in table.axes
     machine = case.machine
     chosen = [

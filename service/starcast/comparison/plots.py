@@ -1,8 +1,8 @@
-"""Plots of a comparison as files for a paper, by matplotlib.
+"""Plots of a comparison as files for a paper, drawn with matplotlib.
 
-Plots show time against message size, and links used in each step. They are drawn without a window.
-Files have no background and contain their fonts; equal figures give equal bytes whatever the
-user's matplotlib settings are.
+Plots show time against message size, and the links used in each step. They are drawn without a
+window. Files have no background and contain their fonts. Equal figures give identical files,
+whatever the user's matplotlib settings are.
 """
 
 import logging
@@ -25,7 +25,7 @@ from starcast.support.errors import InputError, UnavailableError
 from starcast.support.html import PALETTE
 
 try:
-    # A home without write permission, or the first search for fonts, must not show up as a warning.
+    # No warnings about a home without write permission or about the first search for fonts.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     import matplotlib as mpl
     from matplotlib.axes import Axes
@@ -39,7 +39,7 @@ except ModuleNotFoundError as error:
         hint="install it with: pip install 'starcast[plots]'",
     ) from error
 
-#: The suffixes of files, and metadata without which equal plots are equal files.
+#: File suffixes, with metadata settings that make the files of equal plots identical.
 _FORMATS: dict[str, dict[str, Any]] = {
     "svg": {"Date": None},
     "pdf": {"CreationDate": None},
@@ -49,13 +49,13 @@ INK, FAINT = "#1b1f24", "#6b7280"
 _DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)), (0, (1, 1)))
 _MARKS = "osD^vPX"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-# Sizes in inches, for a column of a paper: the axes and their margins; a line, a sample and a
-# character of the legend.
+# Sizes in inches, for one column of a paper: the axes and their margins; a line, a line sample and
+# a character of the legend.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 3.3, 2.2, 0.55, 0.12, 0.42, 0.45
 _LEGEND_LINE, _LEGEND_SAMPLE, _LEGEND_CHARACTER = 0.16, 0.5, 0.062
-#: An axis of fewer powers of ten also has labels at 2 and 5 times a power.
+#: An axis with fewer powers of ten than this also has labels at 2 and 5 times a power.
 _SHORT = 2
-#: The mark of a crossover, and the share of the width that its number takes.
+#: The marker of a crossover, and the share of the plot width that its number takes.
 _RING: dict[str, Any] = {
     "marker": "o",
     "markersize": 8,
@@ -65,7 +65,7 @@ _RING: dict[str, Any] = {
     "linestyle": "",
 }
 _NEAR = 0.06
-#: The dashes of the lower bounds, which are drawn in ink.
+#: The dash patterns of the lower bounds, which are drawn in the text colour.
 _BOUNDS = ((4, 3), (1.5, 1.5), (8, 3), (6, 2, 1.5, 2), (3, 5))
 
 _SETTINGS: dict[Any, Any] = {
@@ -92,12 +92,12 @@ _SETTINGS: dict[Any, Any] = {
     "legend.frameon": False,
     "legend.labelcolor": INK,
 }
-#: For each label matplotlib's arguments for its curve, equal in all plots of a comparison.
+#: matplotlib's arguments for each curve, by label; the same in all plots of a comparison.
 Styles = Mapping[str, Mapping[str, Any]]
 
 
 def check_plot(file: Path) -> None:
-    """Check that the name of a plot ends in one of its formats.
+    """Check that a plot's file name ends in the suffix of a supported format.
 
     Raises:
         InputError: the name ends in another suffix, or in none.
@@ -112,7 +112,7 @@ def check_plot(file: Path) -> None:
 def plot_file(comparison: Comparison, profiles: Profiles, suffix: str) -> bytes:
     """Return a file with all plots of a comparison, one below the other.
 
-    Plots of times and of links follow each other for each panel of the page.
+    For each panel of the page, the plot of times is followed by the plot of links.
 
     Args:
         profiles: the step profiles of `profiled_runs`; runs may be missing.
@@ -145,7 +145,7 @@ def plot_file(comparison: Comparison, profiles: Profiles, suffix: str) -> bytes:
 
 
 def make_styles(labels: Iterable[str]) -> Styles:
-    """Return the styles of curves by label; they repeat for many labels."""
+    """Return the curve styles by label; if there are many labels, styles repeat."""
     return {
         label: {
             "color": PALETTE[place % len(PALETTE)][1],
@@ -160,8 +160,8 @@ def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], axes
     """Plot time against message size m on logarithmic axes.
 
     Each algorithm is a curve with its best stored number of segments p; the lower bound is a curve
-    as well. Stored points are marked. Between them a curve is exact if the times are linear in m,
-    else a straight line in the plot. A message of 0 bytes or a time of 0 is not shown.
+    as well. Stored points are marked. Between them a curve is exact if the times are linear in m;
+    otherwise it is a straight line in the plot. A message of 0 bytes or a time of 0 is not shown.
 
     Args:
         panel: a panel with at least two message sizes above 0.
@@ -181,7 +181,7 @@ def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], axes
         stored = _pairs((spot.message_bytes, spot.time) for spot in spots)
         axes.plot(*_pairs(curve.path()), **{**style, "marker": ""}, linewidth=1.3)
         axes.plot(*stored, **{**style, "linestyle": ""}, markersize=4, gid=curve.label)
-        # For the legend alone: curve and stored points are drawn one by one.
+        # For the legend only: the curve and its stored points are drawn separately.
         axes.plot([], [], **style, linewidth=1.3, markersize=4, label=curve.label)
     _mark_crossovers(axes, crossings)
     _format_powers(axes.xaxis, axes.get_xlim())
@@ -194,10 +194,10 @@ def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], axes
 def plot_links(panel: Panel, profiles: Profiles, styles: Styles, axes: Axes) -> None:
     """Plot the directed links used in each step, for the runs of `Panel.profiled`.
 
-    On networks of different size they are shares of all directed links of each network.
+    On networks of different size, the plot shows shares of each network's directed links.
 
     Args:
-        profiles: for the number of each run the links used in steps 1, 2, ...
+        profiles: the links used in steps 1, 2, ..., by run number.
         styles: as in `plot_times`.
         axes: empty axes.
     """
@@ -225,7 +225,7 @@ def plot_links(panel: Panel, profiles: Profiles, styles: Styles, axes: Axes) -> 
 
 @contextmanager
 def _settings() -> Iterator[None]:
-    """Use the settings of this module within the context only."""
+    """Use this module's matplotlib settings within the context only."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_SETTINGS)
@@ -233,14 +233,14 @@ def _settings() -> Iterator[None]:
 
 
 def _title(panel: Panel) -> str:
-    """Return topology, ports and execution model, and the machine, on two lines."""
+    """Return a title of two lines: topology, ports and execution model; and the machine."""
     question, _, machine = panel.name.partition(", t_s = ")
     start_up, _, byte = machine.partition(", t_c = ")
     return f"{question}\n$T_s$ = {start_up}, $T_c$ = {byte}"
 
 
 def _format_powers(axis: Axis, ends: tuple[float, float]) -> None:
-    """Label a logarithmic axis with powers of ten, and a short one with 2 and 5 times them."""
+    """Label a logarithmic axis with powers of ten; a short axis also with 2 and 5 times them."""
     short = log10(ends[1] / ends[0]) < _SHORT
     axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
     axis.set_minor_formatter(
@@ -257,9 +257,9 @@ def _power(value: float) -> str:
 def compose(plots: Sequence[Callable[[Axes], None]]) -> Figure:
     """Return plots one below the other, each with a legend in as many columns as fit below it.
 
-    The layouts of matplotlib draw everything twice for this.
+    This is done by hand, because matplotlib's layouts would draw everything twice.
     """
-    # Not by pyplot, which would choose a window and keep every figure.
+    # pyplot would open a window system and keep every figure in memory.
     figure = Figure()
     FigureCanvasAgg(figure)
     panels: list[tuple[Axes, list[Any], list[Any], int, float]] = []
@@ -293,7 +293,7 @@ def _mark_crossovers(axes: Axes, crossings: Sequence[Crossing]) -> None:
     bands: dict[tuple[float, float], list[int]] = {}
     for number, crossing in enumerate(crossings, start=1):
         low, high = float(crossing.low), float(crossing.high)
-        # A logarithmic axis has no place for 0.
+        # A logarithmic axis cannot show 0.
         if low <= 0:
             continue
         if crossing.how == AT and crossing.time is not None:
@@ -328,7 +328,7 @@ def _ranges(numbers: Sequence[int]) -> str:
 def _clusters(
     rings: Sequence[tuple[int, tuple[float, float]]], width: float
 ) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Yield one label for rings whose numbers would overlap: ``3-5`` at the middle ring."""
+    """Yield one label for rings whose numbers would overlap, such as ``3-5`` at the middle ring."""
     groups: list[list[tuple[int, tuple[float, float]]]] = []
     for number, spot in rings:
         near = bool(groups) and log10(spot[0] / groups[-1][0][1][0]) < _NEAR * width

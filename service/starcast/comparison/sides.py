@@ -1,4 +1,4 @@
-"""The sides of a comparison: loading, naming, selecting and splitting them; their networks."""
+"""The sides (sets of runs) of a comparison: loading, naming, selecting, splitting, networks."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -18,16 +18,16 @@ from starcast.support.axes import AXES, CHOICE, POINT_AXES, QUESTION, read_count
 from starcast.support.errors import InputError, NotFoundError
 from starcast.topologies import as_topology, count_nodes
 
-#: Separates the name of an experiment from the name of a part, if a side is only that part.
+#: Separates an experiment's name from a part's name, if a side is only a part.
 PART = "/"
-#: Separates the values of the sides if they differ.
+#: Separates the values of different sides.
 EACH = " | "
-#: The selected values of each axis, as `as_text` writes them.
+#: The selected values of each axis, in the form of `as_text`.
 Conditions = Mapping[str, frozenset[str]]
 
 
 def load_side(session: Session, name: str) -> Side:
-    """Return the runs of an experiment, or the run with a number, as a side.
+    """Return the runs of an experiment, or a single run given by number, as a side.
 
     Raises:
         NotFoundError: no such experiment or run is stored.
@@ -57,31 +57,31 @@ def experiment_side(session: Session, name: str) -> Side:
 
 
 def letter(place: int) -> str:
-    """Return A, B, ..., Z, AA, AB, ...: the names of columns in spreadsheets."""
+    """Return A, B, ..., Z, AA, AB, ..., as spreadsheets name columns."""
     before, last = divmod(place, len(ascii_uppercase))
     return (letter(before - 1) if before else "") + ascii_uppercase[last]
 
 
 def with_letters(sides: Sequence[Side]) -> tuple[Side, ...]:
-    """Return the sides with the names A, B, ..."""
+    """Return the sides renamed to A, B, ..."""
     return tuple(replace(side, name=letter(place)) for place, side in enumerate(sides))
 
 
 def parent(sides: Sequence[Side]) -> str | None:
-    """Return the experiment of which all sides are parts, or None."""
+    """Return the name of the experiment of which all sides are parts, or None."""
     parents = {side.name.partition(PART)[0] if PART in side.name else None for side in sides}
     return parents.pop() if len(parents) == 1 else None
 
 
 def with_short_names(sides: Sequence[Side]) -> tuple[Side, ...]:
-    """Return the sides without the name of the experiment of which all of them are parts."""
+    """Return the sides, with the name of their common experiment removed from their names."""
     if parent(sides) is None:
         return tuple(sides)
     return tuple(replace(side, name=side.name.partition(PART)[2]) for side in sides)
 
 
 def names_contain(sides: Sequence[Side], values: str) -> bool:
-    """Return whether each side's name contains its value, for values such as ``S5 | Q7``."""
+    """Return whether each side's name contains the side's value, given as ``S5 | Q7``."""
     each = values.split(EACH)
     words = (side.name.partition(PART)[2].split() for side in sides)
     return len(each) == len(sides) and all(
@@ -90,7 +90,7 @@ def names_contain(sides: Sequence[Side], values: str) -> bool:
 
 
 def with_distinct_names(sides: Iterable[Side]) -> tuple[Side, ...]:
-    """Return the sides with distinct names: an experiment may be compared with itself."""
+    """Return the sides with distinct names, since an experiment may be compared with itself."""
     seen: dict[str, int] = {}
     renamed = []
     for side in sides:
@@ -100,7 +100,7 @@ def with_distinct_names(sides: Iterable[Side]) -> tuple[Side, ...]:
 
 
 def find_side(sides: Sequence[Side], name: str) -> int:
-    """Return the place of the side with this name.
+    """Return the index of the side with this name.
 
     A run can also be named by its number, and a part by its short name.
 
@@ -109,7 +109,7 @@ def find_side(sides: Sequence[Side], name: str) -> int:
     """
     names = [side.name for side in sides]
     short = (side.name for side in with_short_names(sides))
-    # Full names come last, because they win over equal short names.
+    # Full names are added last, so that they replace equal short names.
     known = {**dict(zip(short, names, strict=True)), **{each: each for each in names}}
     known |= {each.removeprefix("run "): each for each in names if each.startswith("run ")}
     if name not in known:
@@ -123,10 +123,10 @@ def find_side(sides: Sequence[Side], name: str) -> int:
 def read_conditions(texts: Iterable[str]) -> Conditions:
     """Return the conditions written as ``AXIS=VALUE``.
 
-    The values of one axis are alternatives; the conditions on several axes must all hold.
+    Values of one axis are alternatives; conditions on different axes must all hold.
 
     Raises:
-        InputError: a text is not a condition, or names an unknown axis or an impossible value.
+        InputError: a text is not a condition, or it names an unknown axis or an invalid value.
     """
     conditions: dict[str, set[str]] = {}
     for condition in texts:
@@ -145,10 +145,10 @@ def read_conditions(texts: Iterable[str]) -> Conditions:
 
 
 def select_runs(sides: Sequence[Side], conditions: Conditions) -> list[Side]:
-    """Return the sides with the runs that meet all conditions.
+    """Return the sides, each with only the runs that meet all conditions.
 
     Raises:
-        NotFoundError: no run has one of the values, or a side has no run left.
+        NotFoundError: no run has one of the values, or a side is left without runs.
     """
     for axis, values in conditions.items():
         present = dict.fromkeys(as_text(value(run, axis)) for side in sides for run in side.runs)
@@ -175,7 +175,7 @@ def select_runs(sides: Sequence[Side], conditions: Conditions) -> list[Side]:
 
 
 def _normalize(axis: str, text: str) -> str:
-    """Return the value in a condition as `as_text` writes it."""
+    """Return a condition's value in the form of `as_text`."""
     if axis == "topology":
         return as_topology(text).spec
     if AXES[axis].type is Fraction:
@@ -189,21 +189,21 @@ def _meets(run: models.Run, conditions: Conditions) -> bool:
 
 # Comparison across topologies or machines
 #
-# A comparison answers one question, which includes the topology. ``across topology`` makes the
-# topology a choice, like the algorithm: each side then runs on its own network, a change is a
-# change between networks, and nothing is normalised. The output therefore states the size of each
-# network, and each gap refers to the lower bound of the side's own network.
+# Compared runs normally have the same topology. With ``across topology`` they may differ in it, as
+# in the algorithm: each side then runs on its own network, a change is a change between networks,
+# and nothing is normalised. The output therefore states the size of each network, and each gap
+# refers to the lower bound of the side's own network.
 #
-# Other axes can be crossed as well, such as the port model and t_s. Those that cannot, because
-# times for different values have no common meaning, are declared in `starcast.support.axes`.
+# Other axes can be crossed as well, such as the port model and t_s. Axes that cannot be crossed,
+# because times for different values cannot be compared, are declared in `starcast.support.axes`.
 
 
-#: The axes of the question that can be crossed.
+#: The axes of `QUESTION` that can be crossed.
 CROSSABLE = tuple(axis for axis in QUESTION if not AXES[axis].not_crossed)
 #: The size of a side's network.
 SIZES = ("nodes", "degree", "links")
-#: The axes by which the runs of a single experiment are split into sides: all choices but the
-#: segments, which are matched.
+#: The axes by which the runs of a single experiment are split into sides: all of `CHOICE` but the
+#: segments, on which runs are matched.
 PARTS = CHOICE[:-1]
 
 
@@ -220,7 +220,7 @@ class Network(NamedTuple):
 
 
 def check_crossed(axes: Iterable[str]) -> tuple[str, ...]:
-    """Return axes to be crossed, each once, in the order of the question.
+    """Return the axes to be crossed, without repetition, in the order of `QUESTION`.
 
     Raises:
         InputError: an axis is unknown or cannot be crossed.
@@ -247,7 +247,7 @@ def network(spec: str) -> Network:
 
 
 def networks(runs: Iterable[models.Run]) -> tuple[Network, ...]:
-    """Return the networks of some runs in order of first appearance.
+    """Return the networks of the runs in order of first appearance.
 
     Networks of plug-ins that are not loaded have no known size and are omitted.
     """
@@ -256,7 +256,7 @@ def networks(runs: Iterable[models.Run]) -> tuple[Network, ...]:
 
 
 def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:
-    """Return a side's values on the crossed axes; with topologies also the network's size.
+    """Return a side's values on the crossed axes, and the network's size if topology is crossed.
 
     The values are None if the side has no runs.
     """
@@ -269,7 +269,7 @@ def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:
 
 
 def split_side(side: Side, axes: Sequence[str], *, alone: bool) -> list[Side]:
-    """Return a side for each combination of values on the crossed axes, and of `PARTS` if alone."""
+    """Split a side by the values on the crossed axes, and by those of `PARTS` if it is alone."""
     groups: dict[tuple[Any, ...], list[models.Run]] = {}
     names = (*axes, *PARTS) if alone else axes
     for run in side.runs:
@@ -286,8 +286,8 @@ def split_side(side: Side, axes: Sequence[str], *, alone: bool) -> list[Side]:
 def _part_name(key: Sequence[Any], keys: Sequence[Sequence[Any]], axes: Sequence[str]) -> str:
     """Return the values that distinguish one part from the others.
 
-    These are the crossed axes that vary; the algorithm if there are several; and its base and
-    copies if they vary for this algorithm.
+    These are the values on crossed axes that vary; the algorithm if there are several; and its base
+    and copies if they vary for this algorithm.
     """
     words = []
     for place, axis in enumerate(axes):
@@ -307,7 +307,7 @@ def _part_name(key: Sequence[Any], keys: Sequence[Sequence[Any]], axes: Sequence
 
 
 def axis_value(axis: str, value: Any) -> str:
-    """Return a value on a crossed axis with the axis: ``Q7``, ``one-port``, ``t_s=10``."""
+    """Return the value on a crossed axis as text: ``Q7``, ``one-port``, ``t_s=10``."""
     if axis in {"topology", "execution"}:
         return str(value)
     return f"{value}-port" if axis == "ports" else f"{axis}={value}"

@@ -1,12 +1,12 @@
-"""The system user that runs both servers for root, and program files that this user can read.
+"""The system user that runs both servers when root starts them, and its program files.
 
-Neo4j and PostgreSQL must not run as root: a query could then read every file of the machine. So for
-root they run as the system user ``starcast``. That user may not be able to traverse the folders
-above the home (``/root``, pytest's temporary folders), and changing their modes would be wrong. So
-the working directory is set before the user changes, and a server reaches its home or its data by
-`WORKING_DIRECTORY`; it never traverses the path. Logs and passwords are passed as open files for
-the same reason. Only programs are found by path: those in closed folders are copied to
-``/var/cache/starcast``.
+Neo4j and PostgreSQL must not run as root: a query could then read every file of the machine. If
+root starts them, they run as the system user ``starcast``. That user may not be able to traverse
+the folders above the home (``/root``, pytest's temporary folders), and changing their modes would
+be wrong. So the working directory is set before switching to that user, and a server reaches its
+home or its data by `WORKING_DIRECTORY`, without traversing the path. Logs and passwords are passed
+as open files for the same reason. Only programs are found by path: those in folders closed to that
+user are copied to ``/var/cache/starcast``.
 """
 
 import os
@@ -24,11 +24,11 @@ from starcast.support.errors import UnavailableError
 
 #: The system user that runs the servers if starcast is run by root.
 SYSTEM_USER = "starcast"
-#: The comment of its account, by which `starcast uninstall` recognises an account of its own.
+#: The account comment by which `starcast uninstall` recognises an account that starcast created.
 COMMENT = "servers of starcast"
-#: Program files for the system user.
+#: The folder of program files for the system user.
 SHARED = Path("/var/cache/starcast")
-#: The working directory of the process that opens this path; no folder above it is traversed.
+#: Path of the current process's working directory; opening it traverses no folder above it.
 WORKING_DIRECTORY = "/proc/self/cwd"
 
 
@@ -45,7 +45,7 @@ def system_user() -> processes.User:
     """Return the system user; create it if it is missing.
 
     Raises:
-        UnavailableError: it cannot be created.
+        UnavailableError: the system user cannot be created.
     """
     entry = find_system_user()
     if entry is None:
@@ -74,8 +74,8 @@ def find_system_user() -> pwd.struct_passwd | None:
 def hand_over(folder: Path, account: processes.User) -> None:
     """Give a folder and everything below it to an account; do nothing for this user's account.
 
-    Everything is checked, also below a folder that belongs to the account already: an offline
-    import, which root runs, may have written to it.
+    Everything below is checked even if the folder belongs to the account already, because an
+    offline import run by root may have written to it.
     """
     uid, gid = account.uid, account.gid
     if uid is None or gid is None:
@@ -92,7 +92,7 @@ def is_open(folder: Path) -> bool:
 
 
 def readable_folder(folder: Path, account: processes.User) -> Path:
-    """Return a folder for program files that an account can read: this one or `SHARED`."""
+    """Return a folder for program files that an account can read: the given one or `SHARED`."""
     return folder if account.uid is None or is_open(folder) else SHARED
 
 
@@ -103,9 +103,9 @@ def readable_programs(
 
     Args:
         site: the folder that contains the parts, such as site-packages.
-        parts: files and folders below it; their layout is kept, since programs find their
-            libraries by it.
-        name: the name of a copy, with a version.
+        parts: files and folders below ``site``; a copy keeps their layout, since programs find
+            their libraries by it.
+        name: the name of the copied folder, with a version.
     """
     relative = [Path(part) for part in parts]
     if account.uid is None or all(is_open(site / part) for part in relative):
@@ -119,12 +119,11 @@ def readable_programs(
         try:
             for part in relative:
                 shutil.copytree(site / part, temporary / part, ignore=ignore)
-            # The copies have the modes of the originals, which the account may not be able to
-            # read.
+            # Copies keep the modes of the originals, which may not allow the account to read them.
             for path in (temporary, *temporary.rglob("*")):
                 executable = path.stat().st_mode & stat.S_IXUSR
                 path.chmod(0o755 if executable else 0o644)
-            with suppress(OSError):  # another process has finished its copy first
+            with suppress(OSError):  # another process finished its copy first
                 temporary.rename(copy)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)

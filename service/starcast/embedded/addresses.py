@@ -1,6 +1,6 @@
 """Addresses and passwords of the running servers of a home.
 
-They follow from the home and from ``stack.json``, which `up` writes. Nearly every command needs
+They are determined by the home and by ``stack.json``, which `up` writes. Nearly every command needs
 them, so this module imports neither the servers nor a driver.
 """
 
@@ -16,7 +16,7 @@ from starcast.support.errors import UnavailableError
 if TYPE_CHECKING:
     from sqlalchemy import URL
 
-#: The names of the servers in messages, by their names in file names.
+#: Display names of the servers, by the names used in file names.
 TITLES = {"neo4j": "Neo4j", "postgres": "PostgreSQL"}
 GRAPH_USER = "neo4j"
 STORE_DATABASE = "starcast"
@@ -34,12 +34,12 @@ def graph_endpoint(home: Path) -> tuple[str, str]:
 def store_endpoint(home: Path, role: Role = "writer") -> "URL":
     """Return the URL of a home's PostgreSQL database for a role; Neo4j need not be running.
 
-    SQLAlchemy hides the password in prints.
+    SQLAlchemy hides the password when the URL is printed.
 
     Raises:
         UnavailableError: PostgreSQL is not running, or the password of the role is missing.
     """
-    # Imported only here: a query of the graph does not load SQLAlchemy.
+    # Imported only here, so that queries of the graph do not load SQLAlchemy.
     from sqlalchemy import URL  # noqa: PLC0415
 
     port = server_port("postgres", home)
@@ -57,7 +57,7 @@ def store_endpoint(home: Path, role: Role = "writer") -> "URL":
 
 
 def running_servers(home: Home) -> dict[str, ServerProcess]:
-    """Return the published servers that are alive, by name."""
+    """Return the servers listed in ``stack.json`` that are alive, by name."""
     published = home.published()
     return {
         name: published[name]
@@ -70,7 +70,7 @@ def server_port(name: str, home: Path) -> int:
     """Return the port of a running server of a home, by the server's name.
 
     Raises:
-        UnavailableError: it is not running.
+        UnavailableError: the server is not running.
     """
     stack_home = Home(home)
     running = running_servers(stack_home)

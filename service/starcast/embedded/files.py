@@ -1,4 +1,4 @@
-"""Disk space, lock files and log files; errors of the operating system as errors of starcast."""
+"""Disk space, lock files and log files; translation of operating system errors."""
 
 import errno
 import fcntl
@@ -16,13 +16,13 @@ MB = 1_000_000
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Return whether an error of the operating system means that the disk is full."""
+    """Return whether an operating system error means that the disk is full."""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
 def translate_os_errors(folder: Path) -> Iterator[None]:
-    """Turn errors of the operating system about files below ``folder`` into errors of starcast.
+    """Turn operating system errors about files below ``folder`` into starcast errors.
 
     Raises:
         LimitError: the disk is full.
@@ -56,7 +56,7 @@ def require_space(folder: Path, megabytes: int, purpose: str) -> None:
         purpose: subject of the error message, such as ``the embedded stack``.
 
     Raises:
-        LimitError: there is less space.
+        LimitError: the disk has less free space.
     """
     free = shutil.disk_usage(nearest_existing(folder)).free // MB
     if free < megabytes:
@@ -92,7 +92,7 @@ def nearest_existing(folder: Path) -> Path:
 
 @contextmanager
 def exclusive_lock(path: Path, on_wait: Callable[[], None], task: str = "") -> Iterator[None]:
-    """Hold a lock file; the kernel releases it when the process ends, however it ends.
+    """Hold a lock file; the kernel releases the lock whenever and however the process ends.
 
     Args:
         path: the lock file, created if missing.
@@ -106,7 +106,7 @@ def exclusive_lock(path: Path, on_wait: Callable[[], None], task: str = "") -> I
         except BlockingIOError:
             on_wait()
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-        # The task of the previous holder may be longer than ours.
+        # The task text of the previous holder may be longer than ours.
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{time.time():.3f} {task}".encode(), 0)
         yield
@@ -118,7 +118,7 @@ def is_locked(path: Path) -> bool:
     """Return whether a process holds the lock file ``path``."""
     with suppress(FileNotFoundError), path.open("rb") as file:
         try:
-            # A shared lock, so that two processes that only ask do not see each other.
+            # A shared lock, so that two processes that only check do not see each other's lock.
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
@@ -126,7 +126,7 @@ def is_locked(path: Path) -> bool:
 
 
 def read_lock_holder(path: Path) -> tuple[str, float | None]:
-    """Return the task of the process that holds a lock file, and for how many seconds.
+    """Return the task of the process that holds a lock file, and the seconds held.
 
     The task is empty if the lock file names none.
     """

@@ -53,7 +53,7 @@ class Home:
         neo4j: Neo4j's home.
         postgres: the parent of PostgreSQL's data folder.
         lock_file: the file that `locked` locks.
-        cluster: the name of PostgreSQL's cluster, which each of its processes shows.
+        cluster: PostgreSQL's cluster name, which the titles of all its processes contain.
     """
 
     def __init__(self, root: Path) -> None:
@@ -70,8 +70,9 @@ class Home:
         self.cluster = f"starcast-{hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]}"
 
     def marker(self, server: str) -> str:
-        """Return the command-line argument that identifies the process of a server, by its name."""
-        # Other users cannot read the working directory of a process, but its arguments.
+        """Return the command-line argument that identifies the named server's process."""
+        # Other users cannot read the working directory of a process, but they can read its
+        # arguments.
         if server == "neo4j":
             return f"-Dstarcast.home={self.neo4j}"
         return f"--cluster_name={self.cluster}"
@@ -84,7 +85,7 @@ class Home:
         self._require_private()
 
     def backup_file(self, name: str) -> Path:
-        """Return the path of a new backup, by a name and the time, in a folder of its own.
+        """Return the path of a new backup file, named after ``name`` and the time.
 
         Raises:
             LimitError, UnavailableError: the folder cannot be created.
@@ -95,7 +96,7 @@ class Home:
         return folder / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.backup"
 
     def _require_private(self) -> None:
-        """Refuse a home whose passwords or data another user may have replaced."""
+        """Refuse a home whose passwords or data another user could have replaced."""
         files.require_private(self.root)
         files.require_private(self._secrets)
 
@@ -122,7 +123,7 @@ class Home:
 
     @contextmanager
     def mark_rebuilding(self) -> Iterator[None]:
-        """Show other processes that Neo4j is being rebuilt, until the context or process ends."""
+        """Mark Neo4j as being rebuilt, for other processes, until the context or process ends."""
         with files.exclusive_lock(self._rebuild_lock, lambda: None):
             yield
 
@@ -132,7 +133,7 @@ class Home:
         return files.is_locked(self._rebuild_lock)
 
     def ensure_password(self, name: str, data: Path | None = None) -> str:
-        """Return a password; create it if it is missing and protects no data yet.
+        """Return a password; create it if it is missing and does not protect any data yet.
 
         Args:
             name: the name of its file.
@@ -156,7 +157,7 @@ class Home:
         """Return the stored password of a server.
 
         Raises:
-            UnavailableError: other users can write to the home or to its passwords.
+            UnavailableError: other users can write to the home or to its password files.
         """
         self._require_private()
         return self.password_file(name).read_text(encoding="utf-8").strip()
@@ -166,7 +167,7 @@ class Home:
         return self._secrets / name
 
     def role_password_file(self, role: Role) -> Path:
-        """Return the path of the password file of a role of PostgreSQL."""
+        """Return the path of the password file of a PostgreSQL role."""
         return self.password_file(f"postgres-{role}")
 
     def published(self) -> dict[str, ServerProcess]:

@@ -1,4 +1,4 @@
-"""Neo4j's jars: those of a lock file, each verified, downloaded once for all homes of a machine.
+"""Neo4j's jars, pinned by a lock file, verified, and downloaded once for all homes of a machine.
 
 ``jars.lock`` lists every file with its size and SHA-256; `starcast.embedded.lockfile` writes it. A
 jar gets its final name only after its checksum was verified, so an interrupted download resumes
@@ -31,9 +31,9 @@ BROWSER_LOCK = Path(__file__).with_name("browser.lock")
 
 _THREADS = 16
 _ATTEMPTS = 3
-#: Seconds before the second attempt; twice that before the third.
+#: Seconds before the second download attempt; twice that before the third.
 _PAUSE = 1.0
-#: Short reasons for the exceptions of requests and jgo, by class name.
+#: Short explanations of exceptions from requests and jgo, by class name.
 _REASONS = {
     "ConnectionError": "the repository cannot be reached",
     "SSLError": "the repository's certificate is not trusted",
@@ -99,7 +99,7 @@ class JarSet:
         return f"{self.folder / 'jars'}/*"
 
     def missing(self) -> list[Jar]:
-        """Return the jars that were not downloaded yet, were deleted, or have a wrong size."""
+        """Return the jars that are not downloaded, or have the wrong size."""
         return [jar for jar in self.jars if not self._has(jar)]
 
     def verify(self) -> None:
@@ -122,7 +122,7 @@ class JarSet:
             )
 
     def download(self, mirror: str | None, reporter: Reporter) -> None:
-        """Verify all files and download the missing ones.
+        """Verify all present files and download the missing files.
 
         Args:
             mirror: URL of a Maven repository; None for jgo's default.
@@ -173,7 +173,7 @@ class _Download:
 
     def __init__(self, partial: Path, mirror: str | None, advance: Callable[[int], None]) -> None:
         maven: Any = packages.load("jgo.maven")
-        # jgo knows the address of Maven Central; a mirror replaces it.
+        # jgo uses Maven Central by default; a mirror replaces it.
         repositories = {} if mirror is None else {"remote_repos": {"mirror": mirror.rstrip("/")}}
         resolver = maven.PythonResolver(progress_callback=self._watch)
         self._maven = maven.MavenContext(
@@ -210,7 +210,7 @@ class _Download:
     def _fetch_once(self, jar: Jar, path: Path) -> None:
         component = self._maven.project(jar.group, jar.artifact).at_version(jar.version)
         artifact = component.artifact(classifier=jar.classifier, packaging="jar")
-        # jgo would take the file of a failed attempt, whatever it contains.
+        # jgo would reuse the file of a failed attempt, whatever it contains.
         artifact.cached_path.unlink(missing_ok=True)
         downloaded: Path = artifact.resolve()
         if _sha256(downloaded) != jar.sha256:
@@ -221,7 +221,7 @@ class _Download:
 
     @contextmanager
     def _watch(self, _name: str, _size: int) -> Iterator[Callable[[int], None]]:
-        """Act as jgo's report of progress, in order to stop a running download."""
+        """Act as jgo's progress callback, in order to stop a running download."""
 
         def received(_bytes: int) -> None:
             if self._stopped.is_set():

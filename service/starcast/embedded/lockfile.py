@@ -46,7 +46,7 @@ def lock_text(environment: Path, requested: Sequence[str] = COORDINATES) -> str:
 
 
 def _line(entry: dict[str, Any], sizes: dict[str, int]) -> tuple[str, str]:
-    """Return the coordinate, which the lines are sorted by, and the line."""
+    """Return the coordinate, by which the lines are sorted, and the line."""
     parts = [entry["artifactId"], entry["version"], entry.get("classifier", "")]
     coordinate = ":".join(filter(None, [entry["groupId"], *parts]))
     size = sizes["-".join(filter(None, parts)) + ".jar"]
@@ -54,7 +54,7 @@ def _line(entry: dict[str, Any], sizes: dict[str, int]) -> tuple[str, str]:
 
 
 def write_lock(requested: Sequence[str], lock: Path) -> None:
-    """Resolve and download the jars of some coordinates, and write their lock file."""
+    """Resolve and download the jars for Maven coordinates, and write their lock file."""
     jgo = packages.load("jgo")
     with tempfile.TemporaryDirectory() as folder:
         environment = jgo.build("+".join(requested), cache_dir=Path(folder), update=True)
@@ -63,7 +63,7 @@ def write_lock(requested: Sequence[str], lock: Path) -> None:
 
 
 def main(version: str = NEO4J_VERSION, lock: str | None = None) -> None:
-    """Write the lock file of a version, or by default both lock files of the package."""
+    """Write the lock file of one Neo4j version, or by default both lock files of the package."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     write_lock(coordinates(version), LOCK if lock is None else Path(lock))
     if lock is None:

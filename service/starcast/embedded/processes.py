@@ -1,7 +1,7 @@
-"""The interface of a server, and its processes: detached start, reliable identification, stop.
+"""The server interface, and server processes: detached start, identification and stop.
 
-A process id alone proves nothing: after a crash another process may have it. So no process receives
-a signal unless its command line identifies it as a server of this home.
+A process id alone proves nothing: after a crash another process may have the same id. So no process
+receives a signal unless its command line identifies it as a server of this home.
 """
 
 import os
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from starcast.support.settings import Settings
 
 LOOPBACK = "127.0.0.1"
-#: Returns whether a process is a certain server.
+#: Returns whether a process is a particular server.
 Matcher = Callable[[psutil.Process], bool]
 
-#: The shell exits and the server becomes a child of init, which reaps it: no zombie is left here.
+#: The shell exits and the server becomes a child of init, which reaps it, so no zombie is left.
 _DETACH = '"$@" >&2 & echo $!'
-#: Clocks are adjusted; the command line decides, the start time only guards against coincidences.
+#: Tolerance in seconds, since clocks are adjusted: start times only guard against coincidences.
 _CLOCK_TOLERANCE = 60.0
 _ERROR_LINE = re.compile(r"\b(ERROR|FATAL|PANIC|error|Error|\w*Exception|Caused by)\b")
 DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
@@ -47,12 +47,12 @@ class User:
 
     @property
     def extra_groups(self) -> list[int] | None:
-        """The supplementary groups: none for another user, who must not inherit those of root."""
+        """The supplementary groups: none for another user, which must not inherit root's groups."""
         return None if self.uid is None else []
 
 
 class UnreadableDataError(Exception):
-    """A server is up, but cannot open its data."""
+    """A server is running, but cannot open its data."""
 
 
 class Server(ABC):
@@ -94,7 +94,7 @@ class Server(ABC):
         return self.home.password(self.name)
 
     def refused_password(self) -> UnavailableError:
-        """Return the error to raise when it refuses the password of its home."""
+        """Return the error to raise when the server refuses the password of its home."""
         return UnavailableError(
             f"the embedded {self.title} refuses the password in {self.password_file}",
             hint=f"restore that file, or delete {self.home.root} and repeat 'starcast up' and "
@@ -103,19 +103,19 @@ class Server(ABC):
 
     @abstractmethod
     def find_processes(self) -> list[psutil.Process]:
-        """Return all its processes, published or not."""
+        """Return all processes of this server, listed in ``stack.json`` or not."""
 
     @abstractmethod
     def prepare(self, settings: "Settings") -> None:
-        """Create its folders, password and data; the server must not be running."""
+        """Create the server's folders, password and data; the server must not be running."""
 
     @abstractmethod
     def launch(self, settings: "Settings", port: int) -> int:
-        """Start its process and return the process id, without waiting until it is ready."""
+        """Start the server and return its process id, without waiting until it is ready."""
 
     @abstractmethod
     def is_ready(self, port: int) -> bool:
-        """Return whether it accepts logins on a port, after finishing its first-time set-up.
+        """Finish the first-time set-up; return whether the server accepts logins on a port.
 
         Raises:
             UnavailableError: it refuses the password of the home.
@@ -150,9 +150,9 @@ def start_detached(command: Sequence[str], folder: Path, log: Path, user: User) 
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=output,
-            # In a session of its own the server does not receive a Ctrl-C in the terminal.
+            # In a session of its own, the server does not receive a Ctrl-C from the terminal.
             start_new_session=True,
-            # Data and logs stay private, whatever the umask of the user is.
+            # Data and logs stay private, whatever the user's umask is.
             umask=0o077,
             user=user.uid,
             group=user.gid,
@@ -168,7 +168,7 @@ def has_argument(*markers: str) -> Matcher:
 
 
 def find_server(server: ServerProcess | None, matcher: Matcher) -> psutil.Process | None:
-    """Return the live process of a published entry, or None if it has ended or is not the same."""
+    """Return the live process of an entry in ``stack.json``; None if it ended or was replaced."""
     with suppress(psutil.Error):
         if server is not None:
             process = psutil.Process(server.pid)
@@ -179,12 +179,12 @@ def find_server(server: ServerProcess | None, matcher: Matcher) -> psutil.Proces
 
 
 def find_all(matcher: Matcher) -> list[psutil.Process]:
-    """Return all live processes that match, published or not."""
+    """Return all live processes that match, listed in ``stack.json`` or not."""
     return [process for process in psutil.process_iter() if is_match(process, matcher)]
 
 
 def is_match(process: psutil.Process, matcher: Matcher) -> bool:
-    """Return whether a process is alive and matches; False if it must not be inspected."""
+    """Return whether a process is alive and matches; False if it may not be inspected."""
     with suppress(psutil.Error, OSError):
         return process.status() != psutil.STATUS_ZOMBIE and matcher(process)
     return False
@@ -213,7 +213,7 @@ def wait_or_kill(processes: Sequence[psutil.Process], seconds: float) -> list[ps
 
 
 def _wait(processes: Sequence[psutil.Process], seconds: float) -> list[psutil.Process]:
-    # Not psutil's wait: it takes a zombie for a live process, and init may be slow to reap.
+    # psutil's wait would treat a zombie as alive, and init may be slow to reap it.
     deadline = time.monotonic() + seconds
     while remaining := [process for process in processes if not _has_ended(process)]:
         if time.monotonic() > deadline:
@@ -235,7 +235,7 @@ def free_port(preferred: int | None = None) -> int:
     """Return a free TCP port on loopback: the preferred one if it is free."""
     for port in (preferred or 0, 0):
         with socket.socket() as probe:
-            # As the servers do: a port in TIME_WAIT after a restart counts as free.
+            # Like the servers, treat a port in TIME_WAIT after a restart as free.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             with suppress(OSError):
                 probe.bind((LOOPBACK, port))
@@ -279,13 +279,13 @@ def is_listening(port: int) -> bool:
 
 
 def owns_port(pid: int, port: int) -> bool:
-    """Return whether this process listens on a port; no other process may receive a password."""
+    """Return whether a process owns a listening port, since no other may receive a password."""
     try:
         connections = psutil.Process(pid).net_connections("tcp")
     except psutil.NoSuchProcess:
         return False
     except psutil.AccessDenied:
-        # Another user's process, and we are a root without all capabilities, as in a container.
+        # Another user's process, and this root lacks some capabilities, as in a container.
         return is_listening(port)
     return any(
         connection.status == psutil.CONN_LISTEN and connection.laddr.port == port
@@ -296,14 +296,14 @@ def owns_port(pid: int, port: int) -> bool:
 def memory_bytes(pid: int) -> int:
     """Return the memory of a process and its children in bytes.
 
-    Shared pages count once where the operating system reveals them; otherwise the result is the
+    Shared pages are counted once if the operating system reports them; otherwise the result is the
     resident memory of the process alone.
     """
     total = 0
     with suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
         for member in [process, *process.children(recursive=True)]:
-            # A child, such as that of a closed connection, may end meanwhile.
+            # A child, such as one for a closed connection, may end meanwhile.
             with suppress(psutil.NoSuchProcess):
                 try:
                     total += member.memory_full_info().pss
@@ -324,7 +324,7 @@ def startup_error(title: str, logs: Sequence[Path]) -> StarcastError:
 
 def _last_lines(log: Path) -> list[str]:
     with suppress(OSError):
-        # A log can be long, and the reason of a failed start is at its end.
+        # A log can be long, and the reason for a failed start is at its end.
         text = log.read_bytes()[-20_000:].decode(errors="replace")
         return [line.strip() for line in text.splitlines() if line.strip()]
     return []

@@ -1,9 +1,9 @@
 """Rebuild Neo4j's store in a new data directory, and switch to it in one step.
 
 The old server answers queries until the import is complete. Then it stops, and a server starts on
-the new directory, on the same port if that is free; only the caller knows it, and verifies its
-contents. `StoreRebuild.commit` makes the new directory the current one. Until then the old
-directory is current and unchanged, whatever happens: an error, Ctrl-C or kill -9.
+the new directory, on the same port if that is free. Only the caller knows this server, and verifies
+its contents. `StoreRebuild.commit` makes the new directory the current one. Until then the old
+directory stays current and unchanged, even after an error, Ctrl-C or kill -9.
 """
 
 import shutil
@@ -59,10 +59,10 @@ class StoreRebuild:
         shutil.rmtree(self._staging)
 
     def start(self) -> GraphAddress:
-        """Stop the old server, start one on the new directory and return its unpublished address.
+        """Stop the old server, start one on the new directory, and return its address.
 
         Raises:
-            UnavailableError: it does not start.
+            UnavailableError: the new server does not start.
         """
         self._downtime.enter_context(self._home.mark_rebuilding())
         stack.stop([self._old])
@@ -73,7 +73,7 @@ class StoreRebuild:
         return GraphAddress(uri, Neo4j.user, self._new.password, Neo4j.database)
 
     def commit(self) -> None:
-        """Make the new directory the current one, and publish its server."""
+        """Make the new directory the current one, and list its server in ``stack.json``."""
         data_directories.activate(self._new.data)
         self._committed = True
         self._startup.publish(self._started)
@@ -86,7 +86,7 @@ class StoreRebuild:
             data_directories.delete_stale(self._home.neo4j)
 
     def _roll_back(self) -> None:
-        if Neo4j.name in running_servers(self._home):  # the old one was never stopped
+        if Neo4j.name in running_servers(self._home):  # the old server was never stopped
             return
         stack.stop([self._new])
         self._reporter.say("going back to the previous store")
@@ -97,7 +97,7 @@ class StoreRebuild:
 
 
 def clean_up(settings: Settings, reporter: Reporter) -> None:
-    """Clean up after a killed rebuild, if there was one; see `stack.clean_up`."""
+    """Clean up after a killed rebuild, if there was any; see `stack.clean_up`."""
     home = Home(settings.home.resolve())
     if data_directories.stale_names(home.neo4j):
         task = "cleaning up after an interrupted import"

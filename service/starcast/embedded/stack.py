@@ -1,7 +1,7 @@
 """The embedded stack of one home: start and stop its servers, report their state.
 
-If `up` fails or is interrupted, it stops the servers that it started; the next `up` reuses what was
-downloaded and written before.
+If `up` fails or is interrupted, it stops the servers that it started. The next `up` reuses
+downloaded and written files.
 """
 
 import time
@@ -31,12 +31,12 @@ from starcast.support.settings import Settings
 
 ServerState = Literal["running", "not responding", "starting", "rebuilding", "stopped"]
 
-#: Seconds until a server must be ready: 5 on an idle machine, far more on a busy one or after a
-#: crash.
+#: Time limit in seconds for a server start, which takes 5 on an idle machine, far more on a busy
+#: one or after a crash.
 _STARTUP_SECONDS = 180.0
-#: Seconds for a clean shutdown; killing takes the rest of the 15 that `down` may take.
+#: Seconds allowed for a clean shutdown; the rest of the 15 for `down` is for killing.
 _SHUTDOWN_SECONDS = 11.0
-#: Seconds in which a running server answers, also on a busy machine.
+#: Seconds within which a running server answers, even on a busy machine.
 _RESPONSE_SECONDS = 3.0
 _MAX_PORT_ATTEMPTS = 3
 #: Disk space required to restart a server that has run before, in megabytes.
@@ -73,12 +73,12 @@ def all_servers(home: Home) -> tuple[Neo4j, Postgres]:
 
 
 def up(settings: Settings, reporter: Reporter) -> None:
-    """Start the servers that are not running, after downloading what is missing.
+    """Start the servers that are not running, after downloading missing files.
 
     The database is migrated to the newest revision; see `prepare_store`.
 
     Raises:
-        InputError: a server is running with other ports than those of the settings.
+        InputError: a server is running on a port that differs from the settings.
         RejectedError: a program file was changed after its download, or a newer starcast has
             created the tables; then the servers are running.
         UnavailableError: a download failed, or a server does not start.
@@ -102,7 +102,8 @@ def up(settings: Settings, reporter: Reporter) -> None:
                 for jars in neo4j.jar_sets(settings):
                     jars.download(settings.maven_repository, reporter)
                 java, folder = Path(neo4j.java()), neo4j.jars(settings).folder
-                # A Neo4j that has been running may not have been started to record its classes.
+                # A Neo4j that was running before may have been started without recording its
+                # classes.
                 starts_neo4j = neo4j.name not in running
                 if starts_neo4j:
                     class_archive.prepare(java, folder, reporter)
@@ -112,7 +113,8 @@ def up(settings: Settings, reporter: Reporter) -> None:
                     class_archive.record(java, folder, home.neo4j, pid, reporter)
             else:
                 reporter.say(f"the embedded stack in {home.root} is already running")
-            # Also for a running stack, since the `up` that started it may have been interrupted.
+            # Done for a running stack too, since the `up` that started it may have been
+            # interrupted.
             prepare_store(home, reporter)
 
 
@@ -128,7 +130,7 @@ def _check_ports(settings: Settings) -> None:
 
 
 def _check_running(home: Home, running: dict[str, ServerProcess], settings: Settings) -> None:
-    """Check that the servers that are running have the ports and the Browser of the settings."""
+    """Check that running servers have the ports and Neo4j Browser that the settings request."""
     restart = "run 'starcast down', then 'starcast up' again"
     for server in all_servers(home):
         wanted = getattr(settings, server.port_setting)
@@ -146,7 +148,7 @@ def _check_running(home: Home, running: dict[str, ServerProcess], settings: Sett
 
 
 def prepare_store(home: Home, reporter: Reporter) -> None:
-    """Create the roles of a running PostgreSQL, and bring its tables to the newest revision.
+    """Create the roles in a running PostgreSQL, and upgrade its tables to the newest revision.
 
     If the database holds data in an older revision, a backup is written to ``backups`` of the home
     first.
@@ -162,7 +164,7 @@ def prepare_store(home: Home, reporter: Reporter) -> None:
         revision = sessions.current(engine)
         if revision == sessions.head():
             return
-        # Imported only here: alembic takes half a second, and most starts have nothing to migrate.
+        # Imported only here: alembic takes half a second, and most starts need no migration.
         from starcast.stores.database import backup, migrations  # noqa: PLC0415
 
         if revision is not None and sessions.is_known(revision) and backup.count_rows(engine):
@@ -245,11 +247,11 @@ def stop(servers: Sequence[Server]) -> dict[str, bool]:
     """End every process of these servers.
 
     Returns:
-        For the title of each server that was running, whether it ended without being killed.
+        By title, for each server that was running, whether it ended without being killed.
     """
     alive = {server: server.find_processes() for server in servers}
     for server, members in alive.items():
-        # All servers stop at the same time, so that the time limit covers both.
+        # All servers stop at the same time, so that one time limit covers both.
         processes.send_signal(members, server.stop_signal)
     everything = [process for members in alive.values() for process in members]
     killed = set(processes.wait_or_kill(everything, _SHUTDOWN_SECONDS))
@@ -259,8 +261,8 @@ def stop(servers: Sequence[Server]) -> dict[str, bool]:
 def clean_up(home: Home) -> None:
     """Clean up after a killed rebuild: stop orphan processes, delete stale data directories.
 
-    The caller holds the lock of the home. The published server uses the current data directory and
-    is left running.
+    The caller must hold the lock of the home. The server listed in ``stack.json`` uses the current
+    data directory and is left running.
     """
     published = running_servers(home).get(Neo4j.name)
     pid = None if published is None else published.pid
@@ -271,7 +273,7 @@ def clean_up(home: Home) -> None:
 
 
 class Startup:
-    """One attempt to start servers: all of them or none."""
+    """One attempt to start servers, either all of them or none."""
 
     def __init__(self, home: Home, settings: Settings, reporter: Reporter) -> None:
         self._home = home
@@ -279,7 +281,7 @@ class Startup:
         self._reporter = reporter
 
     def start_and_publish(self, servers: Sequence[Server]) -> None:
-        """Start servers and publish them when all are ready; see `start`."""
+        """Start servers and list them in ``stack.json`` when all are ready; see `start`."""
         try:
             self.publish(self.start(servers))
         except BaseException:
@@ -287,19 +289,19 @@ class Startup:
             raise
 
     def start(self, servers: Sequence[Server]) -> dict[str, ServerProcess]:
-        """Start servers and wait until all are ready, without publishing them.
+        """Start servers and wait until all are ready, without listing them in ``stack.json``.
 
         Raises:
             UnavailableError: a server does not start; then none of them is running.
             LimitError: the disk is full.
         """
         try:
-            # Processes that a killed server or 'starcast up' left behind hold the lock of the data.
+            # Processes left behind by a killed server or 'starcast up' hold the lock on the data.
             stop(servers)
             for server in servers:
                 server.prepare(self._settings)
             started = {server.name: self._launch(server) for server in servers}
-            for server in reversed(servers):  # PostgreSQL first: it is ready at once
+            for server in reversed(servers):  # PostgreSQL first, because it is ready at once
                 self._reporter.say(f"waiting for {server.title}")
                 started[server.name] = self._wait(server, started[server.name])
         except BaseException:
@@ -308,7 +310,7 @@ class Startup:
         return started
 
     def publish(self, started: dict[str, ServerProcess]) -> None:
-        """Publish these servers, in addition to those that are running already."""
+        """Add these servers to ``stack.json``, which lists those already running."""
         self._home.publish(running_servers(self._home) | started)
 
     def _launch(self, server: Server) -> ServerProcess:
@@ -319,7 +321,7 @@ class Startup:
             files.rotate_log(log)
         self._reporter.say(f"starting {server.title} on {LOOPBACK}:{port}")
         pid = server.launch(self._settings, port)
-        # The process may have exited already, which `_wait` finds out.
+        # The process may have exited already; `_wait` detects that.
         with suppress(psutil.NoSuchProcess):
             return ServerProcess(pid, psutil.Process(pid).create_time(), port)
         return ServerProcess(pid, time.time(), port)
@@ -331,7 +333,7 @@ class Startup:
                     return started
             except UnreadableDataError:
                 return self._wait(server, self._start_with_damage(server))
-            # It exited. If another process has taken its port, another port will help.
+            # The server exited. If another process has taken its port, try another port.
             if not processes.is_listening(started.port):
                 break
             started = self._launch(server)
@@ -343,7 +345,7 @@ class Startup:
         while time.monotonic() < deadline:
             if not processes.is_alive(started.pid):
                 return False
-            # Only a port that is open is worth finding its owner, for which all sockets are read.
+            # The owner is looked up only for an open port, because that reads all sockets.
             listens = processes.is_listening(started.port) and processes.owns_port(
                 started.pid, started.port
             )
@@ -357,10 +359,10 @@ class Startup:
         )
 
     def _start_with_damage(self, server: Server) -> ServerProcess:
-        """Restart a server that cannot open its data, and let it accept the damage.
+        """Restart a server that cannot open its data, and let it discard the damage.
 
         Raises:
-            UnavailableError: the server has no such mode, or it did not help before.
+            UnavailableError: the server has no such mode, or that mode did not help before.
         """
         stop([server])
         if not server.tolerate_damage():

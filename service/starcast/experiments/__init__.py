@@ -1,1 +1,1 @@
-"""Experiments: grids of points, their execution, storage and reproduction."""
+"""Experiments: grids of parameter points, and their execution, storage and reproduction."""

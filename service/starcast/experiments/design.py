@@ -1,6 +1,6 @@
 """The design of an experiment: one or several grids with a title.
 
-Designs are read from TOML files, stored as JSON, and shipped as examples.
+Designs are read from TOML files and stored as JSON. Some come with starcast as examples.
 """
 
 import json
@@ -36,7 +36,7 @@ class Design:
     description: str = ""
 
     def points(self) -> list[Point]:
-        """Return all points in the order of the grids, points of the same structure together."""
+        """Return all points in grid order, with points of the same structure next to each other."""
         return [point for group in self.groups for point in group]
 
     @cached_property
@@ -45,7 +45,7 @@ class Design:
         return group_by_structure(point for grid in self.grids for point in grid.points())
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stored form: the axes of a single grid, or a list of several grids."""
+        """Return the stored form: the axes of a single grid, or a list of grids."""
         texts = {key: value for key in _TEXTS if (value := getattr(self, key))}
         grids = [grid.as_json() for grid in self.grids]
         return texts | (grids[0] if len(grids) == 1 else {_GRID: grids})
@@ -60,8 +60,8 @@ class Design:
             options: axes that replace those of every grid.
 
         Raises:
-            InputError: a key is unknown, or the values of an axis are not valid; the message says
-                in which of several grids.
+            InputError: a key is unknown, or the values of an axis are not valid; if there are
+                several grids, the message names the grid.
         """
         texts = {key: _read_text(stored[key], key) for key in _TEXTS if key in stored}
         axes = {key: value for key, value in stored.items() if key not in _TEXTS}
@@ -78,7 +78,7 @@ class Design:
 
 
 def commands(stored: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """Return the command lines that run a stored design as an experiment with this name."""
+    """Return the command lines that run a stored design as an experiment with the given name."""
     if _GRID not in stored:
         return (grid_command(stored, name),)
     return (
@@ -88,7 +88,7 @@ def commands(stored: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 
 def as_toml(stored: Mapping[str, Any]) -> str:
-    """Return the text of a TOML file with a stored design."""
+    """Return a stored design as the text of a TOML file."""
     lines = [f"{key} = {_quote(value)}" for key in _TEXTS if (value := stored.get(key))]
     for grid in stored.get(_GRID, [stored]):
         lines += ["", "[[grid]]"] if _GRID in stored else []
@@ -99,7 +99,7 @@ def as_toml(stored: Mapping[str, Any]) -> str:
 
 
 def check_name(name: str) -> str:
-    """Return a valid name for an experiment; digits alone would be the number of a run.
+    """Return an experiment name after checking it; digits alone would name a run by its number.
 
     Raises:
         InputError: the name is not valid.
@@ -113,7 +113,7 @@ def check_name(name: str) -> str:
 
 
 def read_design(name: str | None, options: Mapping[str, Any] | None = None) -> Design:
-    """Return the design of a TOML file or a shipped example, or of options alone.
+    """Return the design from a TOML file, an example that comes with starcast, or options alone.
 
     Args:
         name: path of a file, or name of an example; None for options alone.
@@ -126,7 +126,7 @@ def read_design(name: str | None, options: Mapping[str, Any] | None = None) -> D
     if name is None:
         return Design.from_json({}, options)
     shipped = examples()
-    # A file of this name in the working directory goes before the example.
+    # A file of this name in the working directory takes precedence over the example.
     is_example = name in shipped and not Path(name).exists()
     parsed = _parse(name, shipped[name] if is_example else Path(name))
     try:
@@ -139,17 +139,17 @@ def stored_design(experiment: models.Experiment) -> Design:
     """Return the design of a stored experiment with grids.
 
     Raises:
-        InputError: another version of starcast stored a design that is not valid in this one.
+        InputError: another version of starcast stored a design that is not valid in this version.
     """
-    # As text, which the cache can take as a key; a dictionary is not hashable.
+    # Passed as text, because the cache needs a hashable key and a dictionary is not hashable.
     return _read_stored(json.dumps(experiment.grid))
 
 
 def sort_runs(experiment: models.Experiment, runs: Sequence[models.Run]) -> list[models.Run]:
     """Return the runs of an experiment in the order of its points.
 
-    Several jobs store runs in any order, which is kept if the plug-in of an algorithm is not
-    loaded.
+    Parallel jobs store runs in any order. If the plug-in of an algorithm is not loaded, the stored
+    order is kept.
     """
     if not experiment.grid:
         return list(runs)
@@ -162,9 +162,9 @@ def sort_runs(experiment: models.Experiment, runs: Sequence[models.Run]) -> list
 
 
 def stored_axes(stored: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the values on every axis of a stored design, as they were written.
+    """Return the values on every axis of a stored design, as text.
 
-    No grid is expanded, so this works for designs that are not valid in this version of starcast.
+    No grid is expanded, so this also works for designs that this version considers invalid.
     """
     axes: dict[str, dict[str, None]] = {}
     for table in stored.get(_GRID, [stored]):
@@ -174,7 +174,7 @@ def stored_axes(stored: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def describe_missing(experiment: models.Experiment, runs: Sequence[models.Run]) -> str | None:
-    """Return a sentence with the number of missing runs; None if the experiment is complete."""
+    """Return a sentence that states how many runs are missing; None if none are."""
     total = experiment.points or 0
     if total <= len(runs):
         return None
@@ -183,11 +183,11 @@ def describe_missing(experiment: models.Experiment, runs: Sequence[models.Run]) 
 
 
 def examples() -> dict[str, Path]:
-    """Return the files of the shipped experiments by name."""
+    """Return the files of the experiments that come with starcast, by name."""
     return {file.stem: file for file in sorted(data_folder("examples").glob("*.toml"))}
 
 
-# Expanding a grid of some thousand points takes longer than loading their runs.
+# Expanding a grid of several thousand points takes longer than loading their runs.
 @lru_cache(maxsize=8)
 def _read_stored(text: str) -> Design:
     return Design.from_json(json.loads(text))
@@ -241,5 +241,5 @@ def _read_text(value: object, key: str) -> str:
 
 
 def _quote(value: Any) -> str:
-    """Return a value as TOML, whose strings are JSON's except that DEL must be escaped."""
+    """Return a value as TOML; its strings are JSON strings in which DEL must be escaped."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

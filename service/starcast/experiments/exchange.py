@@ -1,7 +1,7 @@
-"""Files that take experiments with their runs to another store, with provenance.
+"""Export and import of experiments as files with all runs and their provenance.
 
-Everything in a file is checked before anything is stored: `starcast.experiments.exchange_file`. A
-run that the store holds already, in whatever experiment, must have the same figures.
+Everything in a file is checked before anything is stored (`starcast.experiments.exchange_file`). If
+the store already holds a run, in any experiment, the figures must be the same.
 """
 
 import gzip
@@ -54,7 +54,7 @@ class Imported:
     Attributes:
         name: its name in this store.
         created: runs that were stored.
-        kept: runs that the experiment held before, with the same figures.
+        kept: runs that the experiment already held, with the same figures.
     """
 
     name: str
@@ -87,12 +87,12 @@ def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:
 
 
 def import_experiments(engine: Engine, file: Path, name: str | None = None) -> list[Imported]:
-    """Store the experiments of a file in one transaction; runs that are stored already are kept.
+    """Store the experiments of a file in one transaction; runs that are already stored are kept.
 
     Args:
         engine: a database with a checked schema.
         file: a file that `export_experiments` has written.
-        name: the name for its only experiment, by default the name in the file.
+        name: a new name if the file holds a single experiment; by default the name in the file.
 
     Raises:
         InputError: the file is not valid, or an experiment of this name has another grid.
@@ -114,13 +114,13 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
 
 
 def record_run(run: models.Run, profile: Profile) -> dict[str, Any]:
-    """Return a run that is not stored, as JSON values for `read_records`."""
+    """Convert a run that is not stored to the JSON values that `read_records` expects."""
     steps = zip(*(column.tolist() for column in profile), strict=True)
     return _record(run, list(steps)).model_dump(mode="json")
 
 
 def import_experiment(engine: Engine, experiment: IncomingExperiment) -> Imported:
-    """Store an experiment that was read and checked; stored runs are kept.
+    """Store an experiment that was read from a file and checked; runs already stored are kept.
 
     Raises:
         InputError: a stored experiment of this name has another grid, or PostgreSQL refuses a
@@ -183,7 +183,7 @@ def _values(row: models.Run | models.Cost, columns: Sequence[str]) -> dict[str, 
 
 
 def _refuse_contradictions(session: Session, experiments: Sequence[IncomingExperiment]) -> None:
-    """Check that stored runs of the same points have the same figures, in any experiment."""
+    """Check that stored runs of the same points, in any experiment, have the same figures."""
     stored = _stored_runs(session, (run for _, run in iterate(experiments)))
     differences = []
     for name, run in iterate(experiments):
@@ -206,7 +206,7 @@ def _refuse_contradictions(session: Session, experiments: Sequence[IncomingExper
 
 
 def _stored_runs(session: Session, runs: Iterable[RunRecord]) -> dict[Point, list[models.Run]]:
-    """Return the stored runs that may have the points of these runs, by point."""
+    """Return the stored runs that may have the same points as these runs, by point."""
     points = (each.point for each in runs)
     kinds = {(point.topology, point.collective, point.algorithm) for point in points}
     column = models.Run.__table__.c
@@ -245,9 +245,9 @@ def _profile(run: RunRecord) -> Profile:
     return tuple(np.array(run.profile, dtype=np.int64).T) if run.profile else ()
 
 
-# Shards: points executed without a database, and stored when all are merged
+# Shards: parts of an experiment, executed without a database and stored when merged
 #
-# A task of the job is a group of points with the same schedule.
+# Each task of the job is a group of points with the same schedule.
 
 
 def run_shard(
@@ -259,7 +259,7 @@ def run_shard(
     jobs: int | None = None,
     executor: Executor | None = None,
 ) -> int:
-    """Execute the points of a shard and write their runs to a file; nothing is stored.
+    """Execute the points of a shard and write their runs to a file; the database is not used.
 
     Args:
         name: the name of the experiment.
@@ -307,23 +307,23 @@ def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = N
     Args:
         engine: a database with a checked schema.
         files: the files of all shards.
-        name: the name of the experiment; by default that given to the shards.
+        name: the name of the experiment; by default the name given to the shards.
 
     Raises:
-        InputError: the files are not all shards of one experiment, or are damaged; or a stored
+        InputError: the files are damaged or not exactly the shards of one experiment; or a stored
             experiment of this name has another grid.
-        RejectedError: they were computed by other code, or a run differs from a stored one.
+        RejectedError: other code computed the shards, or a run differs from a stored one.
         BusyError: another process is using the experiment.
     """
     return import_experiment(engine, read_shards(files, name))
 
 
 def read_shards(files: Sequence[Path], name: str | None = None) -> IncomingExperiment:
-    """Return the experiment whose shards are in files, after checking everything in them.
+    """Return the experiment whose shards are in the files, after checking all their content.
 
     Raises:
         InputError: the files are not all shards of one experiment, or are damaged.
-        RejectedError: they were computed by other code than this.
+        RejectedError: other code than this computed the shards.
     """
     job, results = merge_shards(files, "experiment", {"name": str, "grid": dict}, [dict])
     design = Design.from_json(job.description["grid"])

@@ -1,7 +1,7 @@
-"""The format of files of experiments, and their reading.
+"""The format of experiment files, and how they are read and checked.
 
 Everything in a file is checked as user input: names, grids and points, that the runs belong to the
-grids, and that their figures agree with what the papers and the lower bounds say. Runs are read
+grids, and that their figures agree with the papers' formulas and the lower bounds. Runs are read
 one after the other, so that a file never takes much more memory than its text.
 """
 
@@ -27,14 +27,14 @@ from starcast.support.limited_json import JsonCursor
 from starcast.topologies import as_topology, count_nodes
 
 FORMAT: Literal["starcast experiments 1"] = "starcast experiments 1"
-#: Bytes that a file may have after decompression: more than 100 000 runs.
+#: Maximum size of a decompressed file in bytes, enough for more than 100 000 runs.
 _MAX_BYTES = 160 * MB
 _MAX_RUNS = 500_000
 _MAX_EXPERIMENTS = 10_000
 
 
 class _Header(StrictRecord):
-    """The description of an experiment."""
+    """The description of an experiment in a file."""
 
     name: str
     grid: dict[str, Any]
@@ -43,7 +43,7 @@ class _Header(StrictRecord):
 
 
 class ExperimentRecord(_Header):
-    """An experiment as it is written."""
+    """An experiment as written to a file."""
 
     runs: list[RunRecord]
 
@@ -55,7 +55,7 @@ class _FileHeader(StrictRecord):
 
 
 class FileRecord(_FileHeader):
-    """The content of a file as it is written."""
+    """The content of an experiment file."""
 
     experiments: list[ExperimentRecord]
 
@@ -67,9 +67,9 @@ class IncomingExperiment:
     Attributes:
         name: its name.
         grid: its grid; empty for single runs.
-        points: the number of points of the grid.
+        points: the number of points in the grid.
         created_at: when it was created.
-        runs: its runs; those of a file are read again from its text whenever they are needed.
+        runs: its runs; runs from a file are read again from its text whenever they are needed.
     """
 
     name: str
@@ -82,7 +82,7 @@ class IncomingExperiment:
         """Check that the experiment could have been stored by this version of starcast.
 
         Raises:
-            RejectedError: the figures of a run contradict what is known.
+            RejectedError: the figures of a run contradict formulas, bounds or each other.
             StarcastError: a name, a grid or a point is not valid.
             pydantic.ValidationError: a run has a wrong form.
         """
@@ -105,14 +105,14 @@ class IncomingExperiment:
         return self
 
     def _check_source(self, run: RunRecord) -> None:
-        """Check that no loaded plug-in has another source than the one that made a run."""
+        """Check that every loaded plug-in has the same source as when it produced the run."""
         if changed := find_changed(run.provenance.get("plugins", {})):
             raise RejectedError(
                 f"a run was made by another version of the plug-in of '{changed[0]}'"
             )
 
     def _design_points(self) -> set[Point] | None:
-        """Return the points of the grid; None without a grid, or without a plug-in for it."""
+        """Return the points of the grid; None if there is no grid or a plug-in is not loaded."""
         if not self.grid or any(run.needs_plugin for run in self.runs):
             return None
         points = set(Design.from_json(self.grid).points())
@@ -122,14 +122,14 @@ class IncomingExperiment:
 
 
 class _Runs(Sequence[RunRecord]):
-    """The runs of an experiment in a text, read when they are needed."""
+    """The runs of an experiment in a file's text, read when they are needed."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._places = array("q")
 
     def add(self, start: int, end: int) -> None:
-        """Add the run in a range of the text."""
+        """Add the run found in a range of the text."""
         if len(self) == _MAX_RUNS:
             raise LimitError(
                 f"it holds more than {_MAX_RUNS:,} runs", hint="export fewer experiments"
@@ -157,8 +157,8 @@ def read_file(file: Path) -> list[IncomingExperiment]:
 
     Raises:
         InputError: the file cannot be read or is not valid.
-        RejectedError: the figures of a run contradict what is known.
-        LimitError: the file is larger than a file of experiments can be.
+        RejectedError: the figures of a run contradict formulas, bounds or each other.
+        LimitError: the file is larger than any experiment file can be.
     """
     try:
         data = read_bytes(file, _MAX_BYTES)
@@ -182,7 +182,7 @@ def read_file(file: Path) -> list[IncomingExperiment]:
 def read_records(
     name: str, design: Design, records: Sequence[Mapping[str, Any]]
 ) -> IncomingExperiment:
-    """Return the experiment whose runs were written one by one, after checking them.
+    """Return an experiment from its runs' JSON values, after checking them.
 
     Args:
         name: the name of the experiment.
@@ -190,8 +190,8 @@ def read_records(
         records: the runs as JSON values.
 
     Raises:
-        InputError: a run is damaged, or is not one of the design.
-        RejectedError: the figures of a run contradict what is known.
+        InputError: a run is damaged, or does not belong to the design.
+        RejectedError: the figures of a run contradict formulas, bounds or each other.
     """
     try:
         runs = [RunRecord.model_validate(record) for record in records]
@@ -264,7 +264,7 @@ def _read_experiment(cursor: JsonCursor) -> IncomingExperiment:
 
 
 def _few_fields(fields: dict[str, Any], value: Any) -> Any:
-    """Return a value after checking that another field can be added."""
+    """Return a value after checking that its object does not have too many fields."""
     if len(fields) >= MAX_KEYS:
         raise ValueError(f"more than {MAX_KEYS} keys")
     return value
@@ -284,7 +284,7 @@ def _checked(file: Path, experiment: IncomingExperiment) -> IncomingExperiment:
 
 
 def describe(error: pydantic.ValidationError) -> str:
-    """Return the first reason why a record is not valid, with its place."""
+    """Return the first reason why a record is not valid, and where it occurs."""
     details = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(map(str, details["loc"]))
     reason = details["msg"].removeprefix("Value error, ")
@@ -292,7 +292,7 @@ def describe(error: pydantic.ValidationError) -> str:
 
 
 def invalid(file: Path, reason: str) -> InputError:
-    """Return the error that a file is not valid."""
+    """Return the error for a file that is not valid."""
     return InputError(
         f"{file} is not a valid file of experiments: {reason}",
         hint="name a file that 'starcast experiment export' has written; nothing was stored",
@@ -300,26 +300,26 @@ def invalid(file: Path, reason: str) -> InputError:
 
 
 def iterate(experiments: Sequence[IncomingExperiment]) -> Iterator[tuple[str, RunRecord]]:
-    """Yield the runs of experiments with the names of the experiments."""
+    """Yield all runs of the experiments, each with the name of its experiment."""
     for experiment in experiments:
         for run in experiment.runs:
             yield experiment.name, run
 
 
-# Check of the figures of runs that others computed, without executing them
+# Checking the figures of runs computed elsewhere, without executing them
 #
-# The closed form and the lower bound of a point are computed again. The simulated figures follow
-# from the profile of the steps and the size of a unit, and no schedule without faults can beat the
-# lower bound.
+# The closed form and the lower bound of a point are computed again. The simulated figures must
+# follow from the step profile and the unit size, and no schedule without faults can beat the lower
+# bound.
 
 
 _FIGURES = ("steps", "start_ups", "transmissions", "bytes", "time")
-#: Figures of a bound that no execution without faults can beat.
+#: Figures for which no execution without faults can beat the lower bound.
 _BOUNDED = ("steps", "transmissions", "time")
 
 
 def check_figures(point: Point, run: RunRecord) -> None:
-    """Check that the figures of a run are possible.
+    """Check that the figures of a run are consistent with formulas, bounds and each other.
 
     Args:
         point: the point of the run.
@@ -352,10 +352,10 @@ def check_figures(point: Point, run: RunRecord) -> None:
 def _known_costs(
     point: Point, run: RunRecord, bound: CostRecord | None
 ) -> Mapping[str, costs.Cost | CostRecord]:
-    """Return the costs that follow without an execution, by kind.
+    """Return the costs that can be computed without an execution, by kind.
 
-    An algorithm of a plug-in has no closed form. Without the plug-in, the stated bound says whether
-    the algorithm takes messages, and the bound on an unknown topology cannot be computed.
+    A plug-in's algorithm has no closed form. If the plug-in is not loaded, the stated bound shows
+    whether the algorithm takes messages, and the bound on an unknown topology cannot be computed.
     """
     if not run.needs_plugin:
         return formula_costs(point)
@@ -365,21 +365,21 @@ def _known_costs(
 
 
 class _Judge:
-    """Compares figures of a point; a contradiction is a `RejectedError`."""
+    """Comparison of a point's figures, which raises `RejectedError` for a contradiction."""
 
     def __init__(self, point: Point) -> None:
         self._point = point
 
     def compare(self, figure: str, stated: object, expected: object) -> None:
-        """Reject a stated figure that is not the expected one."""
+        """Reject a stated figure that differs from the expected one."""
         if stated != expected:
             self._reject(f"{figure} is {_shown(stated)} and must be {_shown(expected)}")
 
     def check_simulated(self, cost: CostRecord, profile: Sequence[tuple[int, ...]]) -> None:
-        """Check that the simulated figures follow from the profile and the size of a unit."""
+        """Check that the simulated figures follow from the step profile and the unit size."""
         packets = sum(row[1] for row in profile)
         largest = sum(row[2] for row in profile)
-        # No packet of a step has more units than its largest, and each has one at least.
+        # A packet has at least one unit, and no more units than the largest packet of its step.
         most_units = sum(row[1] * row[2] for row in profile)
         for links, sent, units in profile:
             # A busy link carries one packet in a step, so the two numbers are equal.
@@ -409,7 +409,7 @@ class _Judge:
                 )
 
     def _check_bytes(self, stated: Fraction, units: int) -> None:
-        """Check the bytes of a number of units, into which the message is divided equally."""
+        """Check the bytes stated for a number of units, each an equal part of the message."""
         point = self._point
         if (point.collective, point.algorithm) in costs.FORMS:
             unit = costs.unit_bytes(
@@ -421,7 +421,7 @@ class _Judge:
             )
             self.compare("simulated, bytes", stated, units * unit)
             return
-        # Without a closed form the size of a unit is unknown, but it divides the message.
+        # Without a closed form the unit size is unknown, but it must divide the message.
         sent = units * point.message_bytes
         if (stated == 0) != (sent == 0) or (stated and (sent / stated).denominator != 1):
             self._reject(f"simulated, bytes is {_shown(stated)}, not a multiple of a unit")

@@ -1,6 +1,6 @@
-"""Execution of points: build, verify, simulate and price schedules, without a database.
+"""Execution of experiment points: build, verify, simulate and price schedules.
 
-Points can be executed in parallel, as many at once as there are processes and as memory holds.
+No database is needed. Points can be executed in parallel, as far as processes and memory allow.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,8 @@ from starcast.topologies import as_topology
 
 #: Peak memory per row of a schedule: 45 to 85 bytes were measured on S8 and S9.
 BYTES_PER_ROW = 100
-#: If all schedules together need less memory, starting processes takes longer than the work.
+#: If all schedules together need less memory than this, starting processes takes longer than the
+#: work.
 _WORTH_PROCESSES = 200_000_000
 
 
@@ -41,15 +42,16 @@ _WORTH_PROCESSES = 200_000_000
 class Execution:
     """The result of building and simulating the schedule of a point.
 
-    Points of the same structure share it.
+    Points of the same structure share one execution.
 
     Attributes:
         simulation: the simulation, or None if the schedule was rejected before.
-        error: why there are no valid figures: the first violation, or missing units without faults.
+        error: the reason why there are no valid figures: the first violation, or units missing
+            without faults.
         message_units: the number of units into which one message is split.
         critical_work: the work of the critical path of an asynchronous execution.
         timings: seconds per phase.
-        started_at: when it began.
+        started_at: when the execution began.
     """
 
     simulation: Simulation | None = None
@@ -71,14 +73,14 @@ class Execution:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks of the simulation, such as that a fault is at the root."""
+        """Remarks from the simulation, for example that a fault is at the root."""
         return () if self.simulation is None else self.simulation.remarks
 
 
 def execute(point: Point) -> Execution:
     """Build the schedule of a point, verify its forest and simulate it.
 
-    A rejection becomes the error of the execution.
+    If the schedule is rejected, the reason becomes the error of the execution.
 
     Raises:
         LimitError: the schedule does not fit into free memory.
@@ -99,7 +101,7 @@ def execute_unchecked(point: Point) -> Execution:
                 ports=point.ports,
                 **point.arguments,
             )
-        # A schedule may have no units, and below the message is divided by their number.
+        # A schedule may have no units, but the message is divided by their number below.
         execution.message_units = max(1, schedule.message_units)
         with _measure(execution.timings, "verify"):
             if schedule.forest is not None:
@@ -111,7 +113,7 @@ def execute_unchecked(point: Point) -> Execution:
             execution.simulation, execution.critical_work = costs.execute_in_model(
                 schedule, unit, machine, point.execution, faults
             )
-    # Only the refusal of a schedule is a result; any other error ends the experiment.
+    # Only a rejected schedule is a result; any other error ends the experiment.
     except RejectedError as error:
         execution.error = error.message
     else:
@@ -125,7 +127,7 @@ def _load_plugins(names: tuple[str, ...]) -> None:
 
 
 def _execute_in_worker(plugin_names: tuple[str, ...], point: Point) -> Execution:
-    """Execute a point in a process that has not loaded the plug-ins of its parent."""
+    """Execute a point in a process that has not loaded its parent's plug-ins."""
     _load_plugins(plugin_names)
     return execute_unchecked(point)
 
@@ -138,17 +140,17 @@ def required_memory(point: Point) -> int:
     algorithm = point.catalogue_entry
     topology = as_topology(point.topology)
     rows = algorithm.count(topology, point.ports, point.arguments)
-    # Faults break the symmetry and translation may change ports: then all sources are expanded.
+    # All sources are expanded if faults break the symmetry or translation may change ports.
     if point.collective in MULTI_SOURCE and (point.faults or not topology.translation_keeps_ports):
         rows *= topology.nodes // algorithm.sources(topology, point.ports)
     return rows * BYTES_PER_ROW
 
 
 def check_memory(point: Point, free: int) -> int:
-    """Return the estimated bytes for a point after checking that they are free.
+    """Return the estimated bytes for a point after checking that this much memory is free.
 
     Raises:
-        LimitError: fewer bytes are free.
+        LimitError: less memory is free.
     """
     required = required_memory(point)
     if required > free:
@@ -165,10 +167,11 @@ def count_processes(points: Sequence[Point], jobs: int | None = None) -> int:
 
     Args:
         points: the points to execute.
-        jobs: the requested number; by default one per core if the work is large enough.
+        jobs: the requested number of processes; by default one per core if the work is large
+            enough.
 
     Raises:
-        InputError: fewer than 1 are requested.
+        InputError: fewer than 1 process is requested.
     """
     worth_it = jobs is None and sum(map(required_memory, points)) > _WORTH_PROCESSES
     return processes.choose_jobs(len(points), jobs, worth_it=worth_it)
@@ -178,26 +181,26 @@ def count_processes(points: Sequence[Point], jobs: int | None = None) -> int:
 def execute_all(
     points: Sequence[Point], jobs: int, executor: Executor | None = None
 ) -> Iterator[Iterator[tuple[Point, Execution]]]:
-    """Yield each point with its execution as they finish; with one job in the given order.
+    """Yield each point and its execution when it finishes; with one job, in the given order.
 
     All processes have ended when the context ends; an error or interruption ends them at once.
 
     Args:
         points: the points to execute.
         jobs: the number of processes on this machine.
-        executor: executes the points instead; a remote one brings the plug-ins to its workers.
+        executor: executes the points instead; a remote executor sends the plug-ins to its workers.
 
     Raises:
-        LimitError: a point does not fit into free memory, or its processes were killed; the
-            executions of all others have been yielded in the second case.
+        LimitError: a point does not fit into free memory, or its processes were killed; in the
+            latter case, the executions of all others have been yielded.
         InputError: several processes are requested, and a plug-in is defined in a script.
     """
     if executor is None and jobs == 1:
         yield ((point, execute(point)) for point in points)
         return
     perform = execute_unchecked
-    # A process of this machine has to load the plug-ins. The tasks of a cluster carry their
-    # sources.
+    # Processes on this machine have to load the plug-ins. Tasks sent to a cluster carry the
+    # plug-ins' source code.
     if not getattr(executor, "is_remote", False):
         perform = partial(_execute_in_worker, plugins.loadable())
     work = parallel.Workload(perform, required_memory, _free_memory, check_memory, Point.command)
@@ -228,7 +231,7 @@ def price_run(point: Point, execution: Execution) -> models.Run:
 
 
 def _plugin_provenance(point: Point) -> dict[str, Any]:
-    """Return name, version and SHA-256 of the plug-ins that define parts of a point."""
+    """Return the name, version and SHA-256 of each plug-in that defines part of a point."""
     entry = (f"{point.collective} algorithm", point.catalogue_entry.name)
     described = describe_used(as_topology(point.topology), entry, point.arguments)
     return {"plugins": described} if described else {}
@@ -236,7 +239,7 @@ def _plugin_provenance(point: Point) -> dict[str, Any]:
 
 @contextmanager
 def _measure(timings: dict[str, float], phase: str) -> Iterator[None]:
-    """Record the seconds of a phase."""
+    """Record the duration of a phase in seconds."""
     begin = perf_counter()
     try:
         yield
@@ -251,7 +254,7 @@ def _free_memory() -> int:
 def _find_error(simulation: Simulation, *, has_faults: bool) -> str | None:
     if simulation.violation is not None:
         return simulation.violation
-    # Under faults, missing units are a result.
+    # With faults, missing units are a result, not an error.
     if not simulation.complete and not has_faults:
         label, unit = simulation.undelivered[0]
         missing = pluralize(simulation.missing, "unit is", "units are")
@@ -265,8 +268,8 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> list[m
     machine = costs.Machine(point.t_s, point.t_c)
     simulated = costs.price_simulation(simulation, unit, machine, execution.critical_work)
     known = formula_costs(point)
-    # The first key only reserves the place: closed form, execution, lower bound, as listings show
-    # them.
+    # The first key only reserves its position, so that the order is that of listings: closed form,
+    # execution, lower bound.
     priced = {"closed form": known.get("closed form"), "simulated": simulated, **known}
     return [_cost_row(kind, cost) for kind, cost in priced.items() if cost is not None]
 
@@ -274,7 +277,7 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> list[m
 def formula_costs(point: Point) -> dict[str, costs.Cost]:
     """Return the costs of a point that need no execution, by kind.
 
-    They are the closed form, if the algorithm has one, and the lower bound.
+    These are the closed form, if the algorithm has one, and the lower bound.
     """
     known = {}
     if (point.collective, point.algorithm) in costs.FORMS:
@@ -292,7 +295,7 @@ def formula_costs(point: Point) -> dict[str, costs.Cost]:
 
 
 def bound_cost(point: Point, *, takes_messages: bool) -> costs.Cost:
-    """Return the lower bound of a point; of its steps too if its algorithm takes messages."""
+    """Return the lower bound of a point, including steps if its algorithm takes messages."""
     topology = as_topology(point.topology)
     messages = point.messages if takes_messages else None
     form = costs.FORMS.get((point.collective, point.algorithm))

@@ -1,4 +1,4 @@
-"""A grid: the points at all combinations of the values on some axes."""
+"""A grid of experiment points: all combinations of the values on several axes."""
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,12 +20,12 @@ from starcast.topologies import Topology, as_topology
 
 __all__ = ["Grid", "Point", "group_by_structure"]
 
-#: The largest number of points in a grid.
+#: The maximum number of points in a grid.
 MAX_POINTS = 100_000
 
 _REQUIRED = tuple(name for name, axis in AXES.items() if axis.is_required)
-#: The axes that vary within one algorithm on one topology. Those that only price a schedule vary
-#: the fastest; the seeds vary with the faults, which they decide.
+#: The axes that vary for one algorithm on one topology. Axes that only affect the price of a
+#: schedule vary fastest; the seeds vary with the faults that they determine.
 _VARIED = sorted(
     (name for name in POINT_AXES if name not in {"topology", "collective", "algorithm", "seed"}),
     key=lambda name: not AXES[name].is_structural,
@@ -50,23 +50,23 @@ else:
         "_Axes",
         [*((name, tuple) for name in _REQUIRED), *_OPTIONAL],
         frozen=True,
-        namespace={"__post_init__": None},  # `Grid` defines it
+        namespace={"__post_init__": None},  # defined by `Grid`
     )
 
 
 class Grid(_Axes):
     """All combinations of the values on the axes, each axis in ascending order.
 
-    It has an attribute for each of `AXES`, a tuple. Topologies, algorithms and message_bytes are
-    required; the first ones may be given by position in this order.
+    Each of `AXES` is an attribute that holds a tuple. Topologies, algorithms and message_bytes are
+    required and may be given by position in this order.
 
-    An axis that an algorithm does not have is ignored for it, so that no point is repeated. An
-    algorithm may fix its arguments, which replace those of the axes: ``forest(base=multiple)``.
-    Without ports, base or messages, those of each algorithm are taken; the messages are then the
-    segments. Counts may be words: ``best`` is the integer of `starcast.costs.optimal_pieces` at
-    each message_bytes, t_s and t_c; ``degree`` is the degree of the topology, n-1 on S_n. Faults
-    are ``none``, ``2 nodes`` or ``1 link`` to be drawn at random, or labels of nodes and links
-    separated by blanks; seeds are ignored if no faults are drawn.
+    An axis that does not apply to an algorithm is ignored for it, so that no point is repeated.
+    Arguments fixed in an algorithm, as in ``forest(base=multiple)``, replace those of the axes. If
+    ports or base are not given, each algorithm's default is used; if messages are not given, the
+    segments are used. Counts may be words: ``best`` is the integer of
+    `starcast.costs.optimal_pieces` at each message_bytes, t_s and t_c; ``degree`` is the degree of
+    the topology, n-1 on S_n. Faults are ``none``, ``2 nodes`` or ``1 link`` to be drawn at random,
+    or labels of nodes and links separated by blanks; seeds are ignored if no faults are drawn.
 
     Example:
         >>> Grid(("S5",), ("multiple",), (Fraction(1024),), segments=(1, "best")).points()
@@ -78,9 +78,9 @@ class Grid(_Axes):
             if not values and (declared.is_required or declared.grid_default):
                 raise _missing(axis)
             order: Callable[[Any], Any] = _topology_order if axis == "topology" else _value_order
-            # The class is frozen: attributes are only set here, while the object is made.
+            # The class is frozen; attributes are set only here, while the object is created.
             object.__setattr__(self, axis, tuple(sorted(set(values), key=order)))
-        # Counted before any point is made: a few long axes would take all memory.
+        # Counted before any point is created, because a few long axes could exhaust the memory.
         most = prod(max(len(getattr(self, axis)), 1) for axis in AXES)
         if most > MAX_POINTS:
             raise LimitError(
@@ -88,10 +88,10 @@ class Grid(_Axes):
                 hint="give fewer values per axis",
             )
         self._check_use()
-        self.points()  # raises for a point that is not valid
+        self.points()  # raises an error if a point is not valid
 
     def points(self) -> list[Point]:
-        """Return all points, the slowest axis first, points of the same structure together.
+        """Return all points, the slowest axis first, with points of the same structure together.
 
         Raises:
             InputError: a point is not valid.
@@ -99,7 +99,7 @@ class Grid(_Axes):
         return [point for group in self._groups for point in group]
 
     def as_json(self) -> dict[str, list[Any]]:
-        """Return the grid as it is stored: rational numbers as text."""
+        """Return the stored form of the grid, with rational numbers as text."""
         axes = {axis: [_as_json(value) for value in getattr(self, axis)] for axis in AXES}
         return {axis: values for axis, values in axes.items() if values}
 
@@ -161,7 +161,7 @@ class Grid(_Axes):
     ) -> Iterator[tuple[Any, ...]]:
         """Yield the values on each of `_VARIED` for one algorithm on one topology.
 
-        The values on the axis of faults are pairs of faults and their seed.
+        Values on the axis ``faults`` are pairs of the faults and their seed.
         """
         names = _argument_names(algorithm)
         for axis in _VARIED:
@@ -172,7 +172,7 @@ class Grid(_Axes):
                 values = tuple(
                     (resolve_faults(topology, text, seed), seed)
                     for text in values
-                    # Named faults are the same with every seed.
+                    # The seed has no effect on faults given by name.
                     for seed in (self.seed if drawn_faults(text) else (0,))
                 )
             elif axis == "segments":
@@ -195,12 +195,12 @@ class Grid(_Axes):
         return self.segments
 
     def _check_use(self) -> None:
-        """Reject values on an axis that none of the algorithms has."""
+        """Reject values on an axis that applies to none of the algorithms."""
         names: set[str] = set()
         for pair in product(self.collective, self.algorithm):
             algorithm, fixed = _find_algorithm(*pair)
             names |= _argument_names(algorithm) - fixed.keys()
-        # Without an axis for messages, that of segments stands for it (`_shares`).
+        # If the axis ``messages`` is not given, ``segments`` replaces it (`_shares`).
         if not self.messages and "messages" in names:
             names.add("segments")
         for axis in ARGUMENT_AXES:
@@ -211,7 +211,7 @@ class Grid(_Axes):
 
 
 def grid_command(stored: Mapping[str, Any], name: str) -> str:
-    """Return the command line that runs a stored grid as an experiment with this name."""
+    """Return the command line that runs a stored grid as an experiment with the given name."""
     axes = [
         axis
         for axis, declared in AXES.items()
@@ -237,7 +237,7 @@ def _find_algorithm(collective: str, text: str) -> tuple[Algorithm, Mapping[str,
     """Return the algorithm in a text such as ``forest(base=multiple)``, and its fixed arguments.
 
     Raises:
-        InputError: it is unknown.
+        InputError: the algorithm is unknown.
     """
     name, fixed = parse_spec(text, "algorithm")
     return catalogue.find(collective, name), fixed

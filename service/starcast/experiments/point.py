@@ -1,4 +1,4 @@
-"""A point of an experiment: everything that decides the figures of one run, and its faults."""
+"""An experiment point: all parameters that determine the figures of one run."""
 
 import shlex
 from collections.abc import Iterable, Mapping
@@ -27,16 +27,16 @@ from starcast.support.errors import InputError
 from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.topologies import Topology, as_topology
 
-#: Arguments of algorithms that are axes.
+#: Algorithm arguments that are axes of a grid.
 ARGUMENT_AXES = tuple(name for name, axis in AXES.items() if axis.is_argument)
 
-#: The values that determine a schedule and its execution.
+#: The axes that determine a schedule and its execution.
 Structure = tuple[Any, ...]
 
 
 @dataclass(frozen=True, order=True)
 class Point(Parameters):
-    """The parameters of one run, checked and written in one way; see `Parameters`."""
+    """The parameters of one run, checked and in canonical form; see `Parameters`."""
 
     def __post_init__(self) -> None:
         algorithm = self.catalogue_entry
@@ -50,7 +50,7 @@ class Point(Parameters):
         check_execution(self.execution)
         self._check_numbers()
         # Different spellings of one point have to be equal, or a run would be executed and stored
-        # twice: arguments with their defaults, the order of faults, a seed without faults.
+        # twice: default arguments written out, faults in another order, a seed without faults.
         object.__setattr__(self, "algorithm", self._normalize_algorithm(topology))
         object.__setattr__(self, "base", self._resolve_arguments().get("base"))
         object.__setattr__(self, "faults", canonical_faults(topology, self.faults))
@@ -99,7 +99,7 @@ class Point(Parameters):
         return format_spec(name, changed)
 
     def _resolve_arguments(self) -> Mapping[str, int | str]:
-        """Return all arguments of the algorithm; reject values that it has no argument for."""
+        """Return all arguments of the algorithm; reject values for arguments that it lacks."""
         algorithm = self.catalogue_entry
         names = {argument.name for argument in algorithm.arguments}
         given: dict[str, int | str] = {}
@@ -118,9 +118,10 @@ class Point(Parameters):
 
     @classmethod
     def of(cls, run: object) -> Self:
-        """Return the point of a run, which was checked when it was executed.
+        """Return the point of a run, without checking it again.
 
-        So what is stored is read without the plug-in that defines its algorithm.
+        It was checked when it was executed, so a stored run can be read without the plug-in that
+        defines its algorithm.
         """
         point = object.__new__(cls)
         for axis in AXES:
@@ -135,7 +136,7 @@ class Point(Parameters):
 
     @property
     def arguments(self) -> dict[str, int | str]:
-        """All arguments with which the schedule is built."""
+        """All arguments used to build the schedule."""
         return dict(self._resolve_arguments())
 
     @property
@@ -143,7 +144,8 @@ class Point(Parameters):
         """The values that determine the schedule and its execution.
 
         Points that differ only in message_bytes, t_s, t_c and seed have the same structure. In an
-        asynchronous execution these numbers decide which packets wait, and belong to it.
+        asynchronous execution these numbers determine which packets wait, so they are part of the
+        structure.
         """
         is_stepwise = self.execution == "synchronous"
         return tuple(
@@ -153,7 +155,7 @@ class Point(Parameters):
         )
 
     def command(self) -> str:
-        """Return the command line that runs this point; it names the faults instead of a seed."""
+        """Return the command line that runs this point, with named faults instead of a seed."""
         split = "messages" if self.messages > 1 else "segments"
         values = {name: getattr(self, name) for name in POINT_AXES if name != "seed"}
         words = [str(values.pop(name)) for name in ("topology", "collective", "algorithm")]
@@ -173,20 +175,20 @@ def _with_defaults(
     return entry.resolve_arguments(as_topology(spec), dict(given))
 
 
-# Faults: named in the grid, or drawn at random independently of the schedule
+# Faults: given by name in the grid, or drawn at random independently of the schedule
 
 
 def resolve_faults(topology: Topology, text: str, seed: int) -> tuple[str, ...]:
-    """Return the faults that one value of the axis stands for on a topology.
+    """Return the faults that a value of the axis ``faults`` represents on a topology.
 
     Args:
-        topology: the topology; its root is the identity, which is never drawn.
+        topology: the topology; its root, the identity, is never drawn.
         text: ``none``, ``2 nodes``, ``1 link``, or labels of nodes and links.
         seed: the random seed. The same topology, text and seed give the same faults for every
             algorithm.
 
     Returns:
-        The faults as written by `canonical_faults`.
+        The faults in the form of `canonical_faults`.
 
     Raises:
         InputError: the topology has too few nodes or links, or a label is not valid.
@@ -208,7 +210,7 @@ def resolve_faults(topology: Topology, text: str, seed: int) -> tuple[str, ...]:
 
 
 def canonical_faults(topology: Topology, named: Iterable[str]) -> tuple[str, ...]:
-    """Return faults as `starcast.judges.simulator.Fault` writes them, without repetition.
+    """Return faults in the notation of `starcast.judges.simulator.Fault`, without repetition.
 
     They are sorted by rank, nodes before links; a link begins with its lower rank.
 
@@ -226,8 +228,8 @@ def _draw_nodes(topology: Topology, amount: int, random: np.random.Generator) ->
 
 def _draw_links(topology: Topology, amount: int, random: np.random.Generator) -> list[str]:
     """Draw undirected links with equal probability."""
-    # Directed links are drawn, since they can be numbered. Two of them may be the same undirected
-    # link, so twice as many are enough.
+    # Directed links are drawn, because they are easily numbered. At most two of them are the same
+    # undirected link, so drawing twice as many is enough.
     directed = random.choice(topology.nodes * topology.degree, size=2 * amount, replace=False)
     rank, place = np.divmod(directed, topology.degree)
     other = topology.step(np.array(topology.ports, dtype=np.uint8)[place], rank)

@@ -1,4 +1,4 @@
-"""Reproduction: execute stored runs again and compare the figures with the stored ones."""
+"""Reproduction: execute stored runs again and compare new and stored figures."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
@@ -21,11 +21,11 @@ from starcast.support.progress import Reporter
 #: The figures compared, in the order of a listing.
 FIGURES = ("status", "steps", "transmissions", "costs", "missing", "profile")
 
-#: The profile of a simulation, by step.
+#: The step profile of a simulation.
 Steps = dict[int, tuple[int, ...]]
 
 SAME, _NOTHING = "same", "nothing"
-# Every kind of cost has a time, so a missing kind is reported by its time.
+# Every kind of cost has a time, so comparing times also detects a missing kind.
 _COSTS = ("time", "steps", "start_ups", "transmissions", "bytes")
 
 
@@ -54,14 +54,14 @@ def reproduce(
     jobs: int | None = None,
     executor: Executor | None = None,
 ) -> list[Repetition]:
-    """Execute every run of an experiment, or one run, again under the same faults.
+    """Execute every run of an experiment, or a single run, again with the same faults.
 
     Nothing is stored.
 
     Args:
         engine: a database with a checked schema.
         name: the name of an experiment, or the number of a run.
-        reporter: receives the progress, and how many runs of the experiment are missing.
+        reporter: receives the progress and the number of missing runs of the experiment.
         jobs: the number of processes; by default one per core, or only this process if the work is
             small.
         executor: executes the points instead of processes on this machine.
@@ -114,7 +114,7 @@ def _repeat(
 
 
 def load_steps(session: Session, run: int) -> Steps:
-    """Return the stored profile of the run with this number."""
+    """Return the stored step profile of the run with this number."""
     table = models.StepProfile
     columns = (table.step, *(getattr(table, name) for name in PROFILE_COLUMNS))
     query = select(*columns).where(table.run == run).order_by(table.step)
@@ -131,7 +131,7 @@ def compare_figures(
 
 
 def _figures(run: models.Run, steps: Steps) -> dict[str, dict[str, str]]:
-    """Return each figure as its named parts, so that the first different part can be reported."""
+    """Return each figure as named parts, so that the first differing part can be reported."""
     costs = {cost.kind: cost for cost in run.costs}
     simulated = costs.get("simulated")
     return {

@@ -1,4 +1,4 @@
-"""Runs and their costs as they are written to files; every field is checked when they are read."""
+"""Runs and costs as written to files; every field is checked when a file is read."""
 
 import re
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from starcast.support.spec_syntax import parse_spec
 from starcast.topologies import count_nodes
 from starcast.trees.construction import CONSTRUCTIONS
 
-#: Maximum number of keys of a part of a run: pydantic describes every unknown key in an error.
+#: Maximum number of keys in one part of a run, because pydantic reports every unknown key.
 MAX_KEYS = 64
 _BIGINT = 2**63 - 1
 _RATIONAL = re.compile(r"\d{1,200}(/[1-9]\d{0,200})?", re.ASCII)
@@ -48,7 +48,7 @@ _Rational = Annotated[
     pydantic.PlainValidator(_read_rational),
     pydantic.PlainSerializer(str),
 ]
-#: A time within the range that datetime can convert to every time zone.
+#: A time that datetime can convert to every time zone.
 Moment = Annotated[
     pydantic.AwareDatetime,
     pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
@@ -56,7 +56,7 @@ Moment = Annotated[
 
 
 class StrictRecord(pydantic.BaseModel):
-    """A part of a file, without unknown fields."""
+    """A part of a file, in which unknown fields are errors."""
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=False)
 
@@ -64,7 +64,7 @@ class StrictRecord(pydantic.BaseModel):
 
 
 class _Plugin(StrictRecord):
-    """The plug-in by which a run was executed."""
+    """A plug-in that was used to execute a run."""
 
     module: str
     version: str
@@ -89,11 +89,11 @@ _PLUGINS = pydantic.TypeAdapter(
 
 
 def _axis_field(axis: Axis) -> tuple[Any, Any]:
-    """Return the type and the default of an axis; files older than it have its usual value."""
+    """Return the type and default of an axis; files older than the axis have its usual value."""
     kinds: dict[Any, Any] = {
         Fraction: _Rational,
         int: Annotated[int, pydantic.Field(ge=axis.least, le=2 ** (axis.bits - 1) - 1)],
-        # Without FailFast, a long list of wrong elements gives an error for each of them.
+        # Without FailFast, a long list of wrong elements would give one error per element.
         Sequence[str]: Annotated[list[str], pydantic.FailFast()],
     }
     kind = Literal[axis.words] if axis.words else kinds.get(axis.type, axis.type)
@@ -127,14 +127,14 @@ class RunRecord(_Axes):
     profile: Annotated[list[tuple[_Count, _Count, _Count]], pydantic.FailFast()]
 
     def as_model(self) -> models.Run:
-        """Return the run as a row that is not stored yet."""
+        """Return the run as a database row that is not stored yet."""
         values = {name: getattr(self, name) for name in RUN_COLUMNS}
         costs = [models.Cost(**dict(cost)) for cost in self.costs]
         return models.Run(**values, costs=costs)
 
     @property
     def point(self) -> Point:
-        """The point of the run; not checked if it `needs_plugin`.
+        """The point of the run; it is not checked if `needs_plugin` is true.
 
         Raises:
             StarcastError: a name or a number is not valid.
@@ -152,7 +152,7 @@ class RunRecord(_Axes):
 
     @property
     def needs_plugin(self) -> bool:
-        """Whether a name of its point is unknown here, and a plug-in that is not loaded made it.
+        """Whether its point has an unknown name that comes from a plug-in that is not loaded.
 
         Raises:
             StarcastError: the algorithm is not a name with arguments.
@@ -167,7 +167,7 @@ class RunRecord(_Axes):
 
     @property
     def steps(self) -> Steps:
-        """The profile by step."""
+        """The step profile, one row per step."""
         return dict(enumerate(self.profile, start=1))
 
 

@@ -2,7 +2,7 @@
 
 Each run is stored with its costs and profile in one transaction, the first run together with its
 experiment. An interrupted experiment therefore holds complete runs only, and running it again
-executes the missing ones.
+executes the missing runs.
 """
 
 from collections.abc import Iterator
@@ -36,9 +36,9 @@ from starcast.support.text import pluralize
 
 #: The default experiment for single runs.
 ADHOC = "adhoc"
-#: The time that a finished single run waits for other writers of its collection.
+#: Seconds that a finished single run waits for other writers to its collection.
 SAVE_SECONDS = 60
-#: Constraints that a concurrent writer violates.
+#: Constraints that are violated if another process writes at the same time.
 _CONCURRENT_WRITES = {"uq_run_point", "uq_experiment_name", "fk_run_experiment"}
 
 
@@ -86,7 +86,7 @@ def run_experiment(
     Args:
         engine: a database with a checked schema.
         name: the name of a new experiment, or of an existing one with the same points.
-        wanted: the points to run.
+        wanted: the design with the points to run.
         reporter: receives the progress.
         replace: delete an existing experiment with this name first.
         jobs: the number of processes; by default one per core, or only this process if the work is
@@ -108,7 +108,8 @@ def run_experiment(
                 repository.drop_experiment(session, name)
             stored = _stored_points(session, name, design)
         missing = [point for point in design.points() if point not in stored]
-        # Every run is saved in a session of its own: those before an interruption stay stored.
+        # Every run is saved in its own session, so that runs finished before an interruption stay
+        # stored.
         writer = _Writer(engine, lock, name, design)
         failed = _run_points(writer, missing, reporter, jobs, executor) if missing else 0
     return Outcome(name, len(stored), len(missing), failed)
@@ -119,15 +120,15 @@ def run_once(
 ) -> models.Run:
     """Execute one point and store it in a collection of single runs.
 
-    It replaces an earlier run of the same point. Other processes may write to the collection while
-    the point is executed. The reporter receives the remarks of the simulation.
+    The new run replaces an earlier run of the same point. Other processes may write to the
+    collection while the point is executed. The reporter receives the remarks of the simulation.
 
     Raises:
         InputError: the name is not valid, or belongs to an experiment with a grid.
         BusyError: another process held the collection for `SAVE_SECONDS` after the execution.
         LimitError: the point does not fit into memory.
     """
-    # Checked before the execution, which may take long, and again when its result is stored.
+    # Checked before the execution, which may take long, and again when the result is stored.
     with open_session(engine) as session:
         _check_collection(session, check_name(name))
     execution = execute(point)
@@ -196,9 +197,9 @@ def _stored_points(session: Session, name: str, design: Design) -> set[Point]:
 
 
 def check_design(experiment: models.Experiment, design: Design | None) -> None:
-    """Check that a stored experiment has the points of a design; None for single runs.
+    """Check that a stored experiment has a design's points; no design means single runs.
 
-    Designs with equal points are equal, whatever their titles and the order of their values.
+    Designs with the same points are equal, whatever their titles and the order of values.
 
     Raises:
         InputError: the experiment has other points, or is a collection of single runs.
@@ -223,7 +224,7 @@ def _check_collection(session: Session, name: str) -> None:
 
 
 def _ensure_experiment(session: Session, name: str, design: Design | None = None) -> int:
-    """Return the experiment's number; create it in the transaction of its first run."""
+    """Return the experiment's number; the transaction of its first run creates the experiment."""
     experiment = repository.find_experiment(session, name)
     if experiment is None and design is not None:
         points = len(design.points())
@@ -235,7 +236,7 @@ def _ensure_experiment(session: Session, name: str, design: Design | None = None
 
 @dataclass(frozen=True)
 class _Writer:
-    """The writer of the runs of an experiment, which holds its lock."""
+    """The writer of an experiment's runs, which holds the experiment's lock."""
 
     engine: Engine
     lock: Lock
@@ -248,7 +249,7 @@ class _Writer:
 
         Raises:
             UnavailableError: the lock is lost.
-            BusyError: the lock was lost before, and another process has written since.
+            BusyError: the lock was lost before, and another process has written meanwhile.
         """
         try:
             with open_session(self.engine) as session:
@@ -304,7 +305,7 @@ def _save(
 
 
 class _Remarks:
-    """The remarks of all simulations of an experiment, each reported once at the end.
+    """The remarks from all simulations of an experiment, each reported once at the end.
 
     A report names the first run with the remark and the number of such runs.
     """

@@ -1,4 +1,4 @@
-"""Storing topologies, forests and schedules in both stores."""
+"""Storing topologies, forests and schedules in PostgreSQL and Neo4j."""
 
 from starcast.ingest.dropping import drop
 from starcast.ingest.ingestion import Summary, ingest

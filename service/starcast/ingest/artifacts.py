@@ -1,6 +1,6 @@
 """Artifacts that can be stored: topologies, forests and schedules.
 
-An artifact knows its size before it is built, and is verified when it is built. Its id contains
+An artifact's size is known before it is built, and it is verified when it is built. Its id contains
 everything needed to build it again: ``S5``, ``S5:multiple:12345``,
 ``S5:broadcast:multiple:all:segments=4:12345``.
 """
@@ -45,7 +45,7 @@ class Built(NamedTuple):
 
 @dataclass(frozen=True)
 class Artifact:
-    """A topology, a forest or a schedule; equal to others of the same kind and id.
+    """A topology, forest or schedule; two with the same kind and id are equal.
 
     Attributes:
         kind: ``topology``, ``forest`` or ``schedule``.
@@ -70,7 +70,7 @@ class Artifact:
 
     @property
     def spec(self) -> str:
-        """Spec of its topology, with which every id begins."""
+        """Spec of its topology; every artifact id begins with a spec."""
         return self.id.partition(":")[0]
 
     @property
@@ -93,21 +93,21 @@ class Artifact:
         return (-models.KINDS.index(self.kind), self.id)
 
     def structure(self) -> Structure:
-        """Build the topology, the forest or the schedule, without verifying it."""
+        """Build the topology, forest or schedule without verifying it."""
         if self.make is None:
             raise ValueError(f"{self.kind} {self.id} is only named")
         return self.make()
 
     def sketch(self) -> GraphArtifact:
-        """Build the form that the graph stores, without verifying it."""
+        """Build the artifact as the graph stores it, without verifying it."""
         return graph_artifact(self.structure())
 
     def build(self) -> Built:
-        """Build and verify it.
+        """Build and verify the artifact.
 
         Raises:
-            RejectedError: the verification failed, or a plug-in builds another number of rows than
-                it declares.
+            RejectedError: the verification failed, or a plug-in built a different number of rows
+                than it declared.
         """
         structure = self.structure()
         save = _verify(structure)
@@ -135,7 +135,7 @@ class Artifact:
 
 
 def _verify(structure: Structure) -> Callable[[Session], None]:
-    """Verify what was built; return the function that saves it.
+    """Verify a built artifact; return the function that saves it.
 
     The links of a topology are verified when they are collected.
     """
@@ -152,7 +152,7 @@ def verify_schedule(built: Schedule) -> Simulation:
     """Return the simulation of a schedule, which must be complete and without violations.
 
     Raises:
-        RejectedError: it violates its port model, or leaves units undelivered.
+        RejectedError: the schedule violates its port model, or leaves units undelivered.
     """
     simulation = simulate(built)
     hint = "only verified schedules are stored"
@@ -181,7 +181,7 @@ def forest_artifact(trees: Forest, recorded: Provenance | None = None) -> Artifa
 
     Args:
         trees: the forest.
-        recorded: the provenance of a stored forest, whose trees are not built again.
+        recorded: the plug-in provenance of a stored forest, whose trees are not built again.
     """
     if recorded is None:
         entry = ("construction", trees.construction)
@@ -219,10 +219,10 @@ def schedule_artifact(schedule: ScheduleParameters) -> Artifact:
 def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
     """Return the artifact with an id.
 
-    A forest that PostgreSQL stores is loaded from there; everything else follows from the id.
+    A forest stored in PostgreSQL is loaded from there; anything else is built from its id.
 
     Raises:
-        PluginMissingError: a plug-in that it needs is not loaded.
+        PluginMissingError: a plug-in that the artifact needs is not loaded.
         InputError: no artifact of this kind has such an id.
     """
     recorded = recorded_plugins(session, kind, artifact_id)
@@ -232,7 +232,7 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
         artifact = _FROM_ID[kind](artifact_id)
     except (InputError, NotFoundError):
         artifact = None
-        # A missing plug-in explains the failure better than the id does.
+        # A missing plug-in explains the failure better than an error about the id.
         require_plugins(f"{kind} {artifact_id}", recorded)
     if artifact is None or artifact.id != artifact_id:
         raise InputError(
@@ -256,19 +256,19 @@ def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenanc
 
 
 def recorded_artifact(row: models.Materialization) -> Artifact:
-    """Return a recorded artifact with its size; it cannot be built."""
+    """Return a recorded artifact with its size but without the means to build it."""
     return Artifact(row.kind, row.id, row.expected_nodes, row.expected_relationships, row.plugins)
 
 
 def recorded_artifacts(session: Session) -> list[Artifact]:
-    """Return all complete artifacts with their sizes, in build order; they cannot be built."""
+    """Return all complete artifacts with sizes, in build order, without the means to build them."""
     is_complete = models.Materialization.state == LoadState.COMPLETE.value
     rows = session.scalars(select(models.Materialization).where(is_complete))
     return sorted(map(recorded_artifact, rows), key=lambda artifact: artifact.build_order)
 
 
 def stored_artifacts(session: Session, without: Collection[Artifact] = ()) -> list[Artifact]:
-    """Return all complete artifacts but those in ``without``, ready to build, in build order."""
+    """Return all complete artifacts except those in ``without``, ready to build, in build order."""
     return [
         artifact_from_id(session, artifact.kind, artifact.id)
         for artifact in recorded_artifacts(session)

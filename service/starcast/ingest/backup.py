@@ -28,7 +28,7 @@ def back_up(settings: Settings, file: Path) -> Manifest:
     Raises:
         InputError: the file cannot be written.
         UnavailableError: the server, or its program ``pg_dump``, is not available.
-        RejectedError: the database holds no store of starcast.
+        RejectedError: the database does not hold a starcast store.
     """
     with _engine(store_url(settings)) as engine:
         sessions.known_revision(engine)
@@ -43,25 +43,25 @@ def restore(
     rebuild_graph: bool = True,
     replace: bool = False,
 ) -> Manifest:
-    """Restore a backup into empty stores, or in place of what they hold, and rebuild the graph.
+    """Restore a backup into empty stores, or replace their content, and rebuild the graph.
 
     Args:
-        settings: name the stores.
+        settings: the settings that name the stores.
         file: the backup.
         reporter: receives messages.
-        rebuild_graph: without it, the graph is neither checked nor changed.
-        replace: replace what the stores hold; the rows are backed up to the folder ``backups`` of
-            the home before.
+        rebuild_graph: if False, the graph is neither checked nor changed.
+        replace: replace the content of the stores, after backing up the rows to the folder
+            ``backups`` of the home.
 
     Raises:
         InputError: the file is not a complete backup; nothing was changed.
-        RejectedError: a store is not empty; nothing was changed. Or the restored rows differ from
-            the backup; the store is as it was before.
+        RejectedError: a store is not empty, and nothing was changed; or the restored rows differ
+            from the backup, and the store has its previous content.
         PluginMissingError: the rows are restored and the graph is empty, because a plug-in that
             defines an artifact is not loaded.
         UnavailableError: a server is not available.
     """
-    # Read in full before a server is asked, so that a damaged file changes nothing.
+    # The file is read in full before a server is contacted, so a damaged file changes nothing.
     backup.read_manifest(file)
     # The graph is checked first, so that nothing is restored if it is in use.
     if rebuild_graph:
@@ -76,7 +76,7 @@ def restore(
     if rebuild_graph:
         reporter.say("rebuilding the graph")
         with open_stores(settings) as stores:
-            # The restored database has the id of the backup, which the graph does not record yet.
+            # The restored database has the id from the backup, which the graph does not record yet.
             if ownership.read_owner(stores.graph) is not None:
                 empty_graph(stores, reporter)
             try:

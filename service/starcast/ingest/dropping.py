@@ -1,7 +1,7 @@
-"""Dropping artifacts from both stores, by deletion or by an offline import of what remains.
+"""Dropping artifacts from both stores, by deletion or by importing the remaining artifacts.
 
-Deleting the rows of S10 takes minutes and does not make Neo4j's files smaller. If the embedded
-Neo4j can be filled again with all other artifacts in less time, they are imported into a new store.
+Deleting the rows of S10 takes minutes and does not make Neo4j's files smaller. If importing all
+other artifacts into a new store of the embedded Neo4j is faster, that is done instead.
 """
 
 from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ def drop(
                 f"{artifact_id} has dependents: {_format_ids(dependents)}",
                 hint="drop them first, or add --cascade",
             )
-        # Dependents first: an interruption leaves no artifact without the one it depends on.
+        # Dependents are dropped first, so an interruption leaves no artifact without its parent.
         dropped = [*dependents, target]
         chosen = _choose(locked, dropped, method)
         listener.say(f"dropping {pluralize(len(dropped), 'artifact')}: {chosen.reason}")
@@ -99,7 +99,7 @@ def _choose(stores: Stores, dropped: Sequence[Artifact], requested: LoadMethod) 
     try:
         refuse_import_losses(stores)
         check_space(embedded, remaining)
-    # An import is only a faster way here, so what forbids it need not stop the drop.
+    # An import is only a faster way here, so the drop continues if an import is not possible.
     except (RejectedError, LimitError):
         if requested is LoadMethod.IMPORT:
             raise

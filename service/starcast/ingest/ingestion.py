@@ -1,8 +1,8 @@
 """Ingesting and rebuilding artifacts in both stores.
 
 A rebuild recreates the graph from PostgreSQL's records, by an offline import or over Bolt.
-Everything stored can be built again, so no data of starcast are lost. Data of other programs are
-never deleted over Bolt, except relationships at recreated nodes, and never without being asked.
+Everything stored can be built again, so no starcast data are lost. Data of other programs are
+deleted only on request, and over Bolt only relationships at recreated nodes are.
 
 Over Bolt, all artifacts to rebuild are first deleted. Until each has been recreated, it is
 ``failed`` with the reason `REBUILDING`: after an interruption, the next rebuild continues, and an
@@ -101,7 +101,7 @@ def ingest(
     on_stage: OnStage = _ignore_stage,
     method: LoadMethod = LoadMethod.AUTO,
 ) -> Summary:
-    """Store the requested artifacts that are not stored yet; repeating it creates nothing.
+    """Store the requested artifacts that are missing; repeating the call stores nothing new.
 
     Args:
         stores: both stores, open.
@@ -116,9 +116,9 @@ def ingest(
         BusyError: another process is changing the stores.
         UnavailableError: a server stopped, or the graph belongs to another database or program;
             complete artifacts stay.
-        RejectedError: a verification failed; that artifact is not stored, complete ones stay. Or a
-            forest of the user has the id of a stored one with other trees; nothing was written.
-        LimitError: the request exceeds the limits or the disk; nothing was written.
+        RejectedError: a verification failed: that artifact is not stored, complete artifacts stay.
+            Or a user's forest has the id of a stored forest with other trees: nothing was written.
+        LimitError: the request exceeds the limits or the disk space; nothing was written.
         InputError: an import was requested for a server that is not the embedded one.
     """
     listener = reporter or Silent()
@@ -162,12 +162,12 @@ def _find_outdated(present: Iterable[Artifact], reporter: Reporter) -> list[str]
 
 
 def _refuse_other_trees(stores: Stores, plan: Plan) -> None:
-    """Check that no forest of the user has the id of a stored forest with other trees.
+    """Check that no user's forest has the id of a stored forest with other trees.
 
     Raises:
-        RejectedError: a forest has other trees than the stored one.
+        RejectedError: a forest has other trees than the stored forest with its id.
     """
-    # Other forests follow from their ids.
+    # Other forests are determined by their ids.
     for artifact_id, forest in plan.forests.items():
         with stores.session() as session:
             if session.get(models.Forest, artifact_id) is None:
@@ -197,11 +197,12 @@ def _create(
     writer = BoltWriter(stores.graph, stores.batch)
     writer.prepare()
     created = []
-    # One after the other: an interruption costs one artifact, and the next ingest continues there.
+    # One after the other, so that an interruption costs only one artifact and the next ingest
+    # continues there.
     for artifact in missing:
         created.append(load(stores, writer, artifact, reporter, on_stage))
         _report_complete(artifact, reporter)
-    # The server planned statements for a nearly empty graph while it was being filled.
+    # While the graph was being filled, the server cached plans for a nearly empty graph.
     refresh_plans(stores.graph)
     return created
 
@@ -215,7 +216,7 @@ class RebuildRequest:
     """The artifacts to rebuild, and the options of the rebuild.
 
     Attributes:
-        ids: artifacts, each with its dependents; everything if empty.
+        ids: artifacts to rebuild, each with its dependents; empty for everything.
         method: the load method.
         discard_foreign: delete data of other programs that cannot be kept.
         wait: wait for other processes instead of raising BusyError.
@@ -232,7 +233,7 @@ class RebuildRequest:
 def rebuild(
     stores: Stores, request: RebuildRequest, reporter: Reporter | None = None
 ) -> list[Loaded]:
-    """Recreate artifacts in the graph store from PostgreSQL's records; return what was recreated.
+    """Recreate artifacts in the graph store from PostgreSQL's records, and return them.
 
     A graph with an older schema is always rebuilt completely.
 
@@ -270,7 +271,7 @@ def rebuild(
 
 
 def empty_graph(stores: Stores, reporter: Reporter) -> None:
-    """Delete everything of starcast from the graph, and pair it with this PostgreSQL database."""
+    """Delete all starcast data from the graph, and pair it with this PostgreSQL database."""
     ownership.mark(stores.graph, str(stores.id))
     if deleted := clear(stores.graph, stores.batch):
         noun = pluralize(deleted, "node or relationship", "nodes and relationships")
@@ -278,11 +279,11 @@ def empty_graph(stores: Stores, reporter: Reporter) -> None:
 
 
 def _take_over(stores: Stores) -> bool:
-    """Check that the graph belongs to this PostgreSQL database; repair the record if that is safe.
+    """Check that this PostgreSQL database owns the graph; repair the ownership record if safe.
 
     The record of ownership may have been edited manually. Repairing it is safe if both stores are
     the embedded stores of the same home, which no other program uses, and PostgreSQL knows every
-    artifact in the graph. An empty graph is claimed.
+    artifact in the graph. An empty graph is paired with this database.
 
     Returns:
         Whether the graph belongs to this database but has an older schema.
@@ -308,7 +309,7 @@ def _take_over(stores: Stores) -> bool:
 
 
 def _knows_all_artifacts(stores: Stores) -> bool:
-    """Return whether the graph has artifacts, PostgreSQL knows all, and its schema is not newer."""
+    """Return whether the graph has artifacts, all known to PostgreSQL, and no newer schema."""
     owner = ownership.read_owner(stores.graph)
     in_graph = read_artifact_nodes(stores.graph)
     with stores.session() as session:
@@ -317,7 +318,7 @@ def _knows_all_artifacts(stores: Stores) -> bool:
 
 
 def _choose_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact], list[Artifact]]:
-    """Return the artifacts to rebuild and the other complete ones, in the order of building.
+    """Return the artifacts to rebuild, and the other complete artifacts, in build order.
 
     Artifacts that were complete and are lost, or that an interrupted rebuild deleted, can be
     rebuilt as well.
@@ -344,10 +345,10 @@ def _refuse_rebuild_losses(
     *,
     by_import: bool,
 ) -> None:
-    """Check that no data of other programs are deleted unless requested; report what is kept.
+    """Check that data of other programs are deleted only on request; report what is kept.
 
     Raises:
-        RejectedError: data would be deleted.
+        RejectedError: the rebuild would delete data of other programs.
     """
     # Over Bolt only the nodes of rebuilt topologies are deleted, with all their relationships.
     topologies = None if by_import else [artifact.id for artifact in artifacts if artifact.nodes]
@@ -367,7 +368,7 @@ def _rebuild_by_import(
 ) -> list[Loaded]:
     began = time.monotonic()
     with stores.session() as session:
-        # An import includes all complete artifacts; only the others must be named.
+        # An import includes all complete artifacts, so only the others must be passed as new.
         lost = [
             artifact
             for artifact in artifacts
@@ -392,7 +393,7 @@ def _rebuild_over_bolt(
     audit.drop_wrong_indexes(stores.graph)
     if is_outdated:
         delete_outdated_nodes(stores.graph)
-        # Only now: after an interruption before this point, everything must be rebuilt again.
+        # Not earlier: after an interruption before this point, everything must be rebuilt again.
         ownership.mark(stores.graph, str(stores.id))
     writer = BoltWriter(stores.graph, stores.batch)
     writer.prepare()
@@ -401,14 +402,14 @@ def _rebuild_over_bolt(
 
 def _recreate(stores: Stores, writer: BoltWriter, artifact: Artifact, reporter: Reporter) -> Loaded:
     def on_stage(stage: str, artifact: Artifact) -> None:
-        # The state `planned` has just cleared the reason.
+        # Entering the state `planned` has just cleared the reason.
         if stage == "planned":
             _note_rebuilding(stores, artifact)
 
     try:
         loaded = load(stores, writer, artifact, reporter, on_stage)
     except KeyboardInterrupt:
-        # The load has recorded the interruption as the reason.
+        # The interrupted load has recorded the interruption as the reason.
         _note_rebuilding(stores, artifact)
         raise
     _report_complete(artifact, reporter)
@@ -416,6 +417,6 @@ def _recreate(stores: Stores, writer: BoltWriter, artifact: Artifact, reporter: 
 
 
 def _note_rebuilding(stores: Stores, artifact: Artifact) -> None:
-    """Record until the artifact is complete that it was stored before, in case of interruptions."""
+    """Record that the artifact was stored before, in case the rebuild is interrupted."""
     with stores.session() as session:
         set_columns(session, artifact.kind, artifact.id, error=REBUILDING)

@@ -3,7 +3,8 @@
 Over Bolt, rows are written to a running server, about 40 000 relationships per second. An offline
 import writes files and fills a new store from them, ten times as fast; but everything that is
 already stored has to be imported again, the server has to be restarted, and it must be the embedded
-server. So small ingests and those of other servers use Bolt, and large ingests the import.
+server. So small ingests, and all ingests into other servers, use Bolt; large ingests use the
+import.
 """
 
 from collections.abc import Iterable
@@ -18,23 +19,24 @@ from starcast.support.table import Table
 from starcast.support.text import format_duration
 from starcast.support.vocabulary import LoadMethod
 
-#: Speed of Bolt on a warm server (docs/decisions/0002-keys-and-labels.md), and of reading in pages.
+#: Rows per second over Bolt on a warm server (docs/decisions/0002-keys-and-labels.md), and when
+#: reading in pages.
 NODES_PER_SECOND = 30_000
 RELATIONSHIPS_PER_SECOND = 40_000
 COMPARED_PER_SECOND = 400_000
-#: A server that has just started plans its first statements slowly, and writes its first rows with
-#: code that Java has not compiled yet: seconds for the former, additional seconds per row for the
-#: latter, and the number of these rows. Measured with S7 and its trees (docs/engines.md).
+#: Costs of a server that has just started: seconds to plan its first statements, additional seconds
+#: per row while Java has not compiled the writing code yet, and the number of such rows. Measured
+#: with S7 and its trees (docs/engines.md).
 FIRST_STATEMENTS_SECONDS = 2
 COLD_SECONDS_PER_ROW = 65e-6
 COLD_ROWS = 100_000
-#: Nodes and relationships that are deleted over Bolt, measured with S8, S9 and S10.
+#: Nodes and relationships deleted per second over Bolt, measured with S8, S9 and S10.
 DELETED_PER_SECOND = 70_000
 
-#: Fixed cost of an import on two idle processors: start of the tool, stop and start of Neo4j.
+#: Fixed seconds of an import on two idle processors: starting the tool, restarting Neo4j.
 RESTART_SECONDS = 20
-#: Speed of an import with building, importing, indexing and comparing, measured with S10 and S9:
-#: ``python -m benchmarks offline``.
+#: Rows per second of an import, including building, importing, indexing and comparing, measured
+#: with S10 and S9: ``python -m benchmarks offline``.
 IMPORTED_NODES_PER_SECOND = 130_000
 IMPORTED_RELATIONSHIPS_PER_SECOND = 330_000
 
@@ -42,14 +44,14 @@ IMPORTED_RELATIONSHIPS_PER_SECOND = 330_000
 #: schedule's id is too long for the relationship's own record.
 BYTES_PER_NODE = 250
 BYTES_PER_RELATIONSHIP = {"topology": 120, "forest": 120, "schedule": 250}
-#: Digits of the largest rank or unit in the files of an import within the limit.
+#: Number of digits of the largest rank or unit in import files within the limit.
 _WIDTH = 8
 
-#: Maximum number of rows over Bolt: S10 alone fits, which takes about ten minutes. Rows are sorted
-#: in memory, at about 100 bytes per row.
+#: Maximum number of rows over Bolt. S10 without forests fits and takes about ten minutes. Rows are
+#: sorted in memory, at about 100 bytes per row.
 BOLT_ROW_LIMIT = 25_000_000
-#: Maximum number of rows by import, including those already stored: S10 with the multiple trees
-#: fits, which keeps all processes within 6 GB.
+#: Maximum number of rows by import, including those already stored. S10 with the multiple trees
+#: fits, with all processes within 6 GB.
 IMPORT_ROW_LIMIT = 60_000_000
 
 _REDUCE = (
@@ -77,7 +79,7 @@ class Estimate:
 
     @classmethod
     def of(cls, artifacts: Iterable[Artifact]) -> Self:
-        """Return the total size of artifacts."""
+        """Return the total estimate for several artifacts."""
         listed = list(artifacts)
         nodes = sum(artifact.nodes for artifact in listed)
         relationships = sum(artifact.relationships for artifact in listed)
@@ -100,7 +102,7 @@ class Estimate:
 
     @property
     def cold_seconds(self) -> float:
-        """As `seconds`, on a server that has just started."""
+        """Seconds for writing and comparing over Bolt on a server that has just started."""
         cold_rows = min(self.rows, COLD_ROWS)
         return self.seconds + FIRST_STATEMENTS_SECONDS + cold_rows * COLD_SECONDS_PER_ROW
 
@@ -124,14 +126,14 @@ class Estimate:
 def _file_bytes(artifact: Artifact) -> int:
     nodes = 0
     if artifact.nodes:
-        # A stored topology of a plug-in that is not loaded cannot be imported in any case.
+        # A stored topology whose plug-in is not loaded cannot be imported in any case.
         with suppress(InputError):
             nodes = artifact.nodes * node_bytes(artifact.topology, _WIDTH)
     return nodes + artifact.relationships * row_bytes(artifact.kind, artifact.id, _WIDTH)
 
 
 def list_estimates(artifacts: Iterable[Artifact]) -> Table:
-    """Return the estimated cost of each artifact, and of all in the last row."""
+    """Return a table of the estimated cost of each artifact, with the total in the last row."""
     listed = list(artifacts)
     parts = [(each.kind, each.id, Estimate.of([each])) for each in listed]
     rows = [
@@ -164,7 +166,7 @@ def choose_method(
     """Choose the load method for new artifacts.
 
     Args:
-        requested: the method that the user asks for.
+        requested: the method requested by the user.
         new: the artifacts to store.
         stored: the artifacts that are already stored.
         embedded: whether the graph store is the embedded Neo4j, which may be stopped and replaced.
@@ -177,7 +179,7 @@ def choose_method(
     listed = list(new)
     adding = Estimate.of(listed)
     total = Estimate.of([*listed, *stored])
-    # An import includes everything stored, so all of it counts against the new rows over Bolt.
+    # An import also rewrites everything stored, while Bolt writes only the new rows.
     by_import = requested is LoadMethod.IMPORT or (
         requested is LoadMethod.AUTO and embedded and total.import_seconds < adding.seconds
     )
@@ -198,7 +200,7 @@ def choose_deletion(
     """Choose how to drop artifacts: delete them over Bolt, or import all others into a new store.
 
     Args:
-        requested: the method that the user asks for.
+        requested: the method requested by the user.
         dropped: the artifacts to drop.
         remaining: the artifacts that remain.
         embedded: whether the graph store is the embedded Neo4j, which may be stopped and replaced.
@@ -243,7 +245,7 @@ def _require_embedded(requested: LoadMethod, embedded: bool) -> None:
 
 
 def _limit_error(size: Estimate, method: LoadMethod, embedded: bool) -> LimitError | None:
-    """Return the error for a size that exceeds the limit of a method, or None.
+    """Return the error if a size exceeds the limit of a method, else None.
 
     Args:
         size: for an import, the size of the new artifacts and of those already stored.

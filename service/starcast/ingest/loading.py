@@ -1,10 +1,10 @@
 """Loading, deleting and recovering artifacts.
 
 An artifact is built and verified, written to both stores, read back, compared, and marked complete.
-If that is interrupted, or the stores are changed by other programs, `recover` cleans up. The lock
-guarantees that no other process is working: an artifact that is ``planned`` or ``loading`` was left
-by a process that has ended, and can be deleted. An artifact that is complete in only one of the
-stores is useless as well.
+If that is interrupted, or other programs change the stores, `recover` cleans up. The lock
+guarantees that no other process is working, so an artifact in state ``planned`` or ``loading`` was
+left by a process that has ended, and can be deleted. An artifact that is complete in only one of
+the stores cannot be used either.
 """
 
 import time
@@ -68,7 +68,7 @@ OnStage = Callable[[str, Artifact], None]
 
 @dataclass(frozen=True)
 class Loaded:
-    """An artifact that was stored, its rows, and the seconds for writing and comparing them."""
+    """A stored artifact, its number of rows, and the seconds for writing and comparing them."""
 
     kind: str
     id: str
@@ -92,10 +92,11 @@ class _BatchTask:
 def load(
     stores: Stores, writer: BoltWriter, artifact: Artifact, reporter: Reporter, on_stage: OnStage
 ) -> Loaded:
-    """Create an artifact in both stores. It must be absent or failed, and the stores locked.
+    """Create an artifact, which is absent or failed, in both stores, which must be locked.
 
     Raises:
-        RejectedError: the verification or the comparison failed; only a row in state failed stays.
+        RejectedError: the verification or the comparison failed; only a row in state ``failed``
+            remains.
         UnavailableError: a server stopped; the next ingest or drop cleans up.
     """
     began = time.monotonic()
@@ -110,16 +111,17 @@ def load(
 def cleanup_on_error(
     stores: Stores, artifacts: Sequence[Artifact], reporter: Reporter
 ) -> Iterator[None]:
-    """On an error, delete these artifacts as far as possible and leave rows in state failed."""
+    """After an error, delete these artifacts as far as possible; leave rows in state ``failed``."""
     try:
         yield
     except KeyboardInterrupt:
-        # Deleting large artifacts would keep the user waiting: the next ingest or drop does it.
+        # Deleting large artifacts would keep the user waiting, so the next ingest or drop does it.
         for artifact in artifacts:
             _mark_failed(stores, artifact, "interrupted")
         raise
     except UnavailableError:
-        # Nothing can be deleted now; the states show the next ingest or drop what to clean up.
+        # Nothing can be deleted now; from the states, the next ingest or drop knows what to clean
+        # up.
         raise
     except Exception as error:
         message = f"{type(error).__name__}: {error}"
@@ -146,8 +148,8 @@ def _load(
     on_stage("written", artifact)
     content = _compare(stores, built)
     on_stage("compared", artifact)
-    # The graph comes first: after an interruption here the artifact is complete in the graph but
-    # not in PostgreSQL, and is created again.
+    # The graph is marked first: after an interruption here, the artifact is complete in the graph
+    # but not in PostgreSQL, and is created again.
     writer.finish(built)
     on_stage("finished", artifact)
     with stores.session() as session:
@@ -157,7 +159,7 @@ def _load(
 def build_and_save(
     stores: Stores, method: LoadMethod, artifact: Artifact, on_stage: OnStage
 ) -> GraphArtifact:
-    """Build and verify an artifact, and save it to the relational store, in state loading.
+    """Build and verify an artifact, and save it to PostgreSQL in state ``loading``.
 
     Raises:
         RejectedError: the verification failed.
@@ -220,8 +222,8 @@ def _mark_failed(stores: Stores, artifact: Artifact, error: str) -> None:
 def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Reporter) -> None:
     """Delete an artifact from both stores.
 
-    Its row stays in state failed if there is an error to keep, now or from before. After an
-    interruption the artifact is ``loading`` in PostgreSQL or not complete in the graph, so that
+    Its row stays in state ``failed`` if there is an error to keep, new or recorded earlier. After
+    an interruption the artifact is ``loading`` in PostgreSQL or not complete in the graph, so that
     `recover` finds it.
     """
     kind, artifact_id = artifact.kind, artifact.id
@@ -247,7 +249,7 @@ def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Rep
             relationships,
         )
     with stores.session() as session:
-        # The row of a failed artifact keeps the reason of the failure.
+        # The row of a failed artifact keeps the reason for the failure.
         if before is LoadState.FAILED:
             _DELETE[kind](session, artifact_id)
         elif error is not None:
@@ -258,7 +260,7 @@ def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Rep
 
 
 def forget(session: Session, artifact: Artifact) -> None:
-    """Delete an artifact that is not complete from the relational store, with its record."""
+    """Delete an incomplete artifact and its record from the relational store."""
     _DELETE[artifact.kind](session, artifact.id)
     delete_row(session, artifact.kind, artifact.id)
 
@@ -271,16 +273,16 @@ _DELETE = {
 
 
 def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
-    """Delete everything that is not complete in both stores, and what depends on it.
+    """Delete all artifacts that are not complete in both stores, and all their dependents.
 
-    The stores must be locked. Artifacts that were complete and are missing in the graph stay known
-    as failed; the others leave no trace.
+    The stores must be locked. Artifacts that were complete but are missing in the graph stay
+    recorded as failed; no record of the others remains.
 
     Returns:
         The deleted artifacts, in the order of deletion.
     """
     with stores.session() as session:
-        # Nothing is decided about topologies of plug-ins that are not loaded.
+        # Topologies of plug-ins that are not loaded are left alone.
         known = {
             artifact: state
             for artifact, state in read_states(session).items()
@@ -289,7 +291,7 @@ def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
         forest_of = _read_forests(session)
     in_graph: dict[Artifact, str] = {}
     for (kind, artifact_id), [node, *_] in reader.read_artifact_nodes(stores.graph).items():
-        # The schedule may exist in the graph only.
+        # The schedule may exist only in the graph.
         for name, parent in node.parents:
             if name == USES.name:
                 forest_of[artifact_id] = parent
@@ -297,7 +299,7 @@ def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
             in_graph[Artifact(kind, artifact_id)] = str(node.properties.get("state", ""))
     everything = known.keys() | in_graph.keys()
     deleted = {each for each in everything if _is_unusable(known.get(each), in_graph.get(each))}
-    # What depends on an unusable artifact cannot be used either.
+    # Artifacts that depend on an unusable artifact cannot be used either.
     deleted |= {each for each in everything if _depends_on(each, deleted, forest_of)}
     ordered = sorted(deleted, key=lambda artifact: artifact.deletion_order)
     for artifact in ordered:
@@ -314,12 +316,12 @@ def _is_unusable(known: LoadState | None, in_graph: str | None) -> bool:
         return True
     if known is LoadState.COMPLETE:
         return in_graph != GraphState.COMPLETE
-    # Of a failed or unknown artifact, only remains can be in the graph.
+    # Anything in the graph of a failed or unknown artifact is left over.
     return in_graph is not None
 
 
 def is_well_formed(artifact_id: str | None) -> bool:
-    """Return whether an id begins with a topology.
+    """Return whether an id begins with a topology's spec.
 
     Malformed ids come from manual edits; they are reported by verification and never deleted.
     """
@@ -338,7 +340,7 @@ def find_dependents(session: Session, artifact: Artifact) -> list[Artifact]:
 
 
 def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
-    """Return the known artifacts with these ids and their dependents; without ids, all.
+    """Return the known artifacts with these ids and their dependents; all if no ids are given.
 
     Raises:
         NotFoundError: no artifact with such an id is stored.
@@ -358,13 +360,13 @@ def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
 
 
 def read_states(session: Session) -> dict[Artifact, LoadState]:
-    """Return all artifacts that PostgreSQL records, with their sizes, and their states."""
+    """Return all artifacts recorded in PostgreSQL, with their sizes and states."""
     rows = session.scalars(select(models.Materialization))
     return {recorded_artifact(row): LoadState(row.state) for row in rows}
 
 
 def _read_forests(session: Session) -> dict[str, str]:
-    """Return the forests that stored schedules use, by schedule."""
+    """Return the forest that each stored schedule uses, by schedule."""
     rows = session.execute(select(models.Schedule.id, models.Schedule.forest))
     return {schedule: forest for schedule, forest in rows if forest is not None}
 

@@ -1,11 +1,11 @@
-"""Offline imports: a new store of everything for the embedded Neo4j.
+"""Offline imports: recreate the entire store of the embedded Neo4j.
 
-The graph is a materialization: PostgreSQL records what it holds, and every part can be built again.
-An import therefore writes files of everything, creates a new store from them next to the old one
-(`starcast.embedded.rebuild`), and replaces the old store only after the new one was compared: by
-the numbers of all nodes and rows, and by everything at a sample of nodes. After an interruption at
-any point, either the old store or the compared new store is in use. If PostgreSQL then has other
-records, `starcast.ingest.loading.recover` cleans up.
+The graph is a materialization: PostgreSQL records its content, and every part can be built again.
+An import therefore writes all artifacts to files, creates a new store from them next to the old one
+(`starcast.embedded.rebuild`), and replaces the old store only after checking the new one: it
+compares the numbers of all nodes and rows, and everything at a sample of nodes. After an
+interruption at any point, either the old store or the checked new store is in use. If PostgreSQL's
+records do not match it, `starcast.ingest.loading.recover` cleans up.
 """
 
 import time
@@ -55,17 +55,17 @@ def import_all(
     Args:
         stores: both stores, with the embedded Neo4j. The connection to the graph is useless
             afterwards if the server had to choose another port.
-        new: artifacts that are absent or failed, in the order of building.
+        new: artifacts that are absent or failed, in build order.
         reporter: receives progress messages.
-        on_stage: called after each of `STAGES` with an artifact: the new artifact concerned, or
-            in stages of the entire import the first of all.
+        on_stage: called after each of `STAGES` with the new artifact concerned, or with the first
+            artifact for stages of the entire import.
 
     Returns:
         The new artifacts, each with its share of the time.
 
     Raises:
         InputError: the graph store is not the embedded Neo4j.
-        LimitError: the disk is too small or becomes full; the old store stays in use.
+        LimitError: the disk is too small or fills up; the old store stays in use.
         RejectedError: a verification failed; the old store stays in use, and nothing new is stored.
         UnavailableError: a server stopped.
     """
@@ -107,13 +107,13 @@ def import_remaining(
 
     Args:
         stores: both stores, with the embedded Neo4j.
-        dropped: the artifacts, in the order of deletion, with all their dependents.
+        dropped: the artifacts to drop and all their dependents, in deletion order.
         reporter: receives progress messages.
         on_stage: called after each stage from ``written`` on, and after ``marked``.
 
     Raises:
         InputError: the graph store is not the embedded Neo4j.
-        LimitError: the disk is too small or becomes full; nothing was dropped.
+        LimitError: the disk is too small or fills up; nothing was dropped.
         RejectedError: a verification failed; nothing was dropped.
         UnavailableError: a server stopped.
     """
@@ -160,7 +160,7 @@ def check_space(settings: Settings, artifacts: Iterable[Artifact]) -> None:
 
 
 class _Import:
-    """The steps of one import, with the sample of expected rows that they share."""
+    """The steps of one import, and the sample of expected rows that they share."""
 
     def __init__(
         self,
@@ -217,13 +217,13 @@ class _Import:
     def _expect(
         self, old: Iterable[Artifact], new: Iterable[GraphArtifact]
     ) -> Iterator[GraphArtifact]:
-        """Yield the artifacts of the new store, and add each to the expected sample."""
+        """Yield the artifacts of the new store, and add each to the sample of expected rows."""
         for artifact in old:
             built = artifact.build()
             with self._stores.session() as session:
                 row = session.get_one(models.Materialization, (artifact.kind, artifact.id))
-                # Another version of starcast or of a plug-in can build other rows; `_record` saves
-                # them.
+                # A different version of starcast or of a plug-in can build different rows;
+                # `_record` saves them.
                 if row.expected_checksum != built.graph.content.checksum:
                     self._changed[artifact] = built
             self._sample.add(built.graph)
@@ -233,7 +233,7 @@ class _Import:
             yield graph
 
     def _compare(self, graph: Graph, artifacts: Sequence[Artifact]) -> None:
-        """Compare the new store with what was built, and begin to create its indexes.
+        """Compare the new store with the built artifacts, and begin to create its indexes.
 
         Raises:
             RejectedError: the new store differs from the artifacts.
@@ -241,12 +241,12 @@ class _Import:
         self._reporter.say("comparing what was imported with its generators")
         with graph.concurrent(1) as pool:
             keys = pool.submit(writer.create_constraints, graph)
-            # Neo4j knows these numbers, so it reads them while it sorts the keys.
+            # Neo4j keeps these numbers as statistics, so they can be read while it sorts the keys.
             problems = list(compare_counts(graph, artifacts))
             keys.result()
         problems += self._sample.compare(graph)
-        # Filled in the background, while the store is already in use: waiting for them took as long
-        # as the comparison. Until then the server answers by scans.
+        # Indexes are filled in the background while the store is already in use, because waiting
+        # for them took as long as the comparison. Until then the server answers by scans.
         writer.create_indexes(graph)
         if problems:
             described = "; ".join(f"{one.artifact}: {one.problem}" for one in problems[:_DESCRIBED])
@@ -259,7 +259,7 @@ class _Import:
     def _record(self, old: Sequence[Artifact]) -> None:
         """Record the import, and save artifacts that this version builds differently."""
         method = LoadMethod.IMPORT.value
-        # An import compares only a sample, so the columns of a complete comparison become empty.
+        # An import compares only a sample, so the columns for a complete comparison stay empty.
         unread = dict.fromkeys(("found_nodes", "found_relationships", "found_checksum"))
         with self._stores.session() as session:
             for artifact in old:
@@ -278,7 +278,7 @@ class _Import:
 
 
 def share_seconds(artifacts: Sequence[Artifact], seconds: float) -> list[Loaded]:
-    """Return loaded artifacts, each with a share of the time in proportion to its rows."""
+    """Divide the seconds among the loaded artifacts in proportion to their rows."""
     total = max(1, sum(artifact.rows for artifact in artifacts))
     return [
         Loaded(each.kind, each.id, each.nodes, each.relationships, seconds * each.rows / total)

@@ -1,11 +1,12 @@
-"""Plans of ingests: the requested artifacts with their sizes. No server is needed.
+"""Ingest plans: the requested artifacts with their sizes. No server is needed.
 
-Planning builds nothing, so that the size of a plan that exceeds the limits can be reported as well.
+Planning builds nothing, so it can also report the size of a plan that exceeds the limits.
 
 Schedules are requested by algorithms: ``multiple``, ``allgather:necklace``,
 ``alltoall:edge-disjoint(copies=2)``. ``allgather:all`` names all algorithms of a collective that
-are defined on the topology, and ``all`` those of every collective. A named schedule must be
-possible as requested; those that ``all`` covers are skipped otherwise, and the reason is reported.
+are defined on the topology, and ``all`` those of every collective. A schedule requested by name
+must be possible. Schedules covered by ``all`` that are not possible are skipped, and the reason is
+reported.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,7 +33,7 @@ from starcast.trees.catalogue import find_difference
 
 ALL = "all"
 BOTH = "both"
-#: Requests the default port model of each algorithm.
+#: The port model name that requests the default of each algorithm.
 DEFAULT_PORTS = "default"
 
 Arguments = Mapping[str, int | str]
@@ -45,7 +46,7 @@ class Plan:
     Attributes:
         artifacts: the topology, its forests, and their schedules.
         skipped: the reasons why schedules covered by ``all`` were skipped.
-        forests: the forests among them that the user has built, by id.
+        forests: the user's own forests among the artifacts, by id.
     """
 
     artifacts: tuple[Artifact, ...]
@@ -76,8 +77,9 @@ def parse_request(
             of each algorithm.
         segments: segments per tree, for algorithms that segment the message; None for their
             defaults.
-        messages: number of unit messages, for algorithms that send them; None for their defaults.
-        forests: forests that are not built by a construction, such as those of files. Each is
+        messages: number of unit messages, for algorithms that send unit messages; None for their
+            defaults.
+        forests: forests that no construction builds, such as forests read from files. Each is
             stored under the name of its `Forest.construction`.
 
     Raises:
@@ -109,7 +111,7 @@ def parse_request(
         *map(forest_artifact, own.values()),
         *map(schedule_artifact, selected),
     ]
-    # Different texts may name the same construction or schedule.
+    # Different spellings may name the same construction or schedule.
     return Plan(tuple(dict.fromkeys(artifacts)), tuple(skipped), own)
 
 
@@ -148,7 +150,7 @@ def _select_schedules(
         The schedules, and the reasons why others that ``all`` covers were skipped.
 
     Raises:
-        InputError: a word, a port model or an argument is wrong, or a named algorithm does not
+        InputError: a name, a port model or an argument is wrong, or a named algorithm does not
             support it.
     """
     models = _port_models(ports)
@@ -167,8 +169,8 @@ def _select_schedules(
         else:
             algorithms = (_named_algorithm(topology, collective, algorithm_name),)
         for algorithm in algorithms:
-            # Numbers for all algorithms apply only to those that have the argument; arguments in
-            # parentheses are for this algorithm.
+            # Numbers given for all algorithms apply only to those with that argument; arguments in
+            # parentheses apply to this algorithm.
             arguments = dict(own_arguments)
             split_argument = algorithm.split_argument
             count = counts.get(split_argument or "")
@@ -176,8 +178,8 @@ def _select_schedules(
                 arguments = {split_argument: count, **arguments}
             try:
                 resolved = algorithm.resolve_arguments(topology, arguments)
-                # With several port models an algorithm uses those that it has; a single one must
-                # be possible.
+                # Of several port models an algorithm uses those that it supports; a single one must
+                # be supported.
                 selected += [
                     ScheduleParameters(
                         algorithm, topology, root, algorithm.resolve_ports(model), resolved
@@ -199,9 +201,9 @@ def _named_algorithm(topology: Topology, collective: str, name: str) -> Algorith
 
 
 def _collective_of(name: str) -> str:
-    """Return the collective of an algorithm that is named without one.
+    """Return the collective of an algorithm that is named without its collective.
 
-    It is the only collective that has such an algorithm, or broadcast if several have one.
+    It is the only collective with an algorithm of this name, or broadcast if there are several.
     """
     collectives = [
         algorithm.collective for algorithm in catalogue.algorithms() if algorithm.name == name

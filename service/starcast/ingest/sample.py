@@ -1,7 +1,8 @@
-"""Comparison of the graph with artifacts: all counts, and everything at nodes drawn at random.
+"""Comparison of the graph with artifacts: all counts, and all rows at randomly drawn nodes.
 
-It reads little, whatever the size of the graph. A sample of 500 misses a difference at one of every
-hundred nodes with probability 0.99^500 < 0.7 %. A smaller topology is compared completely.
+The comparison reads little, whatever the size of the graph. A sample of 500 misses a difference at
+one of every hundred nodes with probability 0.99^500 < 0.7 %. A smaller topology is compared
+completely.
 """
 
 from collections import Counter
@@ -24,7 +25,7 @@ from starcast.support.integers import check_count
 from starcast.support.text import pluralize
 from starcast.topologies import Topology
 
-#: Replaces the id of an artifact in problems that concern the entire store.
+#: Used instead of an artifact id in problems that concern the entire store.
 WHOLE_STORE = "the store"
 
 #: Maximum number of differing rows described per artifact; the others are counted.
@@ -61,7 +62,7 @@ class Sample:
     """
 
     size: int = 500
-    # Each sample is another one, so that repeated verifications find what one of them misses.
+    # Each run draws a new sample, so repeated verifications find what a single one misses.
     seed: int = field(default_factory=lambda: randbelow(2**32))
     artifacts: list[GraphArtifact] = field(default_factory=list)
 
@@ -69,7 +70,7 @@ class Sample:
         check_count("sample", self.size)
 
     def ranks(self, topology: Topology) -> NDArray[np.int64]:
-        """Return the sampled nodes of a topology, sorted; they depend only on it and the seed."""
+        """Return the sorted sampled nodes of a topology; they depend only on topology and seed."""
         generator = np.random.default_rng([self.seed, first_key(topology)])
         size = min(self.size, topology.nodes)
         return np.sort(generator.choice(topology.nodes, size, replace=False)).astype(np.int64)
@@ -125,10 +126,10 @@ def _compare_nodes(graph: Graph, topology: Topology, ranks: Sequence[int]) -> It
 
 
 def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Problem]:
-    """Yield the first rows that only one side has, and the number of the others."""
+    """Yield the first rows found in only one of the two, and the number of further rows."""
     first = first_key(rows.topology)
     columns = [rows.start + first, rows.end + first, *rows.columns.values()]
-    # Counted, not compared as sets, because a row can be stored twice.
+    # Rows are counted, not compared as sets, because a row can be stored twice.
     expected = Counter(zip(*(column.tolist() for column in columns), strict=True))
     actual = Counter(tuple(map(_comparable, row)) for row in found)
     differing = [
@@ -143,7 +144,7 @@ def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Proble
 
 
 def _comparable(value: Any) -> Any:
-    """Return an integer unchanged, and any other value as text that equals no integer."""
+    """Return integers unchanged, and any other value as text, which never equals an integer."""
     return value if type(value) is int else repr(value)
 
 

@@ -48,8 +48,8 @@ class Stores:
         """Open a session of the relational store, which commits at the end of the context.
 
         Raises:
-            UnavailableError: the connection was lost, or the one that held the lock: another
-                process may be changing the stores.
+            UnavailableError: this connection or the one that held the lock was lost; in the latter
+                case another process may be changing the stores.
         """
         with sessions.open_session(self.engine) as session:
             if self.lock is not None:
@@ -58,7 +58,7 @@ class Stores:
 
     @property
     def id(self) -> uuid.UUID:
-        """Id of the relational store, which the graph store must record."""
+        """Id of the relational store; the graph store must record the same id."""
         with self.session() as session:
             return session.scalars(select(models.Store.id)).one()
 
@@ -69,7 +69,7 @@ def open_stores(settings: Settings) -> Iterator[Stores]:
 
     Raises:
         UnavailableError: a server is not running or refuses the login.
-        RejectedError: the relational schema is missing, older or newer, or is not starcast's.
+        RejectedError: the relational schema is missing, too old, too new, or not starcast's.
     """
     with ExitStack() as stack:
         engine = sessions.connect(store_url(settings))
@@ -88,7 +88,7 @@ def lock_stores(
 
     Args:
         stores: both stores.
-        wait: wait for the other process that holds the lock, which is reported.
+        wait: wait for the process that holds the lock, and report it.
         reporter: receives progress messages.
         task: activity shown to other processes, such as ``dropping S10``.
 
@@ -97,9 +97,9 @@ def lock_stores(
 
     Raises:
         BusyError: another process holds the lock, and ``wait`` is False.
-        UnavailableError: the role of PostgreSQL may only read; Neo4j is not changed either.
+        UnavailableError: the PostgreSQL role may only read; Neo4j is not changed either.
     """
-    # Locking rows needs the right to write, so a read-only role fails here; no row is locked.
+    # Locking rows needs write permission, so a read-only role fails here; no row is locked.
     with stores.session() as session:
         session.execute(select(models.Materialization).limit(0).with_for_update())
     with ExitStack() as stack:
@@ -109,7 +109,8 @@ def lock_stores(
                 holding = sessions.advisory_lock(stores.engine, LOCK, BusyError(""), task)
                 lock = stack.enter_context(holding)
                 break
-            # PostgreSQL could wait for the lock itself, but would not say who holds it.
+            # PostgreSQL could wait for the lock itself, but would not report which process holds
+            # it.
             except BusyError:
                 holder = sessions.read_lock_holder(stores.engine, LOCK)
             activity = describe_activity(*(holder or ("changing these stores", None)))

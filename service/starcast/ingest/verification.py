@@ -1,10 +1,10 @@
 """Verification of Neo4j's content against freshly built artifacts.
 
-PostgreSQL records which artifacts are stored. Each is built again, and its node and its rows at a
-sample of nodes are compared, with the numbers of all nodes and rows. On request it is also verified
-again, and the counts and checksums of all its rows are compared with those of the generator.
+PostgreSQL records which artifacts are stored. Each is built again, and compared with the graph: its
+node, its rows at a sample of nodes, and the numbers of all nodes and rows. On request it is also
+verified again, and the counts and checksums of all its rows are compared.
 
-Verification only reads and takes no lock: artifacts that an ingest, a drop or a rebuild changes
+Verification only reads and takes no lock. Artifacts that an ingest, a drop or a rebuild changes
 meanwhile are skipped and reported.
 """
 
@@ -79,8 +79,8 @@ def verify(
         OwnershipError: the graph belongs to another program, or has an older schema.
     """
     listener = reporter or Silent()
-    # Without the lock, which would keep ingests waiting: what changes meanwhile is found by reading
-    # the records before and after.
+    # The lock would keep ingests waiting. Instead, reading the records before and after shows which
+    # artifacts changed meanwhile.
     with stores.session() as session:
         wanted = find_artifacts(session, ids)
     before = _read_records(stores)
@@ -99,7 +99,7 @@ def verify(
     for artifact_id in sorted(changed):
         listener.say(f"skipped {artifact_id}: it was changed meanwhile; verify it again")
     if changed:
-        # The numbers of all rows include those of the changed artifacts.
+        # The row counts of the store include the changed artifacts.
         changed.add(WHOLE_STORE)
     return [problem for problem in problems if problem.artifact not in changed]
 
@@ -156,7 +156,7 @@ class _Verification:
             for phrase in audit.describe_undeclared(graph):
                 yield Problem(WHOLE_STORE, f"it has {phrase}, which are not of starcast's schema")
             yield from self._check_unknown_nodes()
-            # Unfinished artifacts may have any number of rows.
+            # Unfinished artifacts may have any number of rows in the graph.
             if all(each.state is LoadState.COMPLETE for each in self.records.values()):
                 ordered = sorted(self.records, key=lambda artifact: artifact.build_order)
                 yield from compare_counts(graph, ordered)
@@ -223,10 +223,10 @@ class _Verification:
             yield from self._check_checksums(artifact, graph, contents)
 
     def _generate(self, artifact: Artifact) -> tuple[Artifact, list[Problem]]:
-        """Generate an artifact, and report a difference to the forest stored in PostgreSQL."""
+        """Generate an artifact, and report any difference from the forest stored in PostgreSQL."""
         with self.stores.session() as session:
             stored = artifact_from_id(session, artifact.kind, artifact.id)
-        # A construction's forest is compared with a fresh one; a user's forest exists only in
+        # A construction's forest is compared with a newly built one; a user's forest exists only in
         # PostgreSQL.
         trees = stored.structure() if stored.kind == "forest" else None
         if not isinstance(trees, Forest) or trees.construction not in constructions():
@@ -238,7 +238,7 @@ class _Verification:
         return forest_artifact(generated), [Problem(artifact.id, problem)]
 
     def _check_without_plugin(self, artifact: Artifact, reason: str) -> Iterator[Problem]:
-        """Compare the content of an artifact that cannot be built with PostgreSQL's record."""
+        """Compare an artifact that cannot be built with the counts that PostgreSQL recorded."""
         if not is_well_formed(artifact.id):
             self.reporter.say(f"skipped {artifact.id}: {reason}")
             return

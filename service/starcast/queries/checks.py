@@ -1,8 +1,9 @@
-"""Refusal of statements that write, before they are sent.
+"""Refuse statements that write, before they are sent to the server.
 
-The server refuses writes too: statements run in read transactions, and the embedded server confines
-procedures and LOAD CSV. This second guard needs no server, and protects servers with other
-settings. It refuses a keyword wherever it is, so that names like keywords need backticks.
+The server refuses writes too: statements run in read transactions, and the embedded server
+restricts procedures and LOAD CSV. This second guard needs no server, and protects servers with
+other settings. It refuses a keyword anywhere in the text, so names that equal keywords need
+backticks.
 """
 
 import re
@@ -13,8 +14,8 @@ from typing import Any
 from starcast.support.errors import InputError
 from starcast.support.text import did_you_mean
 
-#: Text that contains no keywords: comments, strings, parameters and names in backticks. Possessive
-#: quantifiers read a text that is never closed only once.
+#: Text that is not searched for keywords: comments, strings, parameters and names in backticks.
+#: Possessive quantifiers prevent backtracking on literals that are never closed.
 _LITERAL = re.compile(
     r"""//[^\r\n]*+
     |\$(?P<parameter>\w+|`[^`]*`)
@@ -35,7 +36,7 @@ _PROBLEMS = (
         "a query must begin with a reading clause",
         f"begin with one of {', '.join(_FIRST)}",
     ),
-    # `_blank` leaves only the marks of texts that never close; what follows them was not searched.
+    # `_blank` keeps only literals that are never closed; the text after them was not searched.
     (r"/\*|['\"`]", "{} is not closed", "close it"),
     (r";(?=\s*\S)", "a query must be a single statement", "remove the text from ';' on"),
     (rf"\b(?:{_WRITES})\b", "queries must be read-only: {} writes", _BACKTICKS),
@@ -63,8 +64,8 @@ def check_reads_only(cypher: str, source: Path) -> None:
     Raises:
         InputError: the statement may write; the message names file and line.
     """
-    # Some servers replace escapes before they read comments and strings, in which this guard does
-    # not search.
+    # Some servers replace Unicode escapes before parsing comments and strings, which this guard
+    # skips.
     if "\\u" in cypher:
         message = f"{source}: Unicode escapes are not allowed"
         raise InputError(message, hint="write the character itself")
@@ -77,8 +78,8 @@ def check_reads_only(cypher: str, source: Path) -> None:
 
 
 def _blank(literal: re.Match[str]) -> str:
-    """Return spaces for a comment and marks for other text, with the same number of lines."""
-    # The text stays as it is, so that the pattern for unclosed texts finds its mark.
+    """Blank out a comment with spaces and another literal with ``#``, keeping line breaks."""
+    # An unclosed literal stays unchanged, so that the pattern for unclosed literals matches it.
     if literal["opened"] and not literal["closed"]:
         return literal[0]
     # A comment may stand where a string may not, such as before the first clause or after the `;`.
@@ -87,13 +88,13 @@ def _blank(literal: re.Match[str]) -> str:
 
 
 def find_parameters(cypher: str) -> list[str]:
-    """Return the names of the parameters of a statement, in their order."""
+    """Return the parameter names of a statement in order of first use."""
     names = [match["parameter"] for match in _LITERAL.finditer(cypher)]
     return list(dict.fromkeys(name.strip("`") for name in names if name))
 
 
 def check_statement(statement: str, values: Mapping[str, Any], source: Path) -> str:
-    """Check a statement and the values of its parameters, and return it without a final ``;``.
+    """Check a statement and its parameter values, and return the statement without a final ``;``.
 
     Args:
         statement: one Cypher statement without a header.
@@ -101,8 +102,8 @@ def check_statement(statement: str, values: Mapping[str, Any], source: Path) -> 
         source: the file that error messages name.
 
     Raises:
-        InputError: it writes, calls a procedure or is not one statement; or a parameter has no
-            value, or a value no parameter.
+        InputError: the text writes, calls a procedure or is not a single statement; a parameter has
+            no value; or a value belongs to no parameter.
     """
     check_reads_only(statement, source)
     used = find_parameters(statement)

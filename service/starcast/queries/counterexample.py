@@ -1,7 +1,7 @@
-"""The location of a counterexample as a Cypher query that can be pasted into Neo4j Browser.
+"""Cypher queries for the location of a counterexample, to be pasted into Neo4j Browser.
 
 The query contains labels and ids as literals; a comment above it gives the 'starcast ingest'
-command that stores them.
+command that stores what it shows.
 """
 
 import shlex
@@ -17,9 +17,9 @@ from starcast.support.errors import NotFoundError, StarcastError
 from starcast.topologies import Topology, topology
 
 _ARROW = " -> "
-#: The names of nodes in a counterexample, the most important first.
+#: The keys under which a counterexample names nodes, the most important first.
 _NODES = ("node", "other", "source", "root")
-#: Names by which a counterexample refers to a tree, and the number of the first tree under each.
+#: The keys under which a counterexample names a tree, and the number of the first tree in each.
 _TREES = {"tree": 0, "subtree": 2, "i": 1}
 
 
@@ -28,7 +28,7 @@ class Location:
     """The location of a counterexample.
 
     Attributes:
-        network: the topology.
+        network: the topology of the counterexample.
         nodes: labels, the most important node first.
         link: the labels of sender and receiver, or None.
         tree: the number of a tree, or None.
@@ -90,7 +90,7 @@ def _require_counterexample(verdict: Verdict) -> Place:
 
 def quote_string(text: str) -> str:
     """Return a string literal of Cypher."""
-    # Literals instead of parameters: Neo4j Browser takes one pasted text, without values.
+    # Literals instead of parameters, because text pasted into Neo4j Browser has no values.
     inside = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
     return f"'{inside}'"
 
@@ -177,7 +177,7 @@ def _sends_query(at: Location) -> list[str]:
 
 
 def _summary_query(at: Location) -> list[str]:
-    """Return a query for the node of a forest, a schedule or a topology."""
+    """Return a query for the node of a forest, schedule or topology."""
     if at.forest:
         forest = f"(forest:{FOREST.name} {{id: {quote_string(at.forest)}}})"
         return [
@@ -204,10 +204,10 @@ def _node(at: Location, name: str, label: str) -> str:
 
 
 def _find_topology(verdict: Verdict, counterexample: Mapping[str, object]) -> Topology:
-    """Return the topology of a counterexample, among those on which the claim was checked.
+    """Return the topology of a counterexample, one of those on which the claim was checked.
 
     Raises:
-        NotFoundError: it is on none of them.
+        NotFoundError: the counterexample is on none of those topologies.
     """
     n = counterexample.get("n")
     k = counterexample.get("k")
@@ -240,7 +240,7 @@ def _locate(network: Topology, counterexample: Mapping[str, object], of: str) ->
 
 
 def _labels(network: Topology, values: Iterable[object]) -> Iterable[str]:
-    """Yield the labels of those values that are labels or ranks of nodes."""
+    """Yield the node labels of those values that are labels or ranks."""
     for value in values:
         # Python's True and False are integers too: they would become the nodes 1 and 0.
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < network.nodes:
@@ -253,14 +253,14 @@ def _labels(network: Topology, values: Iterable[object]) -> Iterable[str]:
 
 
 def _number(value: object, first: int = 0) -> int | None:
-    """Return a number that counts from ``first`` as one that counts from 0, or None."""
+    """Convert a number counted from ``first`` to one counted from 0; None if it is invalid."""
     if isinstance(value, bool) or not isinstance(value, int) or value < first:
         return None
     return value - first
 
 
 def _ingest_command(network: Topology, of: str) -> str:
-    """Return the command that ingests a forest or schedule, or nothing if no command does."""
+    """Return the command that ingests a forest or schedule, or an empty text if there is none."""
     parts = of.split(":")
     trees = ""
     schedules = ""
@@ -275,12 +275,12 @@ def _ingest_command(network: Topology, of: str) -> str:
     else:
         return ""
     root = parts[-1] if parts[-1] != "expanded" else network.label(0)
-    # The plan of the command says which ids it stores; planning builds nothing.
+    # The plan shows which ids the command would store; planning builds nothing.
     try:
         artifacts = parse_request(network.spec, trees, schedules, root, ports).artifacts
     except StarcastError:
         return ""
-    # A request can be valid and yet store an artifact with another id than the one to show.
+    # A valid request can still store an artifact with a different id than the one to show.
     if of not in {artifact.id for artifact in artifacts}:
         return ""
     if root != network.label(0):
@@ -289,5 +289,5 @@ def _ingest_command(network: Topology, of: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Return text without line breaks, for a comment."""
+    """Return a text without line breaks, for use in a comment."""
     return " ".join(text.split())

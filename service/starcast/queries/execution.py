@@ -1,6 +1,6 @@
-"""Run queries, and check the plans that the server makes for them.
+"""Run queries, and check the server's query plans.
 
-Queries are read-only, with a row limit and a time-out, on completely stored artifacts only.
+Queries are read-only, have a row limit and a time-out, and use only completely stored artifacts.
 """
 
 import re
@@ -26,19 +26,19 @@ _STATES = {
         MATCH (t:Topology {spec: s.topology})
         RETURN s.id AS id, CASE t.state WHEN 'complete' THEN s.state ELSE t.state END AS state""",
 }
-#: For each type of artifact its node label and the property with its id.
+#: For each kind of artifact, its node label and the property that holds its id.
 _KEYS = {
     "topology": ("Topology", "spec"),
     "forest": ("Forest", "id"),
     "schedule": ("Schedule", "id"),
 }
-#: Operators that read the complete store or multiply it, and what to do instead.
+#: Operators that read or multiply the complete store, and what to do instead.
 _COSTLY = {
     "CartesianProduct": "connect the two patterns, or put one into a CALL (v) {} subquery",
     "AllNodesScan": "give each node a label",
     "AllRelationshipsScan": "give each relationship a type",
 }
-# The server refuses writes when it executes a statement; EXPLAIN plans them without an error.
+# The server refuses writes only on execution; EXPLAIN plans them without an error.
 _WRITING = re.compile(
     r"Create|Merge|Delete|Remove|^Set|Foreach|LoadCSV|ProcedureCall"
     r"|TransactionForeach|TransactionApply"
@@ -59,22 +59,22 @@ def run(
 
     Args:
         graph: the open graph store.
-        given: values of its parameters, as text or as Python values.
+        given: values of the query's parameters, as text or as Python values.
         row_limit: the maximum number of rows.
         timeout: seconds after which the server stops it.
 
     Returns:
-        The rows; ``more`` is whether the row limit cut off further rows.
+        The rows; ``more`` tells whether the row limit cut off further rows.
 
     Raises:
         InputError: a parameter is unknown, missing or of the wrong type, the server refuses the
-            Cypher, or its columns are not those of the header.
-        NotFoundError: an artifact that a parameter names is not stored completely.
+            Cypher, or the columns differ from those of the header.
+        NotFoundError: an artifact named by a parameter is not stored completely.
         LimitError: time or memory ran out.
         UnavailableError: the server cannot be reached.
     """
     values = bind(query.parameters, given)
-    # Of an artifact that is missing, a query would return no rows, which looks like an answer.
+    # For a missing artifact, a query would return no rows, which looks like a valid result.
     require_complete(graph, query.parameters, values)
     try:
         result = graph.run(query.cypher, query.compute(values), timeout, row_limit)
@@ -98,11 +98,11 @@ def narrowing_advice(query: Query) -> str:
 def require_complete(
     graph: Graph, parameters: Sequence[Parameter], values: Mapping[str, Any]
 ) -> None:
-    """Check that the artifacts that parameters name are complete, and that forests have the trees.
+    """Check that artifacts named by parameters are complete, and that forests have the named trees.
 
     Raises:
         NotFoundError: an artifact is not stored, or not completely; the hint says how to store it.
-        InputError: a forest has no tree of that number.
+        InputError: a forest has no tree with the given number.
     """
     for kind in STORED:
         ids = values_of_type(parameters, values, kind)
@@ -126,7 +126,7 @@ def _incomplete(kind: str, artifact_id: str, state: str) -> NotFoundError:
 
 
 def _missing(graph: Graph, kind: str, artifact_id: str) -> NotFoundError:
-    # All ids are read only for the suggestion, after the look-up has failed.
+    # All ids are read only to suggest a similar one after the look-up has failed.
     label, key = _KEYS[kind]
     rows = graph.read(f"MATCH (o:{label}) RETURN o.{key} AS id ORDER BY id")
     suggestion = did_you_mean(artifact_id, [row["id"] for row in rows])
@@ -151,9 +151,9 @@ def ingest_command(kind: str, artifact_id: str) -> str:
 
     Args:
         kind: ``topology``, ``forest`` or ``schedule``.
-        artifact_id: its id.
+        artifact_id: the artifact's id.
     """
-    # Imported only here, for messages: a query of stored artifacts needs no catalogue.
+    # Imported only here, for messages: queries of stored artifacts do not need the catalogue.
     from starcast.collectives.algorithm import REGISTRIES  # noqa: PLC0415
     from starcast.collectives.model import EXPANDED  # noqa: PLC0415
     from starcast.trees import constructions  # noqa: PLC0415
@@ -174,7 +174,7 @@ def ingest_command(kind: str, artifact_id: str) -> str:
 
 def has_indexes(graph: Graph) -> bool:
     """Return whether the store has all indexes of the schema; the first ingest creates them."""
-    # The planner does not use an index that is still being filled.
+    # The planner ignores an index that is still being filled.
     rows = graph.read("SHOW INDEXES YIELD name, state WHERE state = 'ONLINE' RETURN name")
     online = {row["name"] for row in rows}
     declared = [name for element in (*LABELS, *RELATIONSHIPS) for name in element.index_names()]
@@ -182,7 +182,7 @@ def has_indexes(graph: Graph) -> bool:
 
 
 def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]:
-    """Return the problems that the server's planner finds, one sentence each; nothing is executed.
+    """Return the problems found by the server's planner, one sentence each; nothing is executed.
 
     Args:
         graph: the open graph store.
@@ -196,7 +196,7 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
     }
     sample |= {name: [] for name in query.computed}
     try:
-        # EXPLAIN only plans, but the server still wants a value for every parameter.
+        # EXPLAIN only plans, but the server still requires a value for every parameter.
         result = graph.run(f"EXPLAIN {query.cypher}", sample)
         query.check_columns(result.columns)
     except InputError as error:
@@ -213,7 +213,7 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
 
 
 def find_unknown_names(result: QueryResult) -> list[str]:
-    """Return what the server says about names that neither the store nor the schema has."""
+    """Return the server's notices about names that are neither in the store nor in the schema."""
     return [
         notice.text
         for notice in result.notices
@@ -222,7 +222,7 @@ def find_unknown_names(result: QueryResult) -> list[str]:
 
 
 def _is_expected(status: str, text: str) -> bool:
-    """Return whether a notice is about a name of the schema that is not in the store yet."""
+    """Return whether a notice concerns a schema name that does not occur in the store yet."""
     declared = {
         name for element in (*LABELS, *RELATIONSHIPS) for name in (element.name, *element.names)
     }
@@ -243,5 +243,5 @@ def plan_operators(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def operator_name(operator: Mapping[str, Any]) -> str:
-    """Return the name of an operator, without the database's name and text in parentheses."""
+    """Return an operator's name, without the database name and without text in parentheses."""
     return re.split(r"[@(]", operator["operatorType"])[0]

@@ -14,7 +14,7 @@ from starcast.queries.parameters import Parameter, Type
 from starcast.support.errors import InputError
 from starcast.support.text import did_you_mean
 
-#: All fields in their order, those that have items, and those that may be omitted.
+#: All fields in order, the fields with items, and the optional fields.
 FIELDS = ("title", "question", "parameters", "columns", "cost", "revision", "reference")
 ITEMISED = ("parameters", "columns")
 OPTIONAL = ("cost", "revision", "reference")
@@ -61,7 +61,7 @@ def parse_header(text: str) -> Header:
     """Parse the header of a query file.
 
     Raises:
-        InputError: it is not valid; the message names the field.
+        InputError: the header is not valid; the message names the field.
     """
     fields = _read_fields(text)
     values: dict[str, Any] = {name: lines[0] for name, lines in fields.items()}
@@ -84,7 +84,7 @@ def _read_fields(text: str) -> dict[str, list[str]]:
     header = "\n".join(line.rstrip() for line in lines)
     fields: dict[str, list[str]] = {}
     name = ""
-    # Continued lines are joined first, so that each line left is a field or an item.
+    # Continued lines are joined first, so that each remaining line is a field or an item.
     for line in _CONTINUED.sub(" ", header).splitlines():
         if field := _FIELD.fullmatch(line):
             name = field[1]
@@ -132,7 +132,7 @@ def _check_texts(fields: dict[str, list[str]]) -> None:
 def _parse_items(
     name: str, fields: dict[str, list[str]], parse_item: Callable[[str], Item]
 ) -> tuple[Item, ...]:
-    """Parse the items of a field, and name the field in their errors."""
+    """Parse the items of a field; errors name the field."""
     text, *lines = fields[name]
     if text not in {"", "none"} or bool(text) == bool(lines):
         message = f"{name}: the items must follow on the next lines, or the field must be 'none'"

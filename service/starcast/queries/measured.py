@@ -1,9 +1,9 @@
-"""The listing of queries, and measured times of the shipped ones, from `queries/measured.json`.
+"""The query listing, with the measured times of starcast's own queries.
 
-`benchmarks/packs.py` writes the file; it is never edited by hand. It holds the machine, the version
-of Neo4j, and for each query at one revision the seconds of its worst case by topology (null if it
-did not finish within ``timeout`` seconds) and the seconds of other libraries on the largest
-topology.
+The times are in `queries/measured.json`, which `benchmarks/packs.py` writes; it is never edited by
+hand. It holds the machine, the Neo4j version, and for one revision of each query the seconds of its
+worst case by topology (null if it did not finish within ``timeout`` seconds) and the seconds of
+other libraries on the largest topology.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ class Figures(pydantic.BaseModel):
     """Measured times of one query.
 
     Attributes:
-        revision: the revision that was measured.
+        revision: the revision of the query that was measured.
         seconds: by topology; None if the query did not finish.
         others: seconds on `LARGEST` by library.
     """
@@ -38,7 +38,7 @@ class Figures(pydantic.BaseModel):
 
 
 class Measurements(pydantic.BaseModel):
-    """All measured times, and where they were measured; empty without the file.
+    """All measured times, and the machine on which they were measured; empty without the file.
 
     Attributes:
         timeout: the time-out in seconds.
@@ -52,23 +52,23 @@ class Measurements(pydantic.BaseModel):
     queries: dict[str, Figures] = {}
 
     def find(self, query: Query) -> Figures | None:
-        """Return the times of a shipped query; None for other queries and changed revisions."""
+        """Return a query's times; None unless it is an unchanged query that comes with starcast."""
         figures = self.queries.get(query.name)
-        # A query of the user may have the name of a shipped one.
+        # A user's query may have the same name as one that comes with starcast.
         is_shipped = query.path.is_relative_to(data_folder("queries"))
         if figures is None or not is_shipped or figures.revision != query.header.revision:
             return None
         return figures
 
     def format_seconds(self, figures: Figures | None, spec: str) -> str:
-        """Return the seconds on a topology: ``0.012``, ``> 30``, or nothing if not measured."""
+        """Return the seconds on a topology: ``0.012``, ``> 30``, or empty text if not measured."""
         if figures is None or spec not in figures.seconds:
             return ""
         seconds = figures.seconds[spec]
         return f"> {self.timeout:g}" if seconds is None else f"{seconds:.2g}"
 
     def describe(self, query: Query) -> str:
-        """Return the times of a query as one sentence, or nothing if it was not measured."""
+        """Return the times of a query as one sentence; empty if it was not measured."""
         figures = self.find(query)
         if figures is None:
             return ""
@@ -90,14 +90,14 @@ def measurements() -> Measurements:
 
 @cache
 def read_measurements(path: Path) -> Measurements:
-    """Read a measurement file; a missing file has no measurements.
+    """Read a measurement file; a missing file counts as empty.
 
     Raises:
         RejectedError: the file is not valid.
     """
     try:
         return Measurements.model_validate_json(path.read_bytes())
-    # A folder of packs that was copied without the file still has queries.
+    # A folder of packs that was copied without the file can still be used.
     except FileNotFoundError:
         return Measurements()
     except (OSError, pydantic.ValidationError):

@@ -46,8 +46,8 @@ class Query:
     """A query: a header and a Cypher statement, checked when the object is created.
 
     Args:
-        path: the file that it was read from.
-        text: the text of the file; it runs completely, including the comments.
+        path: the file from which the query was read.
+        text: the text of the file; the complete text is sent to the server, including the comments.
 
     Raises:
         InputError: the header is not valid, or the Cypher writes or does not use the declared
@@ -60,7 +60,7 @@ class Query:
     def __post_init__(self) -> None:
         check_reads_only(self.text, self.path)
         declared = [parameter.name for parameter in self.parameters]
-        # The server notices a missing value only when it runs a query, and one too many never.
+        # The server notices a missing value only on execution, and a superfluous value never.
         used = find_parameters(self.text)
         for name in self.computed:
             for needed in COMPUTED[name][0]:
@@ -77,10 +77,10 @@ class Query:
                 raise self._error(message, "use it or remove the declaration")
 
     def check_columns(self, returned: Sequence[str]) -> None:
-        """Check that the columns of the result, as the server names them, are the declared ones.
+        """Check that the result columns, as named by the server, are the declared columns.
 
         Raises:
-            InputError: they have other names or another order.
+            InputError: the columns have other names or another order.
         """
         declared = [column.name for column in self.columns]
         if not returned:
@@ -129,7 +129,7 @@ class Query:
 
     @property
     def pack(self) -> str:
-        """The name of its pack, which is that of the folder."""
+        """The name of its pack, which is the name of the folder."""
         return self.path.parent.name
 
     @property
@@ -139,7 +139,7 @@ class Query:
 
     @property
     def summary(self) -> str:
-        """Its name, title and question in lower case, to search in."""
+        """Its name, title and question in lower case, for searching."""
         return f"{self.name} {self.header.title} {self.header.question}".casefold()
 
     @property
@@ -154,16 +154,16 @@ class Query:
 
     @property
     def computed(self) -> list[str]:
-        """The names of the values that starcast computes for it."""
+        """The names of the values that starcast computes for this query."""
         declared = {parameter.name for parameter in self.parameters}
         used = find_parameters(self.text)
         return [name for name in used if name in COMPUTED and name not in declared]
 
     def compute(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values that its statement needs: those of its parameters, and computed ones.
+        """Return the values that the statement needs: parameter values and computed values.
 
         Raises:
-            InputError: they cannot be computed from the values of its parameters.
+            InputError: a value cannot be computed from the parameter values.
         """
         functions = {name: COMPUTED[name] for name in self.computed}
         return {
@@ -179,7 +179,7 @@ class Query:
 
 @lru_cache(maxsize=1_000)
 def _checked(path: Path, text: str) -> Query:
-    """Return a query, which is checked again only if its file has changed."""
+    """Return a checked query from the cache, or check it if its file has changed."""
     return Query(path, text)
 
 
@@ -189,15 +189,15 @@ class Library:
 
     Attributes:
         queries: the valid queries by full name, in order.
-        faults: the errors by the full name of the query; ``pack/`` is a pack that cannot be read,
-            ``FOLDER/`` a folder of packs.
+        faults: the errors by full query name; ``pack/`` stands for a pack that cannot be read,
+            ``FOLDER/`` for a folder of packs.
     """
 
     queries: dict[str, Query] = field(default_factory=dict)
     faults: dict[str, InputError] = field(default_factory=dict)
 
     def find(self, name: str) -> Query:
-        """Return a query by name; faults of other queries do not matter.
+        """Return a query by name, regardless of faults in other queries.
 
         Args:
             name: ``pack/name``, or only the name if it is unique.
@@ -214,7 +214,7 @@ class Library:
             raise InputError(
                 f"several queries are named '{name}'", hint=f"write one of {full_names}"
             )
-        # The query may be the one that could not be loaded: then its fault is the reason.
+        # If the query is one that could not be loaded, its fault is the reason.
         for key, fault in self.faults.items():
             in_pack = key.endswith("/") and name.startswith(key)
             if in_pack or name in {key, key.rpartition("/")[2]}:
@@ -225,10 +225,10 @@ class Library:
         )
 
     def search(self, text: str | None) -> list[Query]:
-        """Return the queries of a pack, or those with a word in their name, title or question.
+        """Return the queries of a pack, or those whose name, title or question contains a word.
 
         Args:
-            text: the pack or the word; None for all queries.
+            text: the name of the pack, or the word; None for all queries.
 
         Raises:
             NotFoundError: no query matches.
@@ -251,7 +251,7 @@ class Library:
         """Return the queries if all of them are valid.
 
         Raises:
-            InputError: the first fault.
+            InputError: a query is not valid; this is the first fault.
         """
         for fault in self.faults.values():
             raise fault
@@ -259,19 +259,19 @@ class Library:
 
 
 def load_library(*packs: Path, stem: str | None = None) -> Library:
-    """Load the shipped packs and those in folders of the user; invalid queries become faults.
+    """Load starcast's packs and those in the user's folders; invalid queries become faults.
 
-    If several folders have a pack of the same name, all its queries are faults.
+    If several folders contain a pack of the same name, all its queries become faults.
 
     Args:
-        packs: the folders of the user.
+        packs: the user's folders.
         stem: load only queries with this name in their pack.
     """
     return _load_packs((data_folder("queries"), *dict.fromkeys(packs)), stem)
 
 
 def load_queries(*packs: Path) -> dict[str, Query]:
-    """Return the shipped queries and those of the user by full name.
+    """Return starcast's queries and the user's queries by full name.
 
     Raises:
         InputError: a query is not valid, or two packs have the same name.
@@ -303,10 +303,10 @@ def find(name: str, *packs: Path) -> Query:
     """
     if is_file(name):
         return Query.read(Path(name).absolute())
-    # Nearly always the name is right, and then only the files of this name need to be read.
+    # Usually the name is right, and then only the files with this name need to be read.
     with suppress(NotFoundError):
         return load_library(*packs, stem=name.rpartition("/")[2]).find(name)
-    return load_library(*packs).find(name)  # knows similar names
+    return load_library(*packs).find(name)  # its error names similar queries
 
 
 def is_file(name: str) -> bool:
@@ -315,14 +315,14 @@ def is_file(name: str) -> bool:
 
 
 def write_template(name: str, directory: Path) -> Path:
-    """Write a query file that loads and runs, and return its path.
+    """Write the template of a valid query to a new file, and return its path.
 
     Args:
         name: ``pack/name``.
-        directory: the folder of packs; created, with the folder of the pack, if missing.
+        directory: the folder of packs; it and the pack's folder are created if missing.
 
     Raises:
-        InputError: the name is not valid, the file exists, or it cannot be written.
+        InputError: the name is not valid, or the file exists or cannot be written.
     """
     pack, slash, query = name.partition("/")
     if not slash:
@@ -363,7 +363,7 @@ def _load_packs(roots: Iterable[Path], stem: str | None = None) -> Library:
 
 
 def _load_pack(folders: Sequence[Path], library: Library, stem: str | None = None) -> None:
-    """Load the queries of a pack; if several folders have queries of it, they are faults."""
+    """Load the queries of a pack; they become faults if several folders contain the pack."""
     files = [path for each in folders for path in _entries(each) if path.suffix == SUFFIX]
     for path in files:
         if stem not in {None, path.stem}:

@@ -1,4 +1,4 @@
-"""Typed parameters: the declarations of a query, and the values that a user gives.
+"""Typed query parameters: their declarations, and the conversion of given values.
 
 A value is text from the command line or a Python value from a program; the same type applies to
 both.
@@ -18,7 +18,7 @@ from starcast.support.text import did_you_mean
 if TYPE_CHECKING:
     from starcast.topologies import Topology
 
-#: The values that each type expects, as error messages describe them.
+#: For each type, a description of its values for error messages.
 EXPECTED: dict[str, str] = {
     "int": "an integer",
     "float": "a number",
@@ -45,7 +45,7 @@ class Type:
 
     Attributes:
         name: a name in `EXPECTED`.
-        many: whether it is a list of such values.
+        many: whether the parameter is a list of such values.
         least: the smallest valid number, or None.
     """
 
@@ -77,7 +77,7 @@ class Type:
 
     @property
     def expected(self) -> str:
-        """The expected value, for error messages."""
+        """A description of the expected value, for error messages."""
         least = "" if self.least is None else f" of at least {self.least}"
         expected = f"{EXPECTED[self.name]}{least}"
         return f"a list a,b,c, each {expected}" if self.many else expected
@@ -131,7 +131,7 @@ def _integer(given: object) -> int:
 def _number(given: object) -> float:
     if isinstance(given, bool) or not isinstance(given, str | int | float):
         raise ValueError  # noqa: TRY004
-    # `float` also accepts "nan" and "inf", with which a comparison has one result for all rows.
+    # `float` also accepts "nan" and "inf"; comparisons with them give the same result for all rows.
     value = float(given)
     if not math.isfinite(value):
         raise ValueError
@@ -189,7 +189,7 @@ _READERS: dict[str, Callable[[object], Any]] = {
 
 
 def _disjoint_paths(spec: str, source: str, target: str) -> list[list[str]]:
-    """Return the labels of the nodes of each path of `starcast.topologies.disjoint_paths`."""
+    """Return the node labels of the disjoint paths between two nodes."""
     # Imported only here: few queries need them.
     from starcast.topologies import topology  # noqa: PLC0415
     from starcast.topologies.disjoint_paths import find_disjoint_paths  # noqa: PLC0415
@@ -199,8 +199,8 @@ def _disjoint_paths(spec: str, source: str, target: str) -> list[list[str]]:
     return [[network.stored_label(rank) for rank in path] for path in paths]
 
 
-#: Values that starcast computes for a statement that uses them: the names of the parameters from
-#: which they follow, and the function.
+#: Values that starcast computes for statements that use them: for each, the parameters that it is
+#: computed from, and the function.
 COMPUTED: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "disjoint_paths": (("topology", "source", "target"), _disjoint_paths),
 }
@@ -226,7 +226,8 @@ class Parameter:
 
     def __post_init__(self) -> None:
         if not self.required:
-            # The class is frozen; a default is subject to the same type as a given value.
+            # The class is frozen. A default is converted to the parameter's type like a given
+            # value.
             object.__setattr__(self, "default", self.value(self.default))
 
     @property
@@ -300,7 +301,7 @@ def named_topologies(
     # The ids of forests and schedules begin with the spec of their topology.
     for kind in STORED[1:]:
         for artifact_id in values_of_type(parameters, values, kind):
-            with suppress(InputError):  # an invalid id is reported when the artifact is looked up
+            with suppress(InputError):  # invalid ids are reported when the artifact is looked up
                 topologies.append(topology(artifact_id.split(":")[0]))
     return list(dict.fromkeys(topologies))
 
@@ -308,7 +309,7 @@ def named_topologies(
 def _check_membership(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> None:
     """Refuse nodes, links and patterns that belong to none of the named topologies.
 
-    The server would return no rows for them, without a reason.
+    The server would return no rows for them without giving a reason.
     """
     checked = ("topology", *_MEMBERSHIP_CHECKS)
     if not any(values_of_type(parameters, values, kind) for kind in checked):
@@ -317,7 +318,7 @@ def _check_membership(parameters: Sequence[Parameter], values: Mapping[str, Any]
     for kind, check in _MEMBERSHIP_CHECKS.items():
         for value in values_of_type(parameters, values, kind):
             errors = [check(each, value) for each in topologies]
-            # A query about two topologies may name a node of either.
+            # A query about two topologies may name a node of either one.
             if errors and all(errors):
                 raise next(error for error in errors if error)
 
@@ -348,8 +349,8 @@ def _check_link(network: "Topology", link: str) -> InputError | None:
 
 def _check_pattern(network: "Topology", pattern: str) -> InputError | None:
     example = network.label(0)
-    # A single label need not have every symbol: on S5,2 a label has two of the five. A thousand
-    # evenly spaced ones have all of them, and are written faster than millions.
+    # A single label need not contain every symbol: on S5,2 a label has two of the five. A thousand
+    # evenly spaced labels contain all symbols, and take less time than millions.
     ranks = range(0, network.nodes, max(1, network.nodes // 1_000))
     symbols = set("".join(network.labels(ranks).tolist()))
     if len(pattern) == len(example) and set(pattern) <= symbols | {"*"}:
@@ -360,7 +361,7 @@ def _check_pattern(network: "Topology", pattern: str) -> InputError | None:
     )
 
 
-#: For the types that depend on a topology, functions that return the error of a value, or None.
+#: For each type that depends on a topology, a function that returns an invalid value's error.
 _MEMBERSHIP_CHECKS: dict[str, Callable[["Topology", str], InputError | None]] = {
     "node": _check_node,
     "link": _check_link,

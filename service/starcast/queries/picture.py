@@ -1,10 +1,11 @@
 """A query result as a picture of the nodes and links in its rows.
 
-A column of nodes is declared as such (`sender (node)`). A row with two such columns whose nodes are
-adjacent is an arrow from the first to the second. A row with one such column and a column ``port``
-is a link to the node of the query, if they are adjacent. A list ``path`` is a path. All other nodes
-are drawn without links. Levels count from the common first node of the paths, or else from the node
-of the query, or else from the root of the forest or schedule.
+A node column is declared as such (`sender (node)`). A row with two node columns whose nodes are
+adjacent is drawn as an arrow from the first to the second. A row with one node column and a column
+``port`` is drawn as a link to the node given as query parameter, if they are adjacent. A list
+``path`` is drawn as a path. All other nodes are drawn without links. Levels are counted from the
+common first node of the paths, or else from the node given as query parameter, or else from the
+root of the forest or schedule.
 """
 
 from collections import Counter
@@ -29,7 +30,7 @@ def check_drawable(query: Query, values: Mapping[str, Any]) -> Topology:
     """Return the topology of the nodes in a query's result.
 
     Raises:
-        InputError: no column contains nodes, or the parameters name no topology or several.
+        InputError: no column contains nodes, or the parameters do not name exactly one topology.
     """
     if not _node_columns(query):
         names = ", ".join(column.name for column in query.columns)
@@ -51,11 +52,11 @@ def check_drawable(query: Query, values: Mapping[str, Any]) -> Topology:
 def build_subgraph(
     query: Query, values: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
 ) -> Subgraph:
-    """Return the nodes and links in the rows of a result, to be drawn.
+    """Return the subgraph to draw: the nodes and links in the rows of a result.
 
     Raises:
         InputError: no column contains nodes, the parameters do not name exactly one topology, or a
-            value is not a node of it.
+            value is not one of its nodes.
     """
     topology = check_drawable(query, values)
     ranks = _Ranks(topology)
@@ -80,12 +81,12 @@ class _Ranks:
 
     def __init__(self, topology: Topology) -> None:
         self._topology = topology
-        # Rows name the same few nodes again and again.
+        # Rows name the same few nodes many times.
         self._rank = cache(topology.rank)
         self._ports = cache(self._ports_of)
 
     def of(self, value: Any) -> list[int]:
-        """Return the ranks of a label, a list of labels, or None."""
+        """Return the ranks of a label or of a list of labels; none for None."""
         labels = value if isinstance(value, list) else [value]
         return [self._rank(str(label)) for label in labels if label is not None]
 
@@ -121,7 +122,7 @@ def _path_start(rows: Sequence[Mapping[str, Sequence[int]]]) -> int | None:
 def _source(
     parameters: Sequence[Parameter], values: Mapping[str, Any], topology: Topology
 ) -> int | None:
-    """Return the node that levels count from: the first node parameter, or else the root."""
+    """Return the node from which levels are counted: the first node parameter, or else the root."""
     for parameter in parameters:
         if parameter.type.name == "node" and not parameter.type.many:
             return topology.rank(values[parameter.name])
@@ -141,7 +142,7 @@ def _row_links(
         yield from ranks.links(row[PATH])
     ends = [end for name in single for end in row[name]]
     has_port = any(column.name == "port" for column in query.columns)
-    # A node that is missing in a row (null in an OPTIONAL MATCH) leaves one end, which is no link.
+    # If a node is null (from an OPTIONAL MATCH), only one end is left, so there is no link.
     if len(single) == len(ends) == 2:
         yield from ranks.links(ends)
     elif len(single) == len(ends) == 1 and source is not None and has_port:

@@ -1,1 +1,1 @@
-"""Both stores: their schemas, connections, writers and readers."""
+"""PostgreSQL and Neo4j stores: schemas, connections, writers and readers."""

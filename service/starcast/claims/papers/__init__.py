@@ -1,1 +1,1 @@
-"""One package per paper: ``claims.toml`` holds its claims, one module per section their checks."""
+"""One package per paper: ``claims.toml`` holds its claims, and its modules hold their checks."""

@@ -1,4 +1,4 @@
-"""Reference computations for checks: definitions of the papers, counts, searches, exact arithmetic.
+"""Reference computations for checks: the papers' definitions, counts, searches, exact arithmetic.
 
-They share no code with the constructions and schedules that they are compared with.
+They share no code with the constructions and schedules that are compared with them.
 """

@@ -1,4 +1,4 @@
-"""Breadth-first search and trees, computed from the neighbour table alone."""
+"""Breadth-first search and trees, computed only from the neighbour table."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def search(neighbours: NDArray[Any], root: int) -> Ranks:
         candidates = neighbours[:, front].ravel()
         candidates = candidates[found[candidates] < 0]
         found[candidates] = distance
-        # Several nodes of the front may have this neighbour.
+        # Several nodes of the front may have the same neighbour, so duplicates are removed.
         front = np.unique(candidates)
     return found
 
@@ -50,7 +50,7 @@ def profile(network: CachedTopology, root: int = 0) -> NDArray[np.int64]:
 def diameter(network: CachedTopology) -> int:
     """Return the largest distance from the identity.
 
-    It is the diameter because the topologies are node-symmetric, which claim TS.size verifies.
+    This equals the diameter, because the topologies are node-symmetric (claim TS.size).
     """
     return int(distances(network).max())
 
@@ -67,7 +67,7 @@ def roots(network: CachedTopology, count: int = 4) -> tuple[int, ...]:
     """
     if network.nodes <= _ALL_ROOTS:
         return tuple(range(network.nodes))
-    # A fixed seed, so that a counterexample is found again.
+    # A fixed seed, so that a counterexample can be reproduced.
     rng = np.random.default_rng(_SEED + network.nodes)
     drawn = rng.choice(np.arange(1, network.nodes - 1), count - 2, replace=False)
     return (0, *sorted(int(node) for node in drawn), network.nodes - 1)
@@ -76,7 +76,7 @@ def roots(network: CachedTopology, count: int = 4) -> tuple[int, ...]:
 def parents(network: CachedTopology, row: NDArray[np.uint8]) -> Ranks:
     """Return the parent of each node in one tree, int32 ``[nodes]``; -1 if there is none.
 
-    The row has the port of each node towards its parent.
+    The argument ``row`` holds the port of each node towards its parent.
     """
     found = np.full(network.nodes, -1, dtype=np.int32)
     for port, neighbours in zip(network.ports, network.neighbours, strict=True):
@@ -90,7 +90,7 @@ def levels(parent: Ranks, root: int) -> Ranks:
     ancestor = np.where(parent >= 0, parent, nodes)
     ancestor[root] = root
     steps = (ancestor != nodes).astype(np.int32)
-    for _ in range(len(parent).bit_length()):  # every round doubles the steps to the ancestor
+    for _ in range(len(parent).bit_length()):  # every round doubles the known distance
         steps = steps + steps[ancestor]
         ancestor = ancestor[ancestor]
         if (ancestor == root).all():
@@ -106,8 +106,8 @@ def depths(network: CachedTopology, rows: NDArray[np.uint8], root: int = 0) -> R
 def random_tree(network: CachedTopology, seed: int, root: int = 0) -> NDArray[np.uint8]:
     """Return the ports towards the parents in a random spanning tree, uint8 ``[nodes]``.
 
-    In every round each node next to the tree joins it with probability one half, over one of its
-    links to the tree. Every spanning tree can occur.
+    In every round, each node adjacent to the tree joins it with probability one half, over one of
+    its links to the tree. Every spanning tree can occur.
     """
     neighbours = network.neighbours
     rng = np.random.default_rng([_SEED, seed, root])
@@ -118,8 +118,8 @@ def random_tree(network: CachedTopology, seed: int, root: int = 0) -> NDArray[np
     while not joined.all():
         near = joined[neighbours] & ~joined
         if not near.any():
-            break  # a disconnected (mutated) table: the checkers report that this is not a tree
-        # Half of them, at random: if all nodes nearby joined at once, all paths would be shortest.
+            break  # a mutated table is disconnected: the checkers reject the result
+        # Only half of them join: if all adjacent nodes joined at once, all paths would be shortest.
         new = np.flatnonzero(near.any(axis=0) & (rng.random(network.nodes) < 1 / 2))
         weights = rng.random((len(neighbours), len(new)))
         chosen = np.argmax(near[:, new] * weights, axis=0)

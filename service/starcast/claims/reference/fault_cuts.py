@@ -1,7 +1,7 @@
-"""Copies of a broadcast message that faults keep from nodes.
+"""Copies of a broadcast message that faults prevent from reaching nodes.
 
-A node forwards a copy in a tree only if the copy arrived in that tree, as the paper describes it.
-The simulator is less strict: a node that has a unit sends it in every tree.
+As in the paper, a node forwards a copy in a tree only if the copy arrived in that tree. The
+simulator is less strict: a node that has a unit sends it in every tree.
 """
 
 from collections.abc import Iterable
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from starcast.claims.object_cache import CachedTopology
 from starcast.collectives.model import Schedule
 
-#: Whether a fault keeps a copy of a unit from a node, bool ``[units, copies, faults, nodes]``.
+#: Whether a fault keeps a unit's copy from a node, bool ``[units, copies, faults, nodes]``.
 Cuts = NDArray[np.bool_]
 #: A faulty node, or the two ends of a faulty link.
 FaultyPart = int | tuple[int, int]
 _SEED = 1996
-_MAX_SETS = 3_000  # of more sets, half as many are drawn
+_MAX_SETS = 3_000  # if there are more, half as many sets are drawn at random
 
 
 def describe_fault(network: CachedTopology, fault: FaultyPart) -> str:
@@ -28,15 +28,15 @@ def describe_fault(network: CachedTopology, fault: FaultyPart) -> str:
 
 
 class PossibleFaults:
-    """Everything that can be faulty except the source, numbered from 0.
+    """All nodes and links that can be faulty, numbered from 0; the source is healthy.
 
     Attributes:
         network: the topology.
         source: rank of the source, which is healthy.
-        nodes: the other nodes in rank order: faults 0, 1, ..
-        links: all links, lower end first: the faults after the nodes.
-        of_link: number of the fault of the link at a port and node, int64 ``[ports, nodes]``.
-        of_node: number of the fault of a node, int64 ``[nodes]``; -1 for the source.
+        nodes: the other nodes in rank order, numbered 0, 1, ..
+        links: all links, lower end first, numbered after the nodes.
+        of_link: number of the link at a port and node, int64 ``[ports, nodes]``.
+        of_node: number of a node, int64 ``[nodes]``; -1 for the source.
     """
 
     def __init__(self, network: CachedTopology) -> None:
@@ -61,7 +61,7 @@ class PossibleFaults:
         return len(self.nodes) + len(self.links)
 
     def fault(self, number: int) -> FaultyPart:
-        """Return a fault in the form that the simulator takes."""
+        """Return a fault in the form that the simulator expects."""
         if number < len(self.nodes):
             return int(self.nodes[number])
         return self.links[number - len(self.nodes)]
@@ -72,9 +72,9 @@ class PossibleFaults:
         return ", ".join(describe_fault(self.network, fault) for fault in faults) or "none"
 
     def sets(self, size: int) -> NDArray[np.int64]:
-        """Return all sets of faults of a size, or a random sample if there are too many.
+        """Return all fault sets of a given size, or a random sample if there are too many.
 
-        Half of the sample are faults next to one node.
+        In half of the sample, all faults are next to a single node.
 
         Returns:
             int64 ``[sets, size]``.
@@ -89,7 +89,7 @@ class PossibleFaults:
         return np.sort(np.array(drawn), axis=1)
 
     def _draw_near_node(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
-        """Draw faults among the neighbours and links of a node, where they do most damage."""
+        """Draw faults among the neighbours and links of one node, where they do the most damage."""
         node = int(rng.choice(self.nodes))
         links = self.of_link[:, node]
         ends = np.array([self.links[link - len(self.nodes)] for link in links])
@@ -100,8 +100,9 @@ class PossibleFaults:
 def blocked_copies(schedule: Schedule, faults: PossibleFaults) -> Cuts:
     """Return which faults keep which copies of a broadcast from which nodes.
 
-    The trees of a unit are its copies. A copy without a path from the source is blocked by every
-    fault, and so are the missing copies of a unit that has fewer copies than others.
+    Each tree that carries a unit delivers one copy. A copy without a path from the source counts as
+    blocked by every fault, and so do the missing copies of a unit that has fewer copies than
+    others.
     """
 
     def create() -> Cuts:
@@ -125,7 +126,7 @@ def count_blocked_copies(cuts: Cuts, faults: PossibleFaults) -> NDArray[np.uint8
         uint8 ``[units, faults, nodes]``; 0 for the faulty node itself.
     """
     counts: NDArray[np.uint8] = cuts.sum(axis=1, dtype=np.uint8)
-    # Nothing need be delivered to the faulty node itself.
+    # A faulty node need not receive anything.
     counts[:, np.arange(len(faults.nodes)), faults.nodes] = 0
     return counts
 
@@ -150,7 +151,7 @@ def count_missing(
 
 
 def _cuts_of_copy(schedule: Schedule, faults: PossibleFaults, unit: int, tree: int) -> Cuts:
-    """Return which faults are on the path of one copy to each node, bool ``[faults, nodes]``."""
+    """Return which faults are on the path of a copy to each node, bool ``[faults, nodes]``."""
     nodes = schedule.topology.nodes
     rows = (schedule.unit == unit) & (schedule.tree == tree)
     receivers = schedule.receiver[rows]

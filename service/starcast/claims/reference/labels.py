@@ -1,9 +1,9 @@
-"""Labels of S_n as arrays, and labels of nodes and links for the places of a `ClaimCheck`.
+"""Labels of S_n as arrays, and labels of nodes and links for the findings of a `ClaimCheck`.
 
-Symbols, positions, ranks, translations, and the rotation R. Translation and R are those of
+Symbols, positions, ranks, translations, and the rotation R. Translation and R are defined in
 docs/definitions/conventions.md (Fragopoulou & Akl 1993, Definitions 2 and 5). The module uses
 neither `starcast.trees` nor the ranking of `starcast.topologies.permutations`. The number 0 is not
-a symbol and stays unchanged: it occurs in labels that the mutation tests break.
+a symbol and is left unchanged: it occurs in labels that the mutation tests corrupt.
 """
 
 from collections.abc import Callable
@@ -32,10 +32,10 @@ def positions(rows: Perms) -> NDArray[np.int64]:
 
 def ranks_of(network: CachedTopology, rows: NDArray[np.integer]) -> Ranks:
     """Return the lexicographic ranks of rows of symbols, int32 ``[rows]``."""
-    # As numbers in base n+1, labels in lexicographic order ascend.
+    # Read as numbers in base n+1, lexicographically sorted labels ascend.
     weights = (network.n + 1) ** np.arange(network.n - 1, -1, -1)
     found = np.searchsorted(symbols(network) @ weights, rows @ weights)
-    # The broken label of a mutation can exceed all labels.
+    # A label corrupted by a mutation can exceed all labels.
     return np.minimum(found, network.nodes - 1).astype(np.int32)
 
 
@@ -105,11 +105,11 @@ def return_times(network: CachedTopology) -> NDArray[np.int64]:
     return times
 
 
-# Labels of nodes and directed links (``tail -> head``) for the places of a `ClaimCheck`
+# Labels of nodes and directed links (``tail -> head``) for the findings of a `ClaimCheck`
 
 
 def node_labels(network: CachedTopology, nodes: NDArray[np.integer]) -> Callable[[int], str]:
-    """Return a function from index i to the label of the i-th of some nodes."""
+    """Return a function from index i to the label of the i-th given node."""
     return lambda i: network.label(int(nodes[i]))
 
 
@@ -119,7 +119,7 @@ def column_labels(network: CachedTopology) -> Callable[[int, int], str]:
 
 
 def other_nodes(network: CachedTopology) -> Callable[[int], str]:
-    """Return a function from index i to the label of the i-th node without the identity."""
+    """Return a function from index i to the label of the i-th node other than the identity."""
     return lambda i: network.label(i + 1)
 
 

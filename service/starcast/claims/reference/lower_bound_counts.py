@@ -1,7 +1,7 @@
-"""Counts in the arguments for lower bounds, and the schedules that are compared with the bounds.
+"""Counts behind the lower bounds, and the schedules that are compared with the bounds.
 
-A bound is a count divided by what can move in a step. The counts are computed from the neighbour
-table alone; the schedules are those of unit messages.
+A bound is a count divided by the maximum traffic of a step. The counts are computed only from the
+neighbour table; the schedules send unit messages.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,12 +27,12 @@ BOUND_GRID = parameters((1, 2), (0, 1, 4), (0, 1, 4))
 
 
 class NetworkCounts(NamedTuple):
-    """Counts of a network, from one node that represents all nodes.
+    """Counts of a network, taken from one node that represents all nodes.
 
     Attributes:
         nodes: number of nodes.
         links: degree.
-        far: diameter, the distance of the farthest node.
+        far: the diameter, which is the distance of the farthest node.
         total: sum of all distances from a node.
     """
 
@@ -46,8 +46,9 @@ def count_from_node(check: ClaimCheck, spec: str = "", degree: int = 0) -> Netwo
     """Return the counts of a topology, by breadth-first search.
 
     Args:
-        check: records that all nodes have the same degree, and the same distances as the identity.
-        spec: the topology (default: that of the check).
+        check: used to record that all nodes have the same degree, and the same distances as the
+            identity.
+        spec: the topology (default: the topology of the check).
         degree: degree stated by the papers (default: the number of ports of the table).
     """
     network = check.at(spec or check.spec)
@@ -80,7 +81,7 @@ def ceil_log2(count: int) -> int:
 
 
 def count_doublings(count: int) -> int:
-    """Return the number of times that 1 has to be doubled to reach a count."""
+    """Return how often 1 has to be doubled to reach a count."""
     reached = 1
     doublings = 0
     while reached < count:
@@ -98,7 +99,7 @@ def catalogue_schedules(
     most_rows: int | None = None,
     bases: int | None = None,
 ) -> Iterator[Schedule]:
-    """Yield all algorithms of the catalogue for a collective, with several arguments and roots.
+    """Yield schedules of all catalogue algorithms for a collective, for various arguments, roots.
 
     Schedules of more than ``most_rows`` rows are omitted; ``bases`` constructions (default: all)
     serve as ``base``.
@@ -143,7 +144,7 @@ _ON_STARS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("alltoall", "all", "exact", ("messages",)),
     ("alltoall", "all", "edge-disjoint", ("messages", "copies")),
 )
-_DEALT = "perfectly-balanced"  # n-1 >= 2 trees get the same number of messages
+_DEALT = "perfectly-balanced"  # distributes messages evenly over n-1 >= 2 trees
 _ROOTED = ("broadcast", "scatter")
 
 
@@ -175,7 +176,7 @@ def check_not_beaten(
 ) -> None:
     """Check that no schedule takes fewer steps or transmissions than stated.
 
-    With ``x`` among the places, check also that every schedule delivers x copies.
+    If ``x`` is among the keywords, also check that every schedule delivers x copies.
     """
     for schedule in schedules:
         simulation = check.execute(schedule)
@@ -199,7 +200,7 @@ def check_times(
 
 
 def delivers_copies(schedule: Schedule, copies: int) -> bool:
-    """Return whether every message reaches each of its destinations that many times."""
+    """Return whether every message reaches each of its destinations at least ``copies`` times."""
     nodes, units = schedule.topology.nodes, schedule.units
     if schedule.collective in ("broadcast", "allgather"):
         place = schedule.receiver.astype(np.int64) * units + schedule.unit
@@ -212,10 +213,10 @@ def delivers_copies(schedule: Schedule, copies: int) -> bool:
 
 # Schedules of unit messages on hypercubes that are compared with lower bounds
 #
-# The catalogue has only broadcasts on hypercubes. These are the schedules of Fragopoulou &
-# Akl on the trees of Johnsson & Ho; the simulator verifies them like any other schedule. The copies
-# of units are distributed round robin over the k edge-disjoint trees, so that those of one unit use
-# different trees.
+# For hypercubes, the catalogue has only broadcasts. The schedules below are those of Fragopoulou &
+# Akl, on the trees of Johnsson & Ho; the simulator verifies them like any other schedule. The
+# copies of units are distributed round robin over the k edge-disjoint trees, so that the copies of
+# one unit use different trees.
 
 
 _TREES = "edge-disjoint-binomial"
@@ -250,7 +251,7 @@ def unit_schedules_on_cube(
 
 
 class _Copy(NamedTuple):
-    """One copy of a unit: its message, its tree, and its position among the copies in the tree."""
+    """One copy of a unit: its message, its tree, and its position among the tree's copies."""
 
     message: int
     tree: int
@@ -286,7 +287,7 @@ def _schedule(
 
 
 def _columns(check: ClaimCheck, rows: list[tuple[int, int, int, int]]) -> Columns:
-    """Return columns from rows of step, sender, port and unit."""
+    """Convert rows of step, sender, port and unit to columns."""
     step, sender, port, unit = np.array(rows, dtype=np.int64).reshape(-1, 4).T
     receiver = sender ^ (1 << (check.n - port))
     return Columns(step, sender, port, receiver, np.zeros_like(step), unit)
@@ -310,7 +311,7 @@ def _gray_code_allgather(check: ClaimCheck) -> Schedule:
 def _growing_allgather(check: ClaimCheck) -> Schedule:
     """Return an all-port allgather that reaches a new node over each port in every step.
 
-    Of several new nodes it reaches the one with the fewest remaining choices.
+    If several new nodes are possible, the one with the fewest remaining choices is taken.
     """
     rows = []
     since = {0: 0}
@@ -319,7 +320,7 @@ def _growing_allgather(check: ClaimCheck) -> Schedule:
             break
         for port in check.ports:
             bit = 1 << (check.n - port)
-            # A node passes the message on in a later step than it receives it.
+            # A node can pass the message on only in a later step than it receives it.
             before = [node ^ bit for node, when in since.items() if when < step]
             near = [node for node in before if node not in since]
             if near:
@@ -332,7 +333,7 @@ def _growing_allgather(check: ClaimCheck) -> Schedule:
 def _binomial_scatter(check: ClaimCheck) -> Schedule:
     """Return a one-port scatter along the binomial tree, farthest first, in 2^k - 1 steps."""
     forest = check.forest(_TREE)
-    # All nodes but the root, which is last.
+    # All nodes except the root, which comes last.
     node = np.argsort(-_levels(check, forest), kind="stable")[:-1]
     rows = route_units(forest, np.zeros_like(node), node, np.arange(1, len(node) + 1), node)
     return _schedule(check, "scatter", "one-port", rows, ports="one", forest=forest)
@@ -341,7 +342,7 @@ def _binomial_scatter(check: ClaimCheck) -> Schedule:
 def _one_port_alltoall(check: ClaimCheck) -> Schedule:
     """Return a one-port alltoall in k 2^(k-1) steps.
 
-    For every destination all nodes use its ports, one after the other.
+    For each destination in turn, all nodes cross the ports towards it, one after the other.
     """
     forest = check.forest(_TREE)
     rows = _send_one_by_one(check, forest, 1, 1)
@@ -349,7 +350,7 @@ def _one_port_alltoall(check: ClaimCheck) -> Schedule:
 
 
 def _all_port_alltoall(check: ClaimCheck) -> Schedule:
-    """Return an all-port alltoall: each port sends a unit that needs it and has farthest to go."""
+    """Return an all-port alltoall: a port sends the unit that needs it and has farthest to go."""
     rows = []
     left = {node: node for node in range(1, check.nodes)}
 
@@ -360,7 +361,8 @@ def _all_port_alltoall(check: ClaimCheck) -> Schedule:
         if not left:
             break
         moving: set[int] = set()
-        # The port with the fewest units chooses first, since it has the fewest alternatives.
+        # The port with the fewest candidate units chooses first, since it has the fewest
+        # alternatives.
         for port in sorted(check.ports, key=waiting):
             bit = 1 << (check.n - port)
             able = [unit for unit, bits in left.items() if bits & bit and unit not in moving]
@@ -405,7 +407,7 @@ def _allgather_in_copies(check: ClaimCheck, messages: int, copies: int) -> Sched
 
 
 def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    """Return a scatter with one unit per tree and step, farthest first; copies alternate trees."""
+    """Return a scatter with one unit per tree and step, farthest first; copies alternate."""
     forest = check.forest(_TREES)
     levels = bfs.depths(check, forest.parent_port, forest.root).astype(np.int64)
     copy, node = np.divmod(np.arange(messages * copies * check.nodes), check.nodes)
@@ -419,7 +421,7 @@ def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedul
 
 
 def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    """Return an alltoall with one unit per tree at a time, to destinations rotated with it."""
+    """Return an alltoall with one unit per tree at a time; destinations rotate with the tree."""
     forest = check.forest(_TREES)
     rows = _send_one_by_one(check, forest, messages, copies)
     return _schedule(check, "alltoall", "edge-disjoint", rows, messages, forest=forest)

@@ -1,4 +1,4 @@
-"""Necklaces of S_n for Fragopoulou & Akl 1993: generators, displacements, periods, counts."""
+"""Necklaces of S_n (Fragopoulou & Akl 1993): generators, displacements, periods, counts."""
 
 from fractions import Fraction
 from math import gcd
@@ -18,7 +18,7 @@ def leaders(network: CachedTopology) -> NDArray[np.int32]:
 
 
 def leader_distances(network: CachedTopology) -> NDArray[np.int32]:
-    """Return the distance of every necklace but that of the identity, by their smallest nodes."""
+    """Return the distance of every necklace except the identity's, sorted by smallest node."""
     distinct = np.unique(leaders(network))
     return bfs.distances(network)[distinct[distinct > 0]]
 
@@ -32,7 +32,7 @@ def periods(network: CachedTopology) -> NDArray[np.int64]:
 def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
     """Return the nodes that Definition 7 names as generators, bool ``[nodes]``.
 
-    It names none in the necklace of 12..n, in which 2 is in no cycle.
+    It names none in the necklace of the identity 12..n, where symbol 2 is in no cycle.
     """
 
     def create() -> NDArray[np.bool_]:
@@ -52,7 +52,7 @@ def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
 
 
 def displacements(network: CachedTopology) -> NDArray[np.int64]:
-    """For each node, return how many rotations take its necklace's generator to it (Def. 8).
+    """For each node, return how many rotations map its necklace's generator to it (Def. 8).
 
     Returns:
         int64 ``[nodes]``, counted from the first generator if there are several; -1 for 12..n.
@@ -74,20 +74,20 @@ def displacements(network: CachedTopology) -> NDArray[np.int64]:
 
 
 def cycle_of(label: list[int], symbol: int) -> tuple[int, ...]:
-    """Return the cycle of a symbol, which comes first: s is followed by x_s."""
+    """Return the cycle that starts with a symbol; s is followed by x_s."""
     cycle = [symbol]
     while label[cycle[-1] - 1] != symbol:
         cycle.append(label[cycle[-1] - 1])
     return tuple(cycle)
 
 
-# Counts by Burnside's lemma. R^e has m cycles of length d, m d = n-1, on the symbols 2..n. The
-# nodes that start with 1 and that it fixes are the d^m m! permutations that commute with it; phi(d)
-# of the n-1 rotations are of this kind.
+# Counts by Burnside's lemma. On the symbols 2..n, R^e has m cycles of length d, with m d = n-1. It
+# fixes d^m m! of the nodes that start with 1: the permutations that commute with it. There are
+# phi(d) such rotations among the n-1.
 
 
 def starting_necklaces(n: int) -> int:
-    """Return how many necklaces start with 1, without that of 12..n.
+    """Return how many necklaces start with 1, excluding the necklace of 12..n.
 
     This is the sum over d of phi(d) d^m m!, divided by n-1, less 1.
     """
@@ -96,19 +96,20 @@ def starting_necklaces(n: int) -> int:
 
 
 def full_necklaces(n: int) -> int:
-    """Return how many of them have n-1 nodes: those that only R^(n-1) fixes (Moebius)."""
+    """Return how many of these have n-1 nodes: those fixed only by R^(n-1) (Moebius inversion)."""
     free = sum(_moebius(d) * d**m * int(factorial(m)) for d, m in _divisors(n - 1))
     return int(free) // (n - 1) - (n == 2)  # in S_2 the one node of period n-1 = 1 is 12
 
 
 def rule_9_steps(n: int) -> Number:
-    """Return the sum of the distances of all necklaces: exact up to n = 60, above an upper bound.
+    """Return the sum of all necklaces' distances: exact up to n = 60, an upper bound above.
 
     Necklaces that do not start with 1 have n-1 nodes each. For the permutations that commute with
-    R^e the mean of c + s is n - 3 + H_m P(d)/d, where P(d) is the sum of the largest common
-    divisors of d with 1..d: on average one of n-1 symbols is fixed, which also makes one cycle
-    less, and a cycle of length l of the m cycles of R^e (1/l of them on average), turned by e', is
-    gcd(e', d) cycles. Above n = 60 every node that starts with 1 counts as a necklace of its own.
+    R^e, the mean of c + s is n - 3 + H_m P(d)/d, where P(d) is the sum of the greatest common
+    divisors of d with 1..d. On average one of the n-1 symbols is fixed, which also reduces the
+    number of cycles by one. A cycle of length l of the m cycles of R^e (on average there are 1/l of
+    them), turned by e', gives gcd(e', d) cycles. Above n = 60 every node that starts with 1 counts
+    as a necklace of its own.
     """
     t_1 = factorial(n - 1) * (n - 3 + harmonic(n - 1))
     rest = divide(distance_sum(n) - t_1, n - 1)
@@ -122,18 +123,18 @@ def rule_9_steps(n: int) -> Number:
 
 
 def largest_branch(n: int) -> Number:
-    """Return the nodes of the largest subtree of Definition 13; an upper bound above n = 60.
+    """Return the size of the largest subtree of Definition 13; an upper bound above n = 60.
 
-    These are (n-1)! nodes that do not start with 1, and one of each necklace that does.
+    The subtree has (n-1)! nodes that do not start with 1, and one node of each necklace that does.
     """
     return factorial(n - 1) + (starting_necklaces(n) if n <= EXACT else factorial(n - 1) - 1)
 
 
 def smallest_branch(n: int) -> Number:
-    """Return the nodes of the smallest subtree of Definition 13; a lower bound above n = 60.
+    """Return the size of the smallest subtree of Definition 13; a lower bound above n = 60.
 
-    These are (n-1)! nodes that do not start with 1, and one of each necklace of n-1 nodes that
-    does.
+    The subtree has (n-1)! nodes that do not start with 1, and one node of each necklace of n-1
+    nodes that does.
     """
     return factorial(n - 1) + (full_necklaces(n) if n <= EXACT else 0)
 

@@ -1,4 +1,4 @@
-"""Reference for S_{n,k}: labels, executed broadcasts on the trees SP and MT, loads of links."""
+"""Reference for S_{n,k}: labels, executed broadcasts on the trees SP and MT, link loads."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ Counts = NDArray[np.int64]
 
 
 class Cycles(NamedTuple):
-    """Cycles of every node; positions are counted from 0.
+    """The cycles of every node; positions are counted from 0.
 
     Attributes:
         end: int64 ``[nodes, k]``: symbol beyond k to which a position leads; 0 on internal cycles.
@@ -53,17 +53,17 @@ class Cycles(NamedTuple):
 
     @property
     def misplaced(self) -> NDArray[np.bool_]:
-        """Positions on an internal cycle of at least two."""
+        """Whether a position is on an internal cycle of at least two positions."""
         return self.length > 1
 
     @property
     def chained(self) -> Counts:
-        """M': number of positions on external chains."""
+        """The number of positions on external chains, called M' in the paper."""
         return np.asarray(np.count_nonzero(self.end, axis=1))
 
     @property
     def beta(self) -> Counts:
-        """Number of symbols beyond k, which is the number of external chains."""
+        """The number of symbols beyond k, which equals the number of external chains."""
         ordered = np.sort(self.end, axis=1)
         new = np.diff(ordered, axis=1, prepend=0) > 0
         return np.asarray(np.count_nonzero(new, axis=1))
@@ -74,14 +74,14 @@ class Cycles(NamedTuple):
 
     @property
     def internal_steps(self) -> Counts:
-        """Formula (1), summed over the internal cycles of each node."""
+        """The steps of formula (1), summed over the internal cycles of each node."""
         begins = self.misplaced & (self.first == np.arange(self.first.shape[1]))
         steps = np.where(self.first == 0, self.length - 1, self.length + 1)
         return np.asarray(np.where(begins, steps, 0).sum(axis=1))
 
     @property
     def external_steps(self) -> Counts:
-        """Formula (2) for nodes with external chains; 0 for others."""
+        """The steps of formula (2) for nodes with external chains; 0 for others."""
         at_first = np.where(self.end[:, 0] > 0, -1, 1)
         return np.where(self.beta > 0, self.chained + self.beta + at_first, 0)
 
@@ -121,14 +121,14 @@ def right_shifts(network: CachedTopology) -> Perms:
 
 
 def shifted_roots(network: CachedTopology) -> list[int]:
-    """Return the ranks of the nodes R_1(Id), .., R_{n-1}(Id)."""
+    """Return the ranks of the shifted roots R_1(Id), .., R_{n-1}(Id)."""
     _, k = network.n_and_k
     shifts = right_shifts(network)[:-1]
     return [network.rank(label) for label in permutations.labels(shifts[:, :k])]
 
 
 def shifted_places(n: int, last: int, places: int) -> Counts:
-    """Return the new place of each of 0..n if 2..last are shifted cyclically."""
+    """Return the image of each of 0..n if 2..last are shifted cyclically by ``places``."""
     shifted = np.arange(n + 1)
     if last > 1:
         shifted[2 : last + 1] = (np.arange(last - 1) + places) % (last - 1) + 2
@@ -136,18 +136,18 @@ def shifted_places(n: int, last: int, places: int) -> Counts:
 
 
 def shift_nodes(network: CachedTopology, label_symbols: Perms, last: int, places: int) -> Ranks:
-    """Return the images of nodes if positions and symbols 2..last are shifted cyclically.
+    """Return the images of nodes when positions and symbols 2..last are shifted cyclically.
 
     Args:
         network: S_{n,k}, of which the shift is an automorphism.
         label_symbols: symbols of the nodes.
         last: k, or n for k = n-1, where the missing symbol is in position n.
-        places: number of places of the shift.
+        places: the number of places to shift by.
     """
     n, k = network.n_and_k
     shifted = shifted_places(n, last, places)
     if last > label_symbols.shape[1]:
-        # For k = n-1 one symbol is missing: the sum of 1..n less the others.
+        # For k = n-1 one symbol is missing: the sum of 1..n minus the other symbols.
         missing = n * (n + 1) // 2 - label_symbols.sum(axis=1, dtype=np.int64)
         label_symbols = np.column_stack([label_symbols, missing])
     image = np.empty_like(label_symbols)
@@ -157,15 +157,15 @@ def shift_nodes(network: CachedTopology, label_symbols: Perms, last: int, places
 
 # Executed broadcasts down the trees SP and MT, for all numbers of segments
 #
-# The message is cut into p segments for each tree. Once p is the largest height, each further
-# segment adds the same slot, so that executions up to that p determine the time for every p.
+# The message is divided into p segments per tree. Once p equals the largest tree height, each
+# further segment adds the same slot, so executions up to that p determine the time for every p.
 
 
 ONE_TREE = "nk-greedy"
 MANY_TREES = "nk-multiple"
-#: m = 1, 2, 1024, in this order; then T_s = 1, 2, 1024; then T_c = 1, 2.
+#: Parameter grid: m = 1, 2, 1024 varies slowest, then T_s = 1, 2, 1024, then T_c = 1, 2.
 GRID = parameters((1, 2, 1024), (1, 2, 1024), (1, 2))
-#: Memory of the longest broadcast: about 2D segments, D of the order of the degree.
+#: Memory of the longest broadcast: about 2D segments, where D is of the order of the degree.
 BROADCASTS = Memory(800, power=2)
 #: Memory of an all-to-all broadcast with all its rows.
 ALLGATHERS = Memory(200, of_pairs=unless_symmetric)
@@ -178,7 +178,7 @@ def heights(check: ClaimCheck, construction: str) -> NDArray[np.int64]:
 
 
 def link_loads(check: ClaimCheck, construction: str) -> NDArray[np.integer]:
-    """Return the number of trees of a construction on each directed link, ``[nodes, ports]``."""
+    """Return how many trees of a construction use each directed link, ``[nodes, ports]``."""
     return checkers.loads(check.topology, check.forest(construction).parent_port, 0)
 
 
@@ -194,9 +194,9 @@ class Broadcast:
     Attributes:
         schedule: the schedule with one segment.
         trees: number of trees that share the message.
-        slot: steps from one segment to the next.
+        slot: number of steps between consecutive segments.
         steps: start-ups for each executed p.
-        packets: sum of the largest packets of all steps, in segments, for each executed p.
+        packets: for each executed p, the sum over all steps of the largest packet, in segments.
     """
 
     schedule: Schedule
@@ -207,7 +207,7 @@ class Broadcast:
 
     @property
     def segments(self) -> NDArray[np.int64]:
-        """The executed p = 1, 2, ..."""
+        """The executed numbers of segments p = 1, 2, ..."""
         return np.arange(1, len(self.steps) + 1)
 
     @property
@@ -217,7 +217,7 @@ class Broadcast:
 
     @property
     def increment(self) -> int:
-        """The packets that each segment beyond the executed p adds."""
+        """The increase of ``packets`` per segment beyond the executed p."""
         return self.packets[-1] - self.packets[-2]
 
     def start_ups(self, p: int) -> int:
@@ -225,7 +225,7 @@ class Broadcast:
         return self.steps[0] + self.slot * (p - 1)
 
     def share(self, p: int) -> Fraction:
-        """Return the bytes in the largest packets of all steps with p segments, divided by m."""
+        """Return the sum of the largest packets of all steps with p segments, as a share of m."""
         executed = len(self.packets)
         if p <= executed:
             packets = self.packets[p - 1]
@@ -240,17 +240,17 @@ class Broadcast:
     def best(self, T_s: Fraction, b: Fraction) -> tuple[Fraction, int]:  # noqa: N803
         """Return the smallest time over integers p, and the smallest such p; T_s > 0."""
         executed = len(self.packets)
-        # Beyond the executed p there are increment * p + rest packets.
+        # Beyond the executed p, ``packets`` is increment * p + rest.
         rest = self.packets[-1] - self.increment * executed
         below = floor_sqrt(max(0, rest) * b / (self.trees * self.slot * T_s))
         below = max(executed, below)
-        # There the time is a/p + b p and a constant: convex, so that the best integer is next to
-        # the best real p.
+        # There the time is a/p + b p plus a constant. This is convex, so the best integer is next
+        # to the best real p.
         candidates = (*range(1, executed + 1), below, below + 1)
         return min((self.time(p, T_s, b), p) for p in candidates)
 
     def best_on(self, grid: Parameters) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return the smallest times and their p for a grid of parameters."""
+        """Return the smallest times and the corresponding p for a grid of parameters."""
         times, segments = zip(*(self.best(*load) for load in grid.each()), strict=True)
         return exact_array(times), np.array(segments)
 
@@ -276,16 +276,16 @@ def execute_broadcast(check: ClaimCheck, construction: str, ports: str) -> Broad
 
 
 def exact_array(values: Iterable[Any]) -> NDArray[Any]:
-    """Return exact numbers as an array of objects."""
+    """Return an array of objects that holds exact numbers."""
     return np.array(list(values), dtype=object)
 
 
-# All-to-all broadcast, level by level: loads of the links, computed and executed
+# All-to-all broadcast, level by level: link loads, computed and executed
 #
 # Relabelling moves a tree from Id to any other source (LC), for any order of the missing symbols.
 # The dimension changes that S_{n,k} admits are its automorphisms that fix Id: for 2 <= k <= n-2 the
 # permutations of positions 2..k, which map exchanges to exchanges and residual links to residual
-# links; for k = n-1 and k = 1 all links are alike. If a message is cut evenly for all of them, the
+# links; for k = n-1 and k = 1 all links are alike. If a message is divided evenly for them, the
 # links of such a class have equal loads: the number of links of the class on that level of the
 # tree, divided by the number of links of the class at a node, in units of m.
 
@@ -302,9 +302,10 @@ def link_classes(network: CachedTopology) -> tuple[tuple[int, ...], ...]:
 
 
 def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
-    """Return the load of a directed link of each class in the step of each level, divided by m.
+    """Return the load of a directed link of each class in each level's step, divided by m.
 
-    The message is cut evenly for all trees of the construction, relabellings and dimension changes.
+    The message is divided evenly among all trees of the construction, relabellings and dimension
+    changes.
 
     Returns:
         fractions ``[levels, classes]``.
@@ -328,12 +329,12 @@ def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
 
 
 def all_port_bytes(loads: NDArray[Any]) -> Fraction:
-    """Return the all-port bytes as a multiple of m: the sum of the largest loads of the levels."""
+    """Return the all-port bytes as a multiple of m: the sum over levels of the largest load."""
     return sum((max(level) for level in loads), Fraction(0))
 
 
 def one_port_bytes(network: CachedTopology, loads: NDArray[Any]) -> Fraction:
-    """Return the one-port bytes as a multiple of m: the loads of all ports and levels, summed."""
+    """Return the one-port bytes as a multiple of m: the sum of the loads of all ports, levels."""
     sizes = [len(ports) for ports in link_classes(network)]
     return sum((loads @ sizes).tolist(), Fraction(0))
 
@@ -346,14 +347,15 @@ def last_sub_slot(network: CachedTopology, loads: NDArray[Any]) -> int:
 
 
 def bytes_by_class(loads: NDArray[Any]) -> Fraction:
-    """Return the sum of the loads of all classes and levels, at least `all_port_bytes`."""
+    """Return the sum of the loads of all classes and levels, which is at least `all_port_bytes`."""
     return sum(loads.ravel().tolist(), Fraction(0))
 
 
 def bytes_formula(n: int, k: int) -> Number:
-    """Return `bytes_by_class` of SP and of MT, for all n and k.
+    """Return `bytes_by_class` of SP and of MT in closed form, for all n and k.
 
-    It is at least `all_port_bytes`, and equal for k = 1 and k = n-1, where there is one class. By
+    It is at least `all_port_bytes`, with equality for k = 1 and k = n-1, where there is only one
+    class. By
     Definition 3 the nodes that begin with a symbol beyond k have a residual link to their parent in
     SP: N(n-k)/n, which n-k ports share. The other kN/n - 1 links are exchanges, which k-1 ports
     share. SP(r) is SP(Id) relabelled, and MT has its links.
@@ -372,8 +374,8 @@ def optimal_bytes(n: int, k: int) -> Number:
 def dimension_change_allgather(network: CachedTopology) -> Schedule:
     """Return the all-port all-to-all broadcast on SP by levels, with dimension changes.
 
-    Each message has a part for every cyclic shift of positions 2..k, or 2..n for k = n-1. For k = 1
-    the tree is its own image.
+    Each message has one part for every cyclic shift of positions 2..k, or 2..n for k = n-1. For k =
+    1 there is only the tree itself.
     """
 
     def create() -> Schedule:
@@ -402,14 +404,14 @@ def height_bound(n: int, k: int) -> int:
 def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
     """Return the largest quotient of two sums over all positive parameters.
 
-    ``terms`` are the coefficients of each parameter in the measured and in the stated sum.
+    ``terms`` holds, for each parameter, its coefficients in the measured and in the stated sum.
     """
     return greatest(divide(measured, stated) for measured, stated in terms)
 
 
-# Links that many of the trees MT share, for all n and 2 <= k <= n-2
+# Links shared by many of the trees MT, for all n and 2 <= k <= n-2
 #
-# The argument uses Definitions 3 and 5 alone. Let 1 <= t <= min{k-1, n-k-1} and t <= s <= n-k. The
+# The argument uses only Definitions 3 and 5. Let 1 <= t <= min{k-1, n-k-1} and t <= s <= n-k. The
 # nodes v = (e, n-t, 1, .., k-1-t, n-1, .., n-t+1) with e = k-1-t+s, and w, which has n instead of
 # e, lack the symbols k-t, .., n-t-1, and n or e. So port k+s leads from w to v, and the link w -> v
 # is in the trees MT(R_i(Id)), i = 2..t+1:
@@ -434,7 +436,7 @@ def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
 
 
 def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:
-    """Return whether each link of the argument uses its port and is in each of its trees."""
+    """Return whether each link of this argument uses its port and is in all its trees."""
     n, k = network.n_and_k
     neighbours = dict(zip(network.ports, network.neighbours, strict=True))
     rows = network.forest(MANY_TREES).parent_port
@@ -449,7 +451,7 @@ def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:
 
 
 def _ends(n: int, k: int, t: int, s: int) -> tuple[int, int]:
-    """Return the nodes v and w."""
+    """Return the nodes v and w of the argument above."""
     rest = [n - t, *range(1, k - t), *range(n - 1, n - t, -1)]
     label_symbols = np.array([[k - 1 - t + s, *rest], [n, *rest]], dtype=np.uint8)
     v, w = permutations.arrangement_rank(label_symbols, n).tolist()
@@ -462,7 +464,7 @@ def least_loads(n: int, k: int) -> list[int]:
 
 
 def least_sum(n: int, k: int) -> int:
-    """Return the sum of all `least_loads`, also for huge n."""
+    """Return the sum of all `least_loads`; this works for huge n too."""
     rest = n - k
     greatest = min(k - 1, n - k - 1)
     if greatest < 1:
@@ -471,7 +473,7 @@ def least_sum(n: int, k: int) -> int:
 
 
 def least_sends(n: int, k: int) -> int:
-    """Return a lower bound for the links on which the busiest node sends, over all trees.
+    """Return a lower bound for how often the busiest node sends, over all trees.
 
     The source sends n-1 times, and w with the best t sends t(n-k-t+1) times.
     """

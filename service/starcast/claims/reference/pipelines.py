@@ -1,9 +1,9 @@
-"""Times of pipelined messages: closed form, the best number of segments, and parameter grids.
+"""Times of pipelined messages: closed form, best number of segments, and parameter grids.
 
-A message of p segments takes c (h + p - 1)(T_s + s b/p), where h is the height of the trees, each
-packet has the share s/p of b = m T_c, and every slot has c steps. Over real p > 0 the time has its
-minimum at q = sqrt((h-1) s b/T_s) and increases on both sides, so the best integer is a neighbour
-of q, or 1.
+A message of p segments takes the time c (h + p - 1)(T_s + s b/p), where h is the height of the
+trees, each packet takes the share s/p of b = m T_c, and every slot has c steps. Over real p > 0 the
+time has its minimum at q = sqrt((h-1) s b/T_s) and increases on both sides, so the best integer is
+next to q, or 1.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ from starcast.trees.model import Forest
 
 # Numbers a + sqrt(b) with fractions a and b, compared exactly by squaring
 #
-# The best times over real numbers of segments are such numbers.
+# The best times over real numbers of segments have this form.
 
 
 Exact = int | Fraction
@@ -71,7 +71,7 @@ class Surd:
 
     def __lt__(self, other: Exact) -> bool:
         difference = other - self.rational
-        # sqrt(square) < other - rational, both sides squared: no rounding can change the result.
+        # sqrt(square) < other - rational, with both sides squared, so that nothing is rounded.
         return difference > 0 and difference * difference > self.square
 
     def __hash__(self) -> int:
@@ -93,7 +93,7 @@ Time = Callable[[int, Number, Number], Number]
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A pipeline by its height h, share s and steps a slot c; see the module."""
+    """A pipeline with height h, share s and c steps per slot; see the module's description."""
 
     height: Number
     share: Number = 1
@@ -108,7 +108,7 @@ class Pipeline:
         return growth.divide((self.height - 1) * self.share * b, T_s)
 
     def least(self, T_s: Number, b: Number) -> Number:  # noqa: N803
-        """Return the time with the best real p, or the limit for extreme p if b or T_s is 0."""
+        """Return the time with the best real p; if b or T_s is 0, the limit for extreme p."""
         crossed = (self.height - 1) * self.share * b * T_s
         ends = (self.height - 1) * T_s + self.share * b
         return self.slot * (ends + 2 * growth.sqrt(crossed) if crossed else ends)
@@ -117,7 +117,7 @@ class Pipeline:
         """Return the time with the best integer p >= 1; if T_s is 0, the limit for large p."""
         if not T_s:
             return self.slot * self.share * b
-        # The time is convex in p, so that the best integer is next to the best real p.
+        # The time is convex in p, so the best integer is next to the best real p.
         above = growth.ceil(growth.sqrt(self.square(T_s, b))) if b else 1
         return min(self.time(p, T_s, b) for p in (max(1, above - 1), max(1, above)))
 
@@ -128,7 +128,7 @@ class Pipeline:
         return add_sqrt(ends * self.slot, 4 * crossed * self.slot**2)
 
     def best_whole(self, T_s: Fraction, b: Fraction) -> int:  # noqa: N803
-        """Return the best integer p >= 1, computed exactly; the smaller of two."""
+        """Return the best integer p >= 1, computed exactly; the smaller if two are equally good."""
         below = floor_sqrt(self.square(T_s, b))
         return min((max(1, below), below + 1), key=lambda p: (self.time(p, T_s, b), p))
 
@@ -142,15 +142,15 @@ class Parameters(NamedTuple):
 
     @property
     def place(self) -> dict[str, NDArray[Any]]:
-        """The parameters as places of a `ClaimCheck`."""
+        """The parameters as keywords for a `ClaimCheck`."""
         return self._asdict()
 
     def time(self, steps: Number, share: Number) -> NDArray[Any]:
-        """Return the time of some start-ups and a share of the message: steps T_s + share m T_c."""
+        """Return the time for start-ups and a share of the message: steps T_s + share m T_c."""
         return np.asarray(self.T_s * steps + self.m * self.T_c * share)
 
     def each(self) -> Iterator[tuple[Fraction, Fraction]]:
-        """Yield T_s and b = m T_c for each grid point."""
+        """Yield T_s and b = m T_c for each point of the grid."""
         for m, start, byte in zip(*self, strict=True):
             yield Fraction(start), Fraction(m * byte)
 
@@ -173,13 +173,13 @@ def allgather_by_levels(forest: Forest, algorithm: str) -> Schedule:
 
 
 def units_per_message(schedule: Schedule) -> int:
-    """Return the number of units into which each message of a source is cut."""
+    """Return the number of units into which each source's message is divided."""
     has_one_source = schedule.collective == "broadcast" or schedule.symmetric
     return schedule.units // (1 if has_one_source else schedule.topology.nodes)
 
 
 def carried_share(simulation: Simulation, units: int) -> Fraction:
-    """Return the sum of the largest packets of all steps, in messages of that many units."""
+    """Return the sum over all steps of the largest packet, in messages of ``units`` units."""
     return Fraction(int(simulation.packet_sizes.sum()), units)
 
 
@@ -189,14 +189,14 @@ def exact_time(simulation: Simulation, units: int, of: Parameters) -> NDArray[An
     Args:
         simulation: the execution.
         units: number of units of a message.
-        of: the parameters.
+        of: the parameters of the time.
     """
     return of.time(simulation.steps, carried_share(simulation, units))
 
 
 @cache
 def loads(n: int) -> tuple[tuple[Number, Number], ...]:
-    """Return pairs of T_s and b = m T_c on a wide grid of powers of n, and with one of them 0."""
+    """Return pairs of T_s and b = m T_c: a wide grid of powers of n, and pairs with a 0."""
     base = Fraction(n) if n <= growth.EXACT else mpmath.mpf(n)
     exponents = product(range(-4, 9), range(-2, 3))
     powers = [base**power * Fraction(4) ** turn for power, turn in exponents]
@@ -204,7 +204,7 @@ def loads(n: int) -> tuple[tuple[Number, Number], ...]:
     return ((1, 0), (0, 1), *((1, b) for b in (*powers, *roots)))
 
 
-@lru_cache(maxsize=1024)  # the check of every size evaluates the same huge n
+@lru_cache(maxsize=1024)  # the checks of all sizes evaluate the same huge n
 def greatest(
     n: int, time: Time, stated: Time, of: Callable[[int, Number, Number], bool] = lambda *_: True
 ) -> Number:

@@ -37,7 +37,7 @@ def star(n: int) -> NetworkCounts:
 
 @cache
 def cube(n: int) -> NetworkCounts:
-    """Return the counts of the hypercube that S_n is compared with."""
+    """Return the counts of the hypercube with which S_n is compared."""
     # For huge n the dimension ceil(log2 n!) is the logarithm itself, without rounding.
     k = int(factorial(n) - 1).bit_length() if n <= EXACT else log2(factorial(n))
     nodes = power_of_2(k)
@@ -51,7 +51,7 @@ def power_of_2(exponent: Number) -> Number:
 
 
 def least_steps(count: Number, links: Number) -> Number:
-    """Return ceil(count/links): the fewest steps in which a count passes these links."""
+    """Return ceil(count/links), the fewest steps in which ``count`` units can cross these links."""
     return ceil(divide(count, links))
 
 
@@ -74,11 +74,11 @@ def describe_cell(cell: str) -> str:
     return f"{_WORDS.get(what, what)} of {' '.join(_WORDS.get(word, word) for word in of)}"
 
 
-#: Memory for both neighbour tables: the hypercube has up to 2 n! nodes.
+#: Memory for the neighbour tables of both networks; the hypercube has up to 2 n! nodes.
 NETWORKS = Memory(6 * 64)
 
-# Orders of growth. Bounds and orders are functions of the counts of a network, or of n, and of
-# further amounts, such as M and x; quotients are the largest over all amounts.
+# Orders of growth. Bounds and orders are functions of a network's counts or of n, and of further
+# amounts such as M and x. Quotients are maximized over all amounts.
 
 Network = Callable[[int], NetworkCounts]
 Bound = Callable[..., Number]
@@ -125,29 +125,29 @@ def growth_cells(
 
 
 def one_message(_n: int) -> list[tuple[int, ...]]:
-    """Return no amounts: bounds for one message are functions of the counts alone."""
+    """Return no amounts, because bounds for one message depend only on the counts."""
     return [()]
 
 
 def messages_and_copies(n: int) -> list[tuple[int, ...]]:
-    """Return pairs of M and x: powers of n as M up to far beyond the rest, x up to n-1."""
+    """Return pairs of M and x: for M, powers of n that exceed everything else; x up to n-1."""
     return [
         (m, x) for m in (1, isqrt(n), n, n**2, n**3, n**6) for x in sorted({1, isqrt(n), n - 1})
     ]
 
 
 def order(check: ClaimCheck, what: str, quotient: Bound, amounts: Amounts) -> None:
-    """Check that a quotient stays below one constant for all n and amounts."""
+    """Check that a quotient is bounded by one constant for all n and amounts."""
     check.order(what, partial(_greatest, quotient, amounts))
 
 
-@lru_cache(maxsize=1024)  # the check of every size evaluates the same huge n
+@lru_cache(maxsize=1024)  # the checks of all sizes evaluate the same huge n
 def _greatest(quotient: Bound, amounts: Amounts, n: int) -> Number:
     return greatest(quotient(n, *values) for values in amounts(n))
 
 
 def same_order(check: ClaimCheck, what: str, quotient: Bound, amounts: Amounts) -> None:
-    """Check that a quotient and its reciprocal stay below one constant for all n and amounts."""
+    """Check that a quotient and its reciprocal are bounded, for all n and amounts."""
     order(check, what, quotient, amounts)
     what = f"{what}{REVERSED}"
     order(check, what, lambda *values: divide(1, quotient(*values)), amounts)

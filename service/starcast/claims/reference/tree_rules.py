@@ -1,8 +1,9 @@
-"""The parent and children functions of the trees SPT, SPG and EDT, on labels.
+"""The parent and children functions of the trees SPT, SPG and EDT, computed on labels.
 
-Fragopoulou & Akl 1996, Definitions 6 to 8, as in docs/definitions/edge-disjoint-trees.md, without
-`starcast.trees`. Every function takes the labels of all nodes, ``[nodes, n]``; k is the position of
-symbol 1, and S^k the substar of the nodes that have it there.
+They are Definitions 6 to 8 of Fragopoulou & Akl 1996, as written in
+docs/definitions/edge-disjoint-trees.md, and do not use `starcast.trees`. Every function takes the
+labels of all nodes, ``[nodes, n]``; k is the position of symbol 1, and S^k is the substar of the
+nodes that have symbol 1 in position k.
 """
 
 import numpy as np
@@ -38,7 +39,7 @@ def parents_spt(labels: Perms) -> Numbers:
 
 
 def is_next_to_root(labels: Perms) -> Mask:
-    """Return whether x is a neighbour of I, bool ``[nodes]``."""
+    """Return whether x is a neighbour of the identity I, bool ``[nodes]``."""
     misplaced = (labels != np.arange(1, labels.shape[1] + 1)).sum(axis=1)
     return np.asarray((misplaced == 2) & (labels[:, 0] != 1))
 
@@ -135,14 +136,14 @@ def parents_edt(labels: Perms) -> Numbers:
 
 
 def _children_with_s1(labels: Perms) -> Mask:
-    """Return C1(x), and dimension k toward S^1 unless x is a neighbour of I."""
+    """Return C1(x), plus dimension k toward S^1 unless x is a neighbour of I."""
     d = np.arange(2, labels.shape[1] + 1)[:, None]
     toward_s1 = (d == positions(labels)[0]) & ~is_next_to_root(labels)
     return np.asarray(children_outside_s1(labels) | toward_s1)
 
 
 def _placed_run(labels: Perms, m: Numbers) -> Mask:
-    """Return position m and the run of correctly placed positions left of m, cyclically in 2..n.
+    """Return position m and the correctly placed positions directly left of m, cyclically in 2..n.
 
     Returns:
         bool ``[ports, nodes]``.
@@ -158,20 +159,20 @@ def _placed_run(labels: Perms, m: Numbers) -> Mask:
     return run
 
 
-# Trees of forests
+# Children and branches in the trees of a forest
 
 
 def is_child(network: CachedTopology, parent_port: NDArray[np.integer]) -> Mask:
     """Return whether dimension d leads to a child of x in a tree, bool ``[ports, nodes]``.
 
-    The neighbour is a child if d is also its own dimension toward its parent, which is x.
+    The neighbour across d is a child of x if d is its own dimension toward its parent.
     """
     dimensions = np.array(network.ports)[:, None]
     return np.asarray(parent_port[network.neighbours] == dimensions)
 
 
 def branches(parent: Ranks, root: int) -> Ranks:
-    """Return the child of the root above each node, along the parents; -1 if there is none."""
+    """Return the child of the root on each node's path to the root; -1 if there is none."""
     current = np.arange(len(parent), dtype=np.int32)
     for _ in range(len(parent)):
         above = parent[current]

@@ -12,9 +12,9 @@ from starcast.claims.reference import bfs, labels
 from starcast.collectives.model import Schedule
 from starcast.topologies.permutations import Ranks
 
-_CHUNK = 4_000_000  # array entries that are computed at once
+_CHUNK = 4_000_000  # number of array entries computed at a time
 _DEEP = ("rotated-hamiltonian", "hamiltonian-cycle")
-_DEEPEST = 6  # up to S_6 trees of height of order (n-1)! are samples
+_DEEPEST = 6  # trees of height of order (n-1)! are sampled only up to S_6
 
 Row = NDArray[np.uint8]
 
@@ -23,7 +23,7 @@ class Tree(NamedTuple):
     """A spanning tree.
 
     Attributes:
-        name: its name in evidence.
+        name: the tree's name in evidence.
         root: rank of its root.
         row: the port of each node towards its parent.
         in_catalogue: whether ``name`` is a construction of the catalogue.
@@ -38,7 +38,7 @@ class Tree(NamedTuple):
 def sample_trees(network: CachedTopology, *, other_roots: bool = False) -> list[Tree]:
     """Return the single trees of the catalogue and three random trees, rooted at the identity.
 
-    With ``other_roots`` two random trees with other roots are added.
+    With ``other_roots``, two random trees with other roots are added.
     """
     trees = []
     for name in single_trees(network.topology):
@@ -78,7 +78,7 @@ def dimension_change(network: CachedTopology, tree: Tree, i: int) -> Tree:
     row = np.zeros_like(tree.row)
     order = np.argsort(levels, kind="stable")
     ends = np.searchsorted(levels[order], np.arange(int(levels.max()) + 2))
-    # Level by level, because the image of a node depends on the image of its parent.
+    # Level by level, because a node's image depends on the image of its parent.
     for begin, end in pairwise(ends[1:].tolist()):
         nodes = order[begin:end]
         image[nodes] = network.neighbours[column[nodes], image[parent[nodes]]]
@@ -89,7 +89,7 @@ def dimension_change(network: CachedTopology, tree: Tree, i: int) -> Tree:
 def link_loads(
     network: CachedTopology, tree: Tree, changes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many trees LC(x, DC(i, T)), i < changes, have each directed link on each level.
+    """Return how many trees LC(x, DC(i, T)), i < changes, use each directed link on each level.
 
     Returns:
         The loads, int64 ``[levels, nodes, ports]``, from parent to child; and the number of nodes
@@ -116,7 +116,7 @@ def link_loads(
 
 
 def allgather_schedule(network: CachedTopology, tree: Tree) -> Schedule:
-    """Return Algorithm 2, all-port, on a tree rooted at the identity.
+    """Return the all-port schedule of Algorithm 2 on a tree rooted at the identity.
 
     In step t segment i crosses the links of level t of DC(i, T).
     """
@@ -161,7 +161,8 @@ def tree_with_detour(network: CachedTopology) -> Tree | None:
     """Return a tree of height D_n at the identity that is not a shortest-path tree.
 
     Returns:
-        None if no node can get a longer path within D_n while all others keep shortest paths.
+        None if no node can be given a longer path of at most D_n links while all others keep
+        shortest paths.
     """
     name = "tree of height D_n with a detour"
     row = network.array(name, partial(_row_with_detour, network))
@@ -173,7 +174,7 @@ def _row_with_detour(network: CachedTopology) -> Row:
     nodes = np.arange(network.nodes, dtype=np.int32)
     height = int(distances.max())
     for node in np.flatnonzero((distances > 0) & (distances < height - 1)).tolist():
-        # Shortest paths that avoid the node; it then becomes the child of a remote neighbour.
+        # Shortest paths that avoid the node, which then becomes the child of a remote neighbour.
         without = np.where(network.neighbours == node, nodes, network.neighbours)
         without[:, node] = node
         detours = bfs.search(without, 0)

@@ -29,7 +29,7 @@ _TREE_COLUMNS = ("forest", "number", "height", "leaves", "size", "parent_port")
 
 
 def save_topology(session: Session, topology: Topology) -> None:
-    """Store a topology's counts; an earlier row of the same topology is replaced."""
+    """Store a topology's counts, replacing an earlier row of the same topology."""
     noun = FAMILIES[topology.family].noun
     family = insert(models.Family).values(name=topology.family, noun=noun)
     session.execute(family.on_conflict_do_nothing())
@@ -49,7 +49,7 @@ def save_topology(session: Session, topology: Topology) -> None:
 
 
 def save_forest(session: Session, forest: Forest) -> None:
-    """Store a forest and its trees, replacing an earlier one with the same id.
+    """Store a forest and its trees, replacing a stored forest with the same id.
 
     Its topology must be stored already.
 
@@ -57,7 +57,7 @@ def save_forest(session: Session, forest: Forest) -> None:
         RejectedError: the checker rejects the forest; nothing is stored.
     """
     forest.verify()
-    # COPY below can only insert rows, so earlier ones are deleted first.
+    # COPY below can only insert rows, so earlier rows are deleted first.
     drop_forest_trees(session, forest.id)
     session.merge(
         models.Forest(
@@ -107,13 +107,13 @@ def load_forest(session: Session, forest_id: str) -> Forest:
         row.root,
         construction=row.construction,
         arguments=row.arguments,
-        # In a spanning tree every node but the root has a port.
+        # In a spanning tree every node but the root has a port towards its parent.
         spanning=bool(np.count_nonzero(parent_port) == ports_of_spanning),
     )
 
 
 def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation") -> None:
-    """Store a schedule's parameters and simulation results, replacing those with the same id.
+    """Store a schedule's parameters and simulation results, replacing an earlier version.
 
     Its topology and forest must be stored already.
 
@@ -152,7 +152,7 @@ def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation"
         )
     )
     session.flush()
-    # COPY can only insert rows, so earlier ones are deleted first.
+    # COPY can only insert rows, so earlier rows are deleted first.
     session.execute(delete(models.ScheduleStep).where(models.ScheduleStep.schedule == schedule.id))
     _copy_schedule_steps(session, schedule.id, simulation.step_profile)
 

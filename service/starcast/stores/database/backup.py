@@ -1,9 +1,10 @@
-"""Backups of the relational store: a dump by PostgreSQL's own programs, and what it holds.
+"""Backups of the relational store: dumps by pg_dump, with checksums of all tables.
 
 A backup is a zip archive with two members: ``postgres.dump`` in the custom format of ``pg_dump``,
-which ``pg_restore`` reads without starcast as well, and ``manifest.json`` with the revision of the
-schema and the number of rows and a checksum of each table. Dump and checksums see the same
-snapshot of the database. A restored database is accepted if its tables have these checksums.
+which ``pg_restore`` reads without starcast as well, and ``manifest.json`` with the schema revision
+and, for each table, the number of rows and a checksum. The dump and the checksums are taken from
+the same snapshot of the database. A restored database is accepted only if its tables have these
+checksums.
 """
 
 import os
@@ -37,27 +38,27 @@ from starcast.support.progress import Reporter, Silent
 from starcast.support.text import pluralize
 
 _DUMP, _MANIFEST = "postgres.dump", "manifest.json"
-#: Bytes copied at once.
+#: Number of bytes copied at a time.
 _CHUNK = 1 << 20
 #: Maximum size of a manifest, in bytes.
 _MAX_MANIFEST = 2**18
 #: Maximum number of tables named in a message.
 _LISTED = 3
-#: Tables that have rows in every store, even in an empty one.
+#: Tables that have rows even in an empty store.
 _ALWAYS_FILLED = {"store", "family", sessions.VERSION_TABLE}
-#: Settings of the server that texts of values depend on.
+#: Server settings that affect how values are converted to text.
 _FORMATS = "set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex'"
 
 
 @dataclass(frozen=True)
 class Programs:
-    """The programs of PostgreSQL, which must have the major version of the server."""
+    """The PostgreSQL programs; their major version must be that of the server."""
 
     pg_dump: Path
     pg_restore: Path
 
 
-#: A time within the range that datetime can convert to every time zone.
+#: A time that datetime can convert to every time zone.
 _Moment = Annotated[
     pydantic.AwareDatetime,
     pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
@@ -81,7 +82,7 @@ class Manifest(pydantic.BaseModel):
         created_at: when the backup was made.
         starcast: the version of starcast that made it.
         postgres: the version of the server.
-        revision: the revision of the schema.
+        revision: the schema revision.
         store: the id of the store.
         tables: the content of each table.
     """
@@ -115,7 +116,7 @@ def server_major(engine: Engine) -> int:
 
 
 def count_rows(engine: Engine) -> dict[str, int]:
-    """Return the number of rows of each table with data, except tables filled in every store."""
+    """Return the number of rows of each nonempty table, except tables that are never empty."""
     counts = {}
     with sessions.translated_errors(engine.url), engine.connect() as connection:
         for table in _tables(connection):
@@ -131,15 +132,15 @@ def create(engine: Engine, file: Path, programs: Programs) -> Manifest:
     Args:
         engine: the database; any role that may read all tables is sufficient.
         file: the file to write; an existing one is replaced.
-        programs: the programs of the server's version.
+        programs: PostgreSQL programs of the server's version.
 
     Raises:
         InputError: the file cannot be written, or a pooler is in front of the server.
-        RejectedError: the database holds no store of starcast.
-        UnavailableError: the server failed or refuses to dump.
+        RejectedError: the database does not hold a starcast store.
+        UnavailableError: the server failed or refused the dump.
     """
     _check_direct(engine)
-    # All statements of the transaction see one snapshot, which pg_dump then uses as well.
+    # All statements of the transaction see one snapshot, and pg_dump uses the same one.
     snapshots = engine.execution_options(isolation_level="REPEATABLE READ")
     with (
         sessions.translated_errors(engine.url),
@@ -149,12 +150,12 @@ def create(engine: Engine, file: Path, programs: Programs) -> Manifest:
     ):
         manifest = _describe(connection)
         snapshot = str(connection.scalar(text("select pg_export_snapshot()")))
-        # The owner and the roles of this server need not exist where the backup is restored.
+        # The server that restores the backup may lack the owner and the roles of this one.
         command: list[str | Path] = [programs.pg_dump, "--format=custom", "--no-owner"]
         command += ["--no-privileges"]
         command += [f"--snapshot={snapshot}"]
         command += [f'--table=public."{table}"' for table in manifest.tables]
-        # The size of the dump is not known in advance, and may exceed the 4 GB of plain zip.
+        # The dump's size is not known in advance and may exceed the 4 GB limit of plain zip.
         with archive.open(_DUMP, "w", force_zip64=True) as member:
             _run(command, engine.url, output=member)
         archive.writestr(_MANIFEST, manifest.model_dump_json(indent=2))
@@ -185,15 +186,15 @@ def restore(
 ) -> Manifest:
     """Restore a backup into a store, verify it, and upgrade its schema.
 
-    If that fails, the store holds what it held before.
+    If any of this fails, the store keeps its previous content.
 
     Args:
         engine: the database, as its owner.
         file: the backup.
         programs: the programs of the server's version.
         reporter: receives messages.
-        keep: the store may hold data: they are replaced, and backed up to this file before. None
-            refuses a store that holds any.
+        keep: file to which existing data are backed up before they are replaced. None refuses a
+            store that holds data.
 
     Raises:
         InputError: the file is not a complete backup, ``keep`` cannot be written, or a pooler is
@@ -226,7 +227,7 @@ def restore(
 
 
 def _put_back(engine: Engine, kept: Path | None, programs: Programs, cause: BaseException) -> None:
-    """Restore what the store held before a restore that failed: a backup, or nothing.
+    """Undo a failed restore: restore the backup taken before it, or empty the store.
 
     Raises:
         UnavailableError: the server fails; the backup remains.
@@ -248,7 +249,7 @@ def _put_back(engine: Engine, kept: Path | None, programs: Programs, cause: Base
 
 
 def check_empty(engine: Engine) -> None:
-    """Check that a store of starcast holds no data.
+    """Check that a starcast store holds no data.
 
     Raises:
         RejectedError: the store holds data, or the database belongs to another program.
@@ -318,7 +319,7 @@ def _verify(engine: Engine, manifest: Manifest) -> None:
 
 
 def _describe(connection: Connection) -> Manifest:
-    # Checksums are computed from texts, which must not depend on the server's configuration.
+    # Checksums are computed from text, which must not depend on the server's configuration.
     for statement in _FORMATS.split(";"):
         connection.execute(text(statement))
     revision = sessions.revision_of(connection)
@@ -343,7 +344,7 @@ def _tables(connection: Connection) -> list[str]:
 
 
 def _content(connection: Connection, table: str) -> TableContent:
-    """Return the number of rows, and the sum of a hash of each row, so that order is irrelevant."""
+    """Return the row count and the sum of all row hashes, which does not depend on row order."""
     # The text of a bytea is twice as long as its bytes; the hash is short.
     values = [
         sql.SQL("md5({})" if isinstance(column["type"], BYTEA) else "{}").format(
@@ -368,9 +369,9 @@ def _run(
     source: IO[bytes] | None = None,
     output: IO[bytes] | None = None,
 ) -> None:
-    """Run a program of PostgreSQL on a database, between two streams.
+    """Run a PostgreSQL program on a database, with optional input and output streams.
 
-    The password is part of the environment, because every user can read arguments.
+    The password is passed in the environment, because every user can read arguments.
     """
     plain = url._replace(drivername="postgresql", password=None).render_as_string()
     target = make_conninfo(plain, connect_timeout=sessions.CONNECT_SECONDS, **TCP_OPTIONS)
@@ -435,7 +436,7 @@ def _begins_as_zip(file: Path) -> bool:
 def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
     if sorted(archive.namelist()) != [_MANIFEST, _DUMP]:
         raise _not_a_backup(file, f"it does not hold {_MANIFEST} and {_DUMP} alone")
-    # `create` compresses neither part, so the file is as large as what it holds.
+    # `create` compresses neither part, and a compressed part could expand without limit.
     for part in archive.infolist():
         if part.compress_type != zipfile.ZIP_STORED or part.flag_bits & 1:
             raise _not_a_backup(file, f"its part {part.filename} is compressed or encrypted")

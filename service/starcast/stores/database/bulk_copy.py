@@ -15,12 +15,12 @@ from psycopg import sql
 from sqlalchemy import BigInteger, Double, Integer, SmallInteger, Table
 from sqlalchemy.orm import Session
 
-#: Rows converted at once: enough to keep numpy busy, few enough for the processor's cache.
+#: Rows converted at a time: enough for efficient numpy, few enough for the processor's cache.
 BLOCK = 1 << 15
 
 # The signature, the flags, and the length of an extension of the header; the last two are zero.
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
-# A row with -1 fields ends the data.
+# A field count of -1 marks the end of the data.
 _TRAILER = b"\xff\xff"
 
 

@@ -1,7 +1,7 @@
 """Types, constraints and columns that the tables of `starcast.stores.database.models` share.
 
-Checks are written as PostgreSQL reads them and need no other table, so that a dump can be restored
-in any order.
+Checks are written in PostgreSQL's own form and refer to no other table, so that the tables of a
+dump can be restored in any order.
 """
 
 import inspect
@@ -33,7 +33,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, MappedColumn, mapped_column
 
 from starcast.support.axes import AXES, Axis, Parameters
 
-#: Constraint names follow from table and column, so that a migration can refer to them.
+#: Constraint names are derived from table and column, so that migrations can refer to them.
 NAMING = {
     "pk": "pk_%(table_name)s",
     "fk": "fk_%(table_name)s_%(column_0_name)s",
@@ -41,7 +41,7 @@ NAMING = {
     "ck": "ck_%(table_name)s_%(constraint_name)s",
     "ix": "ix_%(table_name)s_%(column_0_name)s",
 }
-#: A topology's spec: the letters of a family, then its sizes. The families of plug-ins fit as well.
+#: A topology's spec: the letters of a family, then its sizes. Plug-in families match as well.
 SPEC = r"^[A-Z][A-Za-z_-]*[0-9]+([,x][0-9]+)*$"
 #: Names of constructions and algorithms, perhaps with arguments: ``forest(base=greedy)``.
 NAME = r"^[a-z][a-z0-9-]*(\([^()]+\))?$"
@@ -59,7 +59,7 @@ class Exact(TypeDecorator[Fraction]):
         return None if value is None else str(Fraction(value))
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Fraction | None:  # noqa: ARG002
-        """Read the number."""
+        """Convert the stored text to a number."""
         return None if value is None else Fraction(value)
 
 
@@ -85,48 +85,48 @@ class Base(DeclarativeBase):
 
 
 def one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
-    """Return the check that a column has one of these values."""
+    """Return a constraint that a column has one of these values."""
     listed = ", ".join(f"'{value}'" for value in values)
     return CheckConstraint(f"{column} in ({listed})", name=column)
 
 
 def matches(column: str, pattern: str) -> CheckConstraint:
-    """Return the check that a column matches a regular expression."""
+    """Return a constraint that a column matches a regular expression."""
     return CheckConstraint(f"{column} ~ '{pattern}'", name=column)
 
 
 def rational(column: str) -> CheckConstraint:
-    """Return the check that a column holds a rational number that is not negative."""
+    """Return a constraint that a column holds a non-negative rational number."""
     return matches(column, r"^\d+(/[1-9]\d*)?$")
 
 
 def json_type(column: str, kind: str) -> CheckConstraint:
-    """Return the check that a column holds a JSON ``array`` or ``object``."""
+    """Return a constraint that a column holds a JSON ``array`` or ``object``."""
     return CheckConstraint(f"jsonb_typeof({column}) = '{kind}'", name=column)
 
 
 def belongs_to_topology() -> CheckConstraint:
-    """Return the check that an artifact's id begins with the spec of its topology."""
+    """Return a constraint that an artifact's id begins with the spec of its topology."""
     return CheckConstraint("starts_with(id, topology || ':')", name="id")
 
 
 def empty_object(comment: str) -> MappedColumn[Any]:
-    """Return a column of JSON objects, by default without members."""
+    """Return a column of JSON objects, empty by default."""
     return mapped_column(server_default=text("'{}'::jsonb"), comment=comment)
 
 
 def empty_array(comment: str) -> MappedColumn[Any]:
-    """Return a column of JSON arrays, by default without elements."""
+    """Return a column of JSON arrays, empty by default."""
     return mapped_column(server_default=text("'[]'::jsonb"), comment=comment)
 
 
 def moment(comment: str) -> MappedColumn[Any]:
-    """Return a column of moments, by default the start of the transaction."""
+    """Return a timestamp column that defaults to the start of the transaction."""
     return mapped_column(server_default=func.now(), comment=comment)
 
 
 def double_of(column: str) -> Mapped[float | None]:
-    """Return the double of an exact column.
+    """Return a column that holds an exact column's value as a double.
 
     The expression is written as PostgreSQL prints it, because alembic compares the two texts.
     """
@@ -138,7 +138,7 @@ def double_of(column: str) -> Mapped[float | None]:
 
 
 def _axis_column(axis: Axis) -> MappedColumn[Any]:
-    """Return the column of an axis; rows that are older than the axis have its usual value."""
+    """Return the column of an axis; rows older than the axis get its usual value."""
     kinds: dict[Any, Any] = {
         str: Text, str | None: Text, int: _INTEGERS[axis.bits],
         Fraction: Exact, Sequence[str]: JSONB,
@@ -154,7 +154,7 @@ def _axis_column(axis: Axis) -> MappedColumn[Any]:
 
 
 def axis_checks() -> Iterator[CheckConstraint]:
-    """Yield the checks of all axes, and the check that ``missing`` is not negative."""
+    """Yield the constraints of all axes, and that ``missing`` is not negative."""
     for name, axis in AXES.items():
         if axis.words:
             yield one_of(name, axis.words)

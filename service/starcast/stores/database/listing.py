@@ -29,12 +29,12 @@ _COLUMNS = {
 
 
 def columns(kind: str) -> list[str]:
-    """Return the columns of a listing of artifacts of a kind."""
+    """Return the column names of a listing of one kind of artifact."""
     return ["id", *_COLUMNS[kind], "state", "error"]
 
 
 def list_artifacts(session: Session, kind: str, spec: str | None = None) -> list[Row]:
-    """Return all known artifacts of a kind, complete or not, optionally those of one topology."""
+    """Return the known artifacts of a kind, complete or not, optionally of one topology only."""
     query = (
         select(models.Materialization)
         .where(models.Materialization.kind == kind)
@@ -99,7 +99,7 @@ def describe_artifact(session: Session, kind: str, artifact_id: str) -> Row:
 
 
 def _describe(session: Session, row: models.Materialization) -> Row:
-    """Return the row of a listing; its columns are None if nothing was saved, as after an error."""
+    """Return a row of a listing. Columns that were not saved, as after an error, are None."""
     stored = session.get(_MODEL[row.kind], row.id)
     values: Row = {name: getattr(stored, name, None) for name in _COLUMNS[row.kind]}
     if values.get("arguments"):

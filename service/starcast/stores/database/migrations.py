@@ -1,8 +1,8 @@
-"""The schema of a database: migrations, comments, views and rights, and its differences.
+"""The database schema: migrations, comments, views and rights, and comparison with the models.
 
-This module needs alembic, which imports slowly; most commands only read the revision: see
-`starcast.stores.database.sessions`. Comments, views and rights hold no data, so they need no
-revision: `declare` writes them when an upgrade has reached the newest revision. A revision that
+This module needs alembic, which imports slowly. Most commands only read the revision, for which
+`starcast.stores.database.sessions` is enough. Comments, views and rights hold no data, so they need
+no revision: `declare` writes them when an upgrade has reached the newest revision. A revision that
 changes the columns of a view drops the view first.
 """
 
@@ -38,7 +38,7 @@ UPGRADE_SECONDS = 60
 #: The advisory lock that serializes migrations.
 UPGRADE_LOCK = "migration"
 
-#: SQLSTATEs of migrations that fail on existing rows or on other programs' views.
+#: SQLSTATEs of migrations that fail because of existing rows or other programs' views.
 _OBSTACLES = ("23", "2BP01")
 #: Tables that only migrations change.
 _OWNED = ("store", VERSION_TABLE)
@@ -49,14 +49,14 @@ _INVALID_TABLE_DEFINITION = "42P16"
 def upgrade(engine: Engine, reporter: Reporter) -> bool:
     """Migrate the schema to the newest revision in one transaction.
 
-    Comments, views and rights are written again in any case.
+    Comments, views and rights are always written again.
 
     Returns:
         Whether the revision changed.
 
     Raises:
         RejectedError: the schema is newer than this starcast, the database holds tables of another
-            program, or its rows do not fit; nothing is changed.
+            program, or existing rows violate the new schema; nothing is changed.
         BusyError: another process has been migrating the database for a minute.
         UnavailableError: the role may not change the schema.
     """
@@ -73,14 +73,14 @@ def upgrade(engine: Engine, reporter: Reporter) -> bool:
 
 
 def drop(engine: Engine) -> None:
-    """Drop all tables of starcast with their rows, in one transaction.
+    """Drop all starcast tables with their rows, in one transaction.
 
     Raises:
         RejectedError, BusyError, UnavailableError: as for `upgrade`; nothing is changed.
     """
     with _migrating(engine) as connection:
         check_owner(connection)
-        # PostgreSQL drops no table while a view reads it.
+        # PostgreSQL refuses to drop a table that a view reads.
         for view in VIEWS:
             connection.exec_driver_sql(f"drop view if exists {view.name}")
         Base.metadata.drop_all(connection)
@@ -89,7 +89,7 @@ def drop(engine: Engine) -> None:
 
 @contextmanager
 def _migrating(engine: Engine) -> Iterator[Connection]:
-    """Open a transaction that holds the lock of migrations."""
+    """Open a transaction that holds the migration lock."""
     busy = BusyError(
         f"another process has been migrating the database for {UPGRADE_SECONDS} s",
         hint="try again when it has finished",
@@ -116,7 +116,7 @@ def _config(connection: Connection) -> Config:
 
 
 def differences(engine: Engine) -> list[str]:
-    """Return the differences between tables and models, one line each; views only by name."""
+    """Return the differences between tables and models, one per line; views by name only."""
     with translated_errors(engine.url), engine.connect() as connection:
         changes = compare_metadata(MigrationContext.configure(connection), Base.metadata)
         present = inspect(connection).get_view_names()
@@ -134,9 +134,9 @@ def _describe_change(change: object) -> str:
 
 
 def declare(connection: Connection) -> None:
-    """Write all comments, create all views, and grant the rights of the writer and the reader.
+    """Write all comments, create all views, and grant rights to the writer and the reader.
 
-    A role that the server does not have gets no rights: create it and upgrade again.
+    A role that does not exist on the server gets no rights: create it and upgrade again.
     """
     for view in VIEWS:
         _create(connection, view)
@@ -146,7 +146,8 @@ def declare(connection: Connection) -> None:
         statements += _grants(ROLE_NAMES["reader"], writes=False)
     if ROLE_NAMES["writer"] in present:
         statements += _grants(ROLE_NAMES["writer"], writes=True)
-    # All in one exchange: with arguments, even none, the server would accept only one statement.
+    # One call sends all statements: if arguments were passed, even an empty list, the server would
+    # accept only one statement.
     driver = connection.connection.driver_connection
     if not isinstance(driver, psycopg.Connection):
         raise TypeError("the declaration needs psycopg")
@@ -189,7 +190,7 @@ def _grants(role: str, *, writes: bool) -> Iterator[sql.Composed]:
     readable = [*tables, VERSION_TABLE, *(view.name for view in VIEWS)]
     yield sql.SQL("grant usage on schema public to {}").format(name)
     yield sql.SQL("grant select on {} to {}").format(_listed(readable), name)
-    # pg_dump reads the sequences of identities.
+    # pg_dump also reads the sequences of identity columns.
     yield sql.SQL("grant select on all sequences in schema public to {}").format(name)
     if writes:
         written = [table for table in tables if table not in _OWNED]

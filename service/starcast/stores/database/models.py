@@ -1,9 +1,9 @@
-"""The tables of PostgreSQL as typed SQLAlchemy models; the migrations create the same tables.
+"""The PostgreSQL tables as typed SQLAlchemy models; the migrations create the same tables.
 
 This is the only declaration of their meaning: docstrings of classes and comments of columns become
-``COMMENT ON`` in PostgreSQL, and docs/schema.md. Deleting a row deletes its parts, such as the
-trees of a forest; PostgreSQL refuses to delete an artifact that another still refers to. `Exact`
-figures have a double next to them (``time_value`` next to ``time``) for sorting and SQL.
+``COMMENT ON`` in PostgreSQL, and docs/schema.md. Deleting a row also deletes its parts, such as the
+trees of a forest. PostgreSQL refuses to delete an artifact that is still referred to.
+`Exact` figures have a double next to them (``time_value`` next to ``time``) for sorting and SQL.
 """
 
 import uuid
@@ -285,7 +285,7 @@ class Run(Base, AxisColumns):
         json_type("timings", "object"),
         json_type("provenance", "object"),
         CheckConstraint("(status = 'failed') = (error is not null)", name="error"),
-        # Two runs of one point are duplicates even where an axis has no value.
+        # Two runs of one experiment point are duplicates even if an axis has no value.
         UniqueConstraint(
             "experiment", *AXES, name="uq_run_point", postgresql_nulls_not_distinct=True
         ),
@@ -320,7 +320,7 @@ class Run(Base, AxisColumns):
     )
     started_at: Mapped[datetime] = mapped_column(comment="start of its execution")
     finished_at: Mapped[datetime] = mapped_column(comment="when it was priced")
-    # One query loads the costs of all runs that were selected, instead of one query per run.
+    # One query loads the costs of all selected runs, instead of one query per run.
     costs: Mapped[list["Cost"]] = relationship(
         order_by="Cost.kind", cascade="all, delete-orphan", passive_deletes=True, lazy="selectin"
     )

@@ -1,7 +1,6 @@
-"""Storage of records in PostgreSQL: a record is never replaced by a worse one.
+"""Storage of search records in PostgreSQL: a record is never replaced by a worse one.
 
-Every function works in the given session and never commits, as in
-`starcast.stores.database.repository`.
+Every function works in the given session and never commits.
 """
 
 from collections.abc import Iterable
@@ -24,19 +23,19 @@ _ALL = select(StoredRecord).order_by(StoredRecord.problem, StoredRecord.topology
 
 
 def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) -> int:
-    """Verify records, store those that are better than the stored ones, and return their number.
+    """Verify records, store those that improve on stored records, and return their number.
 
-    For a record equal to the stored one, only a stronger verification state is written. A stored
-    record that is wrong is replaced: earlier versions accepted some forgeries.
+    If a record is as good as the stored one, only a stronger verification state is written. An
+    invalid stored record is replaced, because earlier versions accepted some invalid records.
 
     Args:
         session: an open session.
         records: records, each with its verification state.
 
     Raises:
-        RejectedError: a record is wrong; nothing is stored.
+        RejectedError: a record is invalid; nothing is stored.
     """
-    # Two processes that store the same record must compare it one after the other.
+    # Only one process at a time may compare a record with the stored one and replace it.
     session.execute(text("select pg_advisory_xact_lock(:number)"), {"number": _LOCK})
     written = 0
     for record, state in records:
@@ -53,7 +52,7 @@ def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) 
 
 
 def _load_if_right(stored: StoredRecord) -> Record | None:
-    """Return a stored record unless its witness or certificate is wrong."""
+    """Return a stored record, or None if its witness or certificate is invalid."""
     record = as_record(stored)
     try:
         verify(record)
@@ -70,13 +69,13 @@ def load_stored(session: Session) -> list[Record]:
     """Return all stored records, by problem and topology.
 
     Raises:
-        InputError: a manually edited row is not a valid record.
+        InputError: a row was edited manually and is not a valid record.
     """
     return [as_record(row) for row in session.scalars(_ALL)]
 
 
 def list_stored(session: Session, problem: str | None = None) -> Table:
-    """Return a table of the stored records, optionally of one problem, with their verification."""
+    """Return a table of the stored records, or those of one problem, with verification states."""
     rows = []
     for stored in session.scalars(_ALL if problem is None else _ALL.filter_by(problem=problem)):
         record = as_record(stored)
@@ -86,7 +85,7 @@ def list_stored(session: Session, problem: str | None = None) -> Table:
 
 
 def as_record(row: StoredRecord) -> Record:
-    """Convert a row of the table to a record.
+    """Convert a stored row to a record.
 
     Raises:
         InputError: the row was edited manually and is not a valid record.

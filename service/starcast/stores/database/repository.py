@@ -16,7 +16,7 @@ from starcast.support.errors import NotFoundError
 if TYPE_CHECKING:
     from starcast.judges.simulator.simulation import Profile
 
-#: The largest value of PostgreSQL's type bigint.
+#: The maximum value of PostgreSQL's type bigint.
 _MAX_ID = 2**63 - 1
 
 
@@ -59,7 +59,7 @@ def experiment_name(session: Session, number: int) -> str:
 
 
 def count_runs(session: Session) -> dict[int, tuple[int, int]]:
-    """Return the numbers of all runs and of failed runs, by the number of their experiment."""
+    """Return how many runs each experiment has and how many failed, by experiment number."""
     failed = func.count().filter(models.Run.status == "failed")
     query = select(models.Run.experiment, func.count(), failed).group_by(models.Run.experiment)
     return {experiment: (runs, failures) for experiment, runs, failures in session.execute(query)}
@@ -81,7 +81,7 @@ def drop_experiment(session: Session, name: str) -> None:
 
 
 def load_runs(session: Session, experiment: int) -> list[models.Run]:
-    """Return the runs of an experiment with their costs, in the order of storing."""
+    """Return the runs of an experiment with their costs, in the order in which they were stored."""
     return list(
         session.scalars(
             select(models.Run).where(models.Run.experiment == experiment).order_by(models.Run.id)
@@ -95,7 +95,7 @@ def load_run(session: Session, number: int) -> models.Run:
     Raises:
         NotFoundError: no such run is stored.
     """
-    # PostgreSQL refuses larger numbers with an error instead of finding no row.
+    # For larger numbers PostgreSQL raises an error instead of finding no row.
     run = session.get(models.Run, number) if abs(number) <= _MAX_ID else None
     if run is None:
         raise NotFoundError(f"no run {number} is stored", hint="see 'starcast run list'")

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-#: Migrations need the owner, work needs the writer, and reports need the reader.
+#: The owner role is needed for migrations, the writer for work and the reader for reports.
 Role = Literal["owner", "writer", "reader"]
 ROLE_NAMES: dict[Role, str] = {
     "owner": "starcast_owner",

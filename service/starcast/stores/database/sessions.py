@@ -24,8 +24,8 @@ from starcast.support.signals import caused_by_interrupt
 CONNECT_SECONDS = 5
 VERSION_TABLE = "alembic_version"
 
-# These libraries log lost connections, which the errors report as well. Without a handler Python
-# would print the log to stderr; a program that configures logging still receives it.
+# These libraries log lost connections, which our errors report as well. Without a handler Python
+# would print these messages to stderr. A program that configures logging still receives them.
 for _name in ("sqlalchemy", "psycopg"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
@@ -42,7 +42,7 @@ _HOLDER_OF = text(
     " and database = (select oid from pg_database where datname = current_database())"
     " and (classid::bigint << 32) | objid::bigint = hashtextextended(:key, 0)"
 )
-#: Begins the application names of connections that hold a lock with a task.
+#: Prefix of the application name of connections that hold a lock and state their task.
 _HOLDER = "starcast: "
 _TABLES = text(
     "select relname from pg_class where relkind in ('r', 'p')"
@@ -51,7 +51,7 @@ _TABLES = text(
 _REVISION = text("select version_num from alembic_version")
 #: Maximum length of an application name in PostgreSQL.
 _NAME_BYTES = 63
-# The transaction that holds a lock is idle by intention. Servers before version 17 have only one of
+# The transaction that holds a lock is idle on purpose. Servers before version 17 have only one of
 # these time limits.
 _NO_IDLE_LIMIT = text(
     "select set_config(name, '0', true) from pg_settings"
@@ -68,7 +68,7 @@ def connect(url: URL) -> Engine:
     """
     engine = create_engine(
         url,
-        # The server may have been restarted since a connection of the pool was used.
+        # The server may have been restarted since a pooled connection was last used.
         pool_pre_ping=True,
         connect_args={
             "connect_timeout": CONNECT_SECONDS,
@@ -93,7 +93,7 @@ def open_session(engine: Engine) -> Iterator[Session]:
     """
     with (
         translated_errors(engine.url),
-        # Callers read the objects after the commit, when no session is left to load them again.
+        # Callers read the objects after the commit, when there is no session to load them again.
         Session(engine, expire_on_commit=False) as session,
         session.begin(),
     ):
@@ -147,25 +147,26 @@ def advisory_lock(
         BusyError: the given error, if another process holds the lock.
     """
     key = {"key": name}
-    # At a higher level, which may be the server's default, the transaction would keep a snapshot.
+    # At a higher isolation level, possibly the server's default, the transaction would keep a
+    # snapshot.
     unattended = engine.execution_options(isolation_level="READ COMMITTED")
     with translated_errors(engine.url), unattended.connect() as connection:
         connection.execute(_NO_IDLE_LIMIT)
         if task is not None:
-            # The server shows it to other processes, and forgets it together with the lock.
+            # The server shows this name to other processes until the lock is released.
             setting = {"value": f"{_HOLDER}{task}"[:_NAME_BYTES]}
             connection.execute(text("select set_config('application_name', :value, true)"), setting)
         # Without waiting, because the other process may hold the lock for a long time.
         if not connection.scalar(text(f"select pg_try_advisory_xact_lock({_KEY})"), key):
             raise busy
-        # The server keeps the snapshot of the last statement, unless it came without parameters.
+        # The server keeps the last statement's snapshot, unless it was sent without parameters.
         query = "select pg_backend_pid()"
         pid = connection.exec_driver_sql(query, execution_options={"no_parameters": True}).scalar()
         driver = connection.connection.driver_connection
         try:
             yield Lock(name, int(pid or 0))
         except BaseException:
-            # The reason may be a server that is silent: do not wait for it once more.
+            # The server may have stopped answering, so do not wait for it a second time.
             if isinstance(driver, WatchedConnection):
                 driver.patience = CANCEL_SECONDS
             raise
@@ -185,10 +186,10 @@ def _release(connection: Connection) -> None:
 
 
 def read_lock_holder(engine: Engine, name: str) -> tuple[str, float | None] | None:
-    """Return the task of the process that holds an advisory lock, and for how many seconds.
+    """Return the task of the process that holds an advisory lock, and the seconds held.
 
     Returns:
-        None if the lock is free, or its holder gave no task. The seconds are None if the server
+        None if the lock is free or its holder stated no task. The seconds are None if the server
         shows them only to the holder's role.
     """
     with translated_errors(engine.url), engine.connect() as connection:
@@ -203,7 +204,7 @@ def wait_for_lock(session: Session | Connection, name: str, seconds: int, busy: 
     """Take the advisory lock with this name for the rest of the transaction.
 
     Raises:
-        BusyError: the given error, if the lock was not released within so many seconds.
+        BusyError: the given error, if the lock is not released in time.
     """
     session.execute(text(f"set local lock_timeout = '{seconds}s'"))
     try:
@@ -236,7 +237,7 @@ def translated_errors(url: URL) -> Iterator[None]:
 
 
 def sqlstate(error: DBAPIError) -> str:
-    """Return the code of a server's error; empty if the driver raised it."""
+    """Return the SQLSTATE of a server error; empty if the driver raised the error."""
     return getattr(error.orig, "sqlstate", None) or ""
 
 
@@ -254,7 +255,7 @@ def _place(url: URL) -> str:
 
 
 def first_line(error: DBAPIError) -> str:
-    """Return the first line of a server's error."""
+    """Return the first line of a server's error message."""
     return str(error.orig).strip().partition("\n")[0]
 
 
@@ -268,7 +269,7 @@ def _refused(url: URL, error: DBAPIError) -> UnavailableError:
 
 def _unavailable(url: URL, message: str) -> UnavailableError:
     place = _place(url)
-    # Errors while connecting have no code, so the text decides.
+    # Errors while connecting have no SQLSTATE, so the message text decides.
     if "password" in message or "authentication failed" in message or "role" in message:
         return UnavailableError(
             f"PostgreSQL at {place} refuses the login of '{url.username}'",
@@ -288,7 +289,7 @@ def _unavailable(url: URL, message: str) -> UnavailableError:
 
 
 def current(engine: Engine) -> str | None:
-    """Return the revision of the database's schema, or None if it has no schema.
+    """Return the schema revision of the database, or None if it has no schema.
 
     Raises:
         UnavailableError: the connection was lost.
@@ -298,7 +299,7 @@ def current(engine: Engine) -> str | None:
 
 
 def known_revision(engine: Engine) -> str | None:
-    """Return the revision as `current` does, after checking that the tables are starcast's.
+    """Return the schema revision (or None) after checking that the tables are starcast's.
 
     Raises:
         RejectedError: the tables belong to another program, or to a newer or much older starcast.
@@ -308,23 +309,23 @@ def known_revision(engine: Engine) -> str | None:
 
 
 def is_known(revision: str) -> bool:
-    """Return whether this starcast knows a revision of the schema."""
+    """Return whether this version of starcast knows a schema revision."""
     return revision in revisions()
 
 
 def check_known(revision: str, subject: str) -> None:
-    """Check that this starcast knows a revision of the schema.
+    """Check that this version of starcast knows a schema revision.
 
     Args:
-        subject: beginning of the error's sentence, such as ``the schema of the database (0007)``.
+        subject: beginning of the error message, such as ``the schema of the database (0007)``.
 
     Raises:
-        RejectedError: the revision is newer, or older than the first that this starcast upgrades.
+        RejectedError: the revision is too new, or too old to be upgraded.
     """
     if is_known(revision):
         return
     newest, oldest = head(), revisions()[0]
-    # Revisions have leading zeros, so their texts sort like numbers.
+    # Revisions have leading zeros, so they sort as text like numbers.
     if revision < oldest:
         raise RejectedError(
             f"{subject} is older than this starcast can upgrade ({oldest})",
@@ -334,10 +335,10 @@ def check_known(revision: str, subject: str) -> None:
 
 
 def head() -> str:
-    """Return the newest revision known to this starcast.
+    """Return the newest schema revision known to this version of starcast.
 
     Raises:
-        StarcastError: its migrations are missing.
+        StarcastError: the migrations are missing from the installation.
     """
     if not revisions():
         raise StarcastError("this installation contains no migrations", hint="reinstall starcast")
@@ -346,16 +347,16 @@ def head() -> str:
 
 @cache
 def revisions() -> tuple[str, ...]:
-    """Return the revisions known to this starcast, the oldest first.
+    """Return the schema revisions known to this version of starcast, oldest first.
 
-    The names of the migrations begin with them, so that alembic need not read the migrations.
+    They are read from the file names of the migrations, without importing alembic.
     """
     files = (data_folder("migrations") / "versions").glob("[0-9]*.py")
     return tuple(sorted(file.name.partition("_")[0] for file in files))
 
 
 def check(engine: Engine) -> None:
-    """Check that the database has the schema of this starcast.
+    """Check that the database has the schema of this version of starcast.
 
     Raises:
         RejectedError: the schema is missing, older or newer, or belongs to another program.
@@ -371,7 +372,7 @@ def check(engine: Engine) -> None:
 
 
 def check_owner(connection: Connection) -> str | None:
-    """Return the revision of the schema after checking that the tables are starcast's.
+    """Return the schema revision after checking that the tables are starcast's.
 
     Raises:
         RejectedError: the tables belong to another program, or to a newer or much older starcast.
@@ -380,7 +381,7 @@ def check_owner(connection: Connection) -> str | None:
     revision = connection.scalar(_REVISION) if VERSION_TABLE in tables else None
     foreign = tables - {VERSION_TABLE}
     ours = revision is not None and {"store", "materialization"} <= tables
-    # Alembic's version table alone is also foreign: it belongs to another program's migrations.
+    # A lone alembic version table is also foreign: another program's migrations created it.
     if not ours and (foreign or revision is not None):
         raise RejectedError(
             f"the database '{connection.engine.url.database}' holds tables of another program,"
@@ -393,5 +394,5 @@ def check_owner(connection: Connection) -> str | None:
 
 
 def revision_of(connection: Connection) -> str | None:
-    """Return the revision of the schema of an open connection, or None if it has no schema."""
+    """Return the schema revision over an open connection, or None if there is no schema."""
     return connection.scalar(_REVISION) if VERSION_TABLE in connection.scalars(_TABLES) else None

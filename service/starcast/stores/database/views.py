@@ -1,7 +1,7 @@
-"""The views of PostgreSQL, for people and reporting tools that read the store with SQL.
+"""The PostgreSQL views, for people and reporting tools that read the store with SQL.
 
-Every upgrade creates them again from this declaration. They are computed as the command line
-computes its listings; the tests compare the two.
+Every upgrade creates them again from this declaration. They show the same values as the listings of
+the command line; the tests compare the two.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from starcast.support.axes import AXES, CHOICE, QUESTION
 
 @dataclass(frozen=True)
 class View:
-    """A view.
+    """A declared PostgreSQL view.
 
     Attributes:
         name: its name.
@@ -33,7 +33,7 @@ def _meanings(axes: Iterable[str], prefix: str = "") -> dict[str, str]:
 
 
 def _select(table: str, axes: Iterable[str], prefix: str = "") -> str:
-    """Return the columns of axes in a statement; exact ones as doubles."""
+    """Return the select list for axis columns, with exact columns as doubles."""
     is_exact = {name: AXES[name].type is Fraction for name in axes}
     return ", ".join(
         f"{table}.{name}{'_value' * exact} as {prefix}{name}" for name, exact in is_exact.items()
@@ -41,7 +41,7 @@ def _select(table: str, axes: Iterable[str], prefix: str = "") -> str:
 
 
 def _equal(axis: str) -> str:
-    """Return the condition that the runs b and a have the same value on an axis."""
+    """Return the SQL condition that runs a and b have the same value on an axis."""
     operator = "is not distinct from" if AXES[axis].type == str | None else "="
     return f"b.{axis} {operator} a.{axis}"
 

@@ -1,9 +1,9 @@
-"""Connections that end when the server is silent instead of waiting without limit.
+"""Connections that close when the server stops answering, instead of waiting forever.
 
-TCP detects a dead network by keepalives and by data that stay unacknowledged. It does not detect a
-paused server or a proxy that forwards nothing: their kernel goes on acknowledging. A statement may
-take long, so silence alone is not an error: after `SILENT_SECONDS` a second connection finds out
-whether the server still answers.
+TCP detects a dead network by keepalives and unacknowledged data. It does not detect a paused server
+or a proxy that forwards nothing, because their kernel still acknowledges data. A statement may take
+long, so silence alone is not an error: after `SILENT_SECONDS` a second connection finds out whether
+the server still answers.
 """
 
 from collections.abc import Generator
@@ -15,14 +15,14 @@ import psycopg
 from psycopg import errors, waiting
 from psycopg.conninfo import make_conninfo
 
-#: Seconds of silence after which the server is asked, and seconds that it may take to answer. With
-#: one attempt to connect again, a command ends after 30 seconds.
+#: Seconds of silence before the server is probed, and seconds allowed for its answer. Including one
+#: attempt to reconnect, a command ends after 30 seconds.
 SILENT_SECONDS = 20.0
 PROBE_SECONDS = 5
 #: Seconds that a server may take to cancel the statement that Ctrl-C interrupted.
 CANCEL_SECONDS = 1
 
-#: Parameters of libpq, by which TCP gives up after 30 seconds.
+#: libpq parameters that make TCP give up after 30 seconds.
 TCP_OPTIONS = {
     "keepalives": 1,
     # After 10 seconds of silence, four probes at intervals of 5 seconds.
@@ -39,7 +39,7 @@ Protocol = Generator[Any, Any, Result]
 def is_pooled(connection: psycopg.Connection[Any]) -> bool:
     """Return whether a pooler is between the connection and the server.
 
-    A server tells each client the number of the process that serves it; a pooler invents a number.
+    A server reports the id of the process that serves the client; a pooler invents one.
     """
     row = connection.execute("select pg_backend_pid()").fetchone()
     return row is None or row[0] != connection.info.backend_pid
@@ -49,14 +49,14 @@ class WatchedConnection(psycopg.Connection[Any]):
     """A connection that closes itself with an OperationalError if the server is silent.
 
     Attributes:
-        patience: seconds of silence after which it gives up without asking the server; None to ask
-            it after `SILENT_SECONDS`.
+        patience: seconds of silence after which it gives up without probing the server; None to
+            probe the server after `SILENT_SECONDS`.
     """
 
     patience: float | None = None
 
     def wait(self, gen: Protocol[Result], *args: Any, **options: Any) -> Result:
-        """Run an exchange with the server, as psycopg does, and watch for silence."""
+        """Run an exchange with the server, as psycopg does, but detect silence."""
         try:
             return waiting.wait(self._watched(gen), self.pgconn.socket, *args, **options)
         except KeyboardInterrupt:
@@ -71,7 +71,8 @@ class WatchedConnection(psycopg.Connection[Any]):
         try:
             awaited = next(exchange)
             while True:
-                # psycopg sends what the socket is ready for, and nothing ten times per second.
+                # psycopg sends the socket's readiness, or ten times per second that nothing is
+                # ready.
                 ready = yield awaited
                 if ready:
                     deadline = self._deadline()
@@ -101,7 +102,7 @@ class WatchedConnection(psycopg.Connection[Any]):
                 probe.patience = PROBE_SECONDS
                 # A pooler accepts connections even if its server does not answer.
                 probe.execute("select 1")
-        # A server that refuses further connections does answer.
+        # A server that refuses a further connection is still answering.
         except errors.TooManyConnections:
             return True
         except psycopg.OperationalError:
@@ -115,5 +116,5 @@ def connect_watched(
     args: tuple[Any, ...],
     parameters: dict[str, Any],
 ) -> WatchedConnection:
-    """Open a connection for SQLAlchemy."""
+    """Open a connection that detects a silent server, for SQLAlchemy."""
     return WatchedConnection.connect(*args, **parameters)

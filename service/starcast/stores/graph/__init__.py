@@ -1,1 +1,1 @@
-"""The graph store: the schema of Neo4j, the connection, writers, readers and audits."""
+"""The graph store in Neo4j: schema, connection, writers, readers and audits."""

@@ -1,4 +1,4 @@
-"""The address of a Neo4j server. A module without the driver, so that importing it is cheap."""
+"""The address of a Neo4j server. This module does not import the driver, so it loads fast."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""Artifacts in the form that the graph stores: a node (:Topology, :Forest, :Schedule) and rows."""
+"""Artifacts as the graph stores them: a node (:Topology, :Forest, :Schedule) and rows."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -46,7 +46,7 @@ RELATIONSHIP_OF: dict[str, Relationship] = {"topology": LINK, "forest": TREE_EDG
 
 @dataclass(frozen=True, eq=False)
 class GraphArtifact:
-    """An artifact as the graph holds it.
+    """An artifact as the graph stores it.
 
     Attributes:
         label: label of its node.
@@ -94,12 +94,12 @@ class GraphArtifact:
 
     @property
     def rows(self) -> Rows:
-        """All its relationships, sorted by start node, as writing over Bolt needs them."""
+        """All its relationships, sorted by start node, as `BoltWriter` requires."""
         return join_blocks(self.blocks(), self.relationship, self.id, self.topology)
 
     @cached_property
     def content(self) -> Content:
-        """Its counts and checksums, for which all rows are built."""
+        """Its counts and checksums; computing them builds all rows."""
         if self.label is TOPOLOGY:
             return topology_content(self.topology, self.blocks())
         return rows_content(self.blocks())
@@ -124,7 +124,7 @@ def graph_artifact(structure: Topology | Forest | Schedule) -> GraphArtifact:
 
 def _topology(topology: Topology) -> GraphArtifact:
     names = ("family", "n", "k", "nodes", "links", "degree", "diameter")
-    # Cypher indexes the list by port, so it keeps element 0, which belongs to no port.
+    # Cypher indexes the list by port, so the list keeps element 0, although no port is 0.
     properties = {name: getattr(topology, name) for name in names}
     properties["reverse_ports"] = topology.reverse_ports()[: max(topology.ports) + 1].tolist()
     return GraphArtifact(

@@ -1,4 +1,4 @@
-"""Audit of the graph: its indexes, and data that the schema does not declare.
+"""Audit of the graph: indexes, and data that the schema does not declare.
 
 These queries must work on arbitrarily edited graphs: no property is assumed to exist or to have the
 declared type.
@@ -15,15 +15,16 @@ _LABELS = {label.name for label in LABELS}
 
 
 class _Index(NamedTuple):
-    """An index or a constraint: what it is on, whether it is unique, and its state."""
+    """An index or constraint: its label and properties, whether it is unique, and its state."""
 
     on: str
     unique: bool
     state: str = "ONLINE"
 
     def serves_as(self, declared: "_Index") -> bool:
-        """Return whether an index of the store does what the declared one does."""
-        # Stores of earlier versions have more constraints; after an import, indexes are filled.
+        """Return whether an index in the store can serve as the declared one."""
+        # Stores of earlier versions have more constraints. After an import, indexes are still being
+        # filled.
         is_usable = self.state in {"ONLINE", "POPULATING"}
         return self.on == declared.on and self.unique >= declared.unique and is_usable
 
@@ -116,7 +117,7 @@ def count_undeclared(graph: Graph) -> tuple[dict[tuple[str, ...], int], dict[str
 def count(
     graph: Graph, elements: Iterable[Label | Relationship]
 ) -> dict[Label | Relationship, int]:
-    """Return the numbers of nodes of labels, and of relationships of types; Neo4j knows them."""
+    """Return the number of elements per label and type, which Neo4j keeps as statistics."""
     listed = list(elements)
     patterns = [
         f"(n:{each.name})" if isinstance(each, Label) else f"()-[n:{each.name}]->()"
@@ -126,9 +127,9 @@ def count(
 
 
 def _count(graph: Graph, patterns: Sequence[str]) -> list[int]:
-    # One statement for all: a server that has just started needs long to plan each statement.
+    # One statement for all: a freshly started server is slow to plan each statement.
     cypher = " UNION ALL ".join(
-        # Next to the place in one RETURN, a count of nothing would be no row instead of 0.
+        # Counting first in WITH: `RETURN {place}, count(n)` would give no row instead of 0.
         f"MATCH {pattern} WITH count(n) AS count RETURN {place} AS place, count"
         for place, pattern in enumerate(patterns)
     )
@@ -141,7 +142,7 @@ def _quote(name: str) -> str:
 
 
 def describe_undeclared(graph: Graph) -> list[str]:
-    """Return phrases for all nodes and relationships that the schema does not declare."""
+    """Return phrases that describe all nodes and relationships not declared in the schema."""
     nodes, types = count_undeclared(graph)
     return [
         *(_describe_nodes(labels, number) for labels, number in nodes.items()),
@@ -156,7 +157,7 @@ def describe_losses(graph: Graph, topologies: Sequence[str] | None) -> tuple[lis
         topologies: specs of the topologies whose nodes are deleted; None if everything is deleted.
 
     Returns:
-        Phrases for nodes, which are deleted only with everything, and for relationships, such as
+        Phrases for nodes (only if everything is deleted) and for relationships, such as
         ``2 nodes with the label Person`` and ``1 relationship of the type KNOWS``.
     """
     nodes, types = count_undeclared(graph)

@@ -1,9 +1,9 @@
 """Files for ``neo4j-admin database import full``, which creates a new store from CSV files.
 
-There is a file for every label and every relationship type, with headers from
+There is one file per label and relationship type, with headers from
 `starcast.stores.graph.schema`. Nodes are numbered from 0 without gaps, so that ``--id-type=actual``
-applies and the importer needs no table from names to nodes. Texts with a comma (``S5,3``) are
-quoted; an empty text is written as ``""``, an absent property as nothing.
+applies and the importer needs no lookup table from names to nodes. Texts with a comma (``S5,3``)
+are quoted. An empty text is written as ``""``, an absent property as an empty field.
 
 The files are written with numpy: all lines of a block have the same length, so that columns are
 filled by array operations. Numbers are therefore padded with zeros, which the importer accepts
@@ -39,7 +39,7 @@ from starcast.stores.graph.schema import (
 from starcast.support.progress import Reporter, Task
 from starcast.topologies import Topology
 
-#: Options of the importer besides the files: nodes are numbered, and no row may be skipped.
+#: Importer options besides the files: nodes are numbered, and no row may be skipped.
 OPTIONS = ("--id-type=actual", "--bad-tolerance=0")
 
 _TYPES = {
@@ -54,7 +54,7 @@ _LINES = 2**15
 
 
 def _digit_table(size: int) -> NDArray[Any]:
-    """Return the numbers of ``size`` decimal digits as text, each in one element of that size."""
+    """Return all numbers of ``size`` decimal digits as text, one per array element."""
     texts = "".join(f"{number:0{size}d}" for number in range(10**size))
     return np.frombuffer(texts.encode(), dtype=f"u{size}")
 
@@ -68,11 +68,11 @@ Column = NDArray[Any] | Value
 
 @dataclass(frozen=True)
 class BulkFiles:
-    """Files that were written.
+    """The written import files.
 
     Attributes:
         folder: the folder of the files.
-        contents: for each file the importer's option, its label or type, and its name.
+        contents: for each file, the importer's option, the label or type, and the file name.
         nodes: rows of all node files, including (:Store) and the nodes of artifacts.
         relationships: rows of all relationship files.
         bytes: total size of the files.
@@ -86,7 +86,7 @@ class BulkFiles:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """Arguments of the importer, besides `OPTIONS`, if it runs in the folder."""
+        """Importer arguments, besides `OPTIONS`, for a run in the folder."""
         return tuple(f"{option}={name}=./{file}" for option, name, file in self.contents)
 
 
@@ -100,7 +100,7 @@ def write(
 
     Args:
         folder: an existing, empty folder.
-        store: id of the relational store, for the node (:Store).
+        store: id of the relational store, written to the node (:Store).
         artifacts: all artifacts of the new store.
         reporter: receives progress messages.
 
@@ -124,7 +124,7 @@ def row_bytes(kind: str, artifact_id: str, width: int) -> int:
     Args:
         kind: topology, forest or schedule.
         artifact_id: the artifact's id, which is part of every row.
-        width: digits of the largest number of a node or unit.
+        width: number of digits of the largest node or unit number.
     """
     # Digits of the columns: two for a port, a tree or a level, `width` for a step or a unit.
     numbers = {"topology": 2, "forest": 3 * 2, "schedule": 2 * 2 + 2 * width}[kind]
@@ -146,7 +146,7 @@ def node_bytes(topology: Topology, width: int) -> int:
 
 @dataclass
 class _Files:
-    """The open files, their rows, and the numbers of nodes.
+    """The open files, their row counts, and the node numbers.
 
     Attributes:
         first: number of node 0 of each topology.
@@ -165,7 +165,7 @@ class _Files:
     def write_artifact(self, artifact: GraphArtifact, task: Task) -> None:
         """Write a topology's nodes, the artifact's own node, its parent and its relationships."""
         with ThreadPoolExecutor(1) as pool:
-            # numpy computes without Python's lock, so two threads use two processors.
+            # numpy releases Python's lock, so two threads use two processors.
             nodes = None
             if artifact.label is TOPOLOGY:
                 first = self.first[artifact.topology.spec] = self.nodes
@@ -263,7 +263,7 @@ def format_lines(columns: Iterable[Column], rows: int) -> Iterator[NDArray[np.ui
         else:
             template += _format(column)
     template += b"\n"
-    # The constant columns and the separators are written once, the others again for each part.
+    # The constant columns and the separators are written once, the other columns for each part.
     line = np.frombuffer(template, dtype=np.uint8)
     lines = np.tile(line, (min(rows, _LINES), 1))
     for start in range(0, rows, _LINES):
@@ -290,7 +290,7 @@ def _width(column: NDArray[Any]) -> int:
 def _fill(lines: NDArray[np.uint8], offset: int, values: NDArray[Any]) -> None:
     """Write one value into each line, starting at byte ``offset``."""
     strides = (lines.shape[1],)
-    # A view with the stride of a line copies a field of all lines in one assignment.
+    # A view with the stride of a line fills one field of all lines in one assignment.
     target: NDArray[Any] = np.ndarray(len(lines), values.dtype, lines.data, offset, strides)
     target[...] = values
 
@@ -299,7 +299,7 @@ def _fill_digits(
     lines: NDArray[np.uint8], offset: int, width: int, values: NDArray[np.int64]
 ) -> None:
     """Write numbers of up to ``width`` digits into the lines, padded with zeros."""
-    # Division of 32-bit integers is several times as fast, and most numbers fit.
+    # Division of 32-bit integers is several times as fast, and most numbers fit in 32 bits.
     rest = values.astype(np.uint32 if width < 10 else np.uint64)
     while width:
         # Looking up four digits at once replaces three of four divisions.
@@ -311,7 +311,7 @@ def _fill_digits(
 
 
 def _format(value: Value) -> bytes:
-    """Return a single value as the importer reads it."""
+    """Return a single value in the importer's format."""
     if value is None:
         return b""
     if isinstance(value, bool):

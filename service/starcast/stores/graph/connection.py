@@ -51,19 +51,19 @@ from starcast.support.signals import defer_signals
 #: The oldest server that supports our Cypher: the LTS release of version 5.
 OLDEST = (5, 26)
 CONNECT_SECONDS = 5.0
-#: Time for retries of transient errors. Short, because a server that dies is reported only then.
+#: Time for retries of transient errors. Short, because a dead server is reported only after it.
 RETRY_SECONDS = 5.0
 
-#: Records to fetch between two checks of the available memory.
+#: Number of records fetched between two checks of the available memory.
 _FETCH = 10_000
-#: Bytes of memory to leave to other programs.
+#: Bytes of memory left for other programs.
 _SPARE = 2**28
 
 _NEEDED = f"starcast needs Neo4j {'.'.join(map(str, OLDEST))} (LTS) or newer"
 _SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.+", re.IGNORECASE)
 
-# Everything the driver logs is also in a QueryResult or in an error. Programs that configure
-# logging still receive it.
+# Everything that the driver logs is also part of a QueryResult or of an error. Programs that
+# configure logging still receive it.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
 Row = dict[str, Any]
@@ -236,7 +236,7 @@ class Graph:
                 connection.kill()
 
     def _forbid_new_connections(self) -> None:
-        """Open no connection once they are killed: the driver would wait for a silent server."""
+        """After a kill, refuse new connections: the driver would wait for a silent server."""
         pool = self.driver._pool  # noqa: SLF001
         open_connection = pool.opener
 
@@ -292,7 +292,7 @@ class Graph:
 
     @contextmanager
     def _translate_errors(self, timeout: float | None) -> Iterator[None]:
-        """Translate errors of the driver into errors of starcast.
+        """Translate driver errors into starcast errors.
 
         Raises:
             UnavailableError: the server is not running, closed the connection, refuses the login
@@ -344,7 +344,7 @@ class Graph:
                 f"Neo4j at {self.uri} ran out of memory: {text}",
                 hint="narrow the statement, lower STARCAST_BATCH, or raise STARCAST_NEO4J_HEAP",
             )
-        # Only the text of the operating system says that a disk is full.
+        # A full disk can be recognized only by the operating system's error text.
         if "space left" in text or "disk" in text.lower():
             return LimitError(
                 f"Neo4j at {self.uri} ran out of disk space: {text}",
@@ -446,11 +446,11 @@ def _fetch(result: Result, limit: int) -> list[Record]:
     process = psutil.Process()
     resident_before = process.memory_info().rss
     records: list[Record] = []
-    # In parts, because the size of records is unknown before they arrive.
+    # Fetched in parts, because the size of records is unknown before they arrive.
     while len(records) < limit and (batch := result.fetch(min(_FETCH, limit - len(records)))):
         records += batch
         available = psutil.virtual_memory().available
-        # The records are converted to rows and later to text, which takes about as much again.
+        # The records are converted to rows and later to text, which takes as much memory again.
         if 2 * (process.memory_info().rss - resident_before) + _SPARE > available:
             raise LimitError(
                 f"the result does not fit into memory: {len(records):,} rows were read, "

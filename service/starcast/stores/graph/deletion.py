@@ -1,8 +1,8 @@
 """Deleting artifacts and orphans from the graph, in transactions of bounded size.
 
 Tree edges and sends are found by the index on their artifact, nodes by their keys, so that every
-transaction starts where the previous one ended. Manually edited elements cannot be found in this
-way: if fewer elements were found than expected, all relationships of the type, or all nodes, are
+transaction starts where the previous one ended. Manually edited elements may be missed in this way.
+So if fewer elements were found than expected, all relationships of the type, or all nodes, are
 scanned once. The artifact's own node is deleted last.
 """
 
@@ -41,7 +41,7 @@ def delete_artifact(
         relationships: the number of tree edges or sends of the undamaged artifact.
     """
     label = LABEL_OF[kind]
-    # From here on no query uses the artifact, even if the deletion is interrupted.
+    # From here on queries ignore the artifact, even if the deletion is interrupted.
     set_state(graph, label, artifact_id, GraphState.LOADING)
     if kind == "topology":
         _delete_nodes(graph, topology, batch, task)
@@ -60,7 +60,7 @@ def _delete_nodes(graph: Graph, topology: Topology, batch: int, task: Task) -> N
     # A page of this size has about as many rows as a batch.
     for page in pages(topology, max(1, batch // (topology.degree + 1))):
         count = graph.write(_DELETE_PAGE, page)[0]["deleted"]
-        # Each node takes its share of the links with it, and every link has two ends.
+        # Deleting a node also deletes its links, and every link has two ends.
         task.advance(count + count * topology.links // topology.nodes)
         deleted += count
     if deleted < topology.nodes:
@@ -78,10 +78,10 @@ def _delete_relationships(
 
 
 def clear(graph: Graph, batch: int) -> int:
-    """Delete everything of starcast, and return the number of nodes and relationships.
+    """Delete all starcast data; return the number of deleted nodes and relationships.
 
-    No topology is built, so that networks of plug-ins that are not loaded are deleted as well. Data
-    of other programs are kept, except for relationships at deleted nodes.
+    No topology is built, so topologies of plug-ins that are not loaded are deleted as well. Data of
+    other programs are kept, except for relationships at deleted nodes.
     """
     deleted = delete_orphans(graph, (), batch)
     delete_outdated_nodes(graph)
@@ -98,7 +98,7 @@ def delete_orphans(graph: Graph, known: Collection[tuple[str, str]], batch: int)
     """Delete nodes and relationships that claim to belong to an artifact which does not exist.
 
     They are left over from manual edits. Only elements with starcast's properties are deleted: a
-    node that has nothing but the label may belong to another program.
+    node that has only the label may belong to another program.
 
     Args:
         graph: the database.
@@ -156,7 +156,7 @@ def _delete_by_index(relationship: Relationship) -> str:
 
 
 def _delete_by_scan(relationship: Relationship) -> str:
-    """Find relationships that the index lacks because an indexed property was removed."""
+    """Delete relationships that are not in the index because an indexed property was removed."""
     return (
         f"MATCH ()-[r:{relationship.name}]->() "
         f"WHERE r.{relationship.artifact_property} = $artifact {_DELETE}"
@@ -179,7 +179,7 @@ def _create_index(graph: Graph, relationship: Relationship) -> None:
 
 
 def delete_outdated_nodes(graph: Graph) -> None:
-    """Delete topologies that schema 1 identified by ``name``; those of other programs have no n."""
+    """Delete topologies that schema 1 identified by ``name``; foreign nodes have no property n."""
     graph.write(
         f"MATCH (t:{TOPOLOGY.name}) WHERE t.spec IS NULL AND t.name IS NOT NULL "
         "AND t.family IS NOT NULL AND t.n IS NOT NULL DETACH DELETE t"

@@ -1,7 +1,7 @@
 """The Neo4j driver, imported without pandas and pyarrow.
 
 If they are installed, the driver imports them to accept parameters of their types. starcast passes
-none, and the import would cost half a second in each command that uses the graph.
+no such parameters, and the import would cost half a second in each command that uses the graph.
 """
 
 import sys

@@ -10,7 +10,7 @@ _CHECK_SETTINGS = "check the servers named in STARCAST_NEO4J_URI and STARCAST_PO
 
 
 class OwnershipError(UnavailableError):
-    """The graph belongs to another program or database, or another version of starcast wrote it."""
+    """The graph belongs to another program, database, or version of starcast."""
 
 
 class OutdatedSchemaError(OwnershipError):
@@ -36,7 +36,7 @@ def claim(graph: Graph, store: UUID) -> bool:
         return False
     _check_empty(graph)
     graph.write(
-        # MERGE, so that two first ingests at the same time create a single node.
+        # MERGE, so that two simultaneous first ingests create a single node.
         f"MERGE (s:{STORE.name} {{schema: $schema}}) ON CREATE SET s.id = $id",
         {"schema": VERSION, "id": str(store)},
     )
@@ -88,7 +88,7 @@ def usable_owner(graph: Graph) -> str | None:
 
 
 def read_owner(graph: Graph) -> tuple[str, int] | None:
-    """Return the paired database's id and the version of the graph's schema; None if unpaired."""
+    """Return the paired database's id and the graph's schema version; None if unpaired."""
     rows = graph.read(
         f"MATCH (s:{STORE.name}) WHERE s.schema IS NOT NULL RETURN toStringOrNull(s.id) AS id, "
         "coalesce(toIntegerOrNull(s.schema), 0) AS version LIMIT 1"
@@ -97,7 +97,7 @@ def read_owner(graph: Graph) -> tuple[str, int] | None:
 
 
 def mark(graph: Graph, identity: str) -> None:
-    """Replace all (:Store) nodes with the one of a PostgreSQL database and the current schema."""
+    """Replace all (:Store) nodes by one that names a PostgreSQL database and the current schema."""
     graph.write(
         # One statement, so that an interruption cannot leave the graph without an owner.
         f"OPTIONAL MATCH (s:{STORE.name}) WITH collect(s) AS others "
@@ -108,7 +108,7 @@ def mark(graph: Graph, identity: str) -> None:
 
 
 def repair_advice(identity: str) -> str:
-    """Return how to pair a graph with a PostgreSQL database manually."""
+    """Return instructions for pairing a graph with a PostgreSQL database manually."""
     return (
         "check which servers are configured; if they are right, in Neo4j: "
         f"MATCH (s:{STORE.name}) DELETE s; MERGE (s:{STORE.name} {{schema: {VERSION}}}) "

@@ -1,11 +1,11 @@
-"""Reading the graph: counts and checksums, artifact nodes, and everything at some nodes.
+"""Reading the graph: counts, checksums, artifact nodes, and all rows at given nodes.
 
 A single artifact is read in pages of node keys, so that neither a result nor a transaction grows
-with the topology. The content of the entire store is read in scans of each relationship type,
-grouped by artifact, which is three times as fast per relationship.
+with the topology. The entire store is read by scanning each relationship type and grouping by
+artifact, which is three times as fast per relationship.
 
-A node or row whose properties are not exactly the declared ones adds nothing to a checksum, so that
-its artifact differs.
+A node or row whose properties are not exactly as declared adds nothing to a checksum, so its
+artifact is reported as different.
 """
 
 from collections import defaultdict
@@ -118,7 +118,7 @@ def _parse_topology(spec: str) -> Topology | None:
 
 
 def _valid(element: Label | Relationship, variable: str, checksum: str) -> str:
-    """Return the expression of a checksum, or of 0 if the properties are not those declared."""
+    """Return a Cypher expression for a checksum, or for 0 if the properties are not as declared."""
     tests = [f"{variable}.{each.name} IS :: {each.type} NOT NULL" for each in element.properties]
     tests.append(f"size(keys({variable})) = {len(tests)}")
     return f"CASE WHEN {' AND '.join(tests)} THEN {checksum} ELSE 0 END"
@@ -134,7 +134,7 @@ def _relationship_sums(relationship: Relationship) -> str:
 
 
 def _values(relationship: Relationship, first: str) -> list[str]:
-    """Return the expressions of a row's values, given the one of the topology's first key."""
+    """Return Cypher expressions for a row's values, given that for the topology's first key."""
     columns = [f"r.{name}" for name in relationship.columns]
     return [f"a.key - {first}", f"b.key - {first}", *columns]
 
@@ -164,7 +164,7 @@ _NODE_SUMS = (
     f"RETURN count(n) AS count, sum({_valid(NODE, 'n', node_checksum_cypher())}) AS checksum"
 )
 
-#: The scan of nodes, and that of the relationships of each kind of artifact.
+#: The node scan, and the relationship scan of each kind of artifact.
 _SCAN = {
     "node": f"MATCH (n:{NODE.name}) WHERE {_in_scan('n')} "
     f"RETURN coalesce(n.topology, '') AS artifact, count(n) AS count, "
@@ -183,7 +183,7 @@ class StoredNode(NamedTuple):
 def read_artifact_nodes(
     graph: Graph, kinds: Iterable[str] = LABEL_OF, artifact_id: str | None = None
 ) -> dict[tuple[str, str], list[StoredNode]]:
-    """Return the nodes of topologies, forests and schedules, or those of one id, by kind and id.
+    """Return the artifact nodes, of all artifacts or of one id, by kind and id.
 
     Ids are unique unless the graph was edited manually; a missing id is the empty string.
     """
@@ -199,7 +199,7 @@ def read_artifact_nodes(
             "MATCH (o)-[r]->(p) RETURN [type(r), coalesce(p.spec, p.id, '')] } AS parents"
         )
     nodes = defaultdict(list)
-    # One statement for all: a server that has just started needs long to plan each statement.
+    # One statement for all: a freshly started server is slow to plan each statement.
     for row in graph.read(" UNION ALL ".join(statements), {"id": artifact_id}):
         parents = [(relationship, str(parent)) for relationship, parent in row["parents"]]
         nodes[row["kind"], row["id"] or ""].append(StoredNode(row["properties"], parents))
@@ -211,7 +211,7 @@ def find_node_differences(
     nodes: Sequence[StoredNode],
     state: GraphState = GraphState.COMPLETE,
 ) -> list[str]:
-    """Describe how an artifact's nodes in the graph differ from the one expected node."""
+    """Describe how an artifact's nodes in the graph differ from the single expected node."""
     name = f"(:{artifact.label.name})"
     if len(nodes) != 1:
         return [f"there are {len(nodes)} nodes {name}" if nodes else f"no node {name}"]
@@ -231,7 +231,7 @@ def find_node_differences(
 def seek_keys(variable: str) -> str:
     """Return a hint to find a node by its key; the condition ``VARIABLE.key IN $keys`` follows.
 
-    Without it, the server may prefer to read all nodes, by statistics of an earlier, smaller store.
+    Without it, statistics of an earlier, smaller store may lead the server to read all nodes.
     It ignores the hint if the index is missing.
     """
     return f"USING INDEX SEEK {variable}:{NODE.name}(key)"
@@ -242,8 +242,8 @@ def read_around(
 ) -> dict[tuple[str, str], list[tuple[Any, ...]]]:
     """Return all stored rows that begin or end at these nodes, by kind and id of artifact.
 
-    A row is the keys of start and end, the columns of its type, and other properties if it has any.
-    In a graph that was edited manually, a value may be anything.
+    A row consists of the start and end keys, the columns of its type, and any other properties. In
+    a manually edited graph, a value may have any type.
     """
     cypher = (
         # DISTINCT, because a row between two of the nodes is found from both of them.

@@ -6,8 +6,8 @@ values belong together: a sum of linear terms would not detect two relationships
 their ends. The checksum of several rows is the sum of their checksums, so it does not depend on
 the order, and the sums of pages can be added.
 
-Relationships come in blocks of bounded size, so that no array grows with their number: the 16.3
-million links of S10 as one sorted set of rows would need 1 GB and most of the time.
+Relationships come in blocks of bounded size, so that no array grows with their number. Sorting the
+16.3 million links of S10 as one set of rows would need 1 GB and most of the time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,17 +30,17 @@ from starcast.trees import Forest
 BLOCK = 2**20
 
 MODULUS = 2**31 - 1
-# The multiplier of the generator `rand` in the C standard.
+# The multiplier of the example generator `rand` in the C standard.
 FACTOR = 1_103_515_245
-#: Final rounds without a value. Without them the last column would enter linearly.
+#: Number of final rounds without a value. Without them, the last column would enter linearly.
 _FINAL = (0, 0)
 ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
-#: Values of the symbols of a label, as digits in base 37.
+#: Values of a label's symbols, as digits in base 37.
 # Digits start at 1, because leading zeros would make labels of different lengths equal.
 DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
 _BASE = len(ALPHABET) + 1
 
-#: The attributes of a schedule that are the ends and columns of its rows.
+#: The schedule attributes that hold the ends and the columns of its rows.
 _SEND_COLUMNS = ("sender", "receiver", "step", "tree", "port", "unit")
 
 Column = NDArray[np.int64]
@@ -64,7 +64,7 @@ class Content:
 
     @property
     def checksum(self) -> str:
-        """Both checksums as text, in hexadecimal."""
+        """Both checksums as hexadecimal text."""
         return "-".join(f"{value:x}" for value in self.sums)
 
     def __add__(self, other: "Content") -> "Content":
@@ -118,17 +118,18 @@ class Rows:
         )
 
     def batches(self, size: int) -> "Iterator[tuple[Rows, ...]]":
-        """Yield the rows in batches, each sorted by start node, with few nodes in each.
+        """Yield the rows in batches, each with few nodes and sorted by start node.
 
-        A server locks and changes every node of a batch, whatever the number of its rows. Rows
-        within a substar, or a subcube, are in one batch or in consecutive ones.
+        A server locks and changes every node of a batch, however few rows the node has. Rows within
+        a substar, or a subcube, are in the same batch or in consecutive batches.
 
         Args:
             size: maximum number of rows per batch.
 
         Yields:
-            One batch, or two without a common node, which can be written at the same time: rows
-            within the first half of the nodes, in the order of substars, and within the second.
+            One batch, or two batches without a common node that can be written at the same time:
+            one with rows within the first half of the nodes, in the order of substars, the other
+            within the second half.
         """
         if len(self) <= size:
             yield (self._batch(np.arange(len(self))),)
@@ -177,8 +178,8 @@ def link_blocks(topology: Topology) -> Iterator[Rows]:
     """Yield every undirected link once, from its lower rank, in blocks sorted by start node.
 
     Raises:
-        RejectedError: crossing a port and its reverse port does not return, or a port leads to
-            its own node.
+        RejectedError: crossing a port and then its reverse port does not lead back, or a port leads
+            to its own node.
     """
     table = topology.table()
     _check_reverse_ports(topology, table)
@@ -235,11 +236,11 @@ def send_blocks(schedule: Schedule) -> Iterator[Rows]:
 
 
 def links_at(topology: Topology, ranks: NDArray[np.int64]) -> Rows:
-    """Return the links at some nodes, each once, from its lower rank."""
+    """Return the links at given nodes, each once, from its lower rank."""
     ends = []
     for port in topology.ports:
         neighbours = topology.neighbours(port, ranks)
-        # A link stores the port of its lower rank, whichever of its ends was asked for.
+        # A link stores the port at its lower-ranked end, whichever end was requested.
         ports = np.where(ranks < neighbours, port, topology.reverse_port(port))
         lower, higher = np.minimum(ranks, neighbours), np.maximum(ranks, neighbours)
         ends.append(np.column_stack([lower, higher, ports]))
@@ -248,7 +249,7 @@ def links_at(topology: Topology, ranks: NDArray[np.int64]) -> Rows:
 
 
 def tree_edges_at(forest: Forest, ranks: NDArray[np.int64]) -> Rows:
-    """Return the edges of all trees that begin or end at some nodes.
+    """Return the edges of all trees that begin or end at given nodes.
 
     Raises:
         RejectedError: the port array is not a forest.
@@ -270,7 +271,7 @@ def tree_edges_at(forest: Forest, ranks: NDArray[np.int64]) -> Rows:
 
 
 def sends_at(schedule: Schedule, ranks: NDArray[np.int64]) -> Rows:
-    """Return the rows of a schedule whose sender or receiver is among some nodes."""
+    """Return the rows of a schedule whose sender or receiver is among given nodes."""
     rows = np.isin(schedule.sender, ranks) | np.isin(schedule.receiver, ranks)
     return _block(SEND, schedule.id, schedule.topology, *_select_sends(schedule, rows))
 
@@ -365,8 +366,8 @@ def node_checksum_cypher(first: str = "$first") -> str:
 
 
 def topology_content(topology: Topology, links: Rows | Iterable[Rows]) -> Content:
-    """Return the content of a topology, whose links are given at once or in blocks."""
-    # numpy computes without Python's lock, so two threads use two processors.
+    """Return the content of a topology; its links are given at once or in blocks."""
+    # numpy releases Python's lock, so two threads use two processors.
     with ThreadPoolExecutor(1) as pool:
         node_sum = pool.submit(node_checksum, topology)
         content = rows_content(links)
@@ -375,7 +376,7 @@ def topology_content(topology: Topology, links: Rows | Iterable[Rows]) -> Conten
 
 
 def rows_content(rows: Rows | Iterable[Rows]) -> Content:
-    """Return the content of a forest or a schedule, whose rows are given at once or in blocks."""
+    """Return the content of a forest or schedule; its rows are given at once or in blocks."""
     count = 0
     total = 0
     for block in [rows] if isinstance(rows, Rows) else rows:

@@ -14,9 +14,9 @@ from zlib import crc32
 if TYPE_CHECKING:
     from starcast.topologies import Topology
 
-#: Version of the schema, stored in `STORE`. Increase it with every change that an older or a newer
-#: starcast cannot read; 2 renamed Topology.name to spec and SEND.payload to unit, 3 added
-#: Topology.reverse_ports, 4 gave families that are not of the papers other keys, 5 added
+#: Schema version, stored in `STORE`. Increase it with every change that an older or a newer
+#: starcast cannot read. Version 2 renamed Topology.name to spec and SEND.payload to unit, 3 added
+#: Topology.reverse_ports, 4 changed the keys of families that the papers do not treat, 5 added
 #: SEND.combine.
 VERSION = 5
 
@@ -27,7 +27,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z_]*")
 
 
 class PropertyType(StrEnum):
-    """Types of properties, named as in Cypher."""
+    """Property types, named as in Cypher."""
 
     STRING = "STRING"
     INTEGER = "INTEGER"
@@ -55,7 +55,7 @@ class Property:
         name: letters and underscores only, because it becomes Cypher text.
         type: its type.
         meaning: a description for the schema page.
-        always: False if the property is absent where it has no meaning.
+        always: False if the property may be absent because it does not apply to every element.
     """
 
     name: str
@@ -341,17 +341,18 @@ LABELS = (STORE, TOPOLOGY, NODE, FOREST, SCHEDULE)
 RELATIONSHIPS = (LINK, TREE_EDGE, SEND, ON, USES)
 
 
-#: Families whose keys have their number here; these are older than the other families.
+#: Families whose index in this tuple is part of their keys; other keys are derived from the spec.
 _NUMBERED_FAMILIES = ("star", "nk-star", "hypercube")
 
 
 def first_key(topology: "Topology") -> int:
     """Return the key of a topology's node 0; the node of rank r has the key ``first_key + r``.
 
-    Unlike a counter, the key is the same in every store. Of the first families it is composed of
-    their number, n in five bits, k in five bits and the rank. S_{32,k} to S_{35,k}, which exceed
-    five bits, use keys with k > 0 of the next family, the hypercubes, which have no k. A topology
-    of another family has a number from 2^20 that follows from its spec, in 21 bits.
+    Unlike a counter, the key is the same in every store. For the first families it is composed of
+    the family's number, n in five bits, k in five bits and the rank. S_{32,k} to S_{35,k}, which
+    exceed five bits, use keys with k > 0 of the next family, the hypercubes, which have no k. A
+    topology of another family has a number of at least 2^20 that is derived from its spec, in 21
+    bits.
     """
     if topology.family in _NUMBERED_FAMILIES:
         family = _NUMBERED_FAMILIES.index(topology.family)

@@ -1,4 +1,4 @@
-"""Errors for an unreachable Neo4j, explained by the causes of the driver's error."""
+"""Error messages for an unreachable Neo4j, derived from the causes of the driver's error."""
 
 from collections.abc import Iterator
 from socket import gaierror
@@ -41,7 +41,7 @@ def describe_unreachable(uri: str, error: BaseException) -> UnavailableError:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and its causes; the driver groups the errors of all routers."""
+    """Yield an error and its causes, including each router's error in the driver's groups."""
     yield error
     if isinstance(error, BaseExceptionGroup):
         for member in error.exceptions:

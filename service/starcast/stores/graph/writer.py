@@ -1,4 +1,4 @@
-"""Writing artifacts over Bolt, into a Neo4j that keeps answering.
+"""Writing artifacts over Bolt, into a Neo4j that stays available.
 
 Offline imports, which create a new store from files, are in `starcast.stores.graph.bulk_files`.
 """
@@ -50,13 +50,13 @@ class BoltWriter:
 
     def prepare(self) -> None:
         """Create missing constraints and indexes."""
-        # Indexes are filled in the background, meanwhile constraints by their statements.
+        # Indexes are filled in the background while the statements that create constraints run.
         create_indexes(self._graph)
         create_constraints(self._graph)
         await_indexes(self._graph)
 
     def begin(self, artifact: GraphArtifact) -> None:
-        """Create the artifact's node, in state loading.
+        """Create the artifact's node, in state ``loading``.
 
         Raises:
             RejectedError: the artifact that it depends on is not in the graph.
@@ -125,7 +125,7 @@ class BoltWriter:
         return int(created)
 
     def finish(self, artifact: GraphArtifact) -> None:
-        """Set the artifact's state to complete."""
+        """Set the artifact's state to ``complete``."""
         set_state(self._graph, artifact.label, artifact.id, GraphState.COMPLETE)
 
 
@@ -152,7 +152,8 @@ def refresh_plans(graph: Graph) -> None:
     """Sample the indexes and discard cached query plans.
 
     Until the server does so itself, its statistics lack the new data, and queries scan indexes that
-    they could seek in. Errors are ignored: accounts without the right only lose this speed-up.
+    they could seek in. Errors are ignored: an account without the privilege only loses the
+    speed-up.
     """
     with suppress(StarcastError):
         graph.read("CALL db.prepareForReplanning($seconds)", {"seconds": _INDEX_SECONDS})
@@ -188,7 +189,7 @@ def create_statement(relationship: Relationship) -> str:
 
 
 def group_by_start(rows: Rows, first: int) -> list[Any]:
-    """Return rows as `create_statement` takes them.
+    """Return rows grouped by start node, as `create_statement` takes them.
 
     Args:
         rows: the relationships, sorted by start node.

@@ -24,7 +24,7 @@ from starcast.trees.model import Forest
 
 @dataclass(frozen=True)
 class ExecutedCollective:
-    """A schedule along EDT with its simulation, M (`messages`) and x (`copies`)."""
+    """A schedule along the trees EDT, with its simulation, M (`messages`) and x (`copies`)."""
 
     schedule: Schedule
     simulation: Simulation
@@ -38,14 +38,14 @@ class ExecutedCollective:
 
     @property
     def place(self) -> dict[str, Any]:
-        """M and the schedule as places of a `ClaimCheck`."""
+        """M and the schedule, as keywords for a `ClaimCheck`."""
         return {"M": self.messages, "of": self.schedule}
 
 
 def execute_collective(
     check: ClaimCheck, collective: str, messages: int, copies: int, root: int = 0
 ) -> ExecutedCollective:
-    """Return an executed collective, and record that it is carried out."""
+    """Execute a collective, record that its schedule is valid, and return it."""
     schedule = check.schedule(
         collective, "edge-disjoint", root=root, messages=messages, copies=copies
     )
@@ -55,7 +55,7 @@ def execute_collective(
 def check_transmissions(
     check: ClaimCheck, executed: ExecutedCollective, per_message: int, **place: int
 ) -> None:
-    """Check that a collective takes this number of transmissions for each message."""
+    """Check that a collective takes ``per_message`` transmissions for each message."""
     stated = executed.messages * per_message
     transmissions = executed.simulation.transmissions
     check.equal("transmissions", transmissions, stated, **executed.place, **place)
@@ -69,7 +69,7 @@ SHORTEST_PATH_TREES = ("greedy", "necklace", "balanced", "near-balanced")
 
 
 def numbers_of_messages(n: int) -> range:
-    """Return the numbers of messages to try: 1 to 2n, so below, at and above the n-1 trees."""
+    """Return the numbers of messages to try: 1 to 2n, around the number n-1 of trees."""
     return range(1, 2 * n + 1)
 
 
@@ -79,12 +79,12 @@ def broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
         yield execute_collective(check, "broadcast", messages, 1)
 
 
-# One tree
+# Broadcasts along one tree
 
 
 @checks("EDT.S41-pipe")
 def pipelined_steps(check: ClaimCheck) -> None:
-    """Check the steps of pipelines along shortest-path trees."""
+    """Check the number of steps of pipelined broadcasts along shortest-path trees."""
     for messages in (1, 2, 3, check.n - 1, 2 * check.n):
         for tree in shortest_path_trees(check):
             parameters = {"algorithm": tree.construction, "arguments": {"segments": messages}}
@@ -108,11 +108,12 @@ def shortest_path_trees(check: ClaimCheck) -> Iterator[Forest]:
 
 
 def _draw_tree(check: ClaimCheck, seed: int) -> NDArray[np.uint8]:
-    """Draw a port of each node from those that lead closer to the identity, uint8 ``[nodes]``."""
+    """For each node, draw one of the ports that lead closer to the identity, uint8 ``[nodes]``."""
     distance = bfs.distances(check)
     weight = np.random.default_rng([seed, check.n]).random(check.neighbours.shape)
     is_closer = distance[check.neighbours] < distance
-    # The largest of random weights chooses evenly among the closer neighbours; others weigh 0.
+    # The largest random weight chooses evenly among the closer neighbours; other neighbours weigh
+    # 0.
     ports = np.asarray(np.argmax(weight * is_closer, axis=0) + 2, dtype=np.uint8)
     ports[0] = 0
     return ports
@@ -124,10 +125,10 @@ def _draw_tree(check: ClaimCheck, seed: int) -> NDArray[np.uint8]:
 def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
     """Return the fewest steps of the catalogue's broadcasts for each number of messages.
 
-    All algorithms of the all-port model that send one unit over a link per step are executed.
+    All all-port algorithms that send one unit over a link per step are executed.
 
     Returns:
-        The steps, and the algorithms that take them.
+        The fewest steps, and the algorithms that achieve them.
     """
     schedule_of = partial(check.schedule, "broadcast")
     fewest = []
@@ -147,7 +148,7 @@ def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]
 
 @checks("EDT.S42-bound")
 def lower_bound(check: ClaimCheck) -> None:
-    """Check that no broadcast beats the bound, and the bound of section 4.1 and Table 1."""
+    """Check the bounds of sections 4.2 and 4.1 (with Table 1) on the catalogue's broadcasts."""
     n = check.n
     messages = np.array(numbers_of_messages(n))
     bound = -(-messages // (n - 1)) + diameter(n)
@@ -165,7 +166,7 @@ def lower_bound(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB.steps")
 def steps_of_broadcasts(check: ClaimCheck) -> None:
-    """Check the steps for all numbers of messages, and for n messages at other sources."""
+    """Check the steps for all numbers of messages, and for n messages from other sources."""
     n = check.n
     for broadcast in broadcasts(check):
         bound = ceil_div(broadcast.messages, n - 1) + diameter(n) + 3
@@ -184,10 +185,10 @@ def transmissions_of_broadcasts(check: ClaimCheck, broadcast: ExecutedCollective
 
 @checks("EDT.SNB.speedup")
 def speedup_in_the_limit(check: ClaimCheck) -> None:
-    """Compare the additional steps for n-1 more messages along one tree and along EDT."""
+    """Compare how many steps n-1 more messages add along one tree and along EDT."""
     for messages in range(1, 2 * check.n):
-        # n-1 more messages add the same number of steps whatever M is. So the quotient of the
-        # increments is the limit of the quotient of the steps.
+        # n-1 more messages add the same number of steps for every M. So the quotient of the
+        # increments is the limit of the quotient of the numbers of steps.
         more = messages + check.n - 1
         one_tree = _one_tree_steps(check, more) - _one_tree_steps(check, messages)
         longer = execute_collective(check, "broadcast", more, 1)
@@ -204,7 +205,7 @@ def _one_tree_steps(check: ClaimCheck, messages: int) -> int:
 
 
 def long_broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
-    """Yield broadcasts of n-1 and more messages."""
+    """Yield broadcasts of at least n-1 messages."""
     for messages in range(check.n - 1, 2 * check.n):
         yield execute_collective(check, "broadcast", messages, 1)
 
@@ -218,7 +219,7 @@ def _used_links(schedule: Schedule) -> NDArray[np.bool_]:
 
 @checks("EDT.SNB.links")
 def directed_links_are_used(check: ClaimCheck) -> None:
-    """Check which directed links carry a message."""
+    """Check which directed links carry a message in long broadcasts."""
     links = outgoing_links(check)
     instead = check.correction("it sends over every directed link but the n-1 into the source")
     what = "whether the directed link carries a message"
@@ -226,7 +227,7 @@ def directed_links_are_used(check: ClaimCheck) -> None:
         messages = broadcast.messages
         used = _used_links(broadcast.schedule)
         check.true(what, used, **broadcast.place, link=links)
-        # A link whose head has rank 0 leads into the source, which has all messages already.
+        # A link whose head has rank 0 leads to the source, which already has all messages.
         instead.equal(what, used, check.neighbours.T != 0, M=messages, link=links)
         stated = (check.n - 1) * (factorial(check.n) - 1)
         count = np.count_nonzero(used)
@@ -235,7 +236,7 @@ def directed_links_are_used(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB-links-undirected", given=long_broadcasts)
 def undirected_links_are_used(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
-    """Check that every link carries a message in one direction at least."""
+    """Check that every link carries a message in at least one direction."""
     used = _used_links(broadcast.schedule)
     reverse = [used[row, port] for port, row in enumerate(check.neighbours)]
     either = used | np.stack(reverse, axis=1)
@@ -249,7 +250,7 @@ def undirected_links_are_used(check: ClaimCheck, broadcast: ExecutedCollective) 
 
 @checks("EDT.concl-optimal")
 def steps_against_the_bound(check: ClaimCheck) -> None:
-    """Compare the steps of the broadcast with the lower bound."""
+    """Compare the number of steps of the broadcast with the lower bound."""
     n = check.n
     instead = check.correction(
         "it takes ceil(M/(n-1)) + D_n + 1 steps for odd n, one more for even n: "

@@ -1,4 +1,4 @@
-"""Fragopoulou & Akl 1996, sections 4.3 to 4.6: collectives in copies, which survive faults."""
+"""Fragopoulou & Akl 1996, sections 4.3 to 4.6: fault-tolerant collectives that send copies."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -25,30 +25,30 @@ from starcast.collectives.model import Schedule
 from starcast.judges.simulator import Simulation, simulate_acknowledged
 from starcast.support.integers import ceil_div
 
-#: Number of fault sets that are executed in the simulator, for each schedule.
+#: Number of fault sets executed in the simulator per schedule.
 EXECUTED_SETS = 12
-#: Memory of the faults that block copies: whether each fault keeps a copy from each node.
+#: Memory to store, for every fault, copy and node, whether the fault blocks the copy.
 CUTS = Memory(16, of_pairs=all_pairs)
 
 
 def divisors(n: int) -> list[int]:
-    """Return the numbers of copies that divide n-1."""
+    """Return the divisors of n-1, as numbers of copies."""
     return [copies for copies in range(1, n) if (n - 1) % copies == 0]
 
 
 def broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
-    """Yield broadcasts whose copies divide n-1: one message, fewer than trees, as many, more."""
+    """Yield broadcasts of few and many messages whose number of copies divides n-1."""
     n = check.n
     for copies in divisors(n):
         for messages in sorted({1, 2, n - 2, n - 1, n}):
             broadcast = execute_collective(check, "broadcast", messages, copies)
-            # Stored evidence has this finding twice; new evidence stays comparable with it.
+            # Recorded twice, as in stored evidence, so that new evidence stays comparable with it.
             check.execute(broadcast.schedule)
             yield broadcast
 
 
 def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
-    """Check that every healthy node receives every message in spite of copies - 1 faults.
+    """Check that every healthy node receives every message despite copies - 1 faults.
 
     If no fault keeps two copies from a node, this follows for all sets of faults. In addition, all
     sets of up to two faults (or a sample) are tried, and some sets are executed.
@@ -71,8 +71,8 @@ def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
     missing = fault_cuts.count_missing(cuts, faults, sets)
     what = "healthy nodes without a message"
     check.equal(what, missing, 0, faults=lambda i: faults.describe(sets[i]), of=schedule, **place)
-    # The sets above are evaluated by the faults that block each copy. The simulator judges some of
-    # them independently of that.
+    # The sets above are evaluated from the faults that block each copy. For some sets, the
+    # simulator verifies the result independently.
     for numbers in sets[:: max(1, len(sets) // EXECUTED_SETS)]:
         executed = [faults.fault(int(number)) for number in numbers]
         missing_units = check.objects.simulation(schedule, executed).missing
@@ -94,7 +94,7 @@ def all_copies_survive(check: ClaimCheck) -> None:
 
 @checks("EDT.FT.copies", memory=CUTS)
 def some_copies_survive(check: ClaimCheck) -> None:
-    """Check that x copies survive any x-1 faults, for x that divide n-1."""
+    """Check that x copies survive any x-1 faults, for all x that divide n-1."""
     for copies in divisors(check.n):
         for messages in sorted({1, (check.n - 1) // copies}):
             check_survives(check, messages, copies)
@@ -102,7 +102,7 @@ def some_copies_survive(check: ClaimCheck) -> None:
 
 @checks("EDT.FT.steps", given=broadcasts)
 def steps_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
-    """Check the bounds for the number of steps."""
+    """Check the bounds for the number of steps of broadcasts in copies."""
     n = check.n
     messages = broadcast.messages
     copies = broadcast.copies
@@ -121,7 +121,7 @@ def transmissions_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) ->
     check_transmissions(check, broadcast, copies * (factorial(check.n) - 1), x=copies)
 
 
-#: M and x that are tried for n > 4, besides (n-1, 2) and (n, 3).
+#: Pairs of M and x that are tried for n > 4, in addition to (n-1, 2) and (n, 3).
 _SAMPLE = ((1, 2), (1, 3), (3, 3))
 
 
@@ -140,7 +140,7 @@ def copies_that_do_not_divide(check: ClaimCheck) -> None:
             schedule = _broadcast(check, messages, copies)
             simulation = check.objects.simulation(schedule)
             steps = simulation.steps
-            # One message along one subtree takes as many steps as EDT is deep.
+            # One message along one subtree takes as many steps as the depth of EDT.
             height = check.objects.simulation(_broadcast(check, 1, 1)).steps
             stated = ceil_div(messages * copies, n - 1) + height - 1
             survives = _survives_all_faults(check, schedule, copies)
@@ -157,7 +157,7 @@ def _broadcast(check: ClaimCheck, messages: int, copies: int) -> Schedule:
 
 
 def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> bool:
-    """Return whether all messages use x subtrees, and no fault keeps two copies from a node."""
+    """Return whether all messages use x subtrees and no fault keeps two copies from a node."""
     faults = PossibleFaults(check)
     cuts = fault_cuts.blocked_copies(schedule, faults)
     blocked = fault_cuts.count_blocked_copies(cuts, faults)
@@ -166,7 +166,7 @@ def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> 
 
 @checks("EDT.FT-example")
 def example(check: ClaimCheck) -> None:
-    """Check the two packets of the example, and that any two subtrees survive a fault."""
+    """Check the two packets of the example, and that any two subtrees tolerate one fault."""
     for messages in (2, 4):
         schedule = execute_collective(check, "broadcast", messages, 2).schedule
         trees = [tuple(fault_cuts.trees_of_unit(schedule, u)) for u in range(schedule.units)]
@@ -181,7 +181,7 @@ def example(check: ClaimCheck) -> None:
     faults = PossibleFaults(check)
     cuts = fault_cuts.blocked_copies(schedule, faults)[0]
     for second in range(len(cuts)):
-        # A pair of subtrees is judged like a schedule of two copies.
+        # A pair of subtrees is evaluated like a schedule with two copies.
         for first in range(second):
             pair = cuts[None, [first, second]]
             missing = fault_cuts.count_missing(pair, faults, faults.sets(1))
@@ -198,7 +198,7 @@ MAX_EXPANDED = 6
 
 
 def collectives(collective: str, numbers: Sequence[int]) -> Provider[ExecutedCollective]:
-    """Yield a collective of the paper from the identity for some numbers of messages."""
+    """Return a provider of a collective from the identity, for the given numbers of messages."""
 
     def provide(check: ClaimCheck) -> Iterator[ExecutedCollective]:
         for messages in numbers:
@@ -216,8 +216,8 @@ alltoalls = collectives("alltoall", (1, 2, 3))
 def check_conflict_free(check: ClaimCheck, executed: ExecutedCollective) -> None:
     """Check that no directed link carries two messages in a step if all n! sources send.
 
-    The simulator verifies a symmetric schedule by its dimensions. Small schedules are expanded to
-    the rows of all sources as well.
+    The simulator verifies a symmetric schedule by its dimensions. Small schedules are also expanded
+    to the rows of all sources.
     """
     what = "messages on a directed link in a step, at most"
     check.equal(what, executed.simulation.largest_packet, 1, **executed.place)
@@ -227,8 +227,8 @@ def check_conflict_free(check: ClaimCheck, executed: ExecutedCollective) -> None
     place = {"M": executed.messages, "of": expanded}
     largest_packet = check.execute(expanded).largest_packet
     check.equal("messages on a directed link, written out", largest_packet, 1, **place)
-    # One number per step, sender and port: two rows with the same number would share a link in a
-    # step. Ports are at most n.
+    # One number per step, sender and port (at most n): two rows with the same number would share a
+    # link in a step.
     senders = expanded.step.astype(np.int64) * check.nodes + expanded.sender
     link_steps = np.unique(senders * (check.n + 1) + expanded.port)
     what = "rows on different links or in different steps"
@@ -240,7 +240,7 @@ def check_conflict_free(check: ClaimCheck, executed: ExecutedCollective) -> None
 
 @checks("EDT.MNB.steps", given=allgathers)
 def allgather_steps(check: ClaimCheck, allgather: ExecutedCollective) -> None:
-    """Check the steps with and without acknowledgements, and that subtrees send in every step."""
+    """Check the steps with and without acknowledgements; all subtrees must send in each step."""
     schedule = allgather.schedule
     messages = allgather.messages
     stated = messages * (factorial(check.n) - 1)
@@ -264,9 +264,9 @@ def allgather_transmissions(check: ClaimCheck, allgather: ExecutedCollective) ->
 def _execute_acknowledged(
     check: ClaimCheck, schedule: Schedule, faults: Sequence[FaultyPart]
 ) -> Simulation:
-    """Execute an allgather as printed.
+    """Execute an allgather as printed, with acknowledgements.
 
-    A node sends a message to its next child when the child before has acknowledged it.
+    A node sends a message to its next child when the previous child has acknowledged it.
     """
 
     def create() -> Simulation:
@@ -303,14 +303,14 @@ def _first_missing(check: ClaimCheck, simulation: Simulation) -> dict[str, str]:
 
 
 def _fault_sets(check: ClaimCheck) -> list[list[FaultyPart]]:
-    """Return sets of 1 to n-2 faults, the identity or one of its links first.
+    """Return sets of 1 to n-2 faults; the first fault is the identity or one of its links.
 
     All single faults come first, then random sets.
     """
     faults = PossibleFaults(check)
     neighbours = check.neighbours[:, 0]
-    # A translation moves any fault to the identity or one of its links, and the allgather of all
-    # sources is the same after it. So the first fault of a set need not vary further.
+    # A translation maps any fault to the identity or one of its links, and maps the allgather of
+    # all sources to itself. So other first faults need not be tried.
     first: list[FaultyPart] = [0, *((0, int(neighbour)) for neighbour in neighbours)]
     sets: list[list[FaultyPart]] = [[fault] for fault in first]
     rng = np.random.default_rng(check.n)
@@ -327,7 +327,7 @@ def _fault_sets(check: ClaimCheck) -> list[list[FaultyPart]]:
 
 
 def scatters_from_roots(check: ClaimCheck) -> Iterator[ExecutedCollective]:
-    """Yield scatters of some numbers of messages at the identity, of one message at other roots."""
+    """Yield scatters of several messages from the identity, and of one message from other roots."""
     yield from scatters(check)
     for root in bfs.roots(check)[1:]:
         yield execute_collective(check, "scatter", 1, check.n - 1, root)
@@ -335,13 +335,13 @@ def scatters_from_roots(check: ClaimCheck) -> Iterator[ExecutedCollective]:
 
 @checks("EDT.SC.steps", given=scatters_from_roots)
 def scatter_steps(check: ClaimCheck, scatter: ExecutedCollective) -> None:
-    """Check the number of steps, and that the messages for the deepest nodes leave first."""
+    """Check the number of steps, and that messages for the deepest nodes leave first."""
     n = check.n
     schedule = scatter.schedule
     stated = scatter.messages * (factorial(n) - 1)
     place = {"M": scatter.messages, "root": check.label(schedule.root), "of": schedule}
     check.equal("steps", scatter.steps, stated, **place)
-    # The links that a unit crosses in a tree are the level of its destination there.
+    # In a tree, a unit crosses as many links as the level of its destination.
     keys = schedule.unit * np.int64(n) + schedule.tree
     levels = np.bincount(keys, minlength=schedule.units * n)
     tree, unit = _first_hops(schedule)
@@ -352,7 +352,7 @@ def scatter_steps(check: ClaimCheck, scatter: ExecutedCollective) -> None:
 
 
 def _first_hops(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the trees and units of the rows that leave the root, by tree, then by step."""
+    """Return trees and units of the rows that leave the root, sorted by tree, then by step."""
     leaves = np.flatnonzero(schedule.sender == schedule.root)
     order = leaves[np.lexsort((schedule.step[leaves], schedule.tree[leaves]))]
     return schedule.tree[order].astype(np.int64), schedule.unit[order].astype(np.int64)
@@ -381,7 +381,7 @@ def _levels_by_distances(n: int) -> growth.Number:
 
 @checks("EDT.SC.transmissions")
 def scatter_transmissions(check: ClaimCheck) -> None:
-    """Check the transmissions of scatters, and their order."""
+    """Check the number of transmissions of scatters, and its order of growth."""
     for scatter in scatters(check):
         check_transmissions(check, scatter, (check.n - 1) * int(level_sum(check.n)))
     check.same_order("transmissions / (M(n-1) t_n)", _levels_by_distances)
@@ -392,13 +392,13 @@ def scatter_transmissions(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.conflict-free")
 def alltoall_is_conflict_free(check: ClaimCheck) -> None:
-    """Check that no directed link carries two messages in a step, and the order of messages."""
+    """Check that no directed link carries two messages in a step, and in which order they leave."""
     for alltoall in alltoalls(check):
         check_conflict_free(check, alltoall)
     schedule = execute_collective(check, "alltoall", 1, check.n - 1).schedule
     _, unit = _first_hops(schedule)
     # `np.resize` repeats or cuts the array, so that a corrupted schedule gives a counterexample
-    # and not an error of shapes.
+    # instead of an error about array shapes.
     destination = np.resize(unit, (check.n - 1, factorial(check.n) - 1))
     rotated = labels.rotation(check)
     what = "destinations through the next subtree"
@@ -408,7 +408,7 @@ def alltoall_is_conflict_free(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.steps")
 def alltoall_steps(check: ClaimCheck) -> None:
-    """Check the number of steps of the total exchange, and the order of steps - M(n!-1)."""
+    """Check the steps of the total exchange, and the order of growth of steps - M(n!-1)."""
     for alltoall in alltoalls(check):
         stated = alltoall.messages * int(level_sum(check.n))
         check.equal("steps", alltoall.steps, stated, **alltoall.place)
@@ -418,7 +418,7 @@ def alltoall_steps(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.transmissions")
 def alltoall_transmissions(check: ClaimCheck) -> None:
-    """Check the transmissions of total exchanges, and their order."""
+    """Check the number of transmissions of total exchanges, and its order of growth."""
     per_message = factorial(check.n) * (check.n - 1) * int(level_sum(check.n))
     for alltoall in alltoalls(check):
         check_transmissions(check, alltoall, per_message)
@@ -427,7 +427,7 @@ def alltoall_transmissions(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.fault-tolerant", given=collectives("alltoall", (1, 2)))
 def alltoall_paths(check: ClaimCheck, alltoall: ExecutedCollective) -> None:
-    """Check that every message takes n-1 paths to its destination that share no inner node."""
+    """Check that every message takes n-1 paths to its destination without common inner nodes."""
     schedule = alltoall.schedule
     messages = alltoall.messages
     order = np.lexsort((schedule.step, schedule.tree, schedule.unit))
@@ -459,6 +459,6 @@ def alltoall_paths(check: ClaimCheck, alltoall: ExecutedCollective) -> None:
     check.equal(what, distinct, len(inner_of_unit), **place)
     direct = np.count_nonzero(first & last)
     check.equal("paths of a single link", direct, messages * check.degree, **place)
-    # A path through its own source or destination would have an inner node in common with all.
+    # A path through its own source or destination would count as sharing a node with all paths.
     is_own_end = (inner == 0) | (inner == destination[~last])
     check.equal("paths that pass their own ends", np.count_nonzero(is_own_end), 0, **place)

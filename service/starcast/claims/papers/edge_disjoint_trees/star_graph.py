@@ -20,7 +20,7 @@ shortest_path_graphs = forests("shortest-path-graph")
 
 @checks("EDT.ex")
 def cycle_notation(check: ClaimCheck) -> None:
-    """Check the symbols that follow one another in the cycles of the example."""
+    """Check which symbols follow one another in the cycles of the paper's example."""
     label = check.label(check.rank("341526"))
     following = {1: 3, 3: 1, 2: 4, 4: 5, 5: 2}
     symbols = np.arange(1, check.n + 1)
@@ -30,7 +30,7 @@ def cycle_notation(check: ClaimCheck) -> None:
 
 @checks("EDT.S1")
 def substars(check: ClaimCheck) -> None:
-    """Check the nodes and links of S^1, and map S^2, .., S^n to S_{n-1}."""
+    """Check the nodes and links of S^1, and that S^2, .., S^n are isomorphic to S_{n-1}."""
     n = check.n
     symbols = labels.symbols(check)
     k = labels.positions(symbols)[0]
@@ -46,12 +46,12 @@ def substars(check: ClaimCheck) -> None:
 
 
 def _check_substar(check: ClaimCheck, symbols: Perms, k: NDArray[np.int64], position: int) -> None:
-    """Check that S^k without position k and symbol 1 is S_{n-1}, node by node and link by link."""
+    """Check that S^k, with position k and symbol 1 removed, is S_{n-1}: all nodes and links."""
     n = check.n
     smaller = check.at(f"S{n - 1}")
     nodes = np.flatnonzero(k == position)
-    # Without symbol 1, the other symbols decrease by one. Nodes outside S^k keep a 0 there, which
-    # has no rank; they are never compared, so any valid symbol will do.
+    # Symbol 1 is removed, so the other symbols decrease by one. Nodes outside S^k would get a 0,
+    # which has no rank; they are never compared, so any valid symbol will do.
     rest = np.clip(np.delete(symbols, position - 1, axis=1) - 1, 1, n - 1)
     image = labels.ranks_of(smaller, rest[nodes])
     expected = np.arange(smaller.nodes)
@@ -61,7 +61,7 @@ def _check_substar(check: ClaimCheck, symbols: Perms, k: NDArray[np.int64], posi
     for dimension in np.delete(np.arange(2, n + 1), position - 2):
         neighbour = check.neighbours[dimension - 2, nodes]
         neighbour_image = labels.ranks_of(smaller, rest[neighbour])
-        # Dimensions beyond the deleted position shift by one.
+        # Dimensions beyond the removed position shift by one.
         smaller_dimension = dimension - 1 if dimension > position else dimension
         place = {"substar": position, "node": node_names, "dimension": dimension}
         observed = np.where(k[neighbour] == position, neighbour_image, -1)
@@ -74,7 +74,7 @@ def translations_keep_dimensions(check: ClaimCheck) -> None:
     """Check that T_h is a permutation of the nodes and keeps the dimension of every link."""
     dimensions = np.array(check.ports)[:, None]
     links = links_by_port(check)
-    # All n! translations of n! nodes are too many beyond S_5.
+    # Beyond S_5, all n! translations of n! nodes would take too long.
     for h in range(check.nodes) if check.n <= 5 else bfs.roots(check, 24):
         image = labels.translation(check, h)
         place = {"h": check.label(h)}
@@ -117,9 +117,9 @@ def rotation_of_links(check: ClaimCheck) -> None:
 
 
 def _count_dimensions(neighbours: Ranks, rotated: Ranks) -> NDArray[np.int64]:
-    """Return how many dimensions each link and its n-2 rotations have, ``[ports, nodes]``."""
+    """Return how many different dimensions each link and its rotations have, ``[ports, nodes]``."""
     ports, nodes = neighbours.shape
-    # Axes: dimension that occurs, dimension of the link, node of the link.
+    # Axes: dimension of a rotated link, dimension of the link, node of the link.
     occurs = np.zeros((ports, ports, nodes), dtype=bool)
     tail = np.arange(nodes, dtype=np.int32)
     head = neighbours
@@ -133,7 +133,7 @@ def _count_dimensions(neighbours: Ranks, rotated: Ranks) -> NDArray[np.int64]:
 
 @checks("EDT.L3")
 def necklaces(check: ClaimCheck) -> None:
-    """Check the sizes of the orbits of R, distances along them, and the examples."""
+    """Check the sizes of R's orbits, distances along the orbits, and the paper's examples."""
     n = check.n
     rotated = labels.rotation(check)
     sizes = labels.return_times(check)

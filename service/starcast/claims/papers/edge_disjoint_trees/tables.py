@@ -2,11 +2,12 @@
 
 Each copy of a message reaches a node over its own path, which shares no link with the paths of the
 other copies. So the source sends a message over x of its links, a node receives it x times, and
-every path is at least as long as the distance. `BOUNDS` counts this for each row, in the words of
-`ARGUMENTS`, and `TABLES` has the formulas that the tables state.
+every path is at least as long as the distance. `BOUNDS` derives a bound for each row from these
+counts, `ARGUMENTS` describes the argument in words, and `TABLES` has the formulas that the tables
+state.
 
-Table 4 and section 5 compare S_n with the smallest hypercube Q_k of at least n! nodes: k is of
-order n log n.
+Table 4 and section 5 compare S_n with the smallest hypercube Q_k of at least n! nodes, where k is
+of order n log n.
 """
 
 from collections.abc import Callable, Iterator
@@ -45,7 +46,7 @@ def pipeline_steps(counts: NetworkCounts, units: int) -> Number:
 
 
 def by_degree_and_diameter(units: Number, links: Number) -> Number:
-    """Return units/links + links, the order of a pipeline: links is of the order of D as well."""
+    """Return units/links + links, the order of a pipeline, since D is of the order of links."""
     return divide(units, links) + links
 
 
@@ -81,7 +82,7 @@ BOUNDS: dict[str, Bound] = {
     ALLTOALL_TIME: lambda c, m, x: divide(m * x * c.total, c.links),
     "ft-alltoall-transmissions": lambda c, m, x: m * x * c.nodes * c.total,
 }
-#: Table 4: the order of each bound on S_n and on the hypercube.
+#: Table 4: the order of growth of each bound on S_n and on the hypercube.
 ORDERS = {
     "broadcast-time": (M_STAR, M_CUBE),
     "broadcast-transmissions": (M_NODES, M_NODES),
@@ -98,7 +99,7 @@ CELLS = star_vs_hypercube.growth_cells("EDT.Tab4", BOUNDS, ORDERS)
 
 
 def check_order(check: ClaimCheck, cell: GrowthCell) -> None:
-    """Check that a bound is of the stated order, for all M and x."""
+    """Check that a bound has the stated order of growth, for all M and x."""
     check_counts(check, (cell.network,))
     star_vs_hypercube.order(check, cell.quotient_words, cell.quotient, messages_and_copies)
     if cell.row == ALLTOALL_TIME:
@@ -114,7 +115,7 @@ def check_order(check: ClaimCheck, cell: GrowthCell) -> None:
 check_rows(check_order, CELLS, memory=NETWORKS)
 
 
-# The closing comparison
+# The comparison of both networks in section 5
 
 
 compare = partial(star_vs_hypercube.compare, bounds=BOUNDS, amounts=messages_and_copies)
@@ -129,7 +130,7 @@ def allgather_and_scatter_steps(check: ClaimCheck) -> None:
 
 @checks("EDT.hyper.te-time", memory=NETWORKS)
 def alltoall_steps(check: ClaimCheck) -> None:
-    """Check the factor of the steps of total exchanges, and that it is bounded instead."""
+    """Check the stated factor between the steps of total exchanges; in fact it is bounded."""
     check_counts(check)
     compare(check, "star / hypercube / log n", ALLTOALL_TIME)
     instead = check.correction(
@@ -141,7 +142,7 @@ def alltoall_steps(check: ClaimCheck) -> None:
         "of the terms with which the damaged rows begin, ceil(Mx(N-1)/degree), "
         "which are bounds too, and weaker ones"
     )
-    # The terms are the same as in the row of scatters.
+    # The terms are the same as in the row for scatters.
     compare(other, "star / hypercube / log n", "ft-scatter-time")
 
 
@@ -155,7 +156,7 @@ def scatter_and_alltoall_transmissions(check: ClaimCheck) -> None:
 
 @checks("EDT.hyper.broadcast", memory=NETWORKS)
 def broadcast_steps(check: ClaimCheck) -> None:
-    """Check that the steps of broadcasts are exactly of the stated orders."""
+    """Check that the steps of broadcasts grow exactly as the stated orders."""
     check_counts(check)
     for cell in CELLS.values():
         if cell.row in ("broadcast-time", "ft-broadcast-time"):
@@ -165,7 +166,7 @@ def broadcast_steps(check: ClaimCheck) -> None:
 
 @checks("EDT.hyper.other", memory=NETWORKS)
 def broadcast_transmissions(check: ClaimCheck) -> None:
-    """Check that both networks take transmissions of the same order."""
+    """Check that broadcasts on both networks take transmissions of the same order."""
     check_counts(check)
     collectives = ("broadcast", "ft-broadcast", "ft-allgather")
     rows = [f"{collective}-transmissions" for collective in collectives]
@@ -178,7 +179,7 @@ def broadcast_transmissions(check: ClaimCheck) -> None:
 #: A stated bound as a function of n (of k for hypercubes), M and x.
 Formula = Callable[[int, int, int], int | Fraction]
 
-#: What `BOUNDS` counts in each row.
+#: Descriptions of what `BOUNDS` counts in each row.
 ARGUMENTS = {
     "broadcast-time": "the last message leaves the source, and has D-1 links to go",
     "broadcast-transmissions": "messages that all but the source lack",
@@ -243,7 +244,7 @@ TABLES = {1: TABLE_1, 2: TABLE_2, 3: TABLE_3}
 
 
 class BoundCell(NamedTuple):
-    """A cell: number of the table, name of the row, and the bound that the table states."""
+    """A table cell: the table's number, the row's name, and the stated bound."""
 
     table: int
     row: str
@@ -261,7 +262,7 @@ class BoundCell(NamedTuple):
 
     @property
     def collective(self) -> str:
-        """The collective."""
+        """The collective that the row is about."""
         return self.row.removeprefix("ft-").split("-")[0]
 
 
@@ -270,7 +271,7 @@ def amounts(degree: int, cell: BoundCell) -> Iterator[tuple[int, int]]:
     numbers = {1, 2, 3, degree, degree + 1} if cell.collective == "broadcast" else {1, 2}
     copies = {1}
     if cell.has_copies:
-        # Table 1 states its bounds for n-1 copies only.
+        # Table 1 states bounds only for n-1 copies.
         copies = {degree} if cell.table == 1 else {1, 2, degree}
     for messages in sorted(numbers):
         for x in sorted(copies & set(range(1, degree + 1))):
@@ -278,7 +279,7 @@ def amounts(degree: int, cell: BoundCell) -> Iterator[tuple[int, int]]:
 
 
 def check_bound(check: ClaimCheck, cell: BoundCell) -> None:
-    """Check that the count is the stated bound, and that no schedule beats the bound."""
+    """Check that the count gives the stated bound, and that no schedule beats the bound."""
     size = check.n
     node = lower_bound_counts.count_from_node(check, degree=size if cell.table == 3 else size - 1)
     for messages, x in amounts(check.degree, cell):
@@ -292,7 +293,7 @@ def check_bound(check: ClaimCheck, cell: BoundCell) -> None:
 
 
 def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NetworkCounts) -> None:
-    """Check the part of the row that is legible in the scan as a bound."""
+    """Check, as a bound, the part of the row that is legible in the scan."""
     other = check.reading(
         "the term with which the damaged row begins, ceil(Mx(N-1)/degree): "
         "a bound too, and a weaker one"
@@ -304,8 +305,8 @@ def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NetworkCounts) -> 
 
 
 def _memory(cell: BoundCell) -> Memory:
-    # The largest schedule has about degree messages, or degree copies, for every node: one row for
-    # each, or a row per link of its path if each node has its own units.
+    # The largest schedule has about as many messages, or copies, per node as the degree. Each needs
+    # one row, or one row per link of its path if each node has its own units.
     rows = 16 if cell.collective in ("scatter", "alltoall") else 7
     return Memory(rows * BYTES_PER_ROW, power=1 if cell.collective == "allgather" else 2)
 

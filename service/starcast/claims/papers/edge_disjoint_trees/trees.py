@@ -1,4 +1,4 @@
-"""Fragopoulou & Akl 1996, section 3: the trees EDT, their depth, order and translations."""
+"""Fragopoulou & Akl 1996, section 3: the trees EDT, their depth, traversal and translations."""
 
 from collections.abc import Iterator
 from itertools import count, permutations
@@ -34,12 +34,12 @@ _BATCH = 100_000
 
 
 def least_depth(network: CachedTopology) -> int:
-    """Return a lower bound for the depth of such trees.
+    """Return a lower bound for the depth of the edge-disjoint trees described above.
 
-    In every tree a node is one level deeper than its parent. Assignments of parents by which a node
-    exceeds a depth are impossible; the others can raise the smallest level of the node, which rules
-    out assignments of its neighbours. If a node has no assignment left, trees of that depth do not
-    exist, and the next depth is tried.
+    In every tree a node is one level deeper than its parent. For a given depth, assignments of
+    parents that would put a node deeper are impossible. The other assignments can raise the minimum
+    level of the node, which rules out assignments of its neighbours. If a node has no assignment
+    left, there are no trees of that depth, and the next depth is tried.
     """
 
     def create() -> NDArray[np.int64]:
@@ -50,10 +50,10 @@ def least_depth(network: CachedTopology) -> int:
 
 
 def rotated_trees(network: CachedTopology, depth: int) -> NDArray[np.uint8]:
-    """Return edge-disjoint trees up to a depth that are rotations of one another.
+    """Return edge-disjoint trees of limited depth that are rotations of one another.
 
-    All combinations of assignments are tried, except those by which a single node is too deep. The
-    first trees of the smallest depth are returned.
+    All combinations of assignments are tried, except those that put a single node too deep. Of the
+    trees found, the first with the smallest depth are returned.
 
     Returns:
         uint8 ``[trees, nodes]``, the dimensions toward the parents; no rows if there are no such
@@ -65,7 +65,7 @@ def rotated_trees(network: CachedTopology, depth: int) -> NDArray[np.uint8]:
 def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
     """Return the distance of each node from the root in each tree, int64 ``[trees, nodes]``.
 
-    Paths begin with the only child of the root in the tree, and do not return to the root.
+    Paths start at the root's only child in the tree, and do not return to the root.
     """
     without_root = network.neighbours.copy()
     for port, child in enumerate(network.neighbours[:, 0]):
@@ -76,7 +76,7 @@ def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
 
 
 def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the smallest level of a node if its parent is across a port.
+    """Return the smallest level of each node if its parent is across a given port.
 
     Returns:
         int64 ``[trees, ports, nodes]``.
@@ -89,7 +89,7 @@ def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDA
 
 
 def _is_possible(network: CachedTopology, depth: int) -> bool:
-    """Return whether the smallest levels leave every node an assignment within a depth."""
+    """Return whether every node has an assignment within a depth, given the smallest levels."""
     levels = _least_levels(network)
     trees = np.arange(network.degree)
     while True:
@@ -102,7 +102,7 @@ def _is_possible(network: CachedTopology, depth: int) -> bool:
         raised[:, 0] = levels[:, 0]
         if raised.max() >= _UNREACHABLE or np.array_equal(raised, levels):
             return bool(raised.max() < _UNREACHABLE)
-        # A raised level can raise the levels of other nodes, until nothing changes any more.
+        # A raised level can raise the levels of other nodes, so repeat until nothing changes.
         levels = np.maximum(levels, raised)
 
 
@@ -119,7 +119,7 @@ def _search_rotated_trees(network: CachedTopology, depth: int) -> NDArray[np.uin
     best_depth = depth + 1
     for start in range(0, combinations, _BATCH):
         trees = np.zeros((min(_BATCH, combinations - start), network.nodes), dtype=np.uint8)
-        # The number of a combination has one digit per orbit: the index of its option.
+        # A combination's number has one digit per orbit, the index of the orbit's option.
         remaining = np.arange(start, start + len(trees))
         for orbit, parents in zip(orbits, options, strict=True):
             remaining, chosen = np.divmod(remaining, len(parents))
@@ -132,7 +132,7 @@ def _search_rotated_trees(network: CachedTopology, depth: int) -> NDArray[np.uin
 
 
 def _rotation_orbits(network: CachedTopology) -> list[list[int]]:
-    """Return the necklaces except that of the identity, each from its lowest node."""
+    """Return the necklaces except the identity's, each starting at its lowest-ranked node."""
     images = labels.rotations(network)
     sizes = labels.return_times(network)
     leaders = np.unique(images.min(axis=0))[1:]
@@ -144,8 +144,9 @@ def _parent_options(
 ) -> NDArray[np.uint8]:
     """Return the possible dimensions toward the parents in tree 2, for the nodes of an orbit.
 
-    An assignment for the first node gives those of the others: R^j takes the first node to node j,
-    so R^-j takes tree 2 to the tree of the first node whose parent counts.
+    An assignment for the first node determines those of the others: R^j maps the first node to node
+    j, so the parent of node j in tree 2 follows from the first node's parent in the tree to which
+    R^-j maps tree 2.
 
     Returns:
         uint8 ``[options, nodes of the orbit]``.
@@ -153,7 +154,7 @@ def _parent_options(
     options = []
     size = len(orbit)
     for assignment in permutations(range(trees)):
-        # A shorter orbit returns to its first node, which must then have the same assignment.
+        # A shorter orbit returns to its first node, whose assignment must then be the same.
         returned = tuple((assignment[tree - size] + size) % trees for tree in range(trees))
         if returned != assignment:
             continue
@@ -163,7 +164,7 @@ def _parent_options(
 
 
 def _tree_depths(neighbours: Ranks, trees: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the depth of each tree, int64 ``[trees]``; `_UNREACHABLE` if it is not a tree."""
+    """Return the depth of each tree, int64 ``[trees]``; `_UNREACHABLE` if one is not a tree."""
     nodes = trees.shape[1]
     # Pointer doubling: `ends` is the ancestor of each node `levels` links above the node.
     ends = neighbours[np.maximum(trees, 2) - 2, np.arange(nodes)[None, :]].astype(np.int64)
@@ -176,7 +177,7 @@ def _tree_depths(neighbours: Ranks, trees: NDArray[np.uint8]) -> NDArray[np.int6
 
 
 def _with_rotations(network: CachedTopology, tree: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return a tree and its rotations."""
+    """Return a tree together with its rotations."""
     rotated_node = labels.rotation(network)
     trees = [tree]
     for _ in range(network.degree - 1):
@@ -190,7 +191,7 @@ def _with_rotations(network: CachedTopology, tree: NDArray[np.uint8]) -> NDArray
 
 
 def edt(check: ClaimCheck, root: int = 0) -> Forest:
-    """Return EDT at a root, and record that it has n-1 subtrees."""
+    """Return EDT at a root, and record that there are n-1 subtrees."""
     forest = check.forest("edge-disjoint", root=root)
     check.equal("subtrees of EDT", forest.trees, check.n - 1, of=forest)
     return forest
@@ -202,7 +203,7 @@ def edt_forests(check: ClaimCheck) -> Iterator[Forest]:
 
 
 def _check_spanning(check: ClaimCheck, forest: Forest) -> bool:
-    """Record whether every tree spans, and return it."""
+    """Record and return whether every tree is spanning."""
     result = checkers.spanning(forest.topology, forest.parent_port, forest.root)
     check.passes(result, of=forest)
     return result.holds
@@ -225,7 +226,7 @@ def edt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
         check.equal("whether it is a child", is_child, children, **place, link=links)
 
 
-#: The worked examples: node, subtree, parent.
+#: The paper's worked examples: node, subtree, parent.
 EXAMPLES = (
     ("3124", 3, "1324"),
     ("3124", 4, "4123"),
@@ -238,7 +239,7 @@ EXAMPLES = (
 
 @checks("EDT.D8.examples", given=edt_forests)
 def examples(check: ClaimCheck, forest: Forest) -> None:
-    """Check the parents of the worked examples."""
+    """Check the parents in the paper's worked examples."""
     for node, subtree, parent in EXAMPLES:
         rank = check.rank(node)
         port = int(forest.parent_port[min(subtree - 2, forest.trees - 1), rank])
@@ -249,7 +250,7 @@ def examples(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.D8.spanning", given=edt_forests)
 def subtrees_span(check: ClaimCheck, forest: Forest) -> None:
-    """Check that subtree l contains every node, over the link of dimension l of the root."""
+    """Check that subtree l reaches every node over the root's link of dimension l."""
     _check_spanning(check, forest)
     arguments = (check.topology, forest.parent_port, forest.root)
     if not checkers.rooted(*arguments).holds or forest.trees != check.n - 1:
@@ -291,7 +292,7 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L6.3", given=edt_forests)
 def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the n-1 paths of a node are disjoint, and at most 4 longer than the distance."""
+    """Check that each node's n-1 paths are disjoint, and at most 4 longer than its distance."""
     if not _check_spanning(check, forest):
         return
     disjoint = checkers.disjoint_paths(check.topology, forest.parent_port, forest.root)
@@ -304,7 +305,7 @@ def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L6.4", given=edt_forests)
 def depth_bound(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the depth is at most D_n + 4."""
+    """Check that the depth of EDT is at most D_n + 4."""
     if _check_spanning(check, forest):
         bound = diameter(check.n) + 4
         height = checkers.height(check.topology, forest.parent_port, forest.root, bound=bound)
@@ -313,7 +314,7 @@ def depth_bound(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.depth", given=edt_forests)
 def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
-    """Compare the depth of EDT with a lower bound, and with trees that a search finds."""
+    """Compare the depth of EDT with a lower bound and with trees found by a search."""
     height = _height(check.topology, forest.parent_port)
     bound = least_depth(check)
     lower_trees = rotated_trees(check, height - 1)
@@ -340,7 +341,7 @@ def _height(topology: Topology, rows: NDArray[np.uint8]) -> int:
 
 
 def _depth_of_valid_trees(topology: Topology, rows: NDArray[np.uint8]) -> int | None:
-    """Return the depth of trees; None unless they span over their own links, edge-disjoint."""
+    """Return the depth of trees; None unless they are edge-disjoint spanning trees."""
     if len(rows) != topology.degree or not checkers.spanning(topology, rows, 0).holds:
         return None
     expected = (topology.nodes - 1) * np.eye(topology.degree, dtype=int)
@@ -351,7 +352,7 @@ def _depth_of_valid_trees(topology: Topology, rows: NDArray[np.uint8]) -> int | 
 
 @checks("EDT.twice", given=edt_forests)
 def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
-    """Count the trees of every directed link."""
+    """Count the trees that use each directed link."""
     links = outgoing_links(check)
     loads = checkers.loads(check.topology, forest.parent_port, forest.root)
     check.equal("trees that have the directed link", loads, 1, link=links, of=forest)
@@ -368,7 +369,7 @@ def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.root", given=edt_forests)
 def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
-    """Check that EDT at h is the translation of EDT at I, and edge-disjoint spanning trees."""
+    """Check that EDT at h is EDT at I, translated, and has edge-disjoint spanning trees."""
     for root in bfs.roots(check):
         translated = edt(check, root)
         if not _check_spanning(check, translated):
@@ -391,7 +392,7 @@ def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.order", given=edt_forests)
 def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the links at each place of the traversals are rotations of one another."""
+    """Check that the h-th links of the subtrees' traversals are rotations of one another."""
     if not _check_spanning(check, forest) or forest.trees != check.n - 1:
         return
     rotated = labels.rotation(check)
@@ -409,7 +410,7 @@ def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 
 
 def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks:
-    """Return the nodes of a tree except the root, depth first, children in the order phi."""
+    """Return the nodes of a tree except the root, depth first, with children in the order phi."""
     neighbours = check.neighbours
     is_child = rules.is_child(check, row)
     phi = [(subtree - 2 + offset) % check.degree for offset in range(check.degree)]
@@ -424,13 +425,13 @@ def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks
 
 @checks("EDT.L7")
 def sources_do_not_conflict(check: ClaimCheck) -> None:
-    """Check that links of different dimensions are different for all translations."""
+    """Check that links of different dimensions stay different under all translations."""
     images = labels.translations(check)
     schedule = check.schedule("allgather", "edge-disjoint", messages=1, copies=check.n - 1)
     rng = np.random.default_rng(check.n)
     ports = np.arange(check.degree)
-    # The lemma is about any set of links of different dimensions: random sets are tried, and those
-    # that the allgather sends in a step.
+    # The lemma is about any set of links of different dimensions. Random sets are tried, and the
+    # sets of links that the allgather uses in a step.
     drawn = [(rng.integers(check.nodes, size=check.degree), ports) for _ in range(10)]
     steps = rng.permutation(np.arange(1, schedule.steps + 1))[:20]
     sent = []
@@ -446,6 +447,6 @@ def sources_do_not_conflict(check: ClaimCheck) -> None:
         head = np.clip(images[:, check.neighbours[ports, nodes]], 0, check.nodes - 1)
         used = np.unique(tail.astype(np.int64) * check.nodes + head)
         check.equal("directed links used", len(used), check.nodes * len(ports), **place)
-        # The real end of a translated link decides its dimension.
+        # The dimension of a translated link is determined from its actual end.
         changed = np.count_nonzero(check.neighbours[ports, tail] != head)
         check.equal("links of another dimension", changed, 0, **place)

@@ -16,7 +16,7 @@ from starcast.claims.reference import bfs, necklaces
 from starcast.claims.registry import Execution, checks, executions
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 
-#: Up to S_5 the schedule of all sources is executed as well; S_4 with several messages.
+#: The schedule of all sources is also executed up to S_5, or S_4 with several messages.
 _ALL_SOURCES_NODES = 120
 _ALL_SOURCES_NODES_OF_MESSAGES = 24
 #: Memory of one source's schedule of unit messages.
@@ -28,7 +28,7 @@ rule_9 = executions("alltoall", "necklace")
 def check_conflict_free(
     check: ClaimCheck, schedule: Schedule, all_sources_nodes: int = _ALL_SOURCES_NODES
 ) -> None:
-    """Check that the schedule of one source is carried out with different types in each step.
+    """Check that one source's schedule is valid and never uses a link type twice in a step.
 
     Up to ``all_sources_nodes`` nodes the schedule of all sources is executed as well.
     """
@@ -43,9 +43,9 @@ def check_conflict_free(
 def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
     """Check that a schedule follows rule 9, or rule 10 for several messages.
 
-    Messages to one necklace leave together, the nearest necklaces first, and hop without a pause. A
-    group leaves when the group before it has arrived. By rule 9 a necklace is one group, by rule 10
-    it is M p/(n-1) groups.
+    Messages to one necklace leave together, the nearest necklaces first, and travel without pause.
+    A group leaves when the previous group has arrived. By rule 9 a necklace forms one group, by
+    rule 10 it forms M p/(n-1) groups.
     """
     leader = necklaces.leaders(check)
     distance = bfs.distances(check)
@@ -70,8 +70,8 @@ def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
     stated_groups = messages * periods // (check.n - 1) if messages > 1 else 1
     check.equal("groups of a necklace", groups, stated_groups, of=schedule)
 
-    # Adding the steps of arrival and subtracting those of departure gives the travel time of each
-    # unit without sorting the rows.
+    # Adding arrival steps and subtracting departure steps gives each unit's travel time without
+    # sorting the rows.
     travel = np.zeros(check.nodes * messages, dtype=np.int64)
     travel[schedule.unit[arrives]] += schedule.step[arrives]
     travel[schedule.unit[departs]] -= step
@@ -88,7 +88,7 @@ def check_mean_distance(check: ClaimCheck) -> Fraction:
 
 
 def necklace_count(check: ClaimCheck) -> int:
-    """Return h, the number of necklaces but that of 12..n, by rotating every node."""
+    """Return h, the number of necklaces except that of 12..n, by rotating every node."""
     return len(np.unique(necklaces.leaders(check))) - 1
 
 
@@ -97,7 +97,7 @@ def necklace_count(check: ClaimCheck) -> int:
 
 @checks("FA.R9.conflict-free", memory=ONE_SOURCE)
 def rule_9_is_conflict_free(check: ClaimCheck) -> None:
-    """Check that the schedule follows rule 9, and that it has no conflict."""
+    """Check that the schedule follows rule 9 and has no conflict."""
     schedule = check.schedule("alltoall", "necklace")
     check_groups(check, schedule, 1)
     check_conflict_free(check, schedule)
@@ -156,7 +156,7 @@ def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.R9.order", given=rule_9, memory=ONE_SOURCE)
 def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
-    """Check the closed form of the steps of rule 9, and its order."""
+    """Check the closed form for the steps of rule 9, and its order of growth."""
     stated = necklaces.rule_9_steps(check.n)
     check.equal("steps, in closed form", exchange.simulation.steps, stated, of=exchange.schedule)
     check.order("steps / ceil(t_n/(n-1))", rule_9_quotient)
@@ -167,9 +167,9 @@ def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.R10", memory=Memory(6 * BYTES_PER_ROW, power=2))
 def rule_10(check: ClaimCheck) -> None:
-    """Check that rule 10 has no conflict, and its steps and transmissions."""
+    """Check the steps and transmissions of rule 10, and that it has no conflict."""
     n = check.n
-    # Rule 10 is defined for multiples of n-1 only.
+    # Rule 10 is defined only for multiples of n-1.
     for messages in (n - 1, 2 * (n - 1)):
         schedule = check.schedule("alltoall", "perfectly-balanced", messages=messages)
         check_groups(check, schedule, messages)
@@ -180,7 +180,7 @@ def rule_10(check: ClaimCheck) -> None:
 
 @checks("FA.S8", given=executions("alltoall", "one-port", ports="one"), memory=ONE_SOURCE)
 def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
-    """Check that one message is under way in each step, and steps and transmissions."""
+    """Check that a single message travels in each step, and the steps and transmissions."""
     schedule = exchange.schedule
     simulation = exchange.simulation
     what = "messages on their way from a source in a step"

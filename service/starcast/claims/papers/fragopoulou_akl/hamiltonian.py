@@ -19,11 +19,11 @@ from starcast.support.integers import ceil_div
 from starcast.topologies.permutations import Perms, Ranks
 from starcast.trees.model import Forest
 
-_MAX_DRAWN = 6  # up to S_6 paths T_2 are drawn at random as well
+_MAX_DRAWN = 6  # random paths T_2 are tried up to S_6
 _RANDOM_PATHS = 4
 _TRIES = 400
 
-_ALL_SOURCES = 5  # up to S_5 the messages of all sources are followed as well, n!(n!-1) rows
+_ALL_SOURCES = 5  # all sources' messages, n!(n!-1) rows, are followed up to S_5
 #: Memory of one source's schedule and the neighbour table.
 ONE_SOURCE = Memory(BYTES_PER_ROW + 64)
 
@@ -33,7 +33,7 @@ allgathers = executions("allgather", "rotated-hamiltonian")
 
 @checks("FA.T4", given=trees)
 def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that R^(j-2) maps paths T_2 to Hamiltonian paths T_j, also those of the forest."""
+    """Check that R^(j-2) maps paths T_2 to Hamiltonian paths T_j, and to those of the forest."""
     rotations = labels.rotations(check)
     label_symbols = labels.symbols(check)
     paths = [path_of_forest(check, forest, 2)]
@@ -55,7 +55,7 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T4-types", given=trees)
 def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that T_j crosses a link of type t_j(i) where T_2 crosses one of type i."""
+    """Check that T_j crosses a link of type t_j(i) where T_2 crosses a link of type i."""
     ports = forest.parent_port[0].astype(np.int64)
     rotations = labels.rotations(check)
     path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
@@ -71,7 +71,7 @@ def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 
 
 def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
-    """Return T_j of the forest: the nodes with symbol 1 in position j, by their level."""
+    """Return T_j of the forest: the nodes with symbol 1 in position j, sorted by level."""
     level = levels(parents(check, forest.parent_port[0]), 0)
     in_position = labels.symbols(check)[:, j - 1] == 1
     members = np.flatnonzero(in_position).astype(np.int32)
@@ -96,8 +96,8 @@ def random_paths(check: ClaimCheck) -> NDArray[np.int32]:
 
 
 def _random_path(check: ClaimCheck, rng: np.random.Generator) -> list[int]:
-    """Return a path that always continues to a node with the fewest exits; empty if it fails."""
-    # Links of type 3..n keep symbol 1 in position 2.
+    """Return a path that always continues to a node with the fewest exits; empty if stuck."""
+    # Only links of types 3..n keep symbol 1 in position 2.
     neighbours = check.neighbours[1:].T.tolist()
     path = [star_graph.node_of_cycles(check.n, (1, 2))]
     in_position = labels.symbols(check)[:, 1] == 1
@@ -125,7 +125,7 @@ def one_source(check: ClaimCheck) -> Schedule:
 
 @checks("FA.A1.1", memory=ONE_SOURCE)
 def phase_1(check: ClaimCheck) -> None:
-    """Check the steps of phase 1, that it has no conflict, and which messages arrive."""
+    """Check the steps of phase 1, that it is free of conflicts, and which messages arrive."""
     label_symbols = labels.symbols(check)
     schedule = one_source(check)
     part = select_rows(schedule, label_symbols[schedule.receiver, 0] != 1)
@@ -146,7 +146,7 @@ def _check_phase_1_of_all_sources(check: ClaimCheck, part: Schedule) -> None:
     simulation = check.objects.simulation(part)
     check.equal("steps, all sources written out", simulation.steps, factorial(check.n - 1), of=part)
     _check_no_conflict(check, "all sources are without conflict", simulation, part)
-    # Every source holds its own message from the start.
+    # Every source has its own message from the start.
     held = np.eye(check.nodes, dtype=np.int64)
     np.add.at(held, (part.unit, part.receiver), 1)
     for q in range(check.nodes):
@@ -164,7 +164,7 @@ def _check_no_conflict(
 
 @checks("FA.A1.2", memory=ONE_SOURCE)
 def phase_2(check: ClaimCheck) -> None:
-    """Check that phase 2 follows phase 1 and rule 1, its steps, and that it has no conflict."""
+    """Check that phase 2 follows phase 1 and rule 1 without conflicts, and its steps."""
     phase_1_steps = factorial(check.n - 1)
     label_symbols = labels.symbols(check)
     schedule = one_source(check)
@@ -191,15 +191,15 @@ def phase_2(check: ClaimCheck) -> None:
 
 @checks("FA.A1.local")
 def phase_1_is_local(check: ClaimCheck) -> None:
-    """Check that the type of the incoming link determines that of the outgoing link."""
+    """Check that the type of the incoming link determines the type of the outgoing link."""
     n = check.n
     first = labels.symbols(check)[:, 0]
     forest = check.forest("rotated-hamiltonian")
     path = path_of_forest(check, forest, 2)
     types = forest.parent_port[0, path].astype(np.int64)
     step = np.arange(2, len(types) + 1)
-    # A table per step, as a node would keep it: the type on which a message came determines the
-    # type on which it leaves, whatever its source is.
+    # A table per step, as a node would store it: the link type on which a message arrived
+    # determines the type on which it leaves, whatever its source is.
     outgoing = np.zeros((len(types) + 1, n + 1), dtype=np.int64)  # by step and incoming type
     for j in range(2, n + 1):
         outgoing[step, rotated_types(n, j, types[:-1])] = rotated_types(n, j, types[1:])
@@ -221,7 +221,7 @@ def phase_1_is_local(check: ClaimCheck) -> None:
 
 @checks("FA.A1.rule1")
 def messages_by_rule_1(check: ClaimCheck) -> None:
-    """Check how many messages rule 1 gives to each link, and how many each link carries."""
+    """Check how many messages rule 1 assigns to each link, and how many each link carries."""
     n = check.n
     label_symbols = labels.symbols(check)
     schedule = one_source(check)
@@ -242,7 +242,7 @@ def messages_by_rule_1(check: ClaimCheck) -> None:
 
 @checks("FA.A1.steps", given=allgathers, memory=ONE_SOURCE)
 def algorithm_1_steps(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the steps of algorithm 1: ceil((n!-1)/(n-1)), as the sum of both phases."""
+    """Check that algorithm 1 takes ceil((n!-1)/(n-1)) steps, the sum of both phases."""
     n = check.n
     steps = allgather.simulation.steps
     check.equal("steps", steps, even_share(n), of=allgather.schedule)
@@ -252,7 +252,7 @@ def algorithm_1_steps(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("FA.A1.transmissions", given=allgathers, memory=ONE_SOURCE)
 def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the transmissions of algorithm 1 as printed, n!(n-1)."""
+    """Check the printed number of transmissions of algorithm 1, n!(n-1)."""
     count = factorial(check.n)
     transmissions = allgather.simulation.transmissions
     check.equal("transmissions", transmissions, count * (check.n - 1), of=allgather.schedule)
@@ -262,7 +262,7 @@ def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("FA.SLA", memory=Memory(BYTES_PER_ROW, power=0, of_pairs=all_pairs))
 def allgather_along_a_cycle(check: ClaimCheck) -> None:
-    """Check steps and transmissions along one cycle for all, and along a cycle per source."""
+    """Check steps and transmissions along one common cycle, and along one cycle per source."""
     count = check.nodes
     translated_cycles = check.schedule("allgather", "hamiltonian-cycle", ports="one")
     forest = check.forest("hamiltonian-cycle")
@@ -275,25 +275,25 @@ def allgather_along_a_cycle(check: ClaimCheck) -> None:
 
 
 def arrives_in_phase_1(label_symbols: Perms, q: int) -> NDArray[np.int64]:
-    """Return for every node whether it has the message of q after phase 1, as 0 or 1."""
+    """Return for every node whether it has the message of source q after phase 1, as 0 or 1."""
     arrives: NDArray[np.int64] = (label_symbols[:, 0] != label_symbols[q, 0]).astype(np.int64)
     arrives[q] = 1
     return arrives
 
 
 def select_rows(schedule: Schedule, selected: NDArray[np.bool_]) -> Schedule:
-    """Return a schedule that consists of some rows of a schedule."""
+    """Return a schedule that consists of the selected rows of a schedule."""
     columns = {name: getattr(schedule, name)[selected] for name in COLUMNS}
     return replace(schedule, **columns)
 
 
 def sources(schedule: Schedule) -> NDArray[np.int32]:
-    """Return the source of the message of each row, with one message per source."""
+    """Return the source of each row's message, if every source has one message."""
     return np.zeros_like(schedule.unit) if schedule.symmetric else schedule.unit
 
 
 def incoming_types(check: ClaimCheck, part: Schedule) -> NDArray[np.int64]:
-    """Return the type over which the message of each row arrived at its sender one step before.
+    """Return the link type over which each row's message reached its sender one step before.
 
     Returns:
         int64 ``[rows]``; 0 for messages that did not arrive in that step.
@@ -304,8 +304,8 @@ def incoming_types(check: ClaimCheck, part: Schedule) -> NDArray[np.int64]:
     arrival = (step * count + part.receiver) * count + source
     wanted = ((step - 1) * count + part.sender) * count + source
     order = np.argsort(arrival)
-    # A message that arrived nowhere may be searched for beyond the last entry; the comparison of
-    # the last line then fails as it should.
+    # The search index of a message that never arrived may exceed the last entry; the comparison in
+    # the last line then correctly fails.
     index = np.minimum(np.searchsorted(arrival, wanted, sorter=order), len(order) - 1)
     before = order[index]
     return np.where(arrival[before] == wanted, part.port[before].astype(np.int64), 0)
@@ -314,7 +314,7 @@ def incoming_types(check: ClaimCheck, part: Schedule) -> NDArray[np.int64]:
 def cycle_schedule(check: ClaimCheck, cycle: Ranks, types: NDArray[np.int64]) -> Schedule:
     """Return the schedule of section 4 along one cycle.
 
-    In step t the message of the node in place p of the cycle moves from place p+t-1 to place p+t.
+    In step t, the message of the node at position p of the cycle moves from position p+t-1 to p+t.
     """
     length = len(cycle)
     step, place = np.divmod(np.arange(length * (length - 1)), length)

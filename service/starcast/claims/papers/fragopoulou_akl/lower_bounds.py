@@ -28,12 +28,12 @@ class Bound:
     """A lower bound.
 
     Attributes:
-        cell: collective, port model if it matters, and quantity, as in the ids of claims.
+        cell: collective, port model if it matters, and quantity, as in claim ids.
         argument: what the argument counts, in words.
-        count: the count from which the bound follows.
+        count: the count from which the bound is derived.
         on_star: the bound that the paper states for S_n, as a function of n.
-        on_cube: the bound that it states for the hypercube Q_k, as a function of k.
-        algorithms: algorithms that meet the bound, those of the paper first, with their ports.
+        on_cube: the bound that the paper states for the hypercube Q_k, as a function of k.
+        algorithms: algorithms that meet the bound, with their port models, the paper's own first.
     """
 
     cell: str
@@ -45,12 +45,12 @@ class Bound:
 
     @property
     def collective(self) -> str:
-        """The collective."""
+        """The collective that the bound is about."""
         return self.cell.split("-")[0]
 
     @property
     def ports(self) -> str:
-        """The port model; all-port if the bound holds for both."""
+        """The port model; all-port if the bound holds for both models."""
         return "one" if "oneport" in self.cell else "all"
 
     @property
@@ -95,7 +95,7 @@ _ONE_PORT = ("one-port", "one")
 _BALANCED = ("balanced", "all")
 _EXACT = ("exact", "all")  # not an algorithm of the paper
 
-#: What the argument for each bound counts.
+#: Descriptions of what the argument for each bound counts.
 ARGUMENTS = {
     "allgather-transmissions": "messages that all nodes lack",
     "allgather-oneport-time": "messages that a node lacks, one a step",
@@ -118,7 +118,7 @@ COUNTS: dict[str, Callable[[lower_bound_counts.NetworkCounts], Number]] = {
     "alltoall-oneport-time": lambda c: c.total,
     "alltoall-allport-time": lambda c: least_steps(c.nodes * c.total, c.nodes * c.links),
 }
-#: The table of section 2, and Table 4, as functions of n.
+#: The bounds in the table of section 2 and in Table 4, as functions of n.
 ON_STAR: dict[str, Callable[[int], int]] = {
     "allgather-transmissions": pairs,
     "allgather-oneport-time": others,
@@ -130,7 +130,7 @@ ON_STAR: dict[str, Callable[[int], int]] = {
     "alltoall-oneport-time": distances,
     "alltoall-allport-time": shared_distances,
 }
-#: Table 5, as functions of k.
+#: The bounds in Table 5, as functions of k.
 ON_CUBE: dict[str, Callable[[int], int]] = {
     "allgather-transmissions": lambda k: 2**k * (2**k - 1),
     "allgather-oneport-time": lambda k: 2**k - 1,
@@ -162,7 +162,7 @@ RULE_9_CELL = "alltoall-allport-time"
 
 
 def check_count(check: ClaimCheck, bound: Bound) -> int:
-    """Check the count of the argument, and return the stated bound."""
+    """Check that the argument's count equals the stated bound, and return the bound."""
     on_cube = check.topology.family == "hypercube"
     stated = bound.on_cube(check.n) if on_cube else bound.on_star(check.n)
     counts = lower_bound_counts.count_from_node(check, degree=check.n if on_cube else check.n - 1)
@@ -171,7 +171,7 @@ def check_count(check: ClaimCheck, bound: Bound) -> int:
 
 
 def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
-    """Check the count of the argument, and that no schedule with unit messages beats the bound."""
+    """Check the argument's count, and that no schedule with unit messages beats the bound."""
     stated = check_count(check, bound)
     schedules = lower_bound_counts.unit_schedules(check, bound.collective, bound.ports)
     lower_bound_counts.check_not_beaten(check, schedules, stated, bound.quantity)
@@ -184,7 +184,7 @@ def measured_quantity(check: ClaimCheck, bound: Bound, schedule: Schedule) -> in
 
 
 def bound_is_met(check: ClaimCheck, bound: Bound) -> None:
-    """Check that no schedule beats the bound, and that its algorithms take exactly this much."""
+    """Check that no schedule beats the bound, and that the bound's algorithms attain it."""
     stated = check_count(check, bound)
     for schedule in lower_bound_counts.unit_schedules(check, bound.collective, bound.ports):
         measured = measured_quantity(check, bound, schedule)
@@ -207,7 +207,7 @@ check_rows(
 
 @checks("FA.S2-optimal")
 def algorithms_meet_all_bounds(check: ClaimCheck) -> None:
-    """Check that the paper's algorithms for one message meet all nine bounds."""
+    """Check whether the paper's algorithms for one message meet all nine bounds."""
     for cell, bound in BOUNDS.items():
         if cell == RULE_9_CELL:
             schedule = check.schedule("alltoall", "necklace")
@@ -226,7 +226,7 @@ def algorithms_meet_all_bounds(check: ClaimCheck) -> None:
 
 @checks("FA.abstract")
 def abstract(check: ClaimCheck) -> None:
-    """Check that allgather and scatter meet their bounds, and the order of rule 9."""
+    """Check that allgather and scatter meet their bounds, and the order of growth of rule 9."""
     for bound in BOUNDS.values():
         if bound.collective != "alltoall":
             check_paper_meets(check, bound)
@@ -239,12 +239,12 @@ def abstract(check: ClaimCheck) -> None:
 
 
 def rule_9_quotient(n: int) -> Number:
-    """Return the steps of Rule 9 over ceil(t_n/(n-1))."""
+    """Return the number of steps of Rule 9 divided by ceil(t_n/(n-1))."""
     return divide(necklaces.rule_9_steps(n), least_steps(distance_sum(n), n - 1))
 
 
 def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
-    """Check that the paper's algorithms take exactly the bound; ours, if the paper has none."""
+    """Check that the paper's algorithms, or starcast's if there are none, attain the bound."""
     own = [algorithm for algorithm in bound.algorithms if algorithm != _EXACT]
     for algorithm, ports in own or bound.algorithms:
         schedule = check.schedule(bound.collective, algorithm, ports)
@@ -274,7 +274,7 @@ TIMES_N = Order("O(n! n)", lambda n: factorial(n) * n)
 TIMES_N_LOG_N = Order("O(n! n log n)", lambda n: factorial(n) * n * log2(n))
 PAIRS_TIMES_N = Order("O(n!^2 n)", lambda n: factorial(n) ** 2 * n)
 PAIRS_TIMES_N_LOG_N = Order("O(n!^2 n log n)", lambda n: factorial(n) ** 2 * n * log2(n))
-#: Table 6: the order of each entry on the star graph and on the hypercube.
+#: Table 6: the order of growth of each entry on the star graph and on the hypercube.
 ORDERS = {
     "allgather-transmissions": (PAIRS, PAIRS),
     "allgather-oneport-time": (NODES, NODES),
@@ -286,12 +286,12 @@ ORDERS = {
     "alltoall-oneport-time": (TIMES_N, TIMES_N),
     "alltoall-allport-time": (NODES, NODES),
 }
-#: The cell of which Table 6 states the order for the hypercube too low.
+#: The cell for which Table 6 states too low an order on the hypercube.
 WRONG_CELL = "alltoall-oneport-time"
 
 
 def entry_is_of_order(check: ClaimCheck, cell: GrowthCell) -> None:
-    """Check that an entry of Tables 4 and 5 is of the order that Table 6 states."""
+    """Check that an entry of Tables 4 and 5 has the order of growth that Table 6 states."""
     star_vs_hypercube.check_counts(check, (cell.network,))
     check.order(cell.quotient_words, cell.quotient)
     if cell.row == WRONG_CELL and cell.network is cube:
@@ -314,13 +314,13 @@ compare = partial(star_vs_hypercube.compare, bounds=COUNTS, amounts=star_vs_hype
 
 
 def networks_differ_by(check: ClaimCheck, row: tuple[Comparison, tuple[str, ...]]) -> None:
-    """Check that quotients of cells on both networks are of constant order."""
+    """Check the factors by which cells differ between the networks, up to constants."""
     factor, cells = row
     star_vs_hypercube.check_counts(check)
     compare(check, factor, *cells)
 
 
-#: The factor by which cells of Table 6 differ on both networks, for each claim.
+#: For each claim, the factor by which cells of Table 6 differ between the networks.
 _FACTORS: dict[str, tuple[Comparison, tuple[str, ...]]] = {
     "FA.hyper.degree": (
         "star / hypercube / log n",

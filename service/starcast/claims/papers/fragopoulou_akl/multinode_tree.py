@@ -1,8 +1,9 @@
 """Fragopoulou & Akl 1993, section 3.2 and Appendix B: the tree MBST, Theorem 8, algorithm 2.
 
-The paper leaves open the order of the necklaces of a distance, and which of several nodes of a
-necklace comes first. Its claims are therefore checked for the numbering of `necklace`, read off the
-schedule of algorithm 2, and for random numberings that section 3.2 and Appendix B allow.
+The paper does not specify the order of necklaces at the same distance, nor which of several nodes
+of a necklace comes first. Its claims are therefore checked for the numbering used by starcast's
+`necklace` (read off the schedule of algorithm 2), and for random numberings that section 3.2 and
+Appendix B allow.
 """
 
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
 
 _RANDOM_NUMBERINGS = 3
-_ALL_SOURCES = 5  # up to S_5 the schedule of all sources is executed as well
+_ALL_SOURCES = 5  # the schedule of all sources is executed up to S_5
 
 
 class Numbering(NamedTuple):
@@ -32,8 +33,8 @@ class Numbering(NamedTuple):
 
     Attributes:
         m: m(x) of every node x, int64 ``[nodes]``; 0 for 12..n.
-        name: its name in findings.
-        of: the schedule from which it was read, or nothing.
+        name: the numbering's name in findings.
+        of: the schedule from which the numbering was read, or an empty string.
     """
 
     m: NDArray[np.int64]
@@ -55,12 +56,12 @@ def algorithm_2(check: ClaimCheck) -> Schedule:
 
 @checks("FA.MBST")
 def first_nodes_exist(check: ClaimCheck) -> None:
-    """Check that every necklace has a first node for every v, and the numbering of `necklace`."""
+    """Check that every necklace has a first node for every v, and starcast's numbering."""
     closer = star_graph.moves_closer(check)
     rotated = labels.rotation(check)
     types = star_graph.link_types(check)
     rotations = labels.rotations(check)
-    leaders = np.unique(rotations.min(axis=0))[1:]  # of each necklace but that of 12..n
+    leaders = np.unique(rotations.min(axis=0))[1:]  # one per necklace except that of 12..n
     exists = closer[rotations[:, leaders]].any(axis=0)
     place = star_graph.node_and_type(check)
     leader_place = {**place, "node": lambda row, _: check.label(int(leaders[row]))}
@@ -73,7 +74,7 @@ def first_nodes_exist(check: ClaimCheck) -> None:
 
 @checks("FA.MBST-first")
 def generators_lead_to_each_other(check: ClaimCheck) -> None:
-    """Check distance and necklace of the generator of each N_k1, and that v leads to N_(k-1)1."""
+    """Check the distance and necklace of each N_k1's generator, and that v leads to N_(k-1)1."""
     neighbours = check.neighbours.T
     distance = bfs.distances(check)
     sizes = labels.return_times(check)
@@ -159,7 +160,7 @@ def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T8.3")
 def numbers_of_parents(check: ClaimCheck) -> None:
-    """Check that m(x) - m(x') >= n-1 for every x but 12..n and its neighbours."""
+    """Check that m(x) - m(x') >= n-1 for every x except 12..n and its neighbours."""
     numbering = scheduled_numbering(check)
     m = numbering.m
     difference = m - m[parents_of(check, numbering)]
@@ -190,7 +191,7 @@ def parents_receive_earlier(check: ClaimCheck) -> None:
 
 @checks("FA.A2", memory=ONE_SOURCE)
 def algorithm_2_steps_and_transmissions(check: ClaimCheck) -> None:
-    """Check steps and transmissions of algorithm 2, for one source and on small graphs for all."""
+    """Check algorithm 2's steps and transmissions for one source, and on small graphs for all."""
     count = factorial(check.n)
     schedules = [algorithm_2(check)]
     if check.n <= _ALL_SOURCES:
@@ -200,7 +201,7 @@ def algorithm_2_steps_and_transmissions(check: ClaimCheck) -> None:
 
 
 def scheduled_numbering(check: ClaimCheck) -> Numbering:
-    """Return m(x) by the schedule: node m = (i-1)(n-1) + v - 1 receives in step i over type v."""
+    """Read m(x) off the schedule: node m = (i-1)(n-1) + v - 1 receives in step i over type v."""
     schedule = algorithm_2(check)
     m = np.zeros(check.nodes, dtype=np.int64)
     clusters_before = schedule.step.astype(np.int64) - 1
@@ -209,7 +210,7 @@ def scheduled_numbering(check: ClaimCheck) -> Numbering:
 
 
 def numberings(check: ClaimCheck) -> Iterator[Numbering]:
-    """Yield the numbering of the schedule, and random numberings."""
+    """Yield the numbering read off the schedule, and random numberings."""
     yield scheduled_numbering(check)
     for seed in range(_RANDOM_NUMBERINGS):
         create = partial(random_numbering, check, seed)
@@ -228,7 +229,7 @@ def types_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def parents_of(check: ClaimCheck, numbering: Numbering) -> Ranks:
-    """Return the neighbour of each node over v; 12..n for 12..n."""
+    """Return the neighbour of each node across v; for 12..n, 12..n itself."""
     index = types_of(check, numbering.m) - 2
     parents = check.neighbours.T[np.arange(check.nodes), index].copy()
     parents[0] = 0
@@ -236,11 +237,11 @@ def parents_of(check: ClaimCheck, numbering: Numbering) -> Ranks:
 
 
 def generators(check: ClaimCheck) -> dict[int, Generator]:
-    """Return the generator of N_k1 by k; for odd n without the largest distance.
+    """Return the generator of N_k1 by distance k; for odd n, the largest k has none.
 
-    For k <= n-1 it has the cycle (k+1, k, .., 2, 1), and v is its first symbol. For k >= n the
-    symbols are in reverse order: the first k+1-n pairs are cycles, the others the last cycle, and v
-    is the smallest symbol of the second cycle from the right.
+    For k <= n-1 the generator has the cycle (k+1, k, .., 2, 1), and v is its first symbol. For k >=
+    n the symbols are in reverse order: the first k+1-n pairs are cycles, the other symbols form the
+    last cycle, and v is the smallest symbol of the second cycle from the right.
     """
     n = check.n
     first = labels.symbols(check)[:, 0]
@@ -259,7 +260,7 @@ def generators(check: ClaimCheck) -> dict[int, Generator]:
 def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
     """Return a numbering by section 3.2, random where the section leaves a choice.
 
-    Necklaces that start with 1 come last within their distance, as Appendix B restricts.
+    As Appendix B requires, necklaces that start with 1 come last within their distance.
     """
     degree = check.n - 1
     rng = np.random.default_rng([1993, seed])
@@ -273,7 +274,7 @@ def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
     number = 1
     for k in range(1, diameter(check.n) + 1):
         order = rng.permutation(leaders[distance[leaders] == k])
-        # A stable sort keeps the random order among the necklaces that start alike.
+        # A stable sort keeps the random order among necklaces that compare equal.
         order = order[np.argsort(starts_with_1[order], kind="stable")]
         if k in chosen:
             leader = rotations[:, chosen[k].node].min()
@@ -285,7 +286,7 @@ def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
             else:
                 members = np.unique(rotations[:, leader])
                 first = rng.choice(members[moves[members, index]])
-            # A necklace of period p has p nodes only; its rotations repeat after them.
+            # A necklace of period p has only p nodes, after which its rotations repeat.
             size = len(np.unique(rotations[:, first]))
             m[rotations[:size, first]] = np.arange(number, number + size)
             number += size
@@ -295,7 +296,7 @@ def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
 def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
     """Check that a numbering follows section 3.2.
 
-    Distance by distance, N_k1 first, and each necklace rotation by rotation.
+    Nodes are numbered distance by distance, N_k1 first, and each necklace rotation by rotation.
     """
     of = numbering.of
     m = numbering.m

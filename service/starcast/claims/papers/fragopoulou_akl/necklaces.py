@@ -16,7 +16,7 @@ from starcast.claims.registry import check_rows, checks
 
 @checks("FA.T5")
 def necklace_size_divides(check: ClaimCheck) -> None:
-    """Check that the size of every necklace divides n-1, and the example of S_5."""
+    """Check that the size of every necklace divides n-1, and the paper's example on S_5."""
     n = check.n
     size = return_times(check)
     check.true("the necklace is found", size > 0, node=check.label)
@@ -31,7 +31,7 @@ def necklace_size_divides(check: ClaimCheck) -> None:
 
 @checks("FA.T6")
 def necklaces_without_leading_1(check: ClaimCheck) -> None:
-    """Check that the necklace of every node that does not start with 1 has n-1 nodes."""
+    """Check that every necklace whose nodes do not start with 1 has n-1 nodes."""
     others = np.flatnonzero(symbols(check)[:, 0] != 1)
     size = return_times(check)[others]
     check.equal("nodes of the necklace", size, check.n - 1, node=check.labels(others))
@@ -39,7 +39,7 @@ def necklaces_without_leading_1(check: ClaimCheck) -> None:
 
 @checks("FA.T7")
 def rotation_keeps_distance(check: ClaimCheck) -> None:
-    """Check that R(x) is as far from 12..n as x."""
+    """Check that R(x) and x are equally far from 12..n."""
     distance = distances(check)
     check.equal("distance of R(x)", distance[rotation(check)], distance, node=check.label)
 
@@ -54,7 +54,7 @@ def rules_list_moves_closer(check: ClaimCheck) -> None:
 
 @checks("FA.R4-effect")
 def effect_of_rule_4(check: ClaimCheck) -> None:
-    """Check what the moves of rule 4 do to the cycles of a node with at least two."""
+    """Check how the moves of rule 4 change the cycles of a node with at least two cycles."""
     first = symbols(check)[:, 0]
     tails = np.flatnonzero((first != 1) & (star_graph.cycle_counts(check) > 1))
     _check_rule_4a(check, tails)
@@ -63,14 +63,14 @@ def effect_of_rule_4(check: ClaimCheck) -> None:
 
 
 def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
-    """Check the moves over the first symbol: it leaves its cycle."""
+    """Check the moves over the type of the first symbol, which leaves its cycle."""
     leading = symbols(check)[:, 0]
     first = leading[tails]
     minima = star_graph.cycle_minima(check)
     cycles = star_graph.cycle_counts(check)
     displaced = star_graph.displaced_counts(check)
     heads = check.neighbours.T[tails, first - 2]
-    is_pair = (minima[tails] == 1).sum(axis=1) == 2  # 1 and x_1 alone are a cycle
+    is_pair = (minima[tails] == 1).sum(axis=1) == 2  # the cycle consists only of 1 and x_1
     label = check.labels(tails)
 
     check.equal("(a) cycles", cycles[heads], cycles[tails] - is_pair, node=label)
@@ -84,7 +84,7 @@ def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
 
 
 def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) -> None:
-    """Check the moves over a symbol in a cycle without 1: two cycles are merged."""
+    """Check the moves over a symbol in a cycle without 1, which merge two cycles."""
     label_symbols = symbols(check)
     minima = star_graph.cycle_minima(check)
     cycles = star_graph.cycle_counts(check)
@@ -113,7 +113,7 @@ def nodes_at_distance_1(check: ClaimCheck) -> None:
 
 
 def inner_profile(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return the number of nodes at each of the distances 2, 3, .., K-1, K the largest."""
+    """Return the number of nodes at each distance 2, 3, .., K-1, where K is the largest."""
     return check.array("nodes by distance", lambda: profile(check)[2:-1])
 
 
@@ -143,8 +143,8 @@ def nodes_at_distances_between(check: ClaimCheck) -> None:
 def listed_nodes(check: ClaimCheck, last: int) -> int:
     """Return how many nodes at distance K-1 the necklaces of Appendix B contain.
 
-    These are the necklaces of (1 *) with pairs of the symbols after ``last``, * any order of the
-    symbols 2..last.
+    These are the necklaces of (1 *) and pairs of the symbols after ``last``, where * is any order
+    of the symbols 2..last.
     """
     pairs = [(i, i + 1) for i in range(last + 1, check.n, 2)]
     orders = permutations(range(2, last + 1))
@@ -154,9 +154,9 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
 
 
 def nodes_before_last(check: ClaimCheck, parity: tuple[int, str, str]) -> None:
-    """Check that at least (l-1)!(n-1) nodes are at distance K-1, l = 4 for even n and 3 for odd.
+    """Check that at least (l-1)!(n-1) nodes are at distance K-1 (l = 4 for even n, 3 for odd n).
 
-    They are on the necklaces with any order of 2..l, as `listed_nodes` counts them.
+    They are on the necklaces with any order of 2..l, which `listed_nodes` counts.
     """
     n = check.n
     last, necklaces, corrected = parity
@@ -208,7 +208,7 @@ def last_nodes_start_with_1(check: ClaimCheck) -> None:
     check.equal("first symbol", symbols(check)[last, 0], 1, node=check.labels(last))
 
 
-#: The two necklaces listed, as cycles: each node is the rotation of the node before it.
+#: The two listed necklaces, in cycle notation: each node is the rotation of the previous node.
 LISTED = (
     (((1, 2, 3), (4, 5)), ((1, 3, 4), (5, 2)), ((1, 4, 5), (2, 3)), ((1, 5, 2), (3, 4))),
     (((1, 3, 2), (4, 5)), ((1, 4, 3), (5, 2)), ((1, 5, 4), (2, 3)), ((1, 2, 5), (3, 4))),

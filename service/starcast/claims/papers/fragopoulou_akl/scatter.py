@@ -26,7 +26,8 @@ from starcast.trees.model import Forest
 
 _SEED = 1993
 _SINGLE_TREES = ("balanced", "near-balanced", "necklace", "greedy")
-#: A tree of long paths: rows grow as the square of the nodes, so that it is used up to S_5.
+#: A tree with long paths. The number of rows grows with the square of the nodes, so it is used only
+#: up to S_5.
 _LONG_TREE = "hamiltonian-cycle"
 _LONG_TREE_NODES = 120
 #: Memory of a scatter of 2(n-1) messages per node.
@@ -36,7 +37,7 @@ SCATTERS = Memory(3 * BYTES_PER_ROW, power=2)
 def scatter_along(
     check: ClaimCheck, forest: Forest, name: str, ports: Ports = "all", messages: int = 1
 ) -> Schedule:
-    """Return a scatter by rule 5, or one-port by rule 8, along a forest."""
+    """Return a scatter along a forest, by rule 5 or, if one-port, by rule 8."""
     create = partial(
         build_scatter, forest, ports, messages, algorithm=name, arguments={"messages": messages}
     )
@@ -44,7 +45,7 @@ def scatter_along(
 
 
 def scatter_roots(check: ClaimCheck) -> tuple[int, ...]:
-    """Return a few of the sample roots."""
+    """Return a small selection of the sample roots."""
     roots = bfs.roots(check)
     return roots[:: max(1, len(roots) // 4)]
 
@@ -61,7 +62,7 @@ def random_balanced_trees(check: ClaimCheck) -> Iterator[tuple[int, Forest]]:
 
 @checks("FA.R5")
 def largest_subtree_determines_steps(check: ClaimCheck) -> None:
-    """Check the order of messages, and that the steps are the nodes of the largest subtree."""
+    """Check the order of messages, and that the steps equal the size of the largest subtree."""
     for forest, name in spanning_trees(check):
         largest = checkers.branch_sizes(check.topology, forest.parent_port, forest.root).max()
         label = check.label(forest.root)
@@ -86,7 +87,7 @@ def check_furthest_first(
     sent = sent[np.lexsort((schedule.step[sent], schedule.port[sent]))]
     port = schedule.port[sent]
     node = schedule.unit[sent]
-    # By rule 5 all ports count their steps from 1; by rule 8 there is one count for all ports.
+    # By rule 5 every port starts in step 1; by rule 8 the ports take turns.
     first = 0 if in_turn else np.searchsorted(port, port)
     stated = np.arange(len(sent)) - first + 1
     label = node_labels(check, node)
@@ -100,13 +101,13 @@ def check_furthest_first(
 
 
 def random_ties(check: ClaimCheck, forest: Forest, name: str) -> Schedule:
-    """Return a scatter by rule 5 down one tree, with ties broken at random."""
+    """Return a scatter by rule 5 down a tree, with ties broken at random."""
 
     def create() -> Schedule:
         nodes = np.delete(np.arange(check.nodes), forest.root)
         subtree = root_ports(forest)[0, nodes]
         level = forest.levels()[0, nodes]
-        # The random key is the last one that decides: only among nodes of one subtree and level.
+        # The random key is the last sort key, so it only orders nodes of one subtree and level.
         order = np.lexsort((np.random.default_rng(_SEED).random(len(nodes)), -level, subtree))
         departure = np.empty(len(nodes), dtype=np.int64)
         first = np.searchsorted(subtree[order], subtree[order])
@@ -129,7 +130,7 @@ def random_ties(check: ClaimCheck, forest: Forest, name: str) -> Schedule:
 def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
     """Yield spanning trees with their names.
 
-    They are trees of the catalogue and random trees, both at several roots, and trees of section
+    These are trees of the catalogue and random trees, both at several roots, and trees of section
     5.1 with random choices.
     """
     names = list(_SINGLE_TREES)
@@ -151,7 +152,7 @@ def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
 
 @checks("FA.S51.steps", memory=SCATTERS)
 def balanced_scatter(check: ClaimCheck) -> None:
-    """Check steps and transmissions of a scatter over the balanced trees, at several roots."""
+    """Check the steps and transmissions of scatters over the balanced trees at several roots."""
     roots = scatter_roots(check)
     schedules = [check.schedule("scatter", "balanced", root=root) for root in roots]
     for number, forest in random_balanced_trees(check):
@@ -165,7 +166,7 @@ def balanced_scatter(check: ClaimCheck) -> None:
 
 
 def one_port_scatters(check: ClaimCheck) -> Iterator[tuple[Schedule, Forest]]:
-    """Yield scatters by rule 8 with their trees: those of section 5.1 and of Definition 13."""
+    """Yield scatters by rule 8 on the trees of section 5.1 and of Definition 13, with the trees."""
     for root in scatter_roots(check):
         balanced = check.forest("balanced", root=root)
         yield scatter_along(check, balanced, "one-port-balanced", "one"), balanced
@@ -186,7 +187,7 @@ def one_port_scatter(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> Non
 
 @checks("FA.R8-clock", given=one_port_scatters)
 def last_message_of_each_subtree(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> None:
-    """Check the step in which the root sends its last message for each subtree."""
+    """Check in which step the root sends its last message into each subtree."""
     schedule, forest = scatter
     from_root = schedule.sender == schedule.root
     last = np.zeros(check.n + 1, dtype=np.int64)
@@ -197,7 +198,7 @@ def last_message_of_each_subtree(check: ClaimCheck, scatter: tuple[Schedule, For
     check.equal(what, last[2:] - 1, np.cumsum(sizes) - 1, **place, of=schedule)
 
 
-#: Algorithms whose gather is compared with the scatter, with their port model.
+#: Algorithms whose gather is compared with their scatter, with their port models.
 _GATHERS = (
     ("balanced", "all"),
     ("near-balanced", "all"),
@@ -224,7 +225,7 @@ def _check_reversed(check: ClaimCheck, scatter: Schedule, gather: Schedule, mess
     place = {"M": messages, "root": check.label(gather.root), "of": gather}
     check.equal("steps", backward.steps, forward.steps, **place)
     check.equal("transmissions", backward.transmissions, forward.transmissions, **place)
-    # Reversed in time, a row of the last step comes first and goes the other way.
+    # In reversed time, a row of the last step comes first and goes in the opposite direction.
     step = scatter.steps + 1 - scatter.step
     reversed_rows = (step, scatter.receiver, scatter.sender, scatter.unit, scatter.tree)
     gather_rows = (gather.step, gather.sender, gather.receiver, gather.unit, gather.tree)
@@ -237,7 +238,7 @@ def _check_reversed(check: ClaimCheck, scatter: Schedule, gather: Schedule, mess
 
 def _sorted_rows(columns: tuple[NDArray[np.integer], ...]) -> NDArray[np.int64]:
     rows = np.column_stack(columns).astype(np.int64)
-    # `np.lexsort` sorts by its last key first.
+    # The last key of `np.lexsort` is the primary one.
     return rows[np.lexsort(rows.T[::-1])]
 
 
@@ -245,14 +246,14 @@ def _sorted_rows(columns: tuple[NDArray[np.integer], ...]) -> NDArray[np.int64]:
 
 
 def amounts(check: ClaimCheck) -> tuple[int, ...]:
-    """Return values of M: few, around n-1, and multiples of n-1."""
+    """Return values of M: small values, values around n-1, and multiples of n-1."""
     n = check.n
     return tuple(sorted({1, 2, 3, n - 2, n - 1, n, 2 * (n - 1)} - {0}))
 
 
 @checks("FA.M.balanced", memory=SCATTERS)
 def balanced_scatter_of_messages(check: ClaimCheck) -> None:
-    """Check that a scatter over the one balanced tree takes M ceil((n!-1)/(n-1)) steps."""
+    """Check that a scatter over a single balanced tree takes M ceil((n!-1)/(n-1)) steps."""
     forest = check.forest("balanced")
     for messages in amounts(check):
         schedule = scatter_along(check, forest, "balanced", messages=messages)
@@ -261,7 +262,7 @@ def balanced_scatter_of_messages(check: ClaimCheck) -> None:
 
 @checks("FA.M.near", memory=SCATTERS)
 def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
-    """Check steps and order of a scatter over the tree of Definition 13."""
+    """Check the steps of a scatter over the tree of Definition 13, and their order of growth."""
     for messages in amounts(check):
         schedule = check.schedule("scatter", "near-balanced", messages=messages)
         check.takes(schedule, messages * necklaces.largest_branch(check.n), M=messages)
@@ -284,7 +285,7 @@ def least_steps(check: ClaimCheck) -> None:
 
 @checks("FA.M.perfect", memory=SCATTERS)
 def perfectly_balanced_scatter(check: ClaimCheck) -> None:
-    """Check paths, shares and steps of a scatter over the tree of Definition 15."""
+    """Check the paths, shares and steps of a scatter over the tree of Definition 15."""
     for messages in (check.n - 1, 2 * (check.n - 1)):
         for root in scatter_roots(check):
             schedule = check.schedule("scatter", "perfectly-balanced", messages=messages, root=root)
@@ -297,7 +298,7 @@ def perfectly_balanced_scatter(check: ClaimCheck) -> None:
 def _check_shares(
     check: ClaimCheck, schedule: Schedule, messages: int, place: dict[str, Any]
 ) -> None:
-    """Check that messages use the trees of Definition 15, and the same number each of its trees."""
+    """Check that messages use the trees of Definition 15, equally many on each tree."""
     forest = check.forest("perfectly-balanced", root=schedule.root)
     above = forest.parent_port[schedule.tree, schedule.receiver]
     label = node_labels(check, schedule.receiver)
@@ -314,7 +315,7 @@ def _check_shares(
 
 @checks("FA.M.multiple")
 def shares_are_integers(check: ClaimCheck) -> None:
-    """Check that all shares M/k are integers only for multiples M of n-1."""
+    """Check that all shares M/k are integers only if M is a multiple of n-1."""
     degree = check.n - 1
     period = necklaces.periods(check)[1:]
     check.equal("remainder of n-1 by the period", degree % period, 0, node=other_nodes(check))
@@ -326,7 +327,7 @@ def shares_are_integers(check: ClaimCheck) -> None:
 
 @checks("FA.S52-only", memory=SCATTERS)
 def other_trees_take_longer(check: ClaimCheck) -> None:
-    """Check that scatters along other trees than those of Definition 15 take more steps."""
+    """Check whether scatters along trees other than those of Definition 15 take more steps."""
     n = check.n
     perfect = check.schedule("scatter", "perfectly-balanced", messages=n - 1)
     shortest = check.reading(
@@ -344,7 +345,7 @@ def other_trees_take_longer(check: ClaimCheck) -> None:
             if np.array_equal(links_used(schedule), links_used(perfect)):
                 continue
             _check_longer(check, schedule, messages)
-            # The reading excludes trees with longer paths, such as edge-disjoint ones.
+            # The reading excludes trees with longer paths, such as edge-disjoint trees.
             transmissions = check.objects.simulation(schedule).transmissions
             if transmissions == messages * distance_sum(n):
                 _check_longer(shortest, schedule, messages)

@@ -28,10 +28,10 @@ from starcast.trees.model import Forest
 
 # Definitions 13 to 16 on labels, and random trees of section 5.1
 #
-# The functions of Definitions 13 to 16 exist as printed and as repaired. Nothing here uses
-# `starcast.trees`. A parent or children function is an array bool ``[nodes, n]``: whether the
-# parent or a child of a node is across dimension j, at index j-1. Dimension 1 leads nowhere; it is
-# included because the printed functions may name it.
+# The functions of Definitions 13 to 16 are given both as printed and as repaired. Nothing here uses
+# `starcast.trees`. A parent or children function is an array bool ``[nodes, n]``, which tells at
+# index j-1 whether the parent or a child of a node is across dimension j. Dimension 1 leads
+# nowhere; it is included because the printed functions may name it.
 
 
 #: Parent or children function, bool ``[nodes, n]``.
@@ -42,8 +42,8 @@ _SEED = 1993
 def canonical_notation(label: list[int]) -> list[tuple[int, ...]]:
     """Return the canonical cycle notation of Definition 12.
 
-    Each cycle ends with its smallest symbol in the ordering of the position of symbol 1; these
-    symbols decrease from the left to the right.
+    The symbols are ordered by the ordering that belongs to the position of symbol 1. Each cycle
+    ends with its smallest symbol, and these symbols decrease from left to right.
     """
     n = len(label)
     k = label.index(1) + 1
@@ -56,7 +56,7 @@ def canonical_notation(label: list[int]) -> list[tuple[int, ...]]:
 
 
 def order_index(symbol: int, k: int, n: int) -> int:
-    """Return the index of a symbol in the k-th ordering 1, k, k+1, .., n, 2, .., k-1 (Def. 10)."""
+    """Return a symbol's index in the k-th ordering 1, k, k+1, .., n, 2, .., k-1 (Def. 10)."""
     return 0 if symbol == 1 else 1 + (symbol - k) % (n - 1)
 
 
@@ -65,7 +65,7 @@ def parent_function(
 ) -> Dimensions:
     """Return the parent function of Definition 13, or of Definition 15 if nodes are repeated.
 
-    The second cycle is counted from the side ``second``.
+    The argument ``second`` is the side from which the second cycle is counted.
     """
 
     def create() -> Dimensions:
@@ -89,7 +89,8 @@ def parent_function(
 def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimensions:
     """Return the condition for parents of nodes i that start with 1, with c(i) = F_r^{-1}(i).
 
-    It is d(c) = d(c') = j-2 or, if nodes are repeated, d(c') = d(c) + k p(c) = j-2; i' = g_j(i).
+    The condition is d(c) = d(c') = j-2 or, if nodes are repeated, d(c') = d(c) + k p(c) = j-2,
+    where i' = g_j(i).
     """
     d = necklaces.displacements(network)[c]
     p = necklaces.periods(network)[c]
@@ -106,7 +107,7 @@ def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimens
 def children_function(
     network: CachedTopology, *, repaired: bool, repeated: bool = False
 ) -> Dimensions:
-    """Return the printed or repaired children function of Definition 13, or 15 with repetition."""
+    """Return the printed or repaired children function of Definition 13, or 15 if nodes repeat."""
 
     def create() -> Dimensions:
         n = network.n
@@ -134,8 +135,9 @@ def children_function(
 def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
     """Return the dimensions of the children that do not start with 1.
 
-    As printed: fixed symbols, and left minima of the cycle of 1. Repaired: fixed symbols of nodes
-    with one cycle only, and left minima of the complete canonical notation.
+    As printed, these are the fixed symbols, and the left minima of the cycle of 1. Repaired, they
+    are the fixed symbols of nodes with only one cycle, and the left minima of the complete
+    canonical notation.
     """
     n = len(label)
     k = label.index(1) + 1
@@ -151,7 +153,7 @@ def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
 
 
 def seen_from_children(network: CachedTopology, below: Dimensions) -> Dimensions:
-    """Return whether each node y is among the children of g_j(y), across j."""
+    """Return whether each node y is a child of g_j(y) across dimension j."""
     function = np.zeros_like(below)
     for j, heads in zip(network.ports, network.neighbours, strict=True):
         function[:, j - 1] = below[heads, j - 1]
@@ -165,7 +167,7 @@ def translation_and_inverse(network: CachedTopology, root: int) -> tuple[Ranks, 
 
 
 def parents_at_root(network: CachedTopology, root: int, *, repeated: bool) -> Dimensions:
-    """Return the parent function of Definition 14 (16 if nodes are repeated), repaired as 13."""
+    """Return the parent function of Definition 14 (16 if nodes repeat), repaired like 13."""
     _, c = translation_and_inverse(network, root)
     starts_with_1 = symbols(network)[c][:, 0] == 1
     leaves = leaf_parents(network, c, repeated=repeated)
@@ -175,7 +177,7 @@ def parents_at_root(network: CachedTopology, root: int, *, repeated: bool) -> Di
 
 
 def translated_parents(network: CachedTopology, root: int, above: Dimensions) -> Dimensions:
-    """Return a parent function at 12..n, every node and its parent translated to another root."""
+    """Translate a parent function at 12..n, node by node, to another root."""
     forward, inverse = translation_and_inverse(network, root)
     function = np.zeros_like(above)
     for j, heads in zip(network.ports, network.neighbours, strict=True):
@@ -185,7 +187,7 @@ def translated_parents(network: CachedTopology, root: int, above: Dimensions) ->
 
 
 def random_trees(network: CachedTopology, count: int) -> NDArray[np.uint8]:
-    """Return random trees among those that section 5.1 allows, uint8 ``[count, nodes]``."""
+    """Return random trees of those that section 5.1 allows, uint8 ``[count, nodes]``."""
 
     def create() -> NDArray[np.uint8]:
         generators = [np.random.default_rng([_SEED, seed]) for seed in range(count)]
@@ -227,7 +229,7 @@ perfectly_balanced = forests("perfectly-balanced")
 
 
 def balanced_trees(check: ClaimCheck) -> NDArray[np.uint8]:
-    """Return the tree of `balanced`, and trees with random choices where the paper leaves any."""
+    """Return starcast's tree `balanced`, and trees with random choices where section 5.1 allows."""
     forest = check.forest("balanced")
     random = random_trees(check, RANDOM_TREES)
     return np.concatenate([forest.parent_port, random])
@@ -243,7 +245,7 @@ def balanced_trees_have_shortest_paths(check: ClaimCheck) -> None:
 
 @checks("FA.S51.substar")
 def subtrees_are_substars(check: ClaimCheck) -> None:
-    """Check that the parent of a node of S^i is in S^i or the root, in subtree i."""
+    """Check that the parent of a node of S^i is in S^i or is the root, in subtree i."""
     position = positions(symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
     for tree, row in enumerate(balanced_trees(check)):
@@ -258,7 +260,7 @@ def subtrees_are_substars(check: ClaimCheck) -> None:
 def subtrees_are_balanced(check: ClaimCheck) -> None:
     """Check that the sizes of the subtrees differ by at most one node."""
     n = check.n
-    # Sizes that differ by at most one and add up to n!-1 are unique up to their order.
+    # Sizes that differ by at most one and add up to n!-1 are unique except for their order.
     stated = [(check.nodes - 1 + i) // (n - 1) for i in range(n - 1)]
     sizes = np.sort(checkers.branch_sizes(check.topology, balanced_trees(check), 0), axis=1)
     what = "sizes of the subtrees, the smallest first"
@@ -271,7 +273,7 @@ def subtrees_are_balanced(check: ClaimCheck) -> None:
 
 @checks("FA.D7")
 def one_generator_per_necklace(check: ClaimCheck) -> None:
-    """Check that Definition 7 names exactly one generator of every necklace but that of 12..n."""
+    """Check that Definition 7 names one generator of every necklace except that of 12..n."""
     leader = necklaces.leaders(check)
     leaders = np.unique(leader)[1:]
     generators = leader[necklaces.named_generators(check)]
@@ -301,12 +303,12 @@ def check_inverse(check: ClaimCheck, above: Dimensions, below: Dimensions) -> No
 
 
 def node_and_dimension(check: ClaimCheck) -> dict[str, PlaceValue]:
-    """Return the place of a value in an array ``[nodes, n]``."""
+    """Return keywords that describe the place of a value in an array ``[nodes, n]``."""
     return {"node": lambda node, _: check.label(node), "dimension": lambda _, index: index + 1}
 
 
 def printed_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
-    """Check that the parent and children functions as printed are inverse to each other."""
+    """Check whether the printed parent and children functions are inverse to each other."""
     repeated = construction == DEFINITION_15
     children = partial(children_function, check, repeated=repeated)
     parents = partial(parent_function, check, repeated=repeated)
@@ -363,7 +365,7 @@ check_rows(trees_at_roots_are_translates, {"FA.D14": DEFINITION_13, "FA.D16": DE
 
 @checks("FA.T9.1", given=near_balanced)
 def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that all nodes with symbol 1 in position i are in the subtree of link type i."""
+    """Check that all nodes with symbol 1 in position i are in the subtree over link type i."""
     position = positions(symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
     subtree = subtrees(check, forest.parent_port[0])[nodes]
@@ -372,7 +374,7 @@ def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T9.2", given=near_balanced)
 def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
-    """Check that all nodes of displacement d are in the subtree of link type d + 2."""
+    """Check that all nodes of displacement d are in the subtree over link type d + 2."""
     displacement = necklaces.displacements(check)[1:]
     subtree = subtrees(check, forest.parent_port[0])[1:]
     check.equal("subtree", subtree, displacement + 2, node=other_nodes(check), of=forest)
@@ -399,7 +401,7 @@ def near_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T9.5", given=near_balanced)
 def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
-    """Check the largest and the smallest subtree, and the order of their quotient."""
+    """Check the sizes of the largest and smallest subtree, and the order of their quotient."""
     n = check.n
     substar = int(factorial(n - 1))
     sizes = checkers.branch_sizes(check.topology, forest.parent_port, 0)[0]
@@ -453,7 +455,7 @@ def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest
 
 @checks("FA.T10.5", given=perfectly_balanced)
 def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that all paths from the root are shortest, and that every node has a path."""
+    """Check that all paths from the root are shortest paths, and that they reach every node."""
     check.passes(checkers.shortest_paths(check.topology, forest.parent_port, 0), of=forest)
     reached = np.count_nonzero(forest.parent_port, axis=0)[1:] > 0
     check.true("is in some subtree", reached, node=other_nodes(check), of=forest)
@@ -471,7 +473,7 @@ def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T10.7", given=perfectly_balanced)
 def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
-    """Check that each subtree is the subtree before it, rotated once."""
+    """Check that each subtree is the rotation of the previous subtree."""
     before = forest.parent_port[:-1]
     stated = np.zeros_like(before)
     stated[:, rotation(check)] = rotation_function(check.n)[before]
@@ -480,7 +482,7 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 
 
 def subtrees(check: ClaimCheck, row: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the type of the root's link over which a tree reaches each node.
+    """Return the type of the root's link over which the tree reaches each node.
 
     Returns:
         int64 ``[nodes]``; 0 for the root and outside the tree.

@@ -22,8 +22,8 @@ from starcast.trees.model import Forest
 
 # Properties of nodes as arrays: cycles, necklaces, links of a type
 #
-# All of them follow the definitions in sections 3 and 3.1, and use the neighbour table and the
-# arrays of `starcast.claims.reference` alone, nothing of the constructions.
+# All of them follow the definitions in sections 3 and 3.1. They use only the neighbour table and
+# the arrays of `starcast.claims.reference`, not the constructions.
 
 
 def link_types(check: ClaimCheck) -> NDArray[np.int64]:
@@ -32,21 +32,21 @@ def link_types(check: ClaimCheck) -> NDArray[np.int64]:
 
 
 def node_and_type(check: ClaimCheck) -> dict[str, Callable[[int, int], int | str]]:
-    """Return the place of a value in an array ``[nodes, types]``: node and dimension."""
+    """Return keywords for the place of a value in an array ``[nodes, types]``: node, dimension."""
     return {"node": lambda node, _: check.label(node), "dimension": lambda _, index: index + 2}
 
 
 def cycle_minima(check: ClaimCheck) -> Perms:
     """Return the smallest symbol of the cycle of each symbol, uint8 ``[nodes, n]``.
 
-    A symbol in its own position is its own minimum.
+    For a symbol in its own position, this is the symbol itself.
     """
 
     def create() -> Perms:
         n = check.n
         labels = symbols(check)
-        # Following all cycles at once, one symbol per round, keeps the loop short: n rounds for
-        # all nodes instead of a walk per node.
+        # All cycles are followed at once, one symbol per round, so the loop has n rounds instead of
+        # one traversal per node.
         least = np.broadcast_to(np.arange(1, n + 1, dtype=np.uint8), labels.shape).copy()
         for _ in range(n):  # a cycle has at most n symbols
             least = np.minimum(least, np.take_along_axis(least, labels.astype(np.intp) - 1, axis=1))
@@ -56,7 +56,7 @@ def cycle_minima(check: ClaimCheck) -> Perms:
 
 
 def displaced(check: ClaimCheck) -> NDArray[np.bool_]:
-    """Return whether each symbol is in a cycle of two or more, bool ``[nodes, n]``."""
+    """Return whether each symbol is in a cycle of two or more symbols, bool ``[nodes, n]``."""
     return np.asarray(symbols(check) != np.arange(1, check.n + 1))
 
 
@@ -74,8 +74,9 @@ def displaced_counts(check: ClaimCheck) -> NDArray[np.int64]:
 def moves_of_rules(check: ClaimCheck) -> NDArray[np.bool_]:
     """Return the moves that rules 2, 3 and 4 list, bool ``[nodes, types]``.
 
-    Rule 2, of a node that starts with 1: any type whose symbol is displaced. Rule 3 and rule 4 (a):
-    the type that is the first symbol. Rule 4 (b): any type whose symbol is in a cycle without 1.
+    Rule 2 lists, for a node that starts with 1, every type whose symbol is displaced. Rules 3 and 4
+    (a) list the type that equals the first symbol. Rule 4 (b) lists every type whose symbol is in a
+    cycle without 1.
     """
     first = symbols(check)[:, :1]
     apart = displaced(check)[:, 1:] & (cycle_minima(check)[:, 1:] != 1)
@@ -83,7 +84,7 @@ def moves_of_rules(check: ClaimCheck) -> NDArray[np.bool_]:
 
 
 def moves_closer(check: ClaimCheck) -> NDArray[np.bool_]:
-    """Return whether each link leads closer to 12..n, by search, bool ``[nodes, types]``."""
+    """Return, by search, whether each link leads closer to 12..n, bool ``[nodes, types]``."""
     distance = distances(check)
     return np.asarray(distance[check.neighbours.T] < distance[:, None])
 
@@ -123,7 +124,7 @@ def node_of_cycles(n: int, *cycles: tuple[int, ...]) -> int:
 
 @checks("FA.S1-degree")
 def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
-    """Check degree and diameter, and their order against log2 n! and the smallest hypercube."""
+    """Check degree and diameter, and that they are of lower order than on the hypercube."""
     n = check.n
     ordered = np.sort(check.neighbours.T, axis=1)
     degree = (np.diff(ordered, axis=1) > 0).sum(axis=1) + 1
@@ -138,7 +139,7 @@ def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
     check.equal("its degree", len(np.unique(cube.neighbours[:, 0])), cube.n)
     below = check.reading("both are less than log2 n! at every n")
     for name, value in (("degree", n - 1), ("diameter", diameter(n))):
-        # Compared as powers of two: log2 n! is not rational.
+        # Compared as powers of two, because log2 n! is irrational.
         place = {"found": 2**value, "stated": check.nodes}
         below.true(f"2 to the power of the {name} is less than n!", 2**value < check.nodes, **place)
     check.same_order("log2 n! / (n log2 n)", lambda n: divide(log2(factorial(n)), n * log2(n)))
@@ -156,8 +157,7 @@ def substars(check: ClaimCheck) -> None:
     for k in range(1, check.n):
         size = factorial(k)
         suffixes = np.unique(label_symbols[:, k:], axis=0, return_inverse=True)[1].reshape(-1)
-        # The order of the first k symbols, as a label of S_k: sorting twice gives the rank of
-        # each.
+        # The first k symbols are renamed to a label of S_k; sorting twice gives the rank of each.
         order = np.argsort(np.argsort(label_symbols[:, :k], axis=1), axis=1)
         image = permutations.rank(order.astype(np.uint8) + np.uint8(1))
         check.equal("number of classes", len(np.unique(suffixes)), factorial(check.n) // size, k=k)
@@ -186,7 +186,7 @@ def mean_distance(check: ClaimCheck, root: int) -> None:
 
 @checks("FA.dist")
 def distance_by_cycles(check: ClaimCheck) -> None:
-    """Check that the distance from 12..n is c + s, less 2 if x_1 != 1."""
+    """Check that the distance from 12..n is c + s, minus 2 if x_1 != 1."""
     correction = np.where(labels.symbols(check)[:, 0] == 1, 0, 2)
     stated = cycle_counts(check) + displaced_counts(check) - correction
     check.equal("distance from 12..n", bfs.distances(check), stated, node=check.label)
@@ -194,7 +194,7 @@ def distance_by_cycles(check: ClaimCheck) -> None:
 
 @checks("FA.ex")
 def examples(check: ClaimCheck) -> None:
-    """Check the example of a translation on S_3, and that of a cycle notation on S_6."""
+    """Check the paper's examples of a translation on S_3 and of a cycle notation on S_6."""
     label_symbols = labels.symbols(check)
     if check.n == 3:
         q = label_symbols[check.rank("312")]
@@ -234,22 +234,22 @@ def rotation_by_coordinates(check: ClaimCheck) -> None:
 REPEATED = (("rotated-hamiltonian", "all"), ("necklace", "all"), ("hamiltonian-cycle", "one"))
 _SEED = 1993
 _RANDOM_BROADCASTS = 2
-_RANDOM_SETS = 24  # sets of links that are drawn at random
-_EXHAUSTIVE = 4  # up to S_4 all pairs of links
+_RANDOM_SETS = 24  # number of random sets of links
+_EXHAUSTIVE = 4  # all pairs of links are tried up to S_4
 
 #: A set L_i of directed links: tails and types.
 Links = tuple[NDArray[np.integer], NDArray[np.integer]]
 
 
 def repeated_broadcasts(check: ClaimCheck) -> Iterator[Schedule]:
-    """Yield the schedule of the source 12..n in each allgather that repeats one broadcast."""
+    """Yield source 12..n's schedule in each allgather that repeats one broadcast."""
     for algorithm, ports in REPEATED:
         yield check.schedule("allgather", algorithm, ports=ports)
 
 
 @checks("FA.T1")
 def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
-    """Check that F_q keeps link types, and executes the translates of several broadcasts."""
+    """Check that F_q preserves link types, and execute the translates of several broadcasts."""
     neighbours = check.neighbours.T
     random = [random_broadcast(check, seed) for seed in range(_RANDOM_BROADCASTS)]
     broadcasts = [*repeated_broadcasts(check), *random]
@@ -285,7 +285,7 @@ def different_types_have_disjoint_translates(check: ClaimCheck) -> None:
 
 @checks("FA.T2.necessary", memory=Memory(4, power=0, of_pairs=all_pairs))
 def same_type_has_overlapping_translates(check: ClaimCheck) -> None:
-    """Check that some link is in two translates of a set of two links of one type."""
+    """Check that some link is in two translates of a set of two links of the same type."""
     for tails, dimension in link_pairs(check):
         counts = translate_counts(check, (tails, np.array([dimension, dimension])))
         place = {"nodes": ", ".join(check.labels(tails)), "dimension": dimension}
@@ -295,7 +295,7 @@ def same_type_has_overlapping_translates(check: ClaimCheck) -> None:
 
 
 def translated_broadcast(broadcast: Schedule, q: int, image: Ranks) -> Schedule:
-    """Return the broadcast of 12..n, translated to q link by link."""
+    """Translate the broadcast of source 12..n, link by link, to source q."""
     return replace(
         broadcast,
         collective="broadcast",
@@ -319,7 +319,7 @@ def translate_counts(check: ClaimCheck, links: Links) -> NDArray[np.int64]:
     tails, types = links
     degree = check.n - 1
     images = labels.translations(check)[:, tails].astype(np.int64)
-    # A translate of a link has the same type, so that tail and type number it.
+    # A translate of a link has the same type, so its tail and type identify it.
     codes = images * degree + (np.asarray(types, dtype=np.int64) - 2)
     return np.bincount(codes.ravel(), minlength=check.nodes * degree)
 

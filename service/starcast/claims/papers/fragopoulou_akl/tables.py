@@ -1,6 +1,6 @@
 """Fragopoulou & Akl 1993, Tables 1 to 3: steps and transmissions of the paper's algorithms.
 
-`CELLS` has one row of data per algorithm and number of messages M; a row has two claims.
+`CELLS` has one row per algorithm and number of messages M; each row gives two claims.
 """
 
 from collections.abc import Callable, Iterator
@@ -38,22 +38,23 @@ def one_message(_n: int) -> tuple[int, ...]:
 
 
 def any_messages(n: int) -> tuple[int, ...]:
-    """Return values of M around 1 and n."""
+    """Return values of M near 1 and near n."""
     return tuple(sorted({1, 2, 3, n - 1, n}))
 
 
 def multiples(n: int) -> tuple[int, ...]:
-    """Return multiples of n-1."""
+    """Return two multiples of n-1 as values of M."""
     return (n - 1, 2 * (n - 1))
 
 
 class ResultCell(NamedTuple):
-    """An algorithm in Tables 1 to 3, with its number of messages.
+    """An algorithm in Tables 1 to 3, with its numbers of messages.
 
     Attributes:
         collective, algorithm, ports: the schedules that are executed.
         amounts: the values of M.
-        steps: the stated number of steps; None if it is an order of growth or has its own check.
+        steps: the stated number of steps; None if the table states an order of growth, or if there
+            is a separate check.
         transmissions: the stated number of transmissions.
     """
 
@@ -106,7 +107,7 @@ CELLS = {
 def cell_schedule(check: ClaimCheck, cell: ResultCell, messages: int, root: int) -> Schedule:
     """Return the schedule of a cell for a number of messages."""
     is_rule_9 = (cell.collective, cell.algorithm) == ("alltoall", "necklace")
-    arguments = {} if is_rule_9 else {"messages": messages}  # Rule 9 has one message only
+    arguments = {} if is_rule_9 else {"messages": messages}  # Rule 9 has only one message
     return check.schedule(cell.collective, cell.algorithm, cell.ports, root, **arguments)
 
 
@@ -122,7 +123,7 @@ def quantity_is_exact(check: ClaimCheck, row: Row) -> None:
 def cell_schedules(
     check: ClaimCheck, cell: ResultCell
 ) -> Iterator[tuple[Schedule, int, dict[str, int | str]]]:
-    """Yield the schedules of a cell with their M and their place in findings."""
+    """Yield the schedules of a cell, each with its M and its keywords for findings."""
     has_root = cell.collective == "scatter"
     for messages in cell.amounts(check.n):
         for root in bfs.roots(check, 3) if has_root else (0,):
@@ -140,14 +141,14 @@ for _name, _cell in CELLS.items():
     }
     if _cell.steps is not None:
         _rows[f"FA.{_name}-time"] = (_cell, "steps", _cell.steps)
-    # Each of several messages for every node has rows on all links of its path.
+    # If there are several messages for every node, each has one row per link of its path.
     _is_large = _cell.collective != "allgather" and _cell.amounts is not one_message
     _memory = Memory(5 * BYTES_PER_ROW, power=2 if _is_large else 1)
     check_rows(quantity_is_exact, _rows, memory=_memory)
 
 
 def repeated_paths(check: ClaimCheck, messages: int) -> Schedule:
-    """Return M runs of the rotated Hamiltonian paths for one message, one after the other."""
+    """Return M consecutive one-message runs of the rotated Hamiltonian paths."""
     algorithm = "rotated-hamiltonian"
     single = check.schedule("allgather", algorithm)
 
@@ -171,7 +172,7 @@ def repeated_paths(check: ClaimCheck, messages: int) -> Schedule:
 
 @checks("FA.Tab1.allport-paths-M-time", memory=Memory(5 * BYTES_PER_ROW))
 def runs_one_after_the_other(check: ClaimCheck) -> None:
-    """Check the steps of M runs, each of which begins after the run before it."""
+    """Check the steps of M consecutive runs, which do not overlap."""
     n = check.n
     correction = check.correction("one run after the other takes M ceil((n!-1)/(n-1)) steps")
     for messages in any_messages(n):
@@ -193,7 +194,7 @@ def overlapping_runs(check: ClaimCheck) -> None:
 
 @checks("FA.Tab2.allport-near-1-time")
 def near_balanced_scatter(check: ClaimCheck) -> None:
-    """Check the steps of a scatter over the tree of Definition 13, and their order."""
+    """Check the steps of a scatter over the tree of Definition 13, and their order of growth."""
     schedule = cell_schedule(check, CELLS["Tab2.allport-near-1"], 1, 0)
     steps = check.execute(schedule).steps
     count = len(necklaces.leader_distances(check))
@@ -205,13 +206,13 @@ def near_balanced_scatter(check: ClaimCheck) -> None:
 
 
 def largest_branch_quotient(n: int) -> Number:
-    """Return the largest subtree of Definition 13 over ceil((n!-1)/(n-1))."""
+    """Return the size of Definition 13's largest subtree divided by ceil((n!-1)/(n-1))."""
     return divide(necklaces.largest_branch(n), even_share(n))
 
 
 @checks("FA.Tab3.allport-near-1-time", memory=Memory(2 * BYTES_PER_ROW))
 def rule_9_exchange(check: ClaimCheck) -> None:
-    """Check the steps of Rule 9, and their order."""
+    """Check the steps of Rule 9, and their order of growth."""
     schedule = cell_schedule(check, CELLS["Tab3.allport-near-1"], 1, 0)
     steps = check.execute(schedule).steps
     total = necklaces.leader_distances(check).sum()

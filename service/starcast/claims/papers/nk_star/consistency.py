@@ -1,7 +1,7 @@
-"""Li, Chen, Xiang & Yao: tables against theorems, and the conclusion against the tables.
+"""Li, Chen, Xiang & Yao: the tables against the theorems, the conclusion against the tables.
 
-All expressions are as printed (cleaned as in docs/definitions/nk-star.md) and compared as exact
-numbers.
+All expressions are as printed (cleaned as described in docs/definitions/nk-star.md). They are
+compared as exact numbers.
 """
 
 from collections.abc import Iterator
@@ -17,14 +17,14 @@ Value = int | Fraction
 
 
 class Terms(NamedTuple):
-    """T_s start-ups + m T_c bytes + 2 sqrt(m T_s T_c square)."""
+    """The coefficients of a time T_s start_ups + m T_c bytes + 2 sqrt(m T_s T_c square)."""
 
     start_ups: Value
     bytes: Value
     square: Value = 0
 
 
-#: A row of a table: its columns start-up and transmission, and the terms of the column overall.
+#: A table row: the columns start-up and transmission, and the terms of the column overall.
 WordingRow = tuple[Value, Value, Terms]
 
 
@@ -97,7 +97,7 @@ def theorems2(n: int, k: int) -> tuple[Terms, ...]:
 def _cells(
     rows: tuple[WordingRow, ...], theorems: tuple[Terms, ...]
 ) -> Iterator[tuple[str, str, Fraction, Fraction]]:
-    """Yield row, column, the coefficient in the table, and that in the theorem."""
+    """Yield the row, the column, the table's coefficient, and the theorem's coefficient."""
     for name, row, terms in zip(ROWS, rows, theorems, strict=True):
         in_table = (*row[:2], *row[2])
         in_theorem = (terms.start_ups, terms.bytes, *terms)
@@ -119,7 +119,7 @@ def table1_agrees_with_theorems(check: ClaimCheck) -> None:
         "tree, one-port, with n D for (n-1)(D-1)"
     )
     more_bytes = Fraction(arrangements(n, k) - 2, n - 1)
-    # All other cells agree, so that the differences listed here are all there are.
+    # All other cells agree, so the list of differences is complete.
     differences: dict[tuple[str, str], Value] = {
         (ROWS[0], "start-up"): 1,
         (ROWS[0], "overall, T_s"): 1,
@@ -146,7 +146,7 @@ CHEN_ONE = "Y.S. Chen, one-port"
 
 
 def _chen(n: int, k: int) -> dict[str, tuple[Value, Value]]:
-    """Return start-up and transmission of Y.S. Chen in Table 1."""
+    """Return the start-up and transmission of Y.S. Chen's broadcast in Table 1."""
     tail = Fraction((n - k - 2) * factorial(n - k + 1), factorial(n))
     return {
         CHEN_ALL: (2 * nk_diameter(n, k) - 1, Fraction(4, n - 1)),
@@ -156,7 +156,7 @@ def _chen(n: int, k: int) -> dict[str, tuple[Value, Value]]:
 
 @checks("NK.S9-tables")
 def conclusion_agrees_with_tables(check: ClaimCheck) -> None:
-    """Compare the times that the conclusion quotes with the tables, in the order of the text."""
+    """Compare the times quoted in the conclusion with the tables, in the order of the text."""
     n, k = check.n_and_k
     correction = check.correction(
         "they are but for the start-up of the trees MT, one-port, in Table 1: (n-1)(2D-1), quoted "
@@ -170,7 +170,7 @@ def conclusion_agrees_with_tables(check: ClaimCheck) -> None:
         place = {"table": table, "row": row, "column": column}
         printed = Fraction(tables[table][row][COLUMNS.index(column)])
         check.equal(what, Fraction(quoted), printed, **place)
-        # The only quoted value that differs from its table.
+        # This is the only quoted value that differs from its table.
         wrong = (table, row, column) == (1, "trees MT, one-port", "start-up")
         expected = quoted + (n - 1) * nk_diameter(n, k) if wrong else quoted
         correction.equal(what, Fraction(expected), printed, **place)

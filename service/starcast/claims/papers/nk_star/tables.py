@@ -1,4 +1,4 @@
-"""Li, Chen, Xiang & Yao, Tables 1 and 2: all rows; and Lemmas 1 and 2, their rows 'optimal'."""
+"""Li, Chen, Xiang & Yao: Tables 1 and 2, and Lemmas 1 and 2 (the tables' rows 'optimal')."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from starcast.support.integers import ceil_div
 
 
 def stated_height(n: int, k: int) -> int:
-    """Return 2D-1, the height of the trees MT in the tables."""
+    """Return 2D-1, the height of the trees MT as stated in the tables."""
     return 2 * nk_diameter(n, k) - 1
 
 
@@ -41,7 +41,7 @@ def register_cells(
 
 
 def _check_one_tree(check: ClaimCheck, ports: str) -> None:
-    """Check D+p-1 slots of m/p bytes; one-port at most n-1 times that, and (n-1)m bytes or more."""
+    """Check for D+p-1 slots of m/p bytes (one-port: up to n-1 times that, >= (n-1)m bytes)."""
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     broadcast = nk_star.execute_broadcast(check, ONE_TREE, ports)
@@ -106,9 +106,9 @@ def one_tree_overall(check: ClaimCheck, ports: str) -> None:
     correction.order(what, lambda n, k: _pipeline_quotient(n, k, n - 1, 1))
 
 
-@cache  # every size evaluates the same huge n
+@cache  # the checks of all sizes evaluate the same huge n
 def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
-    """Return the largest quotient of the pipeline on SP, with its best integer p, and an order.
+    """Return the largest quotient of the time of the pipeline on SP (best integer p) and an order.
 
     The order is slot (D T_s + share m T_c + 2 sqrt(share m (D-1) T_s T_c)).
     """
@@ -119,7 +119,7 @@ def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
         return slot * (diameter * T_s + share * b + 2 * root)
 
     # A pipeline changes its behaviour where m T_c / T_s is of the order of a power of n. So these
-    # powers, and the two limits without T_c and without T_s, decide the order.
+    # powers, and the two limits T_c = 0 and T_s = 0, determine the order.
     loads = [(1, 0), (0, 1), *((1, Fraction(n) ** power) for power in range(-2, 5))]
     line = Pipeline(diameter, 1, slot)
     return greatest(divide(line.least_whole(*load), stated(*load)) for load in loads)
@@ -134,7 +134,7 @@ register_cells(one_tree_overall, "one-tree-overall")
 
 
 def _check_many_trees(check: ClaimCheck, ports: str) -> None:
-    """Check heights of at most 2D, and the slots with 1 and 2 segments per tree."""
+    """Check that heights are at most 2D, and the slots with 1 and 2 segments per tree."""
     n, k = check.n_and_k
     height = nk_star.greatest_height(check, MANY_TREES)
     check.true("the trees span, and are at most 2D high", 0 < height <= height_bound(n, k))
@@ -142,7 +142,7 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
         p = int(broadcast.arguments["segments"])
         place = {"p": p, "of": broadcast.schedule}
         simulation = broadcast.simulation
-        # The last slot may end early: sub-slots after its last packet are not executed.
+        # The last slot may end early, because sub-slots after its last packet are not executed.
         slots = simulation.steps if ports == "all" else ceil_div(simulation.steps, n - 1)
         check.equal("slots", slots, height + p - 1, **place)
         small = simulation.largest_packet <= (n - 1) * p
@@ -163,7 +163,7 @@ def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
 def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
     """Check the order of the all-port time on MT for T_s = 0, which p -> infinity approaches.
 
-    Each slot then has as many segments as the congestion c.
+    In that limit, each slot has as many segments as the congestion c.
     """
     _check_many_trees(check, ports)
     broadcast = nk_star.execute_broadcast(check, MANY_TREES, ports)
@@ -189,7 +189,7 @@ def many_trees_overall(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
-    """Check that the one-port bytes on MT, for T_s = 0 and every p, grow like n m."""
+    """Check that for T_s = 0 and every p the one-port bytes on MT grow like n m."""
     n, k = check.n_and_k
     _check_many_trees(check, ports)
     loads = nk_star.link_loads(check, MANY_TREES)
@@ -265,7 +265,7 @@ check_rows(
 
 @dataclass(frozen=True)
 class TableLine:
-    """A row of Table 2: trees, port model, stated start-ups, and the stated terms in words."""
+    """A row of Table 2: trees, port model, stated start-ups, and the stated terms as text."""
 
     trees: str
     ports: str
@@ -274,12 +274,12 @@ class TableLine:
     bytes_text: str
 
     def start_up_terms(self, n: int, k: int) -> tuple[Number, Number]:
-        """Return the start-ups that the execution does not exceed, and the stated start-ups."""
+        """Return an upper bound of the executed start-ups, and the stated start-ups."""
         levels = nk_diameter(n, k) if self.trees == ONE_TREE else height_bound(n, k)
         return levels * (1 if self.ports == "all" else n - 1), self.start_ups(n, k)
 
     def byte_terms(self, n: int, k: int) -> tuple[Number, Number]:
-        """Return the bytes over m that the execution does not exceed, and the stated bytes."""
+        """Return an upper bound of the executed bytes over m, and the stated bytes over m."""
         if self.ports == "all":
             return nk_star.bytes_formula(n, k), nk_star.optimal_bytes(n, k)
         return arrangements(n, k) - 1, arrangements(n, k) - 1
@@ -301,7 +301,7 @@ LINES = (
 
 
 def _check_levels(check: ClaimCheck, line: TableLine) -> None:
-    """Check the height of the trees, and the bytes of all levels."""
+    """Check the height of the trees, and the total bytes of all levels."""
     n, k = check.n_and_k
     loads = nk_star.class_loads(check, line.trees)
     levels = len(loads)
@@ -324,7 +324,7 @@ Column = Literal["startup", "transmission", "overall"]
 
 
 def allgather_order(check: ClaimCheck, cell: tuple[TableLine, Column]) -> None:
-    """Check the order of the start-ups, the bytes, or the time."""
+    """Check the order of growth of the start-ups, the bytes, or the time."""
     line, column = cell
     _check_levels(check, line)
     if column == "startup":
@@ -353,7 +353,7 @@ check_rows(
 # Lemmas 1 and 2, and the rows 'optimal' of both tables
 
 
-#: Largest number of rows, of all sources if they are written out, of a compared schedule.
+#: Maximum number of rows of a compared schedule, counted over all sources if it is expanded.
 _MAX_ROWS = 80_000
 #: Broadcasts with up to this many nodes are executed from two roots.
 _TWO_ROOTS = 130
@@ -363,7 +363,7 @@ _MAX_N_ON_STAR = 4
 
 @dataclass(frozen=True)
 class Bound:
-    """A lower bound: the greater of a number of start-ups, and a share of m T_c."""
+    """A lower bound on the time: the maximum of start-ups times T_s and a share of m T_c."""
 
     collective: str
     ports: str
@@ -373,7 +373,7 @@ class Bound:
         return 1 if self.collective == "broadcast" else arrangements(n, k) - 1
 
     def informed(self, nodes: int) -> int:
-        """Return the number of nodes that doubling has to reach, as the lemmas count them."""
+        """Return the number of nodes that doubling has to reach, as counted in the lemmas."""
         return nodes - (self.collective == "allgather")
 
     def start_ups(self, n: int, k: int) -> int:
@@ -390,13 +390,13 @@ class Bound:
 
 
 def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
-    """Yield all small schedules of a collective and a port model, with several arguments."""
+    """Yield all small schedules of a collective and port model, with various arguments."""
     n, k = check.n_and_k
     is_broadcast = bound.collective == "broadcast"
     # S_{n,n-1} is S_n, for which the catalogue has more algorithms.
     for network in (check, check.at(f"S{n}")) if k == n - 1 and n <= _MAX_N_ON_STAR else (check,):
         one_source = is_broadcast or network.topology.translation_keeps_ports
-        # Expanded to all sources, a schedule has as many times its rows as there are nodes.
+        # Expanding a schedule to all sources multiplies its rows by the number of nodes.
         most_rows = _MAX_ROWS if one_source else _MAX_ROWS // network.nodes
         has_two_roots = is_broadcast and network.nodes <= _TWO_ROOTS
         roots = (0, network.nodes - 1) if has_two_roots else (0,)
@@ -406,7 +406,7 @@ def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
 
 
 def check_counts(check: ClaimCheck, bound: Bound) -> None:
-    """Check the counts in the argument for a bound, by breadth-first search."""
+    """Check the counts in the argument for a bound by breadth-first search."""
     n, k = check.n_and_k
     for source in (0, check.nodes - 1):
         lower_bound_counts.check_source(check, source, nk_diameter(n, k))
@@ -436,14 +436,14 @@ def check_time(check: ClaimCheck, bound: Bound) -> None:
 
 
 def start_up_order(check: ClaimCheck, bound: Bound) -> None:
-    """Check the order of the bound for T_c = 0."""
+    """Check the order of growth of the bound for T_c = 0."""
     check_counts(check, bound)
     what = "the lemma with T_c = 0 over D T_s"
-    # Without T_c, the bound is the larger of the start-ups and 0.
+    # For T_c = 0, the bound is the maximum of the start-ups and 0.
     check.order(what, lambda n, k: divide(greatest([nk_diameter(n, k), 0]), nk_diameter(n, k)))
 
 
-#: The order of the transmission in a cell of the tables, in words and as a formula.
+#: The order of the transmission in a cell of the tables, as text and as a formula.
 _CELLS: dict[tuple[str, str], tuple[str, Callable[[int, int], Number]]] = {
     ("broadcast", "all"): ("m/(n-1)", lambda n, k: divide(1, n - 1)),  # noqa: ARG005
     ("broadcast", "one"): ("m", lambda n, k: 1),  # noqa: ARG005
@@ -453,7 +453,7 @@ _CELLS: dict[tuple[str, str], tuple[str, Callable[[int, int], Number]]] = {
 
 
 def transmission_order(check: ClaimCheck, bound: Bound) -> None:
-    """Check the order of the bound for T_s = 0."""
+    """Check the order of growth of the bound for T_s = 0."""
     check_counts(check, bound)
     name, cell = _CELLS[bound.collective, bound.ports]
     what = f"the lemma with T_s = 0 over {name} T_c"
@@ -467,7 +467,7 @@ def check_lemma(check: ClaimCheck, collective: str) -> None:
 
 
 def _rows(cells: str) -> dict[str, Bound]:
-    """Return the bound of each cell, by claim id: both tables for each port model and column."""
+    """Return the bound of each cell by claim id, for both tables, all port models and columns."""
     tables = {1: "broadcast", 2: "allgather"}
     chosen = product(tables.items(), (cell.split() for cell in cells.split(", ")))
     return {

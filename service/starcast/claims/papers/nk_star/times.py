@@ -1,7 +1,8 @@
 """Li, Chen, Xiang & Yao, sections 4, 5, 7 and 8: executed times of both broadcasts.
 
-One-to-all in sections 4 and 7, all-to-all in sections 5 and 8, each on the tree SP and on the
-trees MT. Theorems 2, 3, 8 and 9 state O(..) of expressions that are verified as times.
+Sections 4 and 7 treat the one-to-all broadcast, sections 5 and 8 the all-to-all broadcast, each on
+the tree SP and on the trees MT. Theorems 2, 3, 8 and 9 state O(..) of expressions, which are
+verified as exact times.
 """
 
 from collections.abc import Iterator
@@ -35,9 +36,9 @@ from starcast.claims.registry import Execution, checks, executions
 from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
 
-#: p = 1, 1/2, .., 1/2^64.
+#: The values p = 1, 1/2, .., 1/2^64.
 _HALVES = [Fraction(1, 2**i) for i in range(65)]
-#: The text of a finding about segments beyond the executed numbers.
+#: The text of a finding about more segments than were executed.
 FURTHER_BYTES = "bytes over m that a further segment adds to p times all"
 
 
@@ -45,7 +46,8 @@ FURTHER_BYTES = "bytes over m that a further segment adds to p times all"
 def best_number_of_segments(check: ClaimCheck) -> None:
     """Compare the best real p of (h+p-1)(T_s + m T_c/(p(n-1))) with the closed form.
 
-    It is verified among multiples of q/16 for rational q, and otherwise by the sign of the slope.
+    It is compared with multiples of q/16 for rational q, and otherwise verified by the slope's
+    sign.
     """
     n, k = check.n_and_k
     h = nk_star.greatest_height(check, ONE_TREE)
@@ -53,8 +55,8 @@ def best_number_of_segments(check: ClaimCheck) -> None:
     line = Pipeline(h, Fraction(1, n - 1))
     for power in (*range(7), -1, -2, -3):
         q = Fraction(2) ** power
-        # This m makes the stated optimum, sqrt(m(h-1)/(n-1)), the rational number q. For h = 1 it
-        # would be 0 with every m.
+        # With this m, the stated optimum sqrt(m(h-1)/(n-1)) is the rational number q. For h = 1 it
+        # would be 0 for every m.
         m = q * q * (n - 1) / Fraction(h - 1) if h > 1 else q
         if h > 1:
             candidates = [q * j / 16 for j in range(1, 65)]
@@ -69,8 +71,8 @@ def best_number_of_segments(check: ClaimCheck) -> None:
         check.true("it falls before q and rises after it", slopes, **place)
         if h > 1:
             continue
-        # Each halving of p takes off half of what the halving before it took off. Together they
-        # take off twice what the first one does.
+        # Each halving of p reduces the time by half as much as the halving before it, so together
+        # they reduce it by twice the first reduction.
         times = [line.time(p, T_s, b) for p in _HALVES]
         drops = [one - two for one, two in pairwise(times)]
         rest = nk_star.exact_array(2 * two - one for one, two in pairwise(drops))
@@ -79,7 +81,7 @@ def best_number_of_segments(check: ClaimCheck) -> None:
 
 
 def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
-    """Return 0 if each of 1, 1/2, 1/4, .. is better than those before it, else the last that is."""
+    """Return 0 if each of p = 1, 1/2, .. beats the one before, else the last p that does."""
     times = [line.time(p, 1, b) for p in _HALVES]
     for p, (one, two) in zip(_HALVES, pairwise(times), strict=False):
         if two >= one:
@@ -115,9 +117,10 @@ def _check_best(check: ClaimCheck, broadcast: nk_star.Broadcast, stated: NDArray
 def _check_pipeline(correction: ClaimCheck, broadcast: nk_star.Broadcast, line: Pipeline) -> None:
     """Check that a broadcast takes at most the time of a pipeline.
 
-    With the best integer p it takes at most the best time of the pipeline over real p, and a slot.
+    With the best integer p, it takes at most the pipeline's best time over real p plus the
+    start-ups of one slot.
     """
-    # Both times are linear in T_s and in m T_c, so that these loads decide for all.
+    # Both times are linear in T_s and in m T_c, so these loads cover all.
     small = [(Fraction(start_up), Fraction(byte)) for start_up in (0, 1) for byte in (0, 1)]
     for p in broadcast.segments.tolist():
         time = nk_star.exact_array(broadcast.time(p, *load) for load in small)
@@ -245,17 +248,17 @@ def one_port_is_optimal(check: ClaimCheck) -> None:
 # Sections 5 and 8: all-to-all broadcast on the tree SP and the trees MT
 
 
-#: Largest number of rows, for all sources, with which MT is also executed.
+#: Maximum number of rows, counted over all sources, up to which MT is also executed.
 _MAX_ROWS = 100_000
 
-# The algorithms of the catalogue relabel (LC) with the missing symbols in ascending order.
+# The catalogue's algorithms relabel (LC) with the missing symbols in ascending order.
 all_port = executions("allgather", ONE_TREE)
 one_port = executions("allgather", ONE_TREE, ports="one")
 
 
 @checks("NK.S5-copies", given=all_port, memory=nk_star.ALLGATHERS)
 def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> None:
-    """Divide the transmissions of the all-to-all broadcast by those of one broadcast."""
+    """Compare the transmissions of the all-to-all broadcast with those of one broadcast."""
     nodes = arrangements(*check.n_and_k)
     broadcast = check.execute(check.schedule("broadcast", ONE_TREE, "all", segments=1))
     copies = Fraction(allgather.simulation.transmissions, broadcast.transmissions)
@@ -274,7 +277,7 @@ def start_ups_are_diameter(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("NK.T4.even", memory=nk_star.ALLGATHERS)
 def links_are_loaded_evenly(check: ClaimCheck) -> None:
-    """Compare the load of every directed link with the mean load in each step."""
+    """In each step, compare the load of every directed link with the mean load."""
     schedule = nk_star.dimension_change_allgather(check)
     simulation = check.execute(schedule)
     units = units_per_message(schedule)
@@ -308,7 +311,7 @@ def links_are_loaded_evenly(check: ClaimCheck) -> None:
 def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
     """Return the units on each directed link in each step, int64 ``[steps, nodes, ports]``.
 
-    If relabelling keeps ports, all nodes have the same loads, and there is one row of nodes.
+    If relabelling keeps ports, all nodes have the same loads, and the nodes' axis has length 1.
     """
     topology = schedule.topology
     # For (n,k)-stars with residual links, a relabelled residual link may have another port. Then
@@ -344,7 +347,7 @@ def time_on_one_tree(check: ClaimCheck) -> None:
 
 
 def _check_bytes_and_height(check: ClaimCheck) -> None:
-    """Check the closed form behind the orders of growth, and the height, on the tree SP."""
+    """Check the height of the tree SP, and the closed form behind the orders of growth."""
     n, k = check.n_and_k
     loads = class_loads(check, ONE_TREE)
     share = nk_star.all_port_bytes(loads)
@@ -397,9 +400,10 @@ def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
 
 
 def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Fraction) -> None:
-    """Execute the catalogue's schedule on MT, with LC alone, if it is small enough.
+    """Execute the catalogue's schedule on MT, which uses only LC, if it is small enough.
 
-    It needs a start-up per level, at most ``steps`` in all, and at least ``share`` of m.
+    Check that it needs one start-up per level, at most ``steps`` in all, and at least the bytes
+    ``share`` times m.
     """
     sources = 1 if check.topology.translation_keeps_ports else check.nodes
     if check.degree * (check.nodes - 1) * sources > _MAX_ROWS:
@@ -409,7 +413,7 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
         simulation = allgather.simulation
         levels = simulation.steps
         if ports == "one":
-            # One-port, a level takes n-1 sub-slots.
+            # In the one-port model, a level takes n-1 sub-slots.
             levels = ceil_div(levels, check.degree)
         height = nk_star.greatest_height(check, MANY_TREES)
         check.equal("levels that are executed", levels, height, of=schedule)

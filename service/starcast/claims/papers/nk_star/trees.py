@@ -49,7 +49,7 @@ def nk_star_size(check: ClaimCheck) -> None:
 
 @checks("NK.E1")
 def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
-    """Compare the steps that correct an internal cycle with formula (1)."""
+    """Compare the number of steps that correct an internal cycle with formula (1)."""
     distance = bfs.distances(check)
     n, k = check.n_and_k
     labels = nk_star.symbols(check)
@@ -116,7 +116,7 @@ def adjacency_implies_near_levels(check: ClaimCheck, tree: Forest) -> None:
     """Check that the levels of adjacent nodes differ by at most 1."""
     _, levels = parents_and_levels(check, tree)
     near = (np.abs(levels[check.neighbours] - levels) <= 1).T
-    # A node outside of a corrupted tree has level -1, next to the root's level 0.
+    # A node outside a corrupted tree has level -1, which would count as next to the root's level 0.
     near &= (levels >= 0)[:, None]
     place = {"link": outgoing_links(check), "root": check.label(tree.root)}
     check.true("the levels are the same or consecutive", near, **place)
@@ -129,8 +129,8 @@ def leaves_are_balanced(check: ClaimCheck, tree: Forest) -> None:
     parents, levels = parents_and_levels(check, tree)
     leaf = leaves(parents)
     depth = levels[leaf].astype(np.int64)
-    # For the smallest counterexample, the other leaf is the first whose level differs by more than
-    # 1; if there is none, the first whose level differs most.
+    # To get the smallest counterexample, the other leaf is the first whose level differs by more
+    # than 1 or, if there is none, the first whose level differs most.
     other = np.zeros(len(leaf), dtype=np.intp)
     for value in np.unique(depth):
         difference = np.abs(depth - value)
@@ -184,14 +184,14 @@ def _farthest_forms(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which nodes have a form of the proof, and which have a form that it omits.
 
-    ``first`` is whether p_1 = 1.
+    The argument ``first`` tells whether p_1 = 1.
     """
     beta = of_nodes.beta
     none = np.zeros_like(first)
     if k <= n // 2:
         return (first & (beta == k - 1)) | (beta == k), none
     in_place = np.count_nonzero(of_nodes.length == 1, axis=1)
-    only_first = first & (in_place == 1)  # position 1 alone is as in Id
+    only_first = first & (in_place == 1)  # only position 1 is as in Id
     threes = of_nodes.count_internal(3)
     on_cycles = 2 * of_nodes.count_internal(2) + 3 * threes
     is_short = on_cycles + of_nodes.chained + first == k  # no internal cycle is longer than 3
@@ -234,9 +234,9 @@ def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
 def _count_reached(
     check: ClaimCheck, tree: Forest, dimension: NDArray[np.int64], *, in_order: bool = False
 ) -> NDArray[np.int64]:
-    """Return how often the paths of SP from Id reach each node with other dimensions.
+    """Return how often the paths of SP from Id reach each node if their dimensions are replaced.
 
-    With ``in_order`` the brackets are sorted at every node.
+    With ``in_order``, the brackets (missing symbols) are sorted at every node.
     """
     n, k = check.n_and_k
     parents, levels = parents_and_levels(check, tree)
@@ -246,7 +246,7 @@ def _count_reached(
     for level in range(1, int(levels.max()) + 1):
         node = np.flatnonzero(levels == level)
         parent = parents[node]
-        # The link exchanges position 1 with the position of the symbol that is then first.
+        # The link swaps the first symbol with the symbol that is first afterwards.
         place = np.argmax(label[parent] == label_symbols[node, :1], axis=1)
         label[node] = _exchange(label[parent], place, k, in_order=in_order)
         image[node] = _exchange(image[parent], dimension[place + 1] - 1, k, in_order=in_order)
@@ -257,13 +257,13 @@ def _count_reached(
 def _exchange(
     labels: NDArray[np.uint8], place: NDArray[np.intp], k: int, *, in_order: bool
 ) -> NDArray[np.uint8]:
-    """Return labels with the first symbol and that of a place, counted from 0, exchanged."""
+    """Return labels with the first symbol and the symbol at a place (from 0) swapped."""
     exchanged = labels.copy()
     row = np.arange(len(labels))
     exchanged[row, 0] = labels[row, place]
     exchanged[row, place] = labels[row, 0]
     if in_order:
-        # Positions k+1..n are the brackets: the missing symbols, which have no order of their own.
+        # Positions k+1..n are the brackets: the missing symbols, whose order has no meaning.
         exchanged[:, k:] = np.sort(exchanged[:, k:], axis=1)
     return exchanged
 
@@ -298,7 +298,7 @@ def shifted_trees(check: ClaimCheck) -> list[Forest]:
 
 
 def path_lengths(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return the number of links from R_i(Id) to Id in SP(R_i(Id)): the level of Id."""
+    """Return the number of links from R_i(Id) to Id in SP(R_i(Id)), which is the level of Id."""
     levels = [parents_and_levels(check, tree)[1] for tree in shifted_trees(check)]
     return np.array([int(level[0]) for level in levels])
 
@@ -311,7 +311,7 @@ def congestion_of_shifted_trees(check: ClaimCheck) -> None:
     for tree in shifted_trees(check):
         loads += checkers.loads(check.topology, tree.parent_port, tree.root)
     congestion = loads.max()
-    # ceil(n/k) - 1, found by its definition.
+    # ceil(n/k) - 1, computed from its definition.
     stated = next(i for i in range(n) if i * k < n <= (i + 1) * k)
     check.equal("congestion", congestion, stated)
     correction = check.correction(
@@ -334,7 +334,7 @@ def full_shift(check: ClaimCheck) -> None:
 
 @checks("NK.T7.spanning", given=many_trees)
 def reversed_trees_span(check: ClaimCheck, forest: Forest) -> None:
-    """Check that MT(R_i(Id)) spans and has the links of SP(R_i(Id)), directions aside."""
+    """Check that MT(R_i(Id)) spans and has the same undirected links as SP(R_i(Id))."""
     check.passes(checkers.spanning(check.topology, forest.parent_port, 0), of=forest)
     trees = zip(forest.parent_port, shifted_trees(check), strict=True)
     for i, (row, tree) in enumerate(trees, start=1):
@@ -364,7 +364,7 @@ def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
 
 @checks("NK.T7.sum", given=many_trees)
 def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
-    """Compare the heights of the trees MT with D plus the length of the path."""
+    """Compare the heights of the trees MT with D plus the length of the path to Id."""
     n, k = check.n_and_k
     i = np.arange(1, n)
     height = heights(check, MANY_TREES)
@@ -393,7 +393,8 @@ def height_is_at_least_k_plus_diameter(check: ClaimCheck, forest: Forest) -> Non
         "it is at least k + D but for n = 2k-1 and i = n-1, where it is k + D - 1"
     )
     correction.at_least("height", height, stated - (n == 2 * k - 1), i=i)
-    # An empty array records a finding without values, so that all sizes have the same findings.
+    # With an empty array, a finding without values is recorded, so that all sizes have the same
+    # findings.
     last = height[-1:] if n == 2 * k - 1 else height[:0]
     correction.equal("height of the last tree", last, stated - 1)
 

@@ -1,6 +1,6 @@
 """Sheu, Liaw & Chen 1993: the star graph, the broadcast, streams of M messages, lower bounds.
 
-`PORT_MODELS` has one row of data per claim about streams: closed form, stated order, and words.
+`PORT_MODELS` has one row per claim about streams: closed form, order, and their quotient.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ from starcast.topologies import permutations
 
 @checks("SLC.size")
 def star_size(check: ClaimCheck) -> None:
-    """Check nodes, degree and diameter; the other reading of the brackets is the ceiling."""
+    """Check nodes, degree and diameter; the other reading takes the brackets as a ceiling."""
     check_star_size(check)
     ceiling_reading = check.reading("the brackets as the ceiling")
     ceiling_reading.equal("greatest distance", bfs.diameter(check), ceil_div(3 * (check.n - 1), 2))
@@ -36,7 +36,7 @@ def star_size(check: ClaimCheck) -> None:
 
 @checks("SLC.substars")
 def substars(check: ClaimCheck) -> None:
-    """Map the substars of every position to S_{n-1}, node by node and link by link."""
+    """Check that the substars of every position are S_{n-1}, node by node and link by link."""
     n = check.n
     label_symbols = symbols(check)
     smaller_neighbours = check.at(f"S{n - 1}").neighbours
@@ -47,7 +47,7 @@ def substars(check: ClaimCheck) -> None:
         sizes = np.bincount(fixed, minlength=n + 1)[1:]
         check.equal(f"nodes with a symbol in position {position}", sizes, factorial(n - 1))
         rest = np.delete(label_symbols, index, axis=1)
-        # Close the gap that the fixed symbol leaves, so that the rest is a permutation of 1..n-1.
+        # Close the gap left by the fixed symbol, so that the rest is a permutation of 1..n-1.
         image = permutations.rank(rest - (rest > fixed[:, None]))
         pairs = np.unique(fixed.astype(np.int64) * check.nodes + image)
         check.equal("nodes of S_{n-1} that the substars stand for", len(pairs), factorial(n))
@@ -85,7 +85,7 @@ def _check_substar(check: ClaimCheck, suffix: str) -> None:
 # Section 3: streams of M messages along one tree
 
 
-#: Values of M with which streams are executed.
+#: Values of M for which streams are executed.
 LENGTHS = (1, 2, 3, 7)
 #: Memory of the longest stream.
 STREAMS = Memory(BYTES_PER_ROW * max(LENGTHS))
@@ -101,7 +101,7 @@ class PortModel:
         ports: the port model.
         steps: closed form of the number of steps.
         order: the order that the paper states.
-        quotient: closed form over order, in words.
+        quotient: the quotient of closed form and order, as text.
     """
 
     ports: str
@@ -124,15 +124,15 @@ PORT_MODELS = {
 
 
 def greatest_quotient(steps: Formula, order: Formula, n: int) -> Number:
-    """Return the largest quotient over M: 1, powers of n around it, and far beyond."""
-    # Linear in M over linear in M, the quotient is monotonic: M = 1 and the far end would do, and
-    # powers of n between them are tried as well.
+    """Return the largest quotient over M = 1, powers of n, and a far larger M."""
+    # Numerator and denominator are linear in M, so the quotient is monotonic. M = 1 and the far end
+    # would be enough, but powers of n between them are tried as well.
     lengths = (1, 2, n, n**2, n**3, n**8, 10**6 * n**8)
     return greatest(divide(steps(n, messages), order(n, messages)) for messages in lengths)
 
 
 def stream_steps(check: ClaimCheck, row: PortModel) -> None:
-    """Check the steps of every executed stream, and the order of the closed form."""
+    """Check the steps of every executed stream, and the closed form's order of growth."""
     streams = executions("broadcast", "recursive-substar", ports=row.ports, messages=LENGTHS)
     for stream in streams(check):
         messages = stream.schedule.units
@@ -192,7 +192,7 @@ def every_node_receives_once(check: ClaimCheck, broadcast: Execution) -> None:
 
 @checks("SLC.T4", memory=STREAMS)
 def number_of_steps(check: ClaimCheck) -> None:
-    """Check the last step of every broadcast, and the height of the tree."""
+    """Check the number of steps of every broadcast, and the height of the tree."""
     stated = 2 * check.n - 3
     for broadcast in broadcasts(check):
         steps = broadcast.simulation.steps
@@ -234,7 +234,7 @@ EXAMPLE = {
 
 @checks("SLC.ex")
 def example(check: ClaimCheck) -> None:
-    """Check senders and receivers of the example on S_4."""
+    """Check the senders and receivers in the paper's example on S_4."""
     schedule = check.schedule("broadcast", "recursive-substar", messages=1)
     simulation = check.execute(schedule)
     for step, receivers_of in EXAMPLE.items():
@@ -286,7 +286,7 @@ def one_port_bound(check: ClaimCheck) -> None:
     nodes = factorial(check.n)
     for schedule in catalogue_broadcasts(check, "one"):
         simulation = check.execute(schedule)
-        # Nodes that receive nothing are in the last entry, `steps + 1`, which is cut off.
+        # The last entry, `steps + 1`, counts nodes that receive nothing, so it is dropped.
         reached = np.cumsum(np.bincount(arrival_steps(schedule))[: schedule.steps + 1])
         measured = reached[1:]
         stated = 2 * reached[:-1]

@@ -31,7 +31,7 @@ from starcast.records import checkers
 from starcast.support.integers import ceil_div
 from starcast.trees.model import Forest
 
-#: Largest number of segments per tree in executions; all smaller numbers are executed too.
+#: Maximum number of segments per tree in executions; all smaller numbers are executed too.
 MAX_SEGMENTS = 4
 SEGMENTS = tuple(range(1, MAX_SEGMENTS + 1))
 SMALL = pipelines.parameters()
@@ -67,7 +67,7 @@ def theorem2(n: int) -> pipelines.Pipeline:
     return pipelines.Pipeline(multiple_height(n), Fraction(2, n - 1), n - 1)
 
 
-# One function for each pipeline, so that `pipelines.greatest` recognizes it.
+# One cached function per pipeline, so that `pipelines.greatest` can cache its results.
 @cache
 def with_best_integer(pipeline: Callable[[int], pipelines.Pipeline]) -> pipelines.Time:
     """Return the time with the best integer p."""
@@ -132,7 +132,8 @@ def unsegmented_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
 
 def phases(n: int) -> int:
     """Return the sum of ceil(log2 i) for i = 2..n."""
-    # The closed form n c - 2^c + 1, c = ceil(log2 n): integers, so that it stays exact for huge n.
+    # The closed form n c - 2^c + 1, c = ceil(log2 n), uses only integers, so it is exact for huge
+    # n.
     power = (n - 1).bit_length()
     return n * power - (1 << power) + 1
 
@@ -147,7 +148,7 @@ def messages_per_link(n: int) -> Number:
     return divide(factorial(n) - 1, n - 1)
 
 
-#: Closed forms over the orders that the paper states for them.
+#: Quotients of closed forms and the orders that the paper states for them.
 QUOTIENTS: dict[str, Callable[[int], Number]] = {
     "D_n over n": lambda n: divide(diameter(n), n),
     "(n-1) D_n over n^2": lambda n: divide((n - 1) * diameter(n), n * n),
@@ -172,7 +173,7 @@ def check_time_order(
     stated: pipelines.Time,
     applies: Callable[[int, Number, Number], bool] = lambda *_: True,
 ) -> None:
-    """Check that a time is of a stated order, over all loads to which the claim applies."""
+    """Check that a time has a stated order of growth, for all loads to which the claim applies."""
     check.order(what, lambda n: pipelines.greatest(n, time, stated, applies))
 
 
@@ -180,8 +181,8 @@ def check_best_segments(check: ClaimCheck, pipeline: pipelines.Pipeline, square:
     """Check that the best real p is sqrt(square m T_c/T_s), among 64 fractions for several m."""
     for power in range(-3, 7):
         best = Fraction(2) ** power
-        # This m makes the stated optimum the rational number `best`, so that it can be among the
-        # candidates and compared exactly.
+        # With this m, the stated optimum is the rational number `best`, so it can be one of the
+        # candidates and be compared exactly.
         m = best * best / square
         candidates = [best * j / 16 for j in range(1, 65)]
         observed = min(candidates, key=partial(pipeline.time, T_s=1, b=m))
@@ -205,19 +206,19 @@ def height(check: ClaimCheck, construction: str) -> int:
 
 
 def algorithm1(ports: str = "all") -> Provider[Execution]:
-    """Yield Algorithm 1 with all SEGMENTS; one-port as section 4.2 simulates it."""
+    """Return a provider of Algorithm 1 with all SEGMENTS; one-port, as simulated in section 4.2."""
     return executions("broadcast", "multiple", ports=ports, segments=SEGMENTS)
 
 
 def algorithm2(ports: str = "all", base: str = "greedy") -> Provider[Execution]:
-    """Yield Algorithm 2; one-port as section 5.2 simulates it."""
+    """Return a provider of Algorithm 2; one-port, as simulated in section 5.2."""
     return executions("allgather", "dimension-change", ports=ports, base=base)
 
 
 def check_algorithm1(check: ClaimCheck, ports: str = "all") -> None:
-    """Check that Algorithm 1 takes h+p-1 slots, and that two segments at most share a link.
+    """Check that Algorithm 1 takes h+p-1 slots, and that at most two segments share a link.
 
-    One-port, a slot has n-1 sub-slots, and the last slot is needed.
+    In the one-port model, a slot has n-1 sub-slots, and the last slot is needed.
     """
     for execution in algorithm1(ports)(check):
         simulation = execution.simulation
@@ -239,7 +240,7 @@ def check_single_tree(
 ) -> None:
     """Check the height h' of a tree, and the time (h'+p-1)(T_s + m T_c/p) of p packets, all-port.
 
-    ``split`` is the algorithm's argument for p, and ``stated`` is h'.
+    The argument ``split`` names the algorithm's parameter for p, and ``stated`` is h'.
     """
     check.equal(f"height of {algorithm}", height(check, algorithm), stated)
     split_argument: dict[str, Any] = {split: segments}
@@ -248,24 +249,24 @@ def check_single_tree(
         p = int(execution.arguments[split])
         observed = pipelines.exact_time(execution.simulation, schedule.units, SMALL)
         slot = SMALL.time(1, Fraction(1, p))
-        # Without pipelining p is always 1, and not part of the place.
+        # Without pipelining p is always 1, so it is not recorded.
         place: dict[str, Any] = {"p": p} if len(segments) > 1 else {}
         place |= {"of": schedule, **SMALL.place}
         check.equal(f"time of {algorithm}", observed, (stated + p - 1) * slot, **place)
 
 
 def check_sheu93(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:
-    """Check [16], the tree of Sheu, Liaw & Chen 1993."""
+    """Check the broadcast of [16] on the tree of Sheu, Liaw & Chen 1993."""
     check_single_tree(check, "recursive-substar", "messages", 2 * check.n - 3, segments)
 
 
 def check_day(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:
-    """Check [7], a greedy tree."""
+    """Check the broadcast of [7] on a greedy tree."""
     check_single_tree(check, "greedy", "segments", diameter(check.n), segments)
 
 
 def check_hamiltonian(check: ClaimCheck) -> None:
-    """Check the ceil((n!-1)/(n-1)) steps of rotated Hamiltonian paths, one message per link."""
+    """Check that rotated Hamiltonian paths take ceil((n!-1)/(n-1)) steps, one message per link."""
     stated = even_share(check.n)
     for execution in executions("allgather", "rotated-hamiltonian", messages=1)(check):
         simulation = execution.simulation
@@ -275,7 +276,7 @@ def check_hamiltonian(check: ClaimCheck) -> None:
 
 
 def check_theorem3(check: ClaimCheck, ports: str = "all") -> None:
-    """Check that Algorithm 2 on L(I) takes D_n T_s + (n!-1)/(n-1) m T_c; one-port n-1 times it."""
+    """Check that Algorithm 2 on L(I) takes D_n T_s + (n!-1)/(n-1) m T_c (one-port: times n-1)."""
     n = check.n
     steps_per_slot = 1 if ports == "all" else n - 1
     carried = Fraction((factorial(n) - 1) * steps_per_slot, n - 1)
@@ -288,7 +289,7 @@ def check_theorem3(check: ClaimCheck, ports: str = "all") -> None:
 
 
 def allgather_by_level(check: ClaimCheck, construction: str) -> Schedule:
-    """Return the allgather down all translates of one tree, whose level t is used in step t.
+    """Return the allgather down all translates of one tree; level t is used in step t.
 
     The messages are not segmented; all messages of a link and level form one packet.
     """

@@ -22,9 +22,9 @@ from starcast.records import checkers
 from starcast.trees.model import Forest
 
 SEGMENTS = (1, 2, 3, 5)
-#: T_s, T_c and m, the smallest first.
+#: Values of T_s, T_c and m, in ascending order.
 TIMES = tuple(product((0, 1, 3), (0, 1, 2), (1, 2, 6)))
-_ALL_SOURCES = 6  # up to S_6 Algorithm 2 is executed for all sources
+_ALL_SOURCES = 6  # Algorithm 2 is executed for all sources up to S_6
 #: Memory of Algorithm 2 for one source.
 ONE_SOURCE = Memory(BYTES_PER_ROW)
 #: Memory of all translations.
@@ -33,7 +33,7 @@ TRANSLATIONS = Memory(16, power=0, of_pairs=all_pairs)
 
 @checks("TS.A1", memory=Memory(BYTES_PER_ROW * max(SEGMENTS)))
 def nothing_waits_in_algorithm1(check: ClaimCheck) -> None:
-    """Check the last slot, that no segment waits, and that packets have two segments at most."""
+    """Check the last slot, that no segment waits, and that packets have at most two segments."""
     for root in bfs.roots(check, 2)[:6]:
         h = max(heights(check.forest("multiple", root=root)))
         for p in SEGMENTS:
@@ -49,17 +49,17 @@ def nothing_waits_in_algorithm1(check: ClaimCheck) -> None:
 
 
 def waiting_slots(schedule: Schedule, p: int) -> NDArray[np.int64]:
-    """Return the slots for which each row's segment waits at its sender."""
+    """Return the number of slots that each row's segment waits at its sender."""
     arrival = np.zeros((schedule.topology.nodes, schedule.units), dtype=np.int64)
     arrival[schedule.receiver, schedule.unit] = schedule.step
-    # At the root segment j of every tree, from 0, can leave in slot j + 1.
+    # At the root, segment j (counted from 0) of every tree can leave in slot j + 1.
     arrival[schedule.root] = np.arange(schedule.units) % p
     return np.asarray(schedule.step - arrival[schedule.sender, schedule.unit] - 1)
 
 
 def link_slots(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
-    """Return one number for the slot and directed link of each row."""
-    # Ports are below 256 (uint8), so that slot, sender and port fit into one number.
+    """Return for each row a number that identifies its slot and directed link."""
+    # Ports are below 256 (uint8), so slot, sender and port fit into one number.
     sender_slots = slots.astype(np.int64) * schedule.topology.nodes + schedule.sender
     return np.asarray(sender_slots * 256 + schedule.port)
 
@@ -73,7 +73,7 @@ def packet_sizes(schedule: Schedule) -> NDArray[np.int64]:
 
 @checks("TS.T2.simulation", memory=Memory(BYTES_PER_ROW * max(SEGMENTS)))
 def one_port_simulation(check: ClaimCheck) -> None:
-    """Check that sub-slots of one dimension send what the all-port slot sends, one-port."""
+    """Check that the one-port sub-slots, one dimension each, send what the all-port slot sends."""
     for port, heads in zip(check.ports, check.neighbours, strict=True):
         what = f"back over dimension {port}"
         check.equal(what, heads[heads], np.arange(check.nodes), node=check.label)
@@ -97,7 +97,7 @@ def one_port_simulation(check: ClaimCheck) -> None:
 def partners(
     schedule: Schedule, ends: NDArray[np.int32], other_ends: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """Return for each row the number of nodes with which the node at its end communicates."""
+    """Return for each row with how many nodes the node at its end communicates in that step."""
     nodes = schedule.topology.nodes
     end_steps = schedule.step.astype(np.int64) * nodes + ends
     pairs = np.unique(end_steps * nodes + other_ends)
@@ -106,7 +106,7 @@ def partners(
 
 
 def sent_units(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
-    """Return one number for the slot, directed link and unit of each row, sorted."""
+    """Return sorted numbers that identify the slot, directed link and unit of each row."""
     return np.sort(link_slots(schedule, slots) * schedule.units + schedule.unit)
 
 
@@ -116,7 +116,7 @@ def sent_units(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
     memory=Memory(BYTES_PER_ROW, of_pairs=lambda topology: topology.n <= _ALL_SOURCES),
 )
 def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the last step of Algorithm 2, the packets, and the segments over every link."""
+    """Check the last step and the packets of Algorithm 2, and the segments over every link."""
     n = check.n
     schedule = allgather.schedule
     check.equal("number of the last step", allgather.simulation.steps, diameter(n), of=schedule)
@@ -141,7 +141,7 @@ def check_allgather_time(
     check: ClaimCheck, schedule: Schedule, simulation: Simulation, height: int, slots: int = 1
 ) -> None:
     """Check that an allgather takes c h T_s + c m (n!-1)/(n-1) T_c, with c sub-slots per slot."""
-    # Steps in which nothing is sent take no time here.
+    # Here, steps in which nothing is sent take no time.
     busy = simulation.packet_sizes[simulation.links_used > 0]
     for startup, per_byte, m in TIMES:
         share = Fraction(m * (factorial(check.n) - 1), check.n - 1)
@@ -159,7 +159,7 @@ def time_of_theorem3(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("TS.T3.any-tree", memory=ONE_SOURCE)
 def time_on_any_tree(check: ClaimCheck) -> None:
-    """Check the time of Algorithm 2 on many trees, some not greedy but of height D_n."""
+    """Check the time of Algorithm 2 on many trees, including non-greedy trees of height D_n."""
     trees = tree_transforms.sample_trees(check)
     detour = tree_transforms.tree_with_detour(check)
     what = "trees of height D_n that are not greedy are looked at"
@@ -188,7 +188,7 @@ def check_detour(check: ClaimCheck, tree: Tree) -> None:
 
 @checks("TS.S52", given=algorithm2("one"), memory=ONE_SOURCE)
 def one_port_allgather(check: ClaimCheck, allgather: Execution) -> None:
-    """Check sub-slots, their dimensions and the time of the one-port Algorithm 2."""
+    """Check the sub-slots, their dimensions, and the time of the one-port Algorithm 2."""
     n = check.n
     schedule = allgather.schedule
     check.equal("sub-slots", allgather.simulation.steps, (n - 1) * diameter(n), of=schedule)
@@ -205,7 +205,7 @@ def number_of_trees(check: ClaimCheck, allgather: Execution) -> None:
     expanded = all_sources(check, allgather.schedule)
     source = expanded.unit.astype(np.int64) // (n - 1)
     ports = np.zeros((check.nodes, n - 1, check.nodes), dtype=np.uint8)
-    # A tree is identified by the port over which each node receives, as in the rows of a forest.
+    # A tree is identified by the port over which each node receives, like a row of a forest.
     ports[source, expanded.tree, expanded.receiver] = expanded.port
     total = count_distinct(ports.reshape(-1, check.nodes))
     check.equal("different trees", total, (n - 1) * factorial(n), of=expanded)
@@ -225,7 +225,7 @@ def count_distinct(trees: NDArray[np.uint8]) -> int:
 
 
 def check_spanning(check: ClaimCheck, tree: Tree, root: int) -> None:
-    """Check that a changed tree spans from the stated root."""
+    """Check that a changed tree is a spanning tree with the stated root."""
     check.passes(checkers.spanning(check.topology, tree.row[None], root), of=tree.name)
 
 
@@ -237,7 +237,7 @@ def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) ->
 
 @checks("TS.D3")
 def label_changes_span(check: ClaimCheck) -> None:
-    """Check that LC(x,T) is a spanning tree, its ports in the catalogue, and the example."""
+    """Check that LC(x,T) is a spanning tree as in the catalogue, and the paper's example."""
     for tree in tree_transforms.sample_trees(check, other_roots=True):
         for x in bfs.roots(check, 3):
             changed = tree_transforms.label_change(check, tree, x)
@@ -250,7 +250,7 @@ def label_changes_span(check: ClaimCheck) -> None:
 
 
 def check_label_example(check: ClaimCheck) -> None:
-    """Check that LC(3021, L(0123)), from 0, replaces the symbols in every link of L(0123)."""
+    """Check that LC(3021, L(0123)), with symbols from 0, replaces the symbols in every link."""
     x = "4132"
     replacement = str.maketrans("1234", x)
     base = check.forest("greedy").parent_port[0]
@@ -269,7 +269,7 @@ def check_label_example(check: ClaimCheck) -> None:
 
 @checks("TS.D4")
 def dimension_changes_span(check: ClaimCheck) -> None:
-    """Check that DC(i,T) is a spanning tree, its ports in the catalogue, and the example."""
+    """Check that DC(i,T) is a spanning tree as in the catalogue, and the paper's example."""
     for tree in tree_transforms.sample_trees(check, other_roots=True):
         stated = check.label(tree.root)
         for i in range(check.n - 1):
@@ -290,13 +290,13 @@ def dimension_changes_span(check: ClaimCheck) -> None:
 
 
 def dimension_words(check: ClaimCheck, row: Row) -> list[str]:
-    """Return the dimensions, from 0, on the paths from the identity to all nodes, sorted."""
+    """Return the sequences of dimensions (from 0) on the paths from the identity, sorted."""
     parent = bfs.parents(check, row)
     words = []
     for leaf in range(check.nodes):
         word = ""
         node = leaf
-        # A corrupted tree may have a cycle; the length of the word ends the loop.
+        # A corrupted tree may have a cycle, so the loop also ends at a maximum length.
         while parent[node] >= 0 and len(word) <= check.nodes:
             word = str(row[node] - 1) + word
             node = int(parent[node])
@@ -322,7 +322,7 @@ def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
 
 @checks("TS.L7", memory=TRANSLATIONS)
 def links_are_used_equally(check: ClaimCheck) -> None:
-    """Check that on every level all links are used by as many trees as T has nodes there."""
+    """Check that every link is used on each level by as many trees as T has nodes on that level."""
     outgoing = outgoing_links(check)
     for tree in tree_transforms.sample_trees(check, other_roots=True):
         loads, profile = tree_transforms.link_loads(check, tree, check.n - 1)
@@ -336,7 +336,7 @@ def links_are_used_equally(check: ClaimCheck) -> None:
 
 @checks("TS.S62-height")
 def heights_of_single_trees(check: ClaimCheck) -> None:
-    """Check the heights of both trees of [8], and the order of the first."""
+    """Check the heights of both trees of [8], and the first height's order of growth."""
     stated = {"rotated-hamiltonian": factorial(check.n - 1) + 1, "necklace": diameter(check.n)}
     for name, height in stated.items():
         tree = check.forest(name)
@@ -347,7 +347,7 @@ def heights_of_single_trees(check: ClaimCheck) -> None:
 
 @checks("TS.S62-equal", memory=TRANSLATIONS)
 def translates_use_links_equally(check: ClaimCheck) -> None:
-    """Check the number of translates of both trees of [8] on every link."""
+    """Check how many translates of both trees of [8] use each link."""
     n = check.n
     mean = Fraction(factorial(n) - 1, n - 1)
     correction = check.correction(

@@ -1,6 +1,6 @@
 """Tseng & Sheu 1997, Tables 1 and 2: orders of start-up, transmission and overall time, and times.
 
-`TIMES` and `ORDERS` have the rows of Table 1, and `OURS` one row of data per claim.
+`TIMES` and `ORDERS` hold the rows of Table 1, and `OURS` holds one row per claim.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ PARTS = ("startup", "transmission", "overall")
 
 
 class Order(NamedTuple):
-    """An order that a cell states, in words and as a function of n, T_s and b = m T_c."""
+    """An order that a table cell states, as text and as a function of n, T_s and b = m T_c."""
 
     words: str
     order: Time
@@ -32,11 +32,12 @@ class Order(NamedTuple):
 def check_phases(check: ClaimCheck) -> None:
     """Check the sum of ceil(log2 i), and that a one-port broadcast takes no more phases.
 
-    The cited algorithms are not described in the paper: the broadcast of a record is executed.
+    The paper does not describe the cited algorithms, so a broadcast from starcast's records is
+    executed.
     """
     n = check.n
     check.equal("sum of ceil(log2 i), i = 2..n", forms.phases(n), forms.sum_of_phases(n))
-    if n == 2:  # a single link, of which there is no record
+    if n == 2:  # a single link, for which there is no record
         return
     for execution in executions("broadcast", "optimal", ports="one")(check):
         steps = execution.simulation.steps
@@ -47,8 +48,8 @@ BY_PHASES = (
     "(sum of ceil(log2 i), i = 2..n)(T_s + m T_c)",
     lambda n, startup, b: forms.phases(n) * (startup + b),
 )
-#: Rows of Table 1: the closed form in words, and as a function of n, T_s and b = m T_c, with the
-#: best p if it has one.
+#: Rows of Table 1: the closed form as text and as a function of n, T_s and b = m T_c, with the best
+#: p if there is any.
 TIMES: dict[str, tuple[str, Time]] = {
     "sheu93": ("(2n-4+p)(T_s + m T_c/p), best real p", forms.with_best_real(forms.sheu93)),
     "day": ("(D_n-1+p)(T_s + m T_c/p), best real p", forms.with_best_real(forms.day)),
@@ -62,7 +63,7 @@ TIMES: dict[str, tuple[str, Time]] = {
     ),
     "ours-oneport": ("(n-1)(h+p-1)(T_s + 2m T_c/(p(n-1))), best whole p", forms.theorem2_time),
 }
-#: Checks of the closed forms by execution; the other algorithms are only cited.
+#: Checks of closed forms by execution; algorithms without an entry are only cited.
 EXECUTIONS: dict[str, Callable[[ClaimCheck], None]] = {
     "sheu93": forms.check_sheu93,
     "day": forms.check_day,
@@ -111,7 +112,8 @@ ORDERS = {
         Order("n^2 T_s + n sqrt(m T_s T_c) + m T_c", forms.theorem2_order),
     ),
 }
-#: Whether a load belongs to a part: T_c = 0, T_s = 0, any.
+#: Whether a load belongs to a part: T_c = 0 for start-up, T_s = 0 for transmission, any for
+#: overall.
 IN_PART: dict[str, Callable[[int, Number, Number], bool]] = {
     "startup": lambda _n, _startup, b: not b,
     "transmission": lambda _n, startup, _b: not startup,
@@ -120,7 +122,7 @@ IN_PART: dict[str, Callable[[int, Number, Number], bool]] = {
 
 
 def order_of_part(check: ClaimCheck, cell: tuple[str, str]) -> None:
-    """Check a cell of Table 1, a row and a part: the order of the part of the closed form."""
+    """Check a cell of Table 1, given by row and part: the order of that part of the closed form."""
     row, part = cell
     if row in EXECUTIONS:
         EXECUTIONS[row](check)
@@ -153,7 +155,7 @@ check_rows(qiu_is_only_cited, {f"TS.Tab1.qiu-{part}": part for part in PARTS})
 
 
 def run_by_level(check: ClaimCheck, construction: str) -> tuple[int, Fraction]:
-    """Execute the allgather by levels; return its steps, and the messages that cross a link."""
+    """Execute the allgather by levels; return its steps, and the messages per link."""
     simulation = check.execute(forms.allgather_by_level(check, construction))
     return simulation.steps, Fraction(int(simulation.packet_sizes.sum()))
 
@@ -161,24 +163,24 @@ def run_by_level(check: ClaimCheck, construction: str) -> tuple[int, Fraction]:
 def short_necklaces_squared(n: int) -> Number:
     """Return (n-1)^2 n!, whose square root bounds the number of nodes in short necklaces.
 
-    These are necklaces of fewer than n-1 nodes. Such a node commutes with a power of the rotation
-    of some order L >= 2, which has g = (n-1)/L cycles and leaves one symbol unchanged. L^g g! nodes
-    do, most for L = 2, when that is (2g)!! <= sqrt((2g+1)!) <= sqrt(n!). There are fewer than n-1
-    such powers.
+    Short necklaces have fewer than n-1 nodes. Their nodes commute with a power of the rotation of
+    some order L >= 2, which has g = (n-1)/L cycles and leaves one symbol unchanged. L^g g! nodes
+    commute with it. This is largest for L = 2, where it is (2g)!! <= sqrt((2g+1)!) <= sqrt(n!).
+    There are fewer than n-1 such powers.
     """
     return (n - 1) ** 2 * factorial(n)
 
 
 @checks("TS.Tab2.frago-ham-startup")
 def hamiltonian_startup(check: ClaimCheck) -> None:
-    """Check the steps of rotated Hamiltonian paths, and their order."""
+    """Check the number of steps of rotated Hamiltonian paths, and its order of growth."""
     forms.check_hamiltonian(check)
     forms.check_quotient(check, "ceil((n!-1)/(n-1)) over (n-1)!")
 
 
 @checks("TS.Tab2.frago-ham-transmission")
 def hamiltonian_transmission(check: ClaimCheck) -> None:
-    """Check the messages of rotated Hamiltonian paths, and their order."""
+    """Check the number of messages of rotated Hamiltonian paths, and its order of growth."""
     forms.check_hamiltonian(check)
     forms.check_quotient(check, "ceil((n!-1)/(n-1)) over (n!-1)/(n-1)")
 
@@ -205,7 +207,7 @@ def hamiltonian_time(check: ClaimCheck) -> None:
 
 @checks("TS.Tab2.frago-nl-startup")
 def necklace_startup(check: ClaimCheck) -> None:
-    """Check the steps of the necklace tree, and their order."""
+    """Check the number of steps of the necklace tree, and its order of growth."""
     steps, _ = run_by_level(check, "necklace")
     check.equal("steps", steps, diameter(check.n))
     forms.check_quotient(check, "D_n over n")
@@ -215,7 +217,7 @@ def necklace_startup(check: ClaimCheck) -> None:
 def necklace_transmission(check: ClaimCheck) -> None:
     """Check that short necklaces bound the messages per link beyond the even share."""
     _, carried = run_by_level(check, "necklace")
-    # The bound contains a square root; `add_sqrt` keeps the sum exact for the comparison.
+    # The bound contains a square root, and `add_sqrt` keeps the sum exact for the comparison.
     bound = add_sqrt(forms.messages_per_link(check.n), short_necklaces_squared(check.n))
     check.at_most("messages a link", carried, np.array(bound, dtype=object))
 
@@ -252,7 +254,7 @@ def necklace_time(check: ClaimCheck) -> None:
         segmented.equal("time", observed, stated, of=run.schedule, **SMALL.place)
 
 
-#: Cells about Algorithm 2: port model, and the quotient of a stated order.
+#: Cells about Algorithm 2: port model, and the quotient for a stated order.
 OURS: dict[str, tuple[str, str | None]] = {
     "TS.Tab2.ours-allport-startup": ("all", "D_n over n"),
     "TS.Tab2.ours-allport-transmission": ("all", "(n!-1)/(n-1) over (n!-1)/(n-1)"),
@@ -272,7 +274,7 @@ def time_of_algorithm2(check: ClaimCheck, cell: tuple[str, str | None]) -> None:
 
 
 check_rows(time_of_algorithm2, OURS)
-# The algorithm is only cited: its closed form is compared with the stated order.
+# The algorithm is only cited, so only its closed form is compared with the stated order.
 check_rows(
     forms.check_quotient,
     {f"TS.Tab2.misic-{part}": "n!-1 over n!" for part in ("startup", "transmission")},

@@ -27,15 +27,15 @@ from starcast.claims.registry import Execution, checks, executions
 from starcast.collectives.model import BYTES_PER_ROW
 from starcast.support.integers import ceil_div
 
-#: The grid of Theorems 1 and 2: m = 1, 2; T_s = 1, 2, 4, .., 1024; T_c = 1, 2.
+#: The parameter grid for Theorems 1 and 2: m = 1, 2; T_s = 1, 2, 4, .., 1024; T_c = 1, 2.
 WIDE = pipelines.parameters((1, 2), tuple(2**power for power in range(11)), (1, 2))
 ON_WIDE = "m = 1, 2, T_s = 1, 2, 4, .., 1024, T_c = 1, 2"
-#: Times of fractions or surds.
+#: Arrays of times, which are fractions or surds.
 Times = NDArray[Any]
 
 
 def check_counts(check: ClaimCheck, source: int) -> None:
-    """Check the counts behind both lemmas: longest distance, links of the source, doublings."""
+    """Check the counts behind both lemmas: largest distance, links of the source, doublings."""
     counts.check_source(check, source, diameter(check.n))
     steps = counts.count_doublings(check.nodes)
     what = "doublings until all nodes know"
@@ -72,7 +72,7 @@ def lower_bound_for_allgather(check: ClaimCheck) -> None:
 
 @checks("TS.E3", memory=forms.ALGORITHM_1)
 def time_in_slots(check: ClaimCheck) -> None:
-    """Check (3): the time of Algorithm 1 in slots of fixed length."""
+    """Check formula (3), the time of Algorithm 1 in slots of fixed length."""
     h = forms.height(check, "multiple")
     shorter_slots = check.reading(
         "with slots as long as their largest packet Algorithm 1 takes at most (3)"
@@ -94,7 +94,7 @@ def time_in_slots(check: ClaimCheck) -> None:
 
 @checks("TS.E5")
 def best_real_number_of_segments(check: ClaimCheck) -> None:
-    """Check that (3) falls before the stated p and rises after it, and the order of p."""
+    """Check that formula (3) falls before the stated p and rises after it, and the order of p."""
     n = check.n
     h = forms.height(check, "multiple")
     check.equal("h", h, multiple_height(n))
@@ -105,7 +105,7 @@ def best_real_number_of_segments(check: ClaimCheck) -> None:
         times = [pipeline.time(p, startup, b) for p in candidates]
         square = 2 * b * (h - 1) / ((n - 1) * startup)
         changes = list(zip(pairwise(candidates), pairwise(times), strict=True))
-        # Compared with q^2, since q itself may be irrational.
+        # p^2 is compared with q^2, because q itself may be irrational.
         falls = [before > after for (_, p), (before, after) in changes if p * p <= square]
         rises = [before < after for (p, _), (before, after) in changes if p * p >= square]
         place = {"T_s": str(startup), "mT_c": str(b)}
@@ -136,12 +136,12 @@ def time_of_theorem2(check: ClaimCheck) -> None:
 
 
 def least_times(pipeline: Pipeline) -> Times:
-    """Return the stated times, those with the best real p, on the wide grid."""
+    """Return the stated times (those with the best real p) on the wide grid."""
     return np.array([pipeline.exact_least(*load) for load in WIDE.each()], dtype=object)
 
 
 def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None:
-    """Check the time of Algorithm 1 with the best integer p against the stated time."""
+    """Check that Algorithm 1 with the best integer p ends within the stated time."""
     runs = list(forms.algorithm1(ports)(check))
     stated = least_times(pipeline)
     steps_per_slot = int(pipeline.slot)
@@ -154,13 +154,13 @@ def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None
         steps = steps_per_slot * ceil_div(simulation.steps, steps_per_slot)
         fixed.append(WIDE.time(steps, steps * Fraction(pipeline.share) / p))
         shorter.append(pipelines.exact_time(simulation, p * (check.n - 1), WIDE))
-    # Beyond q the time rises with p: where q <= MAX_SEGMENTS, the best p is among the executed.
+    # Beyond q the time rises with p, so if q <= MAX_SEGMENTS, the best p is among the executed p.
     known = np.array([pipeline.square(*load) <= forms.MAX_SEGMENTS**2 for load in WIDE.each()])
     check.true("for some machines no larger p can help", bool(known.any()))
     check_least(check, runs[0], np.array(fixed, dtype=object), stated, known)
     packets = check.reading(f"the same with slots as long as their largest packet, {ON_WIDE}")
     times = np.array(shorter, dtype=object)
-    # More segments need one slot more than MAX_SEGMENTS do, and at least one step of that slot.
+    # More than MAX_SEGMENTS segments need at least one step of a further slot.
     longer = WIDE.T_s * (pipeline.slot * (pipeline.height + forms.MAX_SEGMENTS - 1) + 1)
     known = (times.min(axis=0) <= stated) | (longer > stated)
     check_least(packets, runs[0], times, stated, known)
@@ -170,7 +170,7 @@ def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None
 def check_least(
     check: ClaimCheck, run: Execution, times: Times, stated: Times, known: NDArray[np.bool_]
 ) -> None:
-    """Check the smallest time over p = 1, 2, .. where it is known to be the smallest over all p."""
+    """Check the smallest executed time where it is known to be the smallest over all p."""
     place = Parameters(*(column[known] for column in WIDE)).place
     best = times[:, known].argmin(axis=0) + 1
     least = times.min(axis=0)[known]
@@ -178,7 +178,7 @@ def check_least(
 
 
 def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: Times) -> None:
-    """Record what is true instead of Theorem 1 or 2."""
+    """Record the corrected statement that replaces Theorem 1 or 2."""
     is_allport = pipeline.slot == 1
     extra = "T_s" if is_allport else "(n-1) T_s"
     factor = "" if is_allport else "(n-1)^2"
@@ -202,8 +202,8 @@ def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: Times) -> Non
         q = rational_sqrt(square)
         q_is_integer.append(q is not None and q.denominator == 1)
         if startup >= 4 * pipeline.height * pipeline.slot**2 * pipeline.share * b:
-            # Start-ups of p = 1 at least: all slots before the last one, and one sub-slot of the
-            # last.
+            # At least the start-ups of p = 1: all slots before the last one, and one sub-slot of
+            # the last.
             startups = startup * (pipeline.slot * (pipeline.height - 1) + 1)
             startup_longer.append(startups > least)
     measured = np.array(ceiling_times, dtype=object)
@@ -218,9 +218,10 @@ def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: Times) -> Non
 def read_with_other_broadcasts(
     check: ClaimCheck, pipeline: Pipeline, ports: str, others: tuple[tuple[str, str, int], ...]
 ) -> None:
-    """Read the claim as one about any broadcast.
+    """Record the reading that the claim is about any broadcast.
 
-    Of other algorithms the name, the argument that splits the message, and its parts per segment.
+    The argument ``others`` gives, for each other algorithm, its name, its argument that splits the
+    message, and its parts per segment.
     """
     names = " or ".join(f"`{name}`" for name, _, _ in others)
     reading = check.reading(f"some broadcast, Algorithm 1 or {names}, ends within it, {ON_WIDE}")
@@ -236,7 +237,7 @@ def read_with_other_broadcasts(
 
 
 def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
-    """Read the claim with sub-slots that take no time if nothing is sent in them."""
+    """Record the reading that sub-slots take no time if nothing is sent in them."""
     reading = check.reading(
         f"the same if sub-slots in which nothing is sent take no time, {ON_WIDE}"
     )
@@ -248,7 +249,7 @@ def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
         times.append(WIDE.time(busy, pipelines.carried_share(simulation, run.schedule.units)))
     least = np.array(times, dtype=object).min(axis=0)
     stated = least_times(pipeline)
-    # More segments do not need fewer busy sub-slots than the last number that was executed.
+    # More segments do not need fewer busy sub-slots than the largest executed number does.
     known = (least <= stated) | (WIDE.T_s * busy > stated)
     place = Parameters(*(column[known] for column in WIDE)).place
     reading.at_most("least time", least[known], stated[known], **place)
@@ -285,7 +286,7 @@ def is_long(n: int, startup: Number, b: Number) -> bool:
 
 @checks("TS.opt.S41", memory=forms.ALGORITHM_1)
 def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
-    """Check that Theorem 1 is within a constant of Lemma 1."""
+    """Check that the time of Theorem 1 is within a constant factor of Lemma 1."""
     forms.check_algorithm1(check)
     what = "time of Theorem 1 over the bound of Lemma 1"
     forms.check_time_order(check, what, forms.theorem1_time, forms.lemma1_allport)
@@ -293,7 +294,7 @@ def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
 
 @checks("TS.opt.S42-startup", memory=forms.ALGORITHM_1)
 def startup_of_short_messages(check: ClaimCheck) -> None:
-    """Check that Theorem 2 is O(n^2 T_s) for short messages, and O(n/log n) above Lemma 1."""
+    """Check that Theorem 2 is O(n^2 T_s) for short messages, and O(n/log n) times Lemma 1."""
     forms.check_algorithm1(check, "one")
     what = "time of Theorem 2 over n^2 T_s where m T_c <= n^2 T_s"
     time = forms.theorem2_time
@@ -308,7 +309,7 @@ def startup_of_short_messages(check: ClaimCheck) -> None:
 
 @checks("TS.opt.S42-transmission", memory=forms.ALGORITHM_1)
 def transmission_of_long_messages(check: ClaimCheck) -> None:
-    """Check that Theorem 2 is O(m T_c) for long messages, and within a constant of Lemma 1."""
+    """Check that Theorem 2 is O(m T_c) for long messages, a constant factor from Lemma 1."""
     forms.check_algorithm1(check, "one")
     what = "time of Theorem 2 over m T_c where m T_c >= n^2 T_s"
     forms.check_time_order(check, what, forms.theorem2_time, forms.message_order, is_long)
@@ -357,7 +358,7 @@ def allport_terms(check: ClaimCheck) -> None:
 
 @checks("TS.intro-transmission", memory=forms.ALGORITHM_1)
 def transmission_improves(check: ClaimCheck) -> None:
-    """Check the orders of [16] over Theorem 1 and of [17] over Theorem 2."""
+    """Check the orders of the quotients [16] / Theorem 1 and [17] / Theorem 2."""
     forms.check_sheu93(check)
     forms.check_algorithm1(check)
     forms.check_algorithm1(check, "one")
@@ -379,7 +380,7 @@ def transmission_improves(check: ClaimCheck) -> None:
 
 @checks("TS.intro-startup", memory=forms.ALGORITHM_1)
 def startup_improves(check: ClaimCheck) -> None:
-    """Check the orders of the start-ups of four allgather algorithms."""
+    """Check the orders of growth of the start-ups of four allgather algorithms."""
     forms.check_hamiltonian(check)
     forms.check_theorem3(check)
     forms.check_theorem3(check, "one")
@@ -395,13 +396,13 @@ def startup_improves(check: ClaimCheck) -> None:
         check.same_order(words, forms.QUOTIENTS[words])
 
 
-#: The trees of section 6.1: the formula of the height, and the pipeline.
+#: The trees of section 6.1: the formula for the height, and the pipeline.
 SINGLE_TREES = {"2n-3": forms.sheu93, "D_n": forms.day}
 
 
 @checks("TS.S61-nopipe", memory=forms.ALGORITHM_1)
 def time_without_pipelining(check: ClaimCheck) -> None:
-    """Check the time h'(T_s + m T_c) of a message that is not segmented, and its order."""
+    """Check the time h'(T_s + m T_c) of an unsegmented message, and its order of growth."""
     forms.check_sheu93(check, segments=(1,))
     forms.check_day(check, segments=(1,))
     for formula, pipeline in SINGLE_TREES.items():
@@ -421,7 +422,7 @@ def time_with_pipelining(check: ClaimCheck) -> None:
 
 @checks("TS.S61-phases")
 def sum_of_phases_order(check: ClaimCheck) -> None:
-    """Check the closed form of the sum of ceil(log2 i), and its order."""
+    """Check the closed form of the sum of ceil(log2 i), and its order of growth."""
     check.equal("the sum, term by term", forms.sum_of_phases(check.n), forms.phases(check.n))
     check.order("the sum over n log n", lambda n: divide(forms.phases(n), n * log2(n)))
 

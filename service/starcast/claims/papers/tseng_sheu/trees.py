@@ -27,7 +27,7 @@ from starcast.topologies import permutations
 from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
 
-# Roots shifted by positions, and the paths between them
+# Roots with shifted labels, and the paths between them
 
 
 class Path(NamedTuple):
@@ -51,7 +51,7 @@ def shifted_root(network: CachedTopology, root: int, i: int) -> int:
 
 
 def greedy_dimensions(network: CachedTopology, root: int) -> NDArray[np.int64]:
-    """Return the dimension of every node's link in L(r) by Definition 1; 0 at the root."""
+    """Return the dimension of each node's link to its parent in L(r) (Definition 1); 0 at r."""
     rows = symbols(network)
     goal = rows[root]
     position_of = np.zeros(network.n + 1, dtype=np.int64)
@@ -69,7 +69,7 @@ def greedy_ports(network: CachedTopology, root: int) -> NDArray[np.uint8]:
 
 
 def shift_paths(network: CachedTopology, root: int) -> list[Path]:
-    """Return p_1, .., p_{n-1}, link by link; they end early if a (mutated) tree has a cycle."""
+    """Return the paths p_1, .., p_{n-1}; they end early if a (mutated) tree has a cycle."""
     return [_shift_path(network, root, i) for i in range(1, network.n)]
 
 
@@ -85,7 +85,7 @@ def _shift_path(network: CachedTopology, root: int, i: int) -> Path:
 
 
 def loads_towards_roots(network: CachedTopology, root: int) -> NDArray[np.int64]:
-    """Return how many trees L(rho^i(r)), i = 1..n-1, contain each link towards their root.
+    """Return how many trees L(rho^i(r)), i = 1..n-1, contain each link, directed to the root.
 
     Returns:
         int64 ``[nodes, ports]``.
@@ -103,7 +103,7 @@ def loads_towards_roots(network: CachedTopology, root: int) -> NDArray[np.int64]
 
 
 def check_star_size(check: ClaimCheck) -> None:
-    """Check number of nodes, links, degree and diameter of S_n against its neighbour table."""
+    """Check the number of nodes and links, degree and diameter of S_n in its neighbour table."""
     n = check.n
     label_symbols = symbols(check)
     check.equal("nodes with labels of their own", len(np.unique(check.labels())), factorial(n))
@@ -113,7 +113,8 @@ def check_star_size(check: ClaimCheck) -> None:
         exchanges = (label_symbols[heads] == swapped).all(axis=1)
         what = f"dimension {port} exchanges positions 1 and {port}"
         check.true(what, exchanges, node=check.label)
-    # Equal neighbours are adjacent after sorting: every step between different ones is one more.
+    # Equal neighbours are adjacent after sorting, so every change of value counts one more
+    # neighbour.
     ordered = np.sort(check.neighbours, axis=0)
     degree = 1 + np.count_nonzero(np.diff(ordered, axis=0), axis=0)
     check.equal("neighbours of a node", degree, n - 1, node=check.label)
@@ -137,9 +138,9 @@ def size_and_symmetry(check: ClaimCheck) -> None:
         stated = image[check.neighbours]
         check.equal("links go to links", measured, stated, node=column_labels(check))
         node_images.append(image)
-        # Links are numbered tail times degree plus port, as the search expects nodes to be.
+        # The search expects nodes, so links are numbered like nodes: tail times degree plus port.
         link_images.append((image * check.degree + columns[:, None]).T.ravel())
-    # A search along the generators reaches the images under all automorphisms that they generate.
+    # A search along the generators reaches all images under the automorphisms that they generate.
     nodes = bfs.search(np.stack(node_images), 0) >= 0
     what = "nodes to which automorphisms take the identity"
     check.equal(what, np.count_nonzero(nodes), factorial(check.n))
@@ -167,7 +168,7 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
     distances = bfs.distances(check, root)
     nodes = np.flatnonzero(np.arange(check.nodes) != root)
     parents = bfs.parents(check, tree.parent_port[0])[nodes]
-    # A node without a parent must not pass for one whose parent has rank -1, the last node.
+    # Index -1 would select the last node, so nodes without a parent get an impossible distance.
     measured = np.where(parents < 0, check.nodes, distances[parents])
     expected = distances[nodes] - 1
     place = {"node": node_labels(check, nodes), "of": tree}
@@ -193,8 +194,8 @@ def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
     for row, path in zip(forest.parent_port, paths, strict=False):
         goal = shifted_root(check, root, path.i)
         stated = greedy_ports(check, goal).copy()
-        # L-hat is L with the path from the root turned round: r becomes the root, and the other
-        # nodes of the path lead back along it.
+        # L-hat is L with the path from the root to r reversed: r becomes the root, and the parents
+        # of the other nodes on the path lead back along it.
         stated[path.nodes[0]] = 0
         stated[path.nodes[1:]] = path.ports
         check.equal("ports of L̂", row, stated, tree=path.i - 1, node=check.label, of=forest)
@@ -212,7 +213,7 @@ def heights_of_trees(check: ClaimCheck) -> None:
     for forest in forests("multiple", roots=2)(check):
         observed = np.array(heights(forest))
         check.equal("number of trees", forest.trees, n - 1, of=forest)
-        # A corrupted forest may have fewer trees; their number is a finding of its own.
+        # A corrupted forest may have fewer trees; their number is recorded as a separate finding.
         i = np.arange(1, n)[: len(observed)]
         stated = diameter(n) + n + np.gcd(n, i) - 2
         place = {"i": i, "of": forest}
@@ -225,7 +226,7 @@ def heights_of_trees(check: ClaimCheck) -> None:
 
 
 def level_outside_branch(check: ClaimCheck, path: Path) -> int:
-    """Return the largest level of L(rho^i(r)) outside of the branch by which p_i arrives."""
+    """Return the largest level of L(rho^i(r)) outside the branch that contains the end of p_i."""
     goal = shifted_root(check, int(path.nodes[0]), path.i)
     row = greedy_ports(check, goal)
     parent = bfs.parents(check, row)
@@ -257,14 +258,14 @@ def congestion_of_trees(check: ClaimCheck, forest: Forest) -> None:
 
 
 def sample_paths(check: ClaimCheck) -> Iterator[Path]:
-    """Yield p_1, .., p_{n-1} from each sample root."""
+    """Yield the paths p_1, .., p_{n-1} from each sample root."""
     for root in bfs.roots(check):
         yield from shift_paths(check, root)
 
 
 @checks("TS.L5-path", given=sample_paths)
 def path_lengths(check: ClaimCheck, path: Path) -> None:
-    """Check the end and the length of p_i."""
+    """Check the end and the length of the path p_i."""
     root, end = int(path.nodes[0]), int(path.nodes[-1])
     place = {"node": check.label(root), "i": path.i}
     goal = shifted_root(check, root, path.i)
@@ -274,7 +275,7 @@ def path_lengths(check: ClaimCheck, path: Path) -> None:
 
 @checks("TS.L5-cycles")
 def cycles_of_shifts(check: ClaimCheck) -> None:
-    """Check the cycles of r as a permutation of rho^i(r), and the example."""
+    """Check the cycles of r as a permutation of rho^i(r), and the paper's example."""
     n = check.n
     for root in bfs.roots(check, 6):
         label = check.label(root)
@@ -314,7 +315,8 @@ def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
         place = {"i": path.i, "node": node_labels(check, nodes)}
         moved = label_symbols[nodes, path.i]
         check.equal("symbol in position i+1", moved, label_symbols[root, 0], **place)
-        # Sorted ends: a link that two paths cross in opposite directions counts as shared, too.
+        # Ends are sorted, so that a link crossed in opposite directions by two paths counts as
+        # shared.
         ends.append(np.sort([path.nodes[:-1], nodes], axis=0))
     links, counts = np.unique(np.concatenate(ends, axis=1), axis=1, return_counts=True)
     what = f"paths on a link, r = {check.label(root)}"
@@ -335,7 +337,7 @@ def dimensions_of_paths(check: ClaimCheck, path: Path) -> None:
 
 @checks("TS.L6-opposite", given=bfs.roots)
 def opposite_links(check: ClaimCheck, root: int) -> None:
-    """Check that at most one tree L(rho^j(r)) has the opposite of a link of p_i."""
+    """Check that the reverse of each link of p_i is in at most one tree L(rho^j(r))."""
     loads = loads_towards_roots(check, root)
     for path in shift_paths(check, root):
         tails, heads = path.nodes[1:], path.nodes[:-1]
