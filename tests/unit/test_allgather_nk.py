@@ -145,10 +145,10 @@ def test_with_several_trees_residual_links_carry_unequal_packets_in_one_step() -
     assert any(len(set(load.values())) > 1 for load in loads.values())
 
 
-def test_for_k_equal_to_n_minus_1_the_rows_are_those_of_the_star_graph() -> None:
-    """SP(r) of S_{n,n-1} is L(r) of S_n.
+def test_for_k_equal_to_n_minus_1_the_schedule_is_that_of_the_star_graph() -> None:
+    """The tree SP(r) of S_{n,n-1} is the tree L(r) of S_n.
 
-    The rows equal those of the first segment of the allgather by dimension change.
+    So the schedule is that part of the dimension-change allgather that uses its first tree.
     """
     for n in range(2, 6):
         for ports in ["all", "one"]:
