@@ -75,8 +75,8 @@ def perfectly_balanced(topology: Topology, root: int) -> Forest:
     """Return n-1 partial trees with equally many nodes (Fragopoulou & Akl 1993, Def. 15).
 
     Tree l-2 is the branch across dimension l, for l = 2..n. It has one node of every necklace, and
-    each tree is the rotation of the tree before it. The trees are defined for n >= 3, because in S_2
-    there is nothing to rotate (docs/definitions/fragopoulou-akl.md, pitfall 18).
+    each tree is the rotation of the tree before it. The trees are defined for n >= 3: in S_2 there
+    is nothing to rotate (docs/definitions/fragopoulou-akl.md, pitfall 18).
     """
     n = topology.n
     rows = np.zeros((n - 1, topology.nodes), dtype=np.uint8)
@@ -145,7 +145,7 @@ def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) ->
 def _one_tree(
     topology: Topology, root: int, leaves: NDArray[np.uint8], construction: str
 ) -> Forest:
-    """Return the tree in which ``leaves`` gives the parent dimensions of nodes that start with 1."""
+    """Return the tree in which ``leaves`` has the parent dimensions of nodes that start with 1."""
     row = np.empty((1, topology.nodes), dtype=np.uint8)
     row[0, : len(leaves)] = leaves
     row[0, 0] = 0

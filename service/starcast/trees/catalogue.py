@@ -153,7 +153,7 @@ def count_edges(topology: Topology | str, construction: str, **arguments: int | 
 
 
 def _shortest_path(n: int) -> int:
-    """Count SPT's edges: it has the root and the nodes whose first symbol differs from the root's.
+    """Count the edges of SPT, which omits all nodes with the root's first symbol but the root.
 
     Reference: Fragopoulou & Akl 1996, Lemma 4.
     """
@@ -168,7 +168,7 @@ def _shortest_path_graph(n: int) -> int:
 def _perfectly_balanced(n: int) -> int:
     """Count the edges of n-1 trees with one node per necklace (Fragopoulou & Akl 1993, Def. 15).
 
-    Burnside's lemma counts the necklaces from the number of nodes that each rotation fixes. Rotation
+    Burnside's lemma counts the necklaces by the number of nodes that each rotation fixes. Rotation
     by j places has g = gcd(j, n-1) cycles of (n-1)/g symbols. It fixes as many nodes as there are
     permutations that commute with it.
     """
