@@ -5,15 +5,15 @@ Fragopoulou & Akl 1996, section 4.3, assign packets of messages, so their number
 divide the number of trees. Here copies are assigned one by one, message after message. Then any x
 up to the number of trees works, because x consecutive copies go to x different trees.
 
-**Broadcast and allgather**: a copy crosses every link of one tree. No link is in two trees, so trees
+**Broadcast and allgather**: a copy crosses every link of one tree. No link is in two trees, so they
 never wait for one another, and the copies in x trees reach a node over x edge-disjoint paths. Every
-live node thus receives the message despite any x-1 faults (Fragopoulou & Akl 1996,
-sections 4.2 to 4.4; Johnsson & Ho 1989 on hypercubes). The model is all-port, and a directed link
-carries one unit per step. The schedule is fixed in advance, so no node needs to know about a fault.
+live node thus receives the message despite any x-1 faults (Fragopoulou & Akl 1996, sections 4.2 to
+4.4; Johnsson & Ho 1989 on hypercubes). The model is all-port, and a directed link carries one unit
+per step. The schedule is fixed in advance, so no node needs to know about a fault.
 
-**Scatter, gather and alltoall**: the x copies of a message travel down x different trees. The paths of the trees to
-a node have no inner node in common, so at least one copy arrives despite x-1 faults (Fragopoulou & Akl 1996,
-sections 4.5 and 4.6).
+**Scatter, gather and alltoall**: the x copies of a message travel down x different trees. The paths
+to a node in different trees have no inner node in common, so at least one copy arrives despite x-1
+faults (Fragopoulou & Akl 1996, sections 4.5 and 4.6).
 """
 
 from itertools import pairwise
@@ -137,10 +137,10 @@ def _build_allgather(
     """Build the allgather by depth-first traversal of every tree (section 4.4).
 
     All units of a tree cross a link before any of them crosses the next link. With M messages in x
-    copies, a tree has at most c = ceil(Mx / (n-1)) units. Hop h takes place in the steps (h-1)c+1 to
-    hc, so all hops take c (n! - 1) steps. In the paper nodes wait for acknowledgements; here the
-    steps are fixed, so a fault does not stop the traversal. In every step the links of the trees
-    have different dimensions, so all sources can send at the same time (Lemma 7).
+    copies, a tree has at most c = ceil(Mx / (n-1)) units. Hop h takes the steps (h-1)c+1 to hc, so
+    all hops take c (n! - 1) steps. In the paper nodes wait for acknowledgements; here the steps
+    are fixed, so a fault does not stop the traversal. In every step the links of the trees have
+    different dimensions, so all sources can send at the same time (Lemma 7).
     """
     forest = trees.forest(topology, _NAME)
     assignment = assign_round_robin(messages, copies, forest.trees)
@@ -183,7 +183,7 @@ def hop_numbers(forest: Forest) -> Ranks:
     """Return the position of the link to each node in the depth-first traversal of its tree.
 
     In tree k (k = 2..n) the children of a node are visited in the cyclic order of their dimensions
-    that starts with k: k, k+1, .., n, 2, .., k-1. The trees are rotations of one another, and so are
+    that starts with k: k, k+1, .., n, 2, .., k-1. The trees are rotations of one another, as are
     these orders. So for every h, the h-th links of the n-1 trees have n-1 different dimensions.
 
     Args:
@@ -215,7 +215,7 @@ def hop_numbers(forest: Forest) -> Ranks:
 def _sizes_of_earlier_siblings(
     parents: Ranks, turn: NDArray[np.int32], sizes: Ranks
 ) -> NDArray[np.int64]:
-    """Return, for each node, the total size of the subtrees of its siblings that are visited before."""
+    """Return, for each node, the total size of the subtrees of its earlier visited siblings."""
     order = np.lexsort((turn, parents))
     # One cumulative sum covers all nodes; the part before the first sibling is subtracted below.
     before = np.cumsum(sizes[order], dtype=np.int64) - sizes[order]
@@ -232,7 +232,7 @@ def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int
 
     A copy's path is as long as the distance of its destination plus a detour in the tree. Nodes on
     necklaces of n-1 nodes use the trees with their smallest detours. Nodes on shorter necklaces
-    start with 1. Their detour is 2 in each assigned tree whose symbol they leave in its position.
+    start with 1. Their detour in an assigned tree l is 2 if symbol l is in position l.
     """
     tree_count = topology.degree
     short = short_necklaces(topology.n)
@@ -244,8 +244,8 @@ def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int
         Detours(1, tree_count - count, count, 0).least(copies)
         for count in np.count_nonzero(fixed, axis=1).tolist()
     )
-    # Every node gets `rounds` copies in each tree; the rest start at the tree after the last
-    # node's.
+    # Every node has `rounds` copies in each tree. The trees of its other copies follow the trees of
+    # the previous node.
     rounds, rest = divmod(messages * copies, tree_count)
     first = np.arange(len(short))[:, None] * rest
     extra = (np.arange(tree_count) - first) % tree_count < rest
@@ -327,7 +327,7 @@ def _nearest_trees(
 
 
 def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
-    """Each copy has a row per level of its destination; all trees have the same level sum."""
+    """Return the number of rows: the sum of the levels in a tree, the same in all, per copy."""
     return int(arguments["messages"]) * int(arguments["copies"]) * level_sum(topology)
 
 
@@ -343,10 +343,10 @@ def _build_alltoall(
     R is the rotation. For one node i after another, the units for R^(k-2)(i) travel through tree k,
     k = 2..n (section 4.6). These n-1 paths are rotations of one another, so in every step the links
     have different dimensions (Lemma 7). On short necklaces R^(k-2)(i) repeats nodes, but as i takes
-    all n!-1 nodes, each node still uses each tree once. Nodes i are ordered by their level in tree 2,
-    then by rank. A tree has at most c = ceil(Mx / (n-1)) units for a destination, for M messages in
-    x copies. All of them cross a link before any of them crosses the next link, so the schedule
-    takes c times the level sum of a tree.
+    all n!-1 nodes, each node still uses each tree once. Nodes i are ordered by their level in tree
+    2, then by rank. A tree has at most c = ceil(Mx / (n-1)) units for a destination, for M messages
+    in x copies. All of them cross a link before any of them crosses the next link, so the schedule
+    takes c steps times the sum of the levels in a tree.
     """
     forest = trees.forest(topology, _NAME)
     assignment = assign_round_robin(messages, copies, forest.trees)
