@@ -51,9 +51,9 @@ class Schedule(Displayable):
     `starcast.simulate` executes and checks it. ``dataclasses.replace`` returns a modified schedule.
     Columns are read-only; writable arrays are copied.
 
-    Units are numbered from 0. Copies of a unit share its number and differ in ``tree``. Let N be the
-    number of nodes, and M the number of units per source, destination, or pair of both. The i-th of
-    these M units (i = 0..M-1) has the number
+    Units are numbered from 0. Copies of a unit share its number and differ in ``tree``. Let N be
+    the number of nodes, and M the number of units per source, destination, or pair of both. The
+    i-th of these M units (i = 0..M-1) has the number
 
     * broadcast: 0..units-1, tree by tree if the message is split among trees;
     * allgather: source*M + i, or i in a symmetric schedule;
@@ -92,7 +92,7 @@ class Schedule(Displayable):
         symmetric: True if the rows of one source represent all sources by translation (allgather,
             alltoall, reduce-scatter and allreduce only).
         combine: bool, in reductions only: True if the receiver adds the arriving partial sum to its
-            own partial sum of that unit and tree; False if a complete unit arrives.
+            own partial sum of that unit and tree; False if a complete unit arrives instead.
 
     Raises:
         InputError: a name or the root is invalid, a column is not an array of integers, columns
@@ -163,7 +163,7 @@ class Schedule(Displayable):
     def id(self) -> str:
         """The id under which the schedule is stored; see `schedule_id`."""
         expanded = self.collective in MULTI_SOURCE and not self.symmetric
-        if self.collective == "allreduce":  # with a forest it has a root, and reductions are never expanded
+        if self.collective == "allreduce":  # along trees it has a root and is not expanded
             expanded = expanded and self.forest is None
         root = None if expanded else self.root
         return schedule_id(
