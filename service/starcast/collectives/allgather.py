@@ -78,7 +78,7 @@ def build_packets(forest: Forest, ports: Ports, name: str, arguments: Arguments)
 
 
 def serialize_ports(schedule: Schedule) -> Schedule:
-    """Make a schedule one-port: each of its steps becomes one sub-slot (a step) per port."""
+    """Make a schedule one-port: each of its steps becomes one step per port, called a sub-slot."""
     topology = schedule.topology
     # A port maps nodes to nodes one to one, so no node sends or receives twice in a sub-slot.
     sub_slot = np.searchsorted(topology.ports, schedule.port) + 1

@@ -101,7 +101,7 @@ def build_substar_stream(
 
 
 def _sub_slots(forest: Forest) -> NDArray[np.int32]:
-    """Return the sub-slot, from 1, in which each node is reached: its sender's port's position."""
+    """Return the sub-slot, from 1, in which each node is reached; each port has one sub-slot."""
     # The table has an entry for every uint8 value.
     position = np.zeros(256, dtype=np.int32)
     position[list(forest.topology.ports)] = np.arange(1, forest.topology.degree + 1)

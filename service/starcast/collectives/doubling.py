@@ -181,7 +181,7 @@ class _Step(NamedTuple):
 
 
 def _doubling(size: int) -> list[_Step]:
-    """Return the steps in which a node informs a node of its substar for each other first symbol.
+    """Return the steps in which a node informs one node of its substar per other first symbol.
 
     The first node is number 0. Step i informs node number i + 1, whose first symbol is node 0's
     symbol at position i + 2. In each round all informed nodes send, as long as symbols are left.

@@ -126,7 +126,7 @@ def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _earliest_shift(spread: Schedule, reduce: Schedule, first: NDArray[np.int64]) -> int:
-    """Return the smallest number of steps by which the start of the broadcast can be delayed."""
+    """Return the smallest possible number of steps from the reduce's start to the broadcast's."""
     steps = spread.steps
     completed = np.sort(steps + 1 - first)
     least = int((completed + 1 - np.sort(first)).max(initial=1))
@@ -158,7 +158,7 @@ def _busy(schedule: Schedule) -> list[NDArray[np.bool_]]:
 
 
 def _declare_allreduce(algorithm: Algorithm) -> None:
-    """Declare the allreduce that an allgather or broadcast algorithm and its reverse make up."""
+    """Declare the allreduce that runs an allgather or a broadcast backwards, then forwards."""
 
     def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:
         return build_allreduce(algorithm.build(topology, root, ports, **arguments))

@@ -7,8 +7,8 @@ v begins with e in position j_1. The root's symbol of position j_1 is in v's pos
 on, until the root's symbol of position j_m is not in v. That symbol is the *desired symbol* d(e).
 The first symbol v_1 determines the link from v to its parent:
 
-* v_1 = 1: exchange v_1 with the smallest position i >= 2 in which v differs from the root;
-* 2 <= v_1 <= k: exchange v_1 with position v_1;
+* v_1 = 1: exchange positions 1 and i, for the smallest i >= 2 in which v differs from the root;
+* 2 <= v_1 <= k: exchange positions 1 and v_1;
 * v_1 external: replace v_1 by the smallest desired symbol of the *other* external symbols of v, or
   by its own, d(v_1), if v has no other. The smallest has the lowest position in the root.
 """

@@ -100,7 +100,7 @@ def optimal_edge_disjoint(topology: Topology, root: int) -> Forest:
     source="starcast: on every topology",
 )  # fmt: skip
 def breadth_first(topology: Topology, root: int) -> Forest:
-    """Return the tree in which each node's parent is across the lowest port that leads closer."""
+    """Return the tree in which parents are across the lowest port that leads closer to the root."""
     distances = topology.distances(root)
     row = np.zeros((1, topology.nodes), dtype=np.uint8)
     # The lowest port is written last, so it replaces the others.
