@@ -1,7 +1,6 @@
 """The catalogue: families, constructions and algorithms by name, from starcast and from plug-ins.
 
-Each is declared by a decorator above its function: `starcast.family`, `starcast.construction` or
-`starcast.algorithm`. Each decorator is defined in the module for its kind of entry
-(`topologies/families.py`, `trees/construction.py`, `collectives/algorithm.py`); this package has
-the code that they share.
+Each entry is a function under one of the decorators `starcast.family`, `starcast.construction` and
+`starcast.algorithm`. The decorators are defined in `topologies/families.py`,
+`trees/construction.py` and `collectives/algorithm.py`; this package has the code that they share.
 """

@@ -1,4 +1,4 @@
-"""Shared code of the decorators: checks of options, and arguments read from a signature."""
+"""Shared code of the decorators, which checks their options and reads a function's signature."""
 
 import inspect
 import re
@@ -37,14 +37,14 @@ _OPTIONS: Mapping[str, tuple[tuple[type, ...], str]] = {
 
 
 def check_options(origin: Origin, subject: str, options: Mapping[str, Any]) -> None:
-    """Check the types of options.
+    """Check the types of a decorator's options.
 
     Raises:
         InputError: an option has a wrong type.
     """
     for option, value in options.items():
         types, expected = _OPTIONS[option]
-        # True is an int too, but it is not a size.
+        # True is also an int, but it is not a size.
         is_valid = isinstance(value, types) and (bool in types or not isinstance(value, bool))
         if is_valid and isinstance(value, Collection) and range not in types:
             is_valid = all(isinstance(each, str) for each in value)
@@ -62,7 +62,7 @@ def check_declaration(
     families: Sequence[str] = (),
     **options: Any,
 ) -> Origin:
-    """Check the name and the options of a declaration; return the origin of the function.
+    """Check the name and options that a decorator was given; return the function's origin.
 
     Raises:
         InputError: the name is malformed, an option has a wrong type, a family is unknown, or the
@@ -85,7 +85,7 @@ def check_declaration(
 def read_arguments(
     name: str, origin: Origin, function: Callable[..., Any], fixed: Sequence[str]
 ) -> tuple[Argument, ...]:
-    """Return the arguments that a function declares by its parameters after the fixed ones.
+    """Return the arguments that a function declares as parameters after the ``fixed`` ones.
 
     A parameter is annotated with int or str, or with ``Annotated[type, Argument(...)]``.
 

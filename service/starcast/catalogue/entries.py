@@ -1,4 +1,4 @@
-"""Entries of the catalogue, the checks of their declared arguments, and their registries."""
+"""Catalogue entries, their arguments with checks, and the registries that hold them."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,8 +13,8 @@ from starcast.support.integers import check_count
 from starcast.support.text import did_you_mean
 
 Value = int | str
-#: A `starcast.topologies.Topology`. Families of topologies are entries too, so
-#: `starcast.topologies` imports this package, which therefore cannot import its class.
+#: A `starcast.topologies.Topology`. This package cannot import the class, because
+#: `starcast.topologies` imports this package: families of topologies are entries too.
 Topology = Any
 
 
@@ -26,10 +26,10 @@ class Argument:
         name: the keyword of the argument.
         description: a noun phrase that describes the value.
         default: the value on a topology if the argument is omitted; None makes it required.
-        maximum: the maximum on a topology, for integers; None for no limit.
-        kind: a "count" is an integer from 1, an "index" an integer from 0, an "integer" any
-            integer, a "text" a word, and a "construction" the name of a construction.
-        choices: the names allowed on a topology, for a "construction".
+        maximum: the largest integer allowed on a topology; None if there is no limit.
+        kind: the type of the value: "count" (an integer from 1), "index" (an integer from 0),
+            "integer" (any integer), "text" (a word) or "construction" (a construction's name).
+        choices: for a "construction", the names that are allowed on a topology.
         noun: the noun for one of the choices in messages, such as ``a single spanning tree``.
     """
 
@@ -97,11 +97,11 @@ def _is_word(text: str) -> bool:
 class Entry:
     """An entry of a registry: a named function, defined on some topologies.
 
-    ``__str__`` of a subclass returns the name of the entry for messages.
+    In a subclass, ``__str__`` returns the entry's name as messages show it.
 
     Attributes:
-        name: unique in its registry.
-        source: the paper, and the number of the definition there.
+        name: the name, unique in its registry.
+        source: the paper and the number of the definition.
         origin: the function that was declared.
         families: the families of topologies on which it may be defined; empty for all families.
         arguments: the arguments that it takes besides topology, root and port model.
@@ -142,8 +142,8 @@ class Entry:
         Raises:
             InputError: an argument is unknown, missing or invalid on the topology.
         """
-        # Names are checked first: an unknown name may be a misspelling of an argument that would
-        # otherwise seem missing.
+        # Unknown names are reported first: such a name may be a misspelled required argument, which
+        # would otherwise be reported as missing.
         self._check_names(arguments)
         values: dict[str, Value] = {}
         for argument in self.arguments:
@@ -242,7 +242,7 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
         """Check that an entry is defined on a topology.
 
         Raises:
-            InputError: the entry is not defined there; the hint lists the entries that are.
+            InputError: the entry is not defined there; the hint lists the entries that are defined.
         """
         reason = entry.unsupported_reason(topology)
         if reason is not None:

@@ -1,4 +1,4 @@
-"""The origin of entries, and errors that name the plug-in if the origin is one."""
+"""The origin of entries (starcast or a plug-in), and errors that name the plug-in."""
 
 import inspect
 import sys
@@ -39,7 +39,7 @@ class Origin:
         Raises:
             InputError: the object is not a function written in Python.
         """
-        # The function is unwrapped, because a plug-in's decorator would hide its own file and line.
+        # Unwrapped, because further decorators would hide the function's own file and line.
         code = getattr(inspect.unwrap(function), "__code__", None)
         if not isinstance(code, CodeType):
             raise InputError(
@@ -51,13 +51,13 @@ class Origin:
     @property
     def is_shipped(self) -> bool:
         """Whether the function belongs to starcast, rather than to a plug-in."""
-        # The dot is included, because a plug-in may be called starcast_mine.
+        # With the dot, because a plug-in may be named starcast_mine.
         return self.module.startswith("starcast.")
 
     @cached_property
     def sha256(self) -> str:
-        """The SHA-256 of the source file; empty if there is none, as in a notebook."""
-        # Imported only when needed, because every import of the mathematics would pay for it.
+        """The SHA-256 of the source file; empty if there is no file, as in a notebook."""
+        # Imported only when needed, to keep the import of starcast fast.
         import hashlib  # noqa: PLC0415
 
         path = Path(self.file)
@@ -69,7 +69,7 @@ class Origin:
         return str(getattr(sys.modules.get(self.module), "__version__", ""))
 
     def describe(self) -> dict[str, str]:
-        """Return module, version and SHA-256 in the form that is stored with results."""
+        """Return the module, version and SHA-256 as a mapping, which is stored with results."""
         return {"module": self.module, "version": self.version, "sha256": self.sha256}
 
     def __str__(self) -> str:
@@ -79,7 +79,8 @@ class Origin:
 #: The origin of every entry of a plug-in, by kind (such as ``construction``) and name.
 ORIGINS: dict[tuple[str, str], Origin] = {}
 
-#: Provenance: the module, version and SHA-256 of plug-ins, by the names that they define.
+#: Provenance maps the name of each entry from a plug-in to the plug-in's module, version and
+#: SHA-256.
 Provenance = Mapping[str, Mapping[str, str]]
 
 
@@ -102,7 +103,7 @@ def describe_used(
 
 
 def find_changed(recorded: Provenance) -> list[str]:
-    """Return the names in a provenance whose plug-in is now loaded with different source code."""
+    """Return the entries in a provenance whose plug-ins are loaded with different source code."""
     loaded = {name: origin for (_, name), origin in ORIGINS.items()}
     return [
         name
@@ -112,7 +113,7 @@ def find_changed(recorded: Provenance) -> list[str]:
 
 
 def find_missing(recorded: Provenance) -> list[str]:
-    """Return the names in a provenance that no loaded plug-in defines, each with its plug-in."""
+    """Describe the entries in a provenance that no loaded plug-in defines, with their plug-ins."""
     loaded = {name for _, name in ORIGINS}
     missing = {name: plugin for name, plugin in recorded.items() if name not in loaded}
     return [
@@ -123,7 +124,7 @@ def find_missing(recorded: Provenance) -> list[str]:
 
 
 def require_plugins(noun: str, recorded: Provenance) -> None:
-    """Check that the plug-ins in a provenance are loaded.
+    """Check that all plug-ins in a provenance are loaded.
 
     Raises:
         PluginMissingError: one of the plug-ins is not loaded.
@@ -136,11 +137,11 @@ def require_plugins(noun: str, recorded: Provenance) -> None:
 
 
 def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
-    """Call a function and return its result; errors in a plug-in's function name the function.
+    """Run an action and return its result; if a plug-in fails, the error names its function.
 
     Args:
-        noun: the name of the defined entry, for messages.
-        origin: the function.
+        noun: the entry whose function is called, for messages.
+        origin: the origin of that function.
         action: a function that makes the call.
 
     Raises:
@@ -153,7 +154,7 @@ def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
         return action()
     except KeyboardInterrupt:
         raise
-    # SystemExit is caught too: sys.exit() in a plug-in would end the command as if it had
+    # SystemExit is also caught: sys.exit() in a plug-in would end the command as if it had
     # succeeded.
     except BaseException as error:
         raise InputError(
@@ -169,7 +170,7 @@ def describe(error: BaseException) -> str:
 
 
 class Located:
-    """A context for reading a function's result; errors name the function if it is a plug-in's."""
+    """A context for reading the result of a function; errors name the function of a plug-in."""
 
     def __init__(self, noun: str, origin: Origin) -> None:
         self.prefix = f"{noun} ({origin})"

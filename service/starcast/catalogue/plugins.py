@@ -1,10 +1,11 @@
-"""Loading of plug-ins: files, modules, and the entry points of installed packages.
+"""Loading of plug-ins from files, modules, and entry points of installed packages.
 
 A plug-in is a Python file or module whose functions are decorated with `starcast.construction`,
 `starcast.algorithm` or `starcast.family`. It is loaded if the user names it (`load`), if an
-installed package declares it as an entry point, or if it is imported. Then its names are valid
-everywhere. The results of a plug-in are not trusted: the decorators check arrays, and independent
-checkers verify forests and schedules. `pack` sends plug-ins to workers on other machines.
+installed package declares it as an entry point, or if it is imported. After that, the names that it
+defines can be used everywhere. Results of a plug-in are not trusted: the decorators check arrays,
+and independent checkers verify forests and schedules. `pack` prepares plug-ins for workers on other
+machines.
 """
 
 import hashlib
@@ -32,7 +33,7 @@ _loaded: dict[str, None] = {}
 
 
 def load(names: Iterable[str]) -> None:
-    """Import plug-ins, and the plug-ins that installed packages declare.
+    """Import the named plug-ins, and all plug-ins that installed packages declare.
 
     Loading a file again replaces the entries that it defined.
 
@@ -56,7 +57,7 @@ def load(names: Iterable[str]) -> None:
 
 
 def loadable() -> tuple[str, ...]:
-    """Return the names with which another process can `load` all plug-ins of this one.
+    """Return names with which another process can `load` all plug-ins of this process.
 
     Raises:
         InputError: something is defined in a script or notebook, which others cannot import.
@@ -87,7 +88,7 @@ def _import(name: str, action: Callable[[], object]) -> None:
         ) from None
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # this includes SystemExit, which would end the command
+    except BaseException as error:  # includes SystemExit, which would end the command
         raise InputError(
             f"the plug-in '{name}' cannot be imported: {describe(error)}",
             hint="correct it; STARCAST_DEBUG=1 shows its traceback",
@@ -95,14 +96,14 @@ def _import(name: str, action: Callable[[], object]) -> None:
 
 
 class _Loader(SourceFileLoader):
-    """Compiles the file at each load.
+    """A loader that compiles the file each time, without the bytecode cache.
 
-    Python's bytecode cache treats a file as unchanged if its size and the second of its last change
-    are the same, and would run the plug-in as it was before the edit.
+    Python's bytecode cache treats a file as unchanged if its size and its time of change, in whole
+    seconds, are the same. It could thus run a plug-in as it was before an edit.
     """
 
     def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - the name is fixed
-        """Return the compiled code of the file's present content."""
+        """Return the compiled code of the file's current content."""
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
@@ -132,7 +133,10 @@ class ShippedPlugin:
 
 @dataclass(frozen=True)
 class PluginLoader:
-    """A picklable function that loads plug-ins in another process; equal if the plug-ins are."""
+    """A picklable function that loads plug-ins in another process.
+
+    Two loaders are equal if their plug-ins are equal.
+    """
 
     plugins: tuple[ShippedPlugin, ...]
 
@@ -179,7 +183,7 @@ def _pack(name: str) -> ShippedPlugin:
 
 @cache
 def _folder() -> Path:
-    """Return a folder for plug-in files, which this process keeps until it ends."""
+    """Return a folder for plug-in files, which exists until this process ends."""
     # The object must live as long as the process, because deleting it deletes the folder.
     _kept.append(tempfile.TemporaryDirectory(prefix="starcast-plugins-"))
     return Path(_kept[0].name)
@@ -189,7 +193,7 @@ _kept: list["tempfile.TemporaryDirectory[str]"] = []
 
 
 def _file(name: str, source: bytes) -> str:
-    """Write the source of a plug-in to a separate file; return the path."""
+    """Write the source of a plug-in to a file in a folder of its own; return the path."""
     # Each content has its own folder, so another version of a plug-in does not overwrite this one.
     folder = _folder() / hashlib.sha256(source).hexdigest()[:16]
     folder.mkdir(exist_ok=True)

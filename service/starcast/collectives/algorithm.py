@@ -1,4 +1,4 @@
-"""The decorator that declares an algorithm: its topologies, ports, arguments and number of rows."""
+"""The `algorithm` decorator, and the class `Algorithm` of the entries that it declares."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ Copies = Annotated[
 
 
 class Refusal(NamedTuple):
-    """Why an algorithm is not defined for given arguments, and which arguments to use instead."""
+    """Why an algorithm is not defined for given arguments, and a hint on which ones to use."""
 
     reason: str
     hint: str
@@ -69,15 +69,14 @@ class Algorithm(Entry):
 
     Attributes:
         collective: the collective that its schedules perform.
-        ports: its port models; the first one is its default.
+        ports: the port models that it supports; the first one is its default.
         build: ``build(topology, root, ports, **arguments)`` returns the schedule.
-        rows: ``rows(topology, arguments)`` returns the number of rows of its schedule, for a single
-            source if there are many.
+        rows: ``rows(topology, arguments)`` returns the number of rows of its schedule, per source
+            if the schedule has the rows of all sources.
         forest_construction: ``forest_construction(topology, ports, arguments)`` returns the name of
-            the construction along whose forest it sends, or None if that forest has no
-            construction.
-        refusal: ``refusal(topology, arguments)`` returns why it is not defined for these
-            arguments, or None if it is.
+            the construction whose trees it uses, or None if no construction builds its trees.
+        refusal: ``refusal(topology, arguments)`` returns the reason if it is not defined for
+            these arguments, else None.
         sources: ``sources(topology, ports)`` returns the number of sources whose rows the schedule
             contains: 1 if there is a single source, or if one source represents all.
     """
@@ -147,7 +146,7 @@ class Algorithm(Entry):
         """
         if ports is None:
             return self.ports[0]
-        # Returns the declared name, which has the type `Ports`, instead of the given text.
+        # The declared name is returned, because it has the type `Ports`, unlike the given text.
         for model in self.ports:
             if model == ports:
                 return model
@@ -165,7 +164,7 @@ REGISTRIES: dict[str, Registry[Algorithm]] = {
 
 
 class Foresight(TypedDict, total=False):
-    """Facts about schedules that are known before building, as in the attributes of `Algorithm`."""
+    """Optional facts about an algorithm's schedules, explained in `Algorithm`."""
 
     exclusion: Callable[[Topology], str | None]
     rows: Callable[[Topology, Arguments], int]
@@ -197,7 +196,7 @@ def algorithm(
         name: lower-case words joined by hyphens.
         source: the paper and the number of the algorithm.
         families: the families of topologies on which it is defined; by default all.
-        ports: its port models; the first one is its default.
+        ports: the port models that it supports; the first one is its default.
         smallest: the smallest n for which it is defined.
         **foresight: facts that are known before a schedule is built; see the attributes of
             `Algorithm`.
@@ -234,7 +233,7 @@ def algorithm(
             collective=collective, name=name, source=source, origin=origin, smallest=smallest,
             families=tuple(families), ports=tuple(ports),
             arguments=read_arguments(name, origin, function, ("topology", "root", "ports")),
-            # Tests cover the functions of starcast; the results of plug-ins are checked at every
+            # Tests cover starcast's own functions; the results of plug-ins are checked at every
             # call.
             build=function if origin.is_shipped else build, **foresight,
         )  # fmt: skip
@@ -246,7 +245,7 @@ def algorithm(
 
 def _read_schedule(noun: str, origin: Origin, result: Any, declared: Mapping[str, Any]) -> Schedule:
     if isinstance(result, Schedule):
-        # Even a `Schedule` is built again: it may be for another topology, root or port model.
+        # A `Schedule` is also rebuilt, because it may be for another topology, root or port model.
         columns: Mapping[str, Any] = {
             **result.columns._asdict(),
             **{key: getattr(result, key) for key in ("units", "packets", "symmetric", "forest")},

@@ -1,26 +1,26 @@
 """Allgather: every node sends its message to all others.
 
-**In packets**, units that cross a link in the same step travel as one packet. A source's message is
-split into as many units as there are trees. Unit i travels down tree i, and the links of level t
-are crossed in step t.
+**In packets**: units that cross a link in the same step travel as one packet. A source's message is
+split into as many units as there are trees. Unit i travels down tree i, and crosses the links to
+level t in step t.
 
-**In units** on S_n, a link carries one message per step, and source I represents all sources.
-A symmetric schedule has no conflicts between sources if and only if the links of each step have
-different dimensions (Fragopoulou & Akl 1993). The two all-port algorithms achieve this by
-rotation: R takes a link of dimension d to a link of dimension r(d).
+**In units** on S_n: a link carries one message per step, and the identity as source represents all
+sources. A symmetric schedule has no conflicts between sources if and only if the links that it
+crosses in each step have different dimensions (Fragopoulou & Akl 1993). The two all-port algorithms
+achieve this by rotation: R maps a link of dimension d to a link of dimension r(d).
 
-A message has *ordered* links, n-1 of them per step, and *last* links. The tails of the last links
-have the message after the ordered links, so these may be crossed in any order. With M messages, the
-ordered links come message after message, then the last links of all messages together, dimension by
-dimension. A message leaves one dimension of its last step unused, dimension n. The next message is
-rotated, so another dimension is unused, and M messages take ceil(M(n!-1)/(n-1)) steps for every M,
-the minimum.
+The links that a message crosses are *ordered* links, n-1 per step, and *last* links. The senders of
+the last links have the message as soon as all ordered links are crossed, so the last links may be
+crossed in any order. With M messages, the ordered links come first, one message after another. Then
+come the last links of all messages together, dimension by dimension. A single message leaves one
+dimension of its last step unused, dimension n. The next message is rotated and leaves another
+dimension unused. So M messages take ceil(M(n!-1)/(n-1)) steps for every M, which is the minimum.
 
-**In packets on S_{n,k}**, source x uses LC(x, T) of the trees of Li, Chen, Xiang & Yao.
-In the one-port model, a step becomes n-1 sub-slots, one per port. Translation may map a residual
-link to a link of another port, which is served in another sub-slot, so one source cannot represent
-all sources. Unless k = n-1, the schedule therefore contains the rows of all sources, and is the
-same for every root.
+**In packets on S_{n,k}**: source x uses LC(x, T), the trees T of Li, Chen, Xiang & Yao translated
+to x. In the one-port model, each step becomes n-1 sub-slots, one per port. Translation may map a
+residual link to a link of another port, which is used in another sub-slot, so one source cannot
+represent all sources. Unless k = n-1, the one-port schedule therefore contains the rows of all
+sources, and is the same for every root.
 """
 
 from collections.abc import Callable
@@ -58,8 +58,8 @@ Base = Annotated[
 
 
 def count_sources(topology: Topology, ports: str) -> int:
-    """Return the number of sources whose rows the schedule contains."""
-    # In the one-port model, a sub-slot depends on the port, which translations change on S_{n,k}.
+    """Return for how many sources an allgather schedule must contain rows: one, or all of them."""
+    # The sub-slots of the one-port model depend on the ports, which translations change on S_{n,k}.
     return 1 if ports == "all" or topology.translation_keeps_ports else topology.nodes
 
 
@@ -78,9 +78,9 @@ def build_packets(forest: Forest, ports: Ports, name: str, arguments: Arguments)
 
 
 def serialize_ports(schedule: Schedule) -> Schedule:
-    """Return a one-port schedule: each step becomes one sub-slot per port."""
+    """Make a schedule one-port: each of its steps becomes one step per port, called a sub-slot."""
     topology = schedule.topology
-    # A port maps nodes to nodes one to one, so in its sub-slot no node sends or receives twice.
+    # A port maps nodes to nodes one to one, so no node sends or receives twice in a sub-slot.
     sub_slot = np.searchsorted(topology.ports, schedule.port) + 1
     step = (schedule.step - 1) * topology.degree + sub_slot
     return schedule.replace_rows(schedule.columns._replace(step=step), ports="one")
@@ -94,25 +94,27 @@ def serialize_ports(schedule: Schedule) -> Schedule:
 def _build_dimension_change(topology: Topology, root: int, ports: Ports, base: Base) -> Schedule:
     """Build Algorithm 2 of Tseng & Sheu 1997: segment i of source x travels down LC(x, DC(i, T)).
 
-    The n-1 images of a link of T have all dimensions, so in step t every directed link carries as
-    many segments as T has nodes on level t. In the one-port model (section 5.2), a step becomes n-1
-    sub-slots, one per dimension.
+    DC(i, T) is the tree T with its dimensions shifted by i places, and LC translates it to x. The
+    n-1 images of a link of T thus have all n-1 dimensions, so in step t every directed link carries
+    as many segments as T has nodes on level t. In the one-port model (section 5.2), each step
+    becomes n-1 sub-slots, one per dimension.
     """
     tree = trees.forest(topology, base)
     changed = [dimension_change(topology, 0, tree, i) for i in range(topology.n - 1)]
     rows = np.concatenate([forest.parent_port for forest in changed])
-    # `Forest` would copy a writable array; this one is not shared.
+    # `Forest` would copy a writable array, which is not necessary here.
     rows.flags.writeable = False
     schedule = build_packets(Forest(topology, rows), ports, "dimension-change", {"base": base})
     return schedule.translate(root)
 
 
 class _SingleMessage(NamedTuple):
-    """The schedule of one message.
+    """The schedule of one message from the identity.
 
     Attributes:
         forest: the tree along which the message travels.
-        step: int32 ``[nodes]``, the step in which each node receives it; 0 for last links.
+        step: int32 ``[nodes]``, the step in which each node receives it; 0 if it arrives over one
+            of the last links, which are crossed after all others.
     """
 
     forest: Forest
@@ -131,10 +133,11 @@ def _if_single(construction: str) -> Callable[[Topology, str, Arguments], str | 
 def _build_rotated_hamiltonian(
     topology: Topology, root: int, ports: Ports, messages: Messages
 ) -> Schedule:
-    """Build Algorithm 1: first the n-1 rotated Hamiltonian paths (phase 1), then the leaves.
+    """Build Algorithm 1: the n-1 rotated Hamiltonian paths (phase 1), then the leaves (phase 2).
 
-    A single message uses symbol n in phase 2 (Rule 1). With several messages, message c uses the
-    symbol 2 + (c mod (n-1)), the rotated n.
+    A leaf receives the message across the position of a certain symbol. A single message uses
+    symbol n (Rule 1). With several messages, message c is rotated and uses symbol
+    2 + (c mod (n-1)).
     """
     forest = trees.forest(topology, "rotated-hamiltonian")
     step = forest.levels()[0].copy()
@@ -154,9 +157,9 @@ def _build_necklace(topology: Topology, root: int, ports: Ports, messages: Messa
     """Build Algorithm 2: node number m of the MBST receives the message in step ceil(m/(n-1)).
 
     The nodes of the last step are reached over last links. Message c travels down the MBST rotated
-    c mod (n-1) times. The paper's numbers cannot continue over several messages: if they begin with
-    a dimension other than 2, some node gets the step of its parent, for n = 3..7 and every such
-    dimension.
+    c mod (n-1) times. The numbers of the paper cannot continue over several messages: if numbering
+    begins with a dimension other than 2, some node gets the same step as its parent (for n = 3..7
+    and every such dimension).
     """
     forest = trees.forest(topology, "necklace")
     step = (numbering(topology) + np.int32(topology.n - 2)) // np.int32(topology.n - 1)
@@ -175,8 +178,8 @@ def _build_hamiltonian_cycle(
 ) -> Schedule:
     """Build the one-port allgather of section 4: messages follow a Hamiltonian path, one by one.
 
-    A message takes n!-1 steps. The path of source q is the translated path, not a part of a cycle
-    that all sources share, so all nodes send across the same dimension in a step.
+    A message takes n!-1 steps. Each source uses the translated path, rather than a part of one
+    cycle that all sources share. So in each step all nodes send across the same dimension.
     """
     forest = trees.forest(topology, "hamiltonian-cycle")
     word = cycle_word(topology.n)[:-1]
@@ -198,15 +201,16 @@ def _build_hamiltonian_cycle(
 def _build_overlapped(
     name: str, single: _SingleMessage, turns: list[int], messages: int, ports: Ports, root: int
 ) -> Schedule:
-    """Build M messages: message c is the single message rotated ``turns[c mod len(turns)]`` times.
+    """Build the schedule of several messages from the schedule of a single message.
 
-    The last links of all messages follow in the order of (message, node).
+    Message c is the single message rotated ``turns[c mod len(turns)]`` times. The last links of
+    all messages follow in the order of message and node.
     """
     rotated = [_rotate(single, count) for count in turns]
     parent_ports, steps = (np.stack(parts) for parts in zip(*rotated, strict=True))
     parent_ports.flags.writeable = False
     topology = single.forest.topology
-    # Rotated trees have no construction, so only the schedule of one message names its forest.
+    # No construction builds rotated trees, so only a single message's schedule names its forest.
     forest = single.forest if messages == 1 else Forest(topology, parent_ports)
     tree = np.arange(messages) % len(turns)
     begins = np.arange(messages, dtype=np.int32)[:, None] * steps.max()
@@ -215,7 +219,7 @@ def _build_overlapped(
     port = parent_ports[tree[message], node]
     step = arrival[message, node]
     last = step == 0
-    # Each step has one last link per port, so sources do not conflict.
+    # At most one last link per port and step, so sources do not conflict.
     step[last] = messages * int(steps.max()) + _positions_within_port(port[last])
     parent = forest.parents()[tree[message], node]
     rows = Columns(step, parent, port, node, tree[message], message)
@@ -223,7 +227,7 @@ def _build_overlapped(
 
 
 def _rotate(single: _SingleMessage, count: int) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Return the ports towards parents, and the steps, of a message rotated ``count`` times."""
+    """Return the parent ports and the steps of a message that is rotated ``count`` times."""
     topology = single.forest.topology
     image = np.arange(topology.nodes, dtype=np.int32)
     turn = rotation(topology.n)
@@ -238,7 +242,7 @@ def _rotate(single: _SingleMessage, count: int) -> tuple[NDArray[np.uint8], NDAr
 
 
 def _positions_within_port(port: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the position of each link among the links of its port, counted from 1."""
+    """Return each link's position, from 1, among all links that have the same port."""
     position = np.empty(len(port), dtype=np.int64)
     for number in np.unique(port):
         of_port = port == number
@@ -247,7 +251,7 @@ def _positions_within_port(port: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def _build_units(rows: Columns, forest: Forest, name: str, ports: Ports, messages: int) -> Schedule:
-    """Return the symmetric schedule with the identity's rows, one unit per link and step."""
+    """Return the symmetric schedule with the given rows, which are those of the identity."""
     return build_schedule(
         rows,
         topology=forest.topology,
@@ -277,8 +281,8 @@ def _declare(construction: str, source: str) -> None:
         forest = trees.forest(topology, construction)
         if count_sources(topology, ports) == 1:
             return build_packets(forest, ports, construction, {}).translate(root)
-        # All sources are expanded first: the sub-slot of a row depends on its port, which differs
-        # by source.
+        # The rows of all sources are built first, because a row's sub-slot depends on its port,
+        # which differs between sources.
         return serialize_ports(build_packets(forest, "all", construction, {}).expand())
 
 

@@ -1,10 +1,10 @@
 """Alltoall: every node has separate messages for every other node.
 
 The schedule of one source represents all sources by translation, which keeps dimensions. In the
-all-port model, sources do not conflict if the dimensions used within a step are all different
-(Theorem 2). The nodes of a necklace are rotations of one another, and so are their paths: messages
-sent to them at the same time use different dimensions in every step. In the one-port model, all
-nodes use the same dimension in a step.
+all-port model, sources do not conflict if the links that the schedule crosses in a step all have
+different dimensions (Theorem 2). The nodes of a necklace are rotations of one another, and so are
+the paths to them. So messages sent to them at the same time use different dimensions in every step.
+In the one-port model, all nodes use the same dimension in a step.
 
 Reference: Fragopoulou & Akl 1993, sections 7 and 8.
 """
@@ -35,7 +35,7 @@ from starcast.trees import Forest
     rows=count_rows, forest_construction=lambda *_: "near-balanced",
 )  # fmt: skip
 def _build_necklace(topology: Topology, root: int, ports: Ports) -> Schedule:
-    """Build the alltoall of Rule 9: one message to each node, one group per necklace."""
+    """Build the alltoall of Rule 9, which sends the messages to each necklace as one group."""
     forest = trees.forest(topology, "near-balanced")
     units = assign_trees(forest, 1)
     departure = _departures_by_necklace(forest, units, 1)
@@ -50,9 +50,9 @@ def _build_necklace(topology: Topology, root: int, ports: Ports) -> Schedule:
 def _build_perfectly_balanced(
     topology: Topology, root: int, ports: Ports, messages: MultipleMessages
 ) -> Schedule:
-    """Build the alltoall of Rule 10, M p/(n-1) groups per necklace of period p, for n >= 3.
+    """Build the alltoall of Rule 10, for n >= 3: M p/(n-1) groups for each necklace of p nodes.
 
-    A group has one message in each tree of Def. 15.
+    M is the number of messages per destination. A group has one message in each tree of Def. 15.
     """
     forest = trees.forest(topology, "perfectly-balanced")
     units = assign_trees(forest, messages)
@@ -79,9 +79,9 @@ def _build_one_port(topology: Topology, root: int, ports: Ports, messages: Messa
 def _departures_by_necklace(forest: Forest, units: Units, messages: int) -> Integers:
     """Return the step in which each unit leaves the source, int64 ``[units]``.
 
-    A node that is in k trees has M/k groups of k messages, so `assign_trees` puts message i into
-    group i // k. A group leaves when the group before it has arrived. The nearest necklace comes
-    first; among equally near necklaces, the one with the lowest rank.
+    A node in k trees receives its M messages in M/k groups of k, so message i is in group i // k. A
+    group leaves when the previous group has arrived. Necklaces are served in the order of their
+    distance, and those at the same distance in the order of their lowest rank.
     """
     distance = forest.topology.distances().astype(np.int64)
     # The root is in no tree; 1 avoids a division by zero.

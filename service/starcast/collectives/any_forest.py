@@ -1,7 +1,7 @@
 """The algorithm ``forest``: a collective along the trees of any construction.
 
-It allows a new construction to be compared with those of the papers. Units that cross a link in the
-same step travel as one packet, since the trees of a forest may share links.
+It makes new constructions comparable with those of the papers. Units that cross a link in the same
+step travel as one packet, since the trees of a forest may share links.
 """
 
 from functools import partial
@@ -47,12 +47,12 @@ def _count_stream_rows(topology: Topology, arguments: Arguments) -> int:
 
 
 def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the sum of the levels of all destinations in the trees of their messages."""
-    # The trees are built, because a construction does not declare the sum of its levels.
+    """Return the number of rows: the sum of each destination's level in each message's tree."""
+    # The trees must be built, because a construction does not declare the sum of their levels.
     levels = trees.forest(topology, str(arguments["base"])).levels()
     number, node = np.indices(levels.shape)
     each, more = divmod(int(arguments["messages"]), len(levels))
-    # Tree t carries the messages i with d + i = t modulo the number of trees.
+    # Tree t carries message i for destination d if d + i = t modulo the number of trees.
     return int((levels * (each + ((number - node) % len(levels) < more))).sum())
 
 
@@ -69,7 +69,7 @@ _declare = partial(
 def _build_broadcast(
     topology: Topology, root: int, ports: Ports, base: Base, segments: Segments
 ) -> Schedule:
-    """Pipeline each tree's segments down the tree."""
+    """Build the broadcast that pipelines the segments of each tree down that tree."""
     return build_pipeline(
         trees.forest(topology, base, root),
         ports,
@@ -84,7 +84,7 @@ def _build_broadcast(
 def _build_allgather(
     topology: Topology, root: int, ports: Ports, base: Base, segments: Segments
 ) -> Schedule:
-    """Pipeline the segments of every source down its translated trees."""
+    """Build the allgather that pipelines the segments of each source down its translated trees."""
     single_source = allgather.count_sources(topology, ports) == 1
     schedule = build_pipeline(
         trees.forest(topology, base),
@@ -105,10 +105,11 @@ def _build_allgather(
 def _build_scatter(
     topology: Topology, root: int, ports: Ports, base: Base, messages: Messages
 ) -> Schedule:
-    """Scatter down the trees; message i of destination d travels along tree (d + i) mod k.
+    """Build the scatter down k trees; message i of destination d uses tree (d + i) mod k.
 
-    A single tree uses Rules 5 and 8 of Fragopoulou & Akl 1993. Several trees may share links and
-    have a node on several levels, so in the one-port model each step becomes one sub-slot per port.
+    A single tree uses Rules 5 and 8 of Fragopoulou & Akl 1993. Several trees may share links, and
+    the same node may be on different levels, so in the one-port model each step becomes one
+    sub-slot per port.
     """
     forest = trees.forest(topology, base, root)
     destination = np.repeat(np.delete(np.arange(topology.nodes), root), messages)

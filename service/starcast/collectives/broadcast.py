@@ -1,6 +1,6 @@
 """Broadcast: the root's message reaches every node, down the trees of a forest.
 
-The message is split into units, and unit j of a tree follows unit j-1 down that tree (pipelining).
+The message is split into units. Each tree is a pipeline: its unit j follows its unit j-1.
 """
 
 from collections.abc import Callable
@@ -24,16 +24,16 @@ def build_pipeline(
 ) -> Schedule:
     """Return the schedule that pipelines units down all trees of a forest at the same time.
 
-    In slot t the links of level l carry unit t-l+1 of their tree, so height h takes h +
-    ``units_per_tree`` - 1 slots. In the one-port model, a slot becomes ``degree`` sub-slots, one
-    per port. A port maps nodes to nodes one to one, so no node sends or receives twice in a
-    sub-slot.
+    In slot t the links to level l carry unit t-l+1 of their tree, so trees of height h take h +
+    ``units_per_tree`` - 1 slots. In the all-port model a slot is a step. In the one-port model a
+    slot becomes ``degree`` sub-slots, one per port. A port maps nodes to nodes one to one, so no
+    node sends or receives twice in a sub-slot.
 
     Args:
         forest: any forest.
         ports: the port model.
         units_per_tree: the number of units that travel down each tree.
-        parameters: the other parameters of `Schedule`, which may replace those of a broadcast.
+        parameters: other fields of `Schedule`, which may replace those of a broadcast.
 
     Reference:
         Tseng & Sheu 1997, Algorithm 1 (section 4.1); one-port: section 4.2.
@@ -56,10 +56,10 @@ def build_rounds(
     """Return the one-port broadcast of one unit that informs each node in a given round.
 
     Args:
-        parent_port: for each node, the port to the node that informs it, for the root of rank 0,
-            which has port 0; uint8 ``[nodes]``.
-        rounds: the round in which each node is informed, 0 at the root; ``[nodes]``.
-        root: rank of the root; the broadcast from rank 0 is translated.
+        parent_port: for each node, the port to the node that informs it; 0 for rank 0, which is the
+            root here; uint8 ``[nodes]``.
+        rounds: the round in which each node is informed, 0 at rank 0; ``[nodes]``.
+        root: rank of the root to which the broadcast from rank 0 is translated.
         algorithm: name of the algorithm.
     """
     forest = Forest(topology, parent_port[None, :])
@@ -90,10 +90,10 @@ def build_substar_stream(
 ) -> Schedule:
     """Return the schedule that streams messages down the tree of Sheu, Liaw & Chen 1993.
 
-    All-port: one message leaves per step, in 2n-4+M steps. One-port: a node serves one child per
-    step, first the children over ports above the port of arrival (Rule 2), then the others, each in
-    ascending order. The next message follows n-1 steps later, in n(n-1)/2 + (M-1)(n-1) steps in all
-    (docs/definitions/tseng-sheu.md, B2).
+    All-port: one message leaves per step, and M messages take 2n-4+M steps. One-port: a node sends
+    to one child per step, first over the ports above its port of arrival (Rule 2), then over the
+    others, in ascending order both times. The next message follows n-1 steps later, so M messages
+    take n(n-1)/2 + (M-1)(n-1) steps (docs/definitions/tseng-sheu.md, B2).
     """
     gap = 1 if ports == "all" else forest.topology.degree
     first = forest.levels() if ports == "all" else _one_port_steps(forest)
@@ -101,8 +101,8 @@ def build_substar_stream(
 
 
 def _sub_slots(forest: Forest) -> NDArray[np.int32]:
-    """Return the sub-slot in which each node is reached: the position, from 1, of its port."""
-    # The table has an entry for every uint8.
+    """Return the sub-slot, from 1, in which each node is reached; each port has one sub-slot."""
+    # The table has an entry for every uint8 value.
     position = np.zeros(256, dtype=np.int32)
     position[list(forest.topology.ports)] = np.arange(1, forest.topology.degree + 1)
     return np.asarray(position[forest.topology.reverse_ports()[forest.parent_port]])
@@ -115,7 +115,7 @@ def _one_port_steps(forest: Forest) -> NDArray[np.int32]:
     parents = forest.parents()[0]
     child = np.flatnonzero(arrival)
     parent = parents[child]
-    # Ports are served cyclically upwards from the port of arrival.
+    # Ports are used in ascending cyclic order, starting after the port of arrival.
     turn = (arrival[child] - arrival[parent]) % (topology.ports[-1] + 1)
     order = np.lexsort((turn, parent))
     child = child[order]
@@ -125,7 +125,7 @@ def _one_port_steps(forest: Forest) -> NDArray[np.int32]:
     position = np.arange(len(child)) - np.repeat(begins, sizes) + 1
     step = np.zeros((1, topology.nodes), dtype=np.int32)
     levels = forest.levels()[0][child]
-    # The loop goes level by level, because the step of a node depends on that of its parent.
+    # The loop runs level by level, because a node's step depends on its parent's step.
     for level in range(1, forest.height + 1):
         on_level = levels == level
         step[0, child[on_level]] = step[0, parent[on_level]] + position[on_level]
@@ -142,7 +142,7 @@ def _build_stream(
     packets: bool | None = None,
     **parameters: Any,
 ) -> Schedule:
-    """Return the schedule in which unit j of a tree follows ``gap * j`` steps after unit 0."""
+    """Return the schedule in which unit j of a tree follows its unit 0 after ``gap * j`` steps."""
     tree, position = np.divmod(np.arange(forest.trees * units_per_tree), units_per_tree)
     unit = tree * units_per_tree + position
     return build_schedule(
@@ -152,7 +152,7 @@ def _build_stream(
         ports=ports,
         root=forest.root,
         units=forest.trees * units_per_tree,
-        # If trees share no link, no link carries two units in a step.
+        # If the trees share no link, no link carries two units in a step.
         packets=forest.congestion > 1 if packets is None else packets,
         forest=forest,
         **parameters,
@@ -170,7 +170,7 @@ def _row_counter(construction: str) -> Callable[[Topology, Arguments], int]:
 
 
 def _declare_segmented(construction: str, source: str) -> None:
-    """Declare the broadcast in segments, pipelined down each tree of a construction."""
+    """Declare the broadcast that pipelines segments down each tree of a construction."""
     entry = CONSTRUCTIONS[construction]
 
     @algorithm(

@@ -1,4 +1,4 @@
-"""Algorithms by collective and name; `schedule`, which runs an algorithm; and schedule ids."""
+"""Look-up of algorithms, `schedule`, which builds a schedule, and `parse_schedule_id`."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -85,10 +85,10 @@ def schedule(
     """Return the schedule of an algorithm on a topology.
 
     If the algorithm sends along the forest of a construction, `Schedule.forest_id` is the id of
-    that forest, and the column ``tree`` refers to its trees. With more than one message,
-    ``necklace`` and ``rotated-hamiltonian`` (allgather) and ``balanced`` (scatter, gather) use
-    several trees of their own, as ``dimension-change`` always does. Then `Schedule.forest` contains
-    all these trees, and ``tree`` refers to them.
+    that forest, and the column ``tree`` refers to its trees. Some algorithms use trees that no
+    construction builds: ``dimension-change`` and, with more than one message, ``necklace`` and
+    ``rotated-hamiltonian`` (allgather) and ``balanced`` (scatter, gather). Then `Schedule.forest`
+    contains these trees, and ``tree`` refers to them.
 
     Args:
         topology: a `Topology` or its spec, such as ``S5``.
@@ -96,7 +96,7 @@ def schedule(
         algorithm: the name of one of `algorithms`; its arguments can follow in parentheses:
             ``edge-disjoint(copies=2)``.
         ports: ``all`` (a node may use all its ports in a step) or ``one`` (it may send one packet
-            and receive one); by default the algorithm's own, ``all`` if it has both.
+            and receive one); by default the algorithm's own, which is ``all`` if it has both.
         root: label or rank of the root. For an allgather or alltoall it is the source that
             represents all sources; it is ignored if the schedule contains the rows of all sources.
         **arguments: the arguments that the algorithm declares: ``segments`` per tree,
@@ -128,7 +128,7 @@ def schedule(
 
 
 def _check_size(algorithm: Algorithm, topology: Topology, ports: str, arguments: Arguments) -> None:
-    """Refuse a schedule that does not fit into memory, before building it."""
+    """Check, before building a schedule, that it fits into memory."""
     rows = algorithm.count(topology, ports, arguments)
     if rows <= MAX_ROWS:
         return
@@ -145,8 +145,8 @@ class ScheduleParameters(NamedTuple):
     """The parameters that determine a schedule.
 
     Attributes:
-        algorithm: its algorithm.
-        topology: its topology.
+        algorithm: the algorithm that builds the schedule.
+        topology: the topology.
         root: rank of the root.
         ports: the port model.
         arguments: all arguments of the algorithm.
@@ -164,7 +164,7 @@ class ScheduleParameters(NamedTuple):
         return self.algorithm.id(self.topology, self.ports, self.arguments, self.root)
 
     def count_rows(self) -> int:
-        """Return the number of rows, without building the schedule."""
+        """Return the schedule's number of rows, without building it."""
         return self.algorithm.count(self.topology, self.ports, self.arguments)
 
     def build(self) -> Schedule:
@@ -184,10 +184,10 @@ class ScheduleParameters(NamedTuple):
 
 
 def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
-    """Return the parameters in the id of a schedule.
+    """Return the parameters of the schedule with an id.
 
-    A short id such as ``S5:broadcast:multiple(segments=4)`` means the default port model and the
-    identity as root.
+    In a short id such as ``S5:broadcast:multiple(segments=4)``, the port model is the algorithm's
+    default and the root is the identity.
 
     Raises:
         InputError: the id has another form, or names something that does not exist.
@@ -217,7 +217,7 @@ def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
     return ScheduleParameters(
         algorithm,
         topology,
-        # An expanded schedule has no root; like a short id, it is built at the identity.
+        # An expanded schedule has no root, so it is built at the identity, as for a short id.
         0 if root == EXPANDED else topology.node(root),
         algorithm.resolve_ports(ports),
         algorithm.resolve_arguments(topology, arguments),

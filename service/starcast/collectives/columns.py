@@ -1,7 +1,7 @@
 """Schedules from columns that users provide: plug-ins, arrays and CSV files.
 
-A file is not trusted: every value is checked when it is read, errors name the file and the line,
-and the lengths of lines, the numbers and the count of rows are limited.
+CSV files are not trusted. Every value is checked when it is read, and errors name the file and the
+line. The length of lines, the size of numbers and the number of rows are limited.
 """
 
 import csv
@@ -32,14 +32,14 @@ from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
 
-#: Columns that users must provide, and those that are optional.
+#: Columns that users must provide, and optional columns.
 REQUIRED = ("step", "sender", "port", "unit")
 OPTIONAL = ("receiver", "tree", "combine", "units", "packets", "symmetric", "forest")
 #: The algorithm name of a schedule that is built from its rows.
 ALGORITHM = "rows"
 
-#: Fewer labels are ranked one by one. So are the labels of topologies with more nodes, because a
-#: table of all labels takes 4 bytes per node and symbol.
+#: At least this many labels are ranked with a table of all labels, if the topology has at most this
+#: many nodes: the table takes 4 bytes per node and symbol. Otherwise labels are ranked one by one.
 _FEW, _TABLE = 100, 10_000_000
 
 _NO_ARGUMENTS: Mapping[str, int | str] = MappingProxyType({})
@@ -54,17 +54,18 @@ def schedule_from_columns(
     root: int | str = 0,
     arguments: Mapping[str, int | str] = _NO_ARGUMENTS,
 ) -> Schedule:
-    """Return the schedule with given columns, rows in any order; missing columns are derived.
+    """Return a schedule from columns, with rows in any order; optional columns are derived.
 
     The rows are not trusted: `starcast.simulate` checks the schedule.
 
     Args:
         columns: the columns ``step``, ``sender``, ``port`` and ``unit`` of equal length, as in
-            `Schedule`; nodes are ranks, or labels as text. ``receiver`` follows from sender and
-            port, ``tree`` is 0. Reductions also need ``combine`` (bool, or 0 and 1). The mapping
-            may also hold ``units`` (their number; by default the smallest number that the
-            collective can have with these units), ``packets`` (by default whether a directed link
-            carries several units in a step), ``symmetric`` and ``forest``.
+            `Schedule`; nodes are ranks, or labels as text. Without ``receiver``, it follows from
+            sender and port; without ``tree``, it is 0. Reductions also need ``combine`` (bool, or 0
+            and 1). The mapping may also hold ``units`` (the number of units; by default the
+            smallest number of units that the collective can have with these rows), ``packets`` (by
+            default whether a directed link carries several units in a step), ``symmetric`` and
+            ``forest``.
         topology: the topology or its spec.
         collective: the name of the collective.
         algorithm: the name of the algorithm.
@@ -134,7 +135,7 @@ def schedule_from_columns(
 
 
 def rank_labels(topology: Topology, texts: Collection[str]) -> dict[str, int]:
-    """Return a mapping from label to rank, for those texts that are labels of a topology."""
+    """Map those texts that are labels of a topology to their ranks."""
     length = len(topology.label(0))
     candidates = [text for text in texts if len(text) == length and text.isascii()]
     if len(candidates) < _FEW or topology.nodes > _TABLE:
@@ -155,7 +156,7 @@ def _rank(topology: Topology, text: str) -> int | None:
 
 
 def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int64]:
-    """Return a column as int64 after checking its type, shape and range; labels become ranks."""
+    """Check a column's type, shape and range, and return it as int64, with labels as ranks."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise InputError(
@@ -208,10 +209,10 @@ def _unequal(lengths: Mapping[str, int]) -> InputError:
 
 
 def _least_units(topology: Topology, collective: str, symmetric: bool, rows: Columns) -> int:
-    """Return the smallest number of units that a collective can have with these units.
+    """Return the smallest number of units with which a collective can have these rows.
 
-    Units that a node would send to itself have numbers but no rows, so the largest number may be
-    missing.
+    This may be more than the largest unit in the rows plus one, because units that a node would
+    send to itself have numbers but no rows.
     """
     has_sources = collective in MULTI_SOURCE and collective != "allreduce" and not symmetric
     sources = topology.nodes if has_sources else 1
@@ -225,12 +226,12 @@ def _has_packets(rows: Columns) -> bool:
     return bool(len(rows.step) > np.unique(keys, axis=1).shape[1])
 
 
-#: Columns that a file must have, and those that are optional.
+#: Columns that a CSV file must have, and optional columns.
 CSV_OPTIONAL = ("tree", "receiver", "combine")
 CSV_COLUMNS = (*REQUIRED, *CSV_OPTIONAL)
 
 _NODES = ("sender", "receiver")
-#: The maximum length of a line in bytes; lines of valid rows are much shorter.
+#: The maximum length of a line in bytes; valid lines are much shorter.
 _MAX_LINE = 4096
 _NUMBER = re.compile(r"\d{1,10}", re.ASCII)
 _HINT = f"begin the file with a line of column names: {','.join(REQUIRED)}"
@@ -243,10 +244,10 @@ def schedule_from_csv(
     ports: Ports = "all",
     root: int | str = 0,
 ) -> Schedule:
-    """Return the schedule whose rows are in a CSV file; they may be in any order.
+    """Read a schedule from a CSV file, whose rows may be in any order.
 
-    The first line has the names of the columns: ``step``, ``sender``, ``port`` and ``unit``, in a
-    reduction ``combine`` (0 or 1), and optionally ``tree`` and ``receiver``, as in `Schedule`.
+    The first line has the column names ``step``, ``sender``, ``port`` and ``unit``, in a reduction
+    also ``combine`` (0 or 1), and optionally ``tree`` and ``receiver``, as in `Schedule`.
     Nodes are read as labels if all senders in the file are labels of the topology, otherwise as
     ranks; ``#6`` is always rank 6. The rows are not trusted: `starcast.simulate` checks the
     schedule.
@@ -281,7 +282,7 @@ def schedule_from_csv(
 
 
 class _Reader:
-    """Reads the rows of one file; error messages name the line that was read last."""
+    """A reader of one file, whose error messages name the line that was read last."""
 
     def __init__(self, path: str, topology: Topology, file: BinaryIO) -> None:
         self._path = path
@@ -315,7 +316,7 @@ class _Reader:
                 lines.append(self._line)
                 for name, text in zip(names, row, strict=True):
                     if name in _NODES:
-                        # Millions of rows repeat the same labels: each label is kept once.
+                        # Millions of rows repeat the same labels, so each label is stored once.
                         nodes[name].append(sys.intern(text.strip()))
                     else:
                         numbers[name].append(self._number(name, text.strip(), allowed[name]))
@@ -370,7 +371,7 @@ class _Reader:
     def _ranks(
         self, nodes: Mapping[str, list[str]], lines: Sequence[int]
     ) -> dict[str, NDArray[np.int64]]:
-        """Return columns of nodes as ranks; `schedule_from_csv` explains which texts are labels."""
+        """Convert columns of nodes to ranks; see `schedule_from_csv` for which texts are labels."""
         labels = rank_labels(self._topology, set().union(*nodes.values()))
         senders = {text for text in nodes["sender"] if not text.startswith("#")}
         has_labels = senders <= labels.keys() or not any(map(self._is_rank, senders))

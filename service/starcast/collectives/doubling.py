@@ -1,21 +1,22 @@
 """One-port broadcasts in which the number of informed nodes doubles.
 
-**Substar doubling** on S_{n,k}, through growing substars; docs/records.md has the proof.
-The substar A_j holds the nodes with the root's symbols at the positions j+1..k. A_1 is a complete
-graph, in which the number of informed nodes doubles in each round. Then, for j = 2..k:
+**Substar doubling** on S_{n,k} informs substars of growing size (docs/records.md has the proof). A
+substar A_j holds the nodes that agree with the root at the positions j+1..k. A_1 is a complete
+graph, in which the number of informed nodes doubles in each round. Let r_j be the root's symbol at
+position j. Then, for j = 2..k:
 
-* every node of A_{j-1} sends over port j. This informs, once each, the nodes of A_j that have r_j,
-  the symbol at the root's position j, at position 1;
-* each other node of A_j outside A_{j-1} is a neighbour of exactly one of these nodes: across port i
-  if its position i holds r_j, otherwise in a complete graph. Each of these nodes informs its
-  neighbours: some in its complete graph, which inform the others there, then those across the ports
-  2..j-1.
+* Every node of A_{j-1} sends over port j. This informs, once each, the nodes of A_j that have r_j
+  at position 1.
+* Each other node of A_j outside A_{j-1} is a neighbour of exactly one of the newly informed nodes:
+  across port i if its position i holds r_j, otherwise in a complete graph. Each newly informed node
+  first informs some nodes of its complete graph, which inform the others there, and then its
+  neighbours across the ports 2..j-1.
 
-**Symbol doubling** on S_n. The number of rounds is the sum of 1 + ceil(log2(i-1)) for i = 2..n. The
-informed node first informs nodes of its own substar, one for each other substar, which begin with
-the symbol of that substar; the number of informed nodes doubles in each round. These nodes then
-send to the other substars over the last port. After that each substar broadcasts on its own
-(docs/one-port-conjecture.md has the proof).
+**Symbol doubling** on S_n (docs/one-port-conjecture.md has the proof) takes as many rounds as the
+sum of 1 + ceil(log2(i-1)) for i = 2..n. A substar has all nodes with the same last symbol. For each
+other substar, the root first informs one node of its own substar that begins with the symbol of the
+other; the number of informed nodes doubles in each round. These nodes then send to the other
+substars over the last port. After that each substar broadcasts on its own.
 """
 
 from typing import NamedTuple
@@ -38,8 +39,8 @@ class _Turns(NamedTuple):
 
     Attributes:
         own: the number of rounds in which the centre sends; afterwards it is free for other links.
-        rounds: the number of rounds until all nodes are informed and the centre has used its other
-            links.
+        rounds: the number of rounds until all nodes are informed and the centre has also sent over
+            its other links.
     """
 
     own: int
@@ -47,7 +48,7 @@ class _Turns(NamedTuple):
 
 
 def _best_turns(size: int, others: int) -> _Turns:
-    """Return the fastest plan for a complete graph and ``others`` other links of its centre."""
+    """Return the fastest plan for a complete graph whose centre has ``others`` other links."""
     choices = []
     for own in range(1, max(size - 1, 1).bit_length() + 1):
         last = int(_round_in_clique(np.array([size - 1]), own)[0])
@@ -68,7 +69,7 @@ def _sender_in_clique(number: _Integers, own: int) -> _Integers:
 
 
 def _doublings(number: _Integers, own: int) -> _Integers:
-    """Return how many blocks of 2^own - 1 nodes precede a node that the centre does not inform."""
+    """Return how many blocks of 2^own - 1 nodes precede node ``number``, but at least 1."""
     times: _Integers = np.maximum((number - 1) // (2**own - 1), 1)
     return times
 
@@ -81,7 +82,7 @@ def _log2(values: _Integers) -> _Integers:
 
 
 def _substar_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
-    """Return the node that informs each node, and the round; both are 0 at the root, rank 0."""
+    """Return, for each node, the node that informs it, and the round; 0 at rank 0, the root."""
     n, k = topology.n, int(topology.k or 1)
     size = n - k + 1
     symbols = permutations.arrangements(n, k).astype(np.int64)
@@ -107,17 +108,17 @@ def _substar_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
 
 
 def _inform_outside(nodes: _Integers, position: int, n: int, own: int) -> _Integers:
-    """Replace nodes of a substar by the nodes that inform them.
+    """Replace newly informed nodes of a substar, in place, by the nodes that inform them.
 
     Args:
-        nodes: the nodes' symbols, int64 ``[count, k]``; each node differs from the root at the
-            position, and agrees with it at all later positions.
-        position: the position, from 2.
-        n: number of symbols.
-        own: rounds in which a node sends in its complete graph.
+        nodes: the nodes' symbols, int64 ``[count, k]``; each node differs from the root at
+            ``position``, and agrees with it at all later positions.
+        position: a position, from 2.
+        n: the number of symbols.
+        own: the number of rounds in which a node sends in its complete graph.
 
     Returns:
-        The round in which each node is informed; in round 1 all nodes send over the port.
+        The round in which each node is informed; in round 1 all nodes send over port ``position``.
     """
     rounds = np.ones(len(nodes), dtype=np.int64)
     is_first = nodes[:, 0] == position
@@ -138,13 +139,13 @@ def _inform_outside(nodes: _Integers, position: int, n: int, own: int) -> _Integ
 
 
 def _replace_by_sender(nodes: _Integers, centre: int, n: int, own: int) -> _Integers:
-    """Replace nodes by the nodes that inform them in their complete graphs.
+    """Replace nodes, in place, by the nodes that inform them in their complete graphs.
 
-    The nodes of a complete graph differ at position 1 only. The centre, number 0, has the symbol
+    The nodes of a complete graph differ only at position 1. The centre, number 0, has the symbol
     ``centre`` there; the other nodes are numbered from 1 in the order of their symbols.
 
     Returns:
-        The number of each node.
+        The number of each node in its complete graph.
     """
     every = np.arange(len(nodes))
     is_free = np.ones((len(nodes), n), dtype=bool)
@@ -172,7 +173,7 @@ _Labels = NDArray[np.uint8]
 
 
 class _Step(NamedTuple):
-    """A transmission from an informed node; nodes are numbered in the order of being informed."""
+    """A transmission by an informed node; nodes are numbered in the order of being informed."""
 
     sender: int
     port: int
@@ -180,10 +181,10 @@ class _Step(NamedTuple):
 
 
 def _doubling(size: int) -> list[_Step]:
-    """Return the steps in which a node of S_size informs nodes with all other first symbols.
+    """Return the steps in which a node informs one node of its substar per other first symbol.
 
-    The node is number 0. Step i informs node number i + 1, whose first symbol is the symbol of node
-    0 at position i + 2. In each round all informed nodes send, as long as symbols are left.
+    The first node is number 0. Step i informs node number i + 1, whose first symbol is node 0's
+    symbol at position i + 2. In each round all informed nodes send, as long as symbols are left.
     """
     arranged = [list(range(size))]
     steps: list[_Step] = []
@@ -205,10 +206,10 @@ def _cross(labels: _Labels, port: int) -> _Labels:
 
 
 def _symbol_rounds(n: int, nodes: int) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Return the port to the node that informs each node, and the round; both are 0 at rank 0."""
+    """Return, for each node, the port to the node that informs it and the round; 0 at rank 0."""
     parent_port = np.zeros(nodes, dtype=np.uint8)
     rounds = np.zeros(nodes, dtype=np.int32)
-    # `entered` has one informed node in each substar that fixes the positions after ``size``.
+    # `entered` has the one informed node of each substar that fixes all positions after `size`.
     entered: _Labels = np.arange(1, n + 1, dtype=np.uint8)[None, :]
     done = 0
 

@@ -1,19 +1,19 @@
 """Collectives along edge-disjoint trees: every message is sent in copies down several trees.
 
 **Assignment.** Copies are assigned to the trees in turn, so the trees' loads differ by at most one.
-Fragopoulou & Akl 1996, section 4.3, assign packets of messages and need a number of copies x that
-divides the number of trees. If copies are assigned one by one, message after message, any x up to
-the number of trees works: x consecutive copies go to x different trees.
+Fragopoulou & Akl 1996, section 4.3, assign packets of messages, so their number of copies x must
+divide the number of trees. Here copies are assigned one by one, message after message. Then any x
+up to the number of trees works, because x consecutive copies go to x different trees.
 
-**Broadcast and allgather**: a copy crosses every link of one tree.
-No link is in two trees, so trees never wait for one another, and the copies in x trees reach a node
-over x edge-disjoint paths: every live node survives any x-1 faults (Fragopoulou & Akl 1996,
-sections 4.2 to 4.4; Johnsson & Ho 1989 on hypercubes). The model is all-port, and a directed link
-carries one unit per step. The schedule is fixed in advance, so no node needs to know about a fault.
+**Broadcast and allgather**: a copy crosses every link of one tree. Trees share no link, so they
+never wait for one another, and the copies in x trees reach a node over x edge-disjoint paths. Every
+live node thus receives the message despite any x-1 faults (Fragopoulou & Akl 1996, sections 4.2 to
+4.4; Johnsson & Ho 1989 on hypercubes). The model is all-port, and a directed link carries one unit
+per step. The schedule is fixed in advance, so no node needs to know about a fault.
 
-**Scatter, gather and alltoall**: x copies travel down x different trees. The paths of the trees to
-a node have no inner node in common, so x copies survive x-1 faults (Fragopoulou & Akl 1996,
-sections 4.5 and 4.6).
+**Scatter, gather and alltoall**: the x copies of a message travel down x different trees. The paths
+to a node in different trees have no inner node in common, so at least one copy arrives despite x-1
+faults (Fragopoulou & Akl 1996, sections 4.5 and 4.6).
 """
 
 from itertools import pairwise
@@ -40,17 +40,17 @@ from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest
 from starcast.trees.edge_disjoint import Detours, detours, level_sum
 
-#: The name of the algorithms on S_n, and of the forest that they use.
+#: The name of the algorithms on S_n, and of the construction whose forest they use.
 _NAME = "edge-disjoint"
 
 
 class Assignment(NamedTuple):
-    """The tree of every copy, message by message; each array is int64 ``[messages * copies]``.
+    """The tree of every copy, message by message; arrays are int64 ``[messages * copies]``.
 
     Attributes:
-        message: the number of the copy's message, from 0.
-        tree: the tree that carries the copy.
-        position: the number of copies previously assigned to that tree.
+        message: the number of each copy's message, from 0.
+        tree: the tree that carries each copy.
+        position: how many earlier copies were assigned to the same tree.
         largest: the largest number of copies assigned to one tree: ceil(messages * copies / trees).
     """
 
@@ -61,7 +61,10 @@ class Assignment(NamedTuple):
 
 
 def assign_round_robin(messages: int, copies: int, trees: int) -> Assignment:
-    """Assign copy a of message j to tree (j * copies + a) mod trees; ``copies <= trees``."""
+    """Assign copies to trees in turn: copy a of message j to tree (j * copies + a) mod trees.
+
+    There must not be more copies of a message than trees.
+    """
     number = np.arange(messages * copies)
     largest = ceil_div(messages * copies, trees)
     return Assignment(number // copies, number % trees, number // trees, largest)
@@ -70,7 +73,7 @@ def assign_round_robin(messages: int, copies: int, trees: int) -> Assignment:
 def build_copies_schedule(
     rows: Columns, forest: Forest, root: int, messages: int, copies: int, **parameters: Any
 ) -> Schedule:
-    """Return the schedule of a root, translated from the rows for the identity.
+    """Build a schedule from the rows for the identity, and translate it to a root.
 
     Args:
         rows: the rows of all copies; a link carries one unit per step.
@@ -93,7 +96,7 @@ def build_copies_schedule(
 
 
 def count_copies(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows if every copy crosses one link to every node but the root."""
+    """Return the number of rows, one per copy and node other than the root."""
     return int(arguments["copies"]) * count_messages(topology, arguments)
 
 
@@ -118,7 +121,7 @@ def _build_broadcast_on_cube(
 ) -> Schedule:
     """Build the broadcast down the d edge-disjoint binomial trees of Q_d.
 
-    Here the paths of the trees to a node also have no inner node in common.
+    On Q_d, the paths to a node in different trees also have no inner node in common.
     """
     forest = trees.forest(topology, "edge-disjoint-binomial")
     return _build_pipeline(forest, root, ports, messages, copies)
@@ -133,15 +136,15 @@ def _build_allgather(
 ) -> Schedule:
     """Build the allgather by depth-first traversal of every tree (section 4.4).
 
-    All units of a tree cross a link before any of them crosses the next link. A tree has at most c
-    = ceil(Mx / (n-1)) units, and hop h occupies the steps (h-1)c+1 to hc, which takes c (n! - 1)
-    steps. In the paper nodes wait for acknowledgements; here the steps are fixed, so a fault does
-    not stop the traversal. In every step the links of the trees have different dimensions, so all
-    sources can send at the same time (Lemma 7).
+    All units of a tree cross a link before any of them crosses the next link. With M messages in x
+    copies, a tree has at most c = ceil(Mx / (n-1)) units. Hop h takes the steps (h-1)c+1 to hc, so
+    all hops take c (n! - 1) steps. In the paper nodes wait for acknowledgements; here the steps
+    are fixed, so a fault does not stop the traversal. In every step the links of the trees have
+    different dimensions, so all sources can send at the same time (Lemma 7).
     """
     forest = trees.forest(topology, _NAME)
     assignment = assign_round_robin(messages, copies, forest.trees)
-    # Every hop takes as many steps as the tree with the most units needs: the trees stay in step.
+    # Every hop takes as many steps as the tree with the most units needs, so all trees keep pace.
     first = (hop_numbers(forest) - 1) * assignment.largest + 1
     rows = flood_units(
         forest, assignment.tree, assignment.position, assignment.message, first=first
@@ -162,9 +165,9 @@ def _build_allgather(
 def _build_pipeline(
     forest: Forest, root: int, ports: Ports, messages: int, copies: int
 ) -> Schedule:
-    """Build the broadcast in which unit q of a tree crosses the links of level l in step q + l.
+    """Build the broadcast in which unit q of a tree crosses the links to level l in step q + l.
 
-    It takes ceil(Mx / trees) + height - 1 steps for M messages and x copies: all trees have the
+    With M messages and x copies it takes ceil(Mx / trees) + height - 1 steps, as all trees have the
     same height.
     """
     assignment = assign_round_robin(messages, copies, forest.trees)
@@ -179,16 +182,16 @@ def _build_pipeline(
 def hop_numbers(forest: Forest) -> Ranks:
     """Return the position of the link to each node in the depth-first traversal of its tree.
 
-    In tree k (k = 2..n) the children of a node are visited in the order phi_k of their dimensions:
-    k, k+1, .., n, 2, .., k-1. The trees are rotations of one another, and so are these orders:
-    link h of the n-1 trees has n-1 different dimensions, for every h.
+    In tree k (k = 2..n) the children of a node are visited in the cyclic order of their dimensions
+    that starts with k: k, k+1, .., n, 2, .., k-1. The trees are rotations of one another, as are
+    these orders. So for every h, the h-th links of the n-1 trees have n-1 different dimensions.
 
     Args:
         forest: n-1 spanning trees on S_n, tree k in row k-2.
 
     Returns:
-        int32 ``[trees, nodes]``: links are counted from 1 when they are first crossed; the root
-        has 0.
+        int32 ``[trees, nodes]``: the position of the link from the parent, counted from 1 when
+        links are first crossed; 0 for the root.
 
     Reference:
         Fragopoulou & Akl 1996, section 3.
@@ -202,7 +205,7 @@ def hop_numbers(forest: Forest) -> Ranks:
         before = _sizes_of_earlier_siblings(parents, phi, sizes)
         order = np.argsort(levels, kind="stable")
         starts = np.searchsorted(levels, np.arange(1, levels.max() + 2), sorter=order)
-        # The loop goes level by level: a node's number depends on its parent's.
+        # The loop runs level by level, because a node's number depends on its parent's number.
         for begin, end in pairwise(starts.tolist()):
             nodes = order[begin:end]
             row[nodes] = row[parents[nodes]] + 1 + before[nodes]
@@ -212,9 +215,9 @@ def hop_numbers(forest: Forest) -> Ranks:
 def _sizes_of_earlier_siblings(
     parents: Ranks, turn: NDArray[np.int32], sizes: Ranks
 ) -> NDArray[np.int64]:
-    """Return the total size of the subtrees of siblings visited before each node."""
+    """Return, for each node, the total size of the subtrees of its earlier visited siblings."""
     order = np.lexsort((turn, parents))
-    # One running sum covers all siblings; the part before the first sibling is subtracted below.
+    # One cumulative sum covers all nodes; the part before the first sibling is subtracted below.
     before = np.cumsum(sizes[order], dtype=np.int64) - sizes[order]
     parent = parents[order]
     eldest = np.flatnonzero(np.r_[True, parent[1:] != parent[:-1]])
@@ -225,15 +228,15 @@ def _sizes_of_earlier_siblings(
 
 
 def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int:
-    """Return the exact number of rows of the scatter for every n, without building trees.
+    """Return the number of rows of the scatter, without building trees.
 
-    A copy's path is as long as the distance of its destination plus a detour. Nodes on necklaces of
-    n-1 nodes use the trees with their smallest detours. Nodes on shorter necklaces, in S^1, have
-    detours of 2 in the assigned trees whose symbol they fix.
+    A copy's path is as long as the distance of its destination plus a detour in the tree. Nodes on
+    necklaces of n-1 nodes use the trees with their smallest detours. Nodes on shorter necklaces
+    start with 1. Their detour in an assigned tree l is 2 if symbol l is in position l.
     """
     tree_count = topology.degree
     short = short_necklaces(topology.n)
-    # Nodes on short necklaces begin with 1, so only other symbols can be displaced.
+    # Nodes on short necklaces begin with 1, so only the other symbols can be displaced.
     fixed = short[:, 1:] == np.arange(2, topology.n + 1)
     detour_sum = sum(kind.nodes * kind.least(copies) for kind in detours(topology.n))
     # `detours` also counts nodes on short necklaces, which cannot choose their trees.
@@ -241,8 +244,8 @@ def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int
         Detours(1, tree_count - count, count, 0).least(copies)
         for count in np.count_nonzero(fixed, axis=1).tolist()
     )
-    # Every node gets `rounds` copies in each tree; the rest start at the tree after the last
-    # node's.
+    # Every node has `rounds` copies in each tree. The trees of its other copies follow the trees of
+    # the previous node.
     rounds, rest = divmod(messages * copies, tree_count)
     first = np.arange(len(short))[:, None] * rest
     extra = (np.arange(tree_count) - first) % tree_count < rest
@@ -264,10 +267,10 @@ def _build_scatter(
     """Build the scatter in which each tree sends one unit per step, deepest levels first.
 
     Units never wait on their way (section 4.5). The paper uses all n-1 trees; for x of them see
-    `assign_copies`. A tree with s units takes s steps if its last units go to its first levels,
-    which holds for n = 2..8, every x and every M (the tests count the units of each level). Then
-    the schedule takes ceil(Mx (n! - 1) / (n-1)) steps, the minimum for x copies; with all n-1 trees
-    that is M (n! - 1) steps.
+    `assign_copies`. A tree with s units takes s steps if the last units that it sends go to its
+    first levels. This holds for n = 2..8, every number of copies x and every number of messages M
+    (the tests count the units of each level). Then the schedule takes ceil(Mx (n! - 1) / (n-1))
+    steps, the minimum for x copies; with all n-1 trees these are M (n! - 1) steps.
     """
     forest = trees.forest(topology, _NAME)
     levels = forest.levels()
@@ -293,7 +296,7 @@ def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> 
     the x trees in which it has the lowest levels (the lower tree on ties), and the other nodes use
     the rotated trees, in which they have the same levels. So a necklace gives each tree the same
     load, level by level. The few nodes on shorter necklaces (they begin with 1) are assigned to
-    trees round robin, all copies of a message in a row.
+    trees in turn, with all copies of a message in consecutive trees.
     """
     nearest, short = _nearest_trees(forest, levels, copies)
     tree = np.empty((messages, copies, forest.topology.nodes), dtype=np.int64)
@@ -309,7 +312,7 @@ def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> 
 def _nearest_trees(
     forest: Forest, levels: Ranks, copies: int
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Return the nearest trees of nodes on full necklaces, and the nodes on shorter ones.
+    """Return the trees with the lowest levels for nodes on full necklaces, and the other nodes.
 
     Returns:
         The trees, int64 ``[copies, nodes]``, and the ranks of the other nodes except the root.
@@ -324,7 +327,7 @@ def _nearest_trees(
 
 
 def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
-    """Each copy has a row per level of its destination; all trees have the same level sum."""
+    """Return the number of rows: the sum of the levels in a tree, the same in all, per copy."""
     return int(arguments["messages"]) * int(arguments["copies"]) * level_sum(topology)
 
 
@@ -335,14 +338,15 @@ def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
 def _build_alltoall(
     topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
 ) -> Schedule:
-    """Build the alltoall that sends to n-1 rotated nodes at a time, one through each tree.
+    """Build the alltoall that serves n-1 rotations of a node at a time, one through each tree.
 
-    For one node i after another, the units for R^(k-2)(i) travel through tree k, k = 2..n
-    (section 4.6). These n-1 paths are rotations of one another, so in every step the links have
-    different dimensions (Lemma 7). On short necklaces R^(k-2)(i) repeats nodes; as i runs through
-    all n!-1 nodes, each node still uses each tree once. Nodes on low levels of tree 2 come first,
-    then nodes of lower rank. The units of a tree for a destination, at most c = ceil(Mx / (n-1)),
-    cross a hop before they cross the next hop, which takes c times the level sum of a tree.
+    R is the rotation. For one node i after another, the units for R^(k-2)(i) travel through tree k,
+    k = 2..n (section 4.6). These n-1 paths are rotations of one another, so in every step the links
+    have different dimensions (Lemma 7). On short necklaces R^(k-2)(i) repeats nodes, but as i takes
+    all n!-1 nodes, each node still uses each tree once. Nodes i are ordered by their level in tree
+    2, then by rank. A tree has at most c = ceil(Mx / (n-1)) units for a destination, for M messages
+    in x copies. All of them cross a link before any of them crosses the next link, so the schedule
+    takes c steps times the sum of the levels in a tree.
     """
     forest = trees.forest(topology, _NAME)
     assignment = assign_round_robin(messages, copies, forest.trees)
@@ -380,7 +384,7 @@ def _group_begins(level: Ranks, group_units: int, n: int) -> NDArray[np.int64]:
     begins = np.empty((n - 1, len(level)), dtype=np.int64)
     rotated = rotation(n)
     node = np.arange(len(level), dtype=np.int32)
-    # Each tree reaches the rotated nodes in the same steps as the tree before it.
+    # Each tree reaches the rotated nodes in the same steps as the previous tree.
     for row in begins:
         row[node] = first
         node = rotated[node]

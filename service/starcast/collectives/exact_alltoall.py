@@ -1,29 +1,33 @@
 """The all-port alltoall of S_n in exactly ceil(M t_n / (n-1)) steps; t_n is the distance sum.
 
-No schedule is faster, and none has fewer transmissions. Fragopoulou & Akl (1993, section 9) leave
-the existence of such a schedule open; docs/exact-alltoall.md has the proof. The schedule is built
-for one source. The dimensions used in a step all differ, so its translations to all sources do not
-conflict. For M <= n-1 messages to each node:
+M is the number of messages per destination. No schedule is faster, and none has fewer
+transmissions. Fragopoulou & Akl (1993, section 9) leave the existence of such a schedule open;
+docs/exact-alltoall.md has the proof. The schedule is built for one source. The dimensions used in a
+step all differ, so its translations to all sources do not conflict.
 
-1. The nodes of short necklaces are served in T_s steps. Their hops, L for one message to each node,
-   would fill ceil(M L / (n-1)) steps; a is the number of steps beyond that (see *Opening*).
-2. A group is one message to each of the n-1 nodes of a full necklace. Its paths are the path of the
-   near-balanced tree to the smallest node and its rotations, crossed together hop by hop, so that
-   the n-1 dimensions of a hop differ. The first a groups, nearest necklaces first, cross their
-   first dimensions in idle cells (unused dimensions) of the first T_s steps.
+A necklace is an orbit of the rotation, *full* if it has n-1 nodes and *short* if it has fewer; the
+root's is not counted. For M <= n-1:
+
+1. The nodes of short necklaces are served in T_s steps. Let L be the sum of their distances. Their
+   M L hops would fill ceil(M L / (n-1)) steps; let a be the number of steps beyond that (see
+   *Opening*).
+2. A group is one message to each of the n-1 nodes of a full necklace. The path to the smallest node
+   is that of the near-balanced tree, and the other paths are its rotations. They are crossed
+   together hop by hop, so that the n-1 dimensions of a hop differ. The first a groups, nearest
+   necklaces first, cross their first dimensions in idle cells (unused dimensions) of the first T_s
+   steps.
 3. All remaining hops follow after T_s, in steps in which every dimension is busy.
 
-More messages are sent in rounds of n-1, each of which takes t_n steps with all dimensions busy, and
-a last round of the remaining messages.
+If M > n-1, messages are sent in rounds of n-1, each of which takes t_n steps with all dimensions
+busy, and a last round of the remaining messages.
 
 *Opening*: the first T_s steps serve the nodes of short necklaces and leave idle cells. A cell is
-one dimension in one step. The nodes x of short necklaces (orbits of the rotation with fewer than
-n-1 nodes, except the root's) start with 1. A shortest path from the root builds their cycles one
-after the other. It may enter a cycle at any of its symbols, a: the reversed path crosses a, x_a,
-x_{x_a}, .., and a again, so each displaced symbol is crossed once, and each entry a second time.
-Entries are chosen by a bipartite flow so that no dimension is crossed more than ceil(M L / (n-1))
-times, for M messages and the sum L of the distances. docs/exact-alltoall.md proves that this is
-possible.
+one dimension in one step. The nodes x of short necklaces start with 1. A shortest path from the
+root builds their cycles one after the other. It may enter a cycle at any of its symbols. If the
+entry is the symbol s, the reversed path crosses the dimensions s, x_s, x_{x_s}, .., and s again. So
+each displaced symbol is crossed once, and each entry a second time. A bipartite flow chooses the
+entries so that no dimension is crossed more than ceil(M L / (n-1)) times. docs/exact-alltoall.md
+proves that this is possible.
 """
 
 from collections import Counter
@@ -50,7 +54,7 @@ Cycle = tuple[int, ...]
 
 
 class Word(NamedTuple):
-    """The path of one message.
+    """The path of one message, as the sequence of the dimensions that it crosses.
 
     Attributes:
         node: the rank of its destination.
@@ -64,12 +68,12 @@ class Word(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """The first steps, which serve the nodes of short necklaces.
+    """The first steps, which serve the nodes of short necklaces (of fewer than n-1 nodes).
 
     Attributes:
-        words: the paths, sorted by node, then message.
+        words: the paths to these nodes, sorted by node, then by message.
         steps: the steps in which each word crosses its dimensions, ascending from 1.
-        length: T_s, the last of these steps; 0 without words.
+        length: T_s, the number of first steps; 0 if there are no words.
         idle: int64 ``[n-1, a]``, for each dimension from 2 on, the first a steps in which no word
             crosses it. Every dimension is guaranteed a = T_s - ceil(M L / (n-1)) idle steps.
     """
@@ -81,7 +85,7 @@ class Opening(NamedTuple):
 
 
 def plan_opening(n: int, messages: int) -> Opening:
-    """Return the first T_s steps on S_n for ``messages`` messages to each node."""
+    """Return the first steps on S_n: ``messages`` messages to each node of short necklaces."""
     words = short_words(n, messages)
     steps = schedule_words([word.dimensions for word in words])
     length = max((word_steps[-1] for word_steps in steps), default=0)
@@ -89,7 +93,7 @@ def plan_opening(n: int, messages: int) -> Opening:
 
 
 def short_words(n: int, messages: int) -> tuple[Word, ...]:
-    """Return the paths to the nodes of short necklaces, with balanced entries."""
+    """Return the paths to the nodes of short necklaces, with the entries into cycles balanced."""
     nodes = short_necklaces(n)
     ranks = permutations.rank(nodes).tolist()
     cycles_of = dict(zip(ranks, map(_displaced_cycles, nodes), strict=True))
@@ -105,10 +109,10 @@ def short_words(n: int, messages: int) -> tuple[Word, ...]:
 
 
 def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list[int]:
-    """Choose one symbol of each cycle, symbol s at most ``capacity[s]`` times.
+    """Choose one symbol of each cycle as its entry, each symbol s at most ``capacity[s]`` times.
 
-    This is a bipartite flow, found by augmenting paths. Cycles are served in order and symbols
-    tried in ascending order, so the choice is deterministic.
+    The choice is a bipartite flow, found by augmenting paths. Cycles are served in their order and
+    symbols are tried in ascending order, so the choice is deterministic.
 
     Raises:
         StarcastError: no such choice exists.
@@ -117,8 +121,8 @@ def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list
 
     def assign(cycle: int, tried: set[int]) -> bool:
         for symbol in sorted(cycles[cycle]):
-            # Each symbol is tried once per path; otherwise two full symbols could replace each
-            # other forever.
+            # Each symbol is tried only once per augmenting path, since otherwise two symbols at
+            # their capacity could replace each other forever.
             if symbol not in tried:
                 tried.add(symbol)
                 if len(holders[symbol]) < capacity[symbol] or vacate(symbol, tried):
@@ -142,8 +146,8 @@ def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...
     """Return the steps in which each word crosses its dimensions, by list scheduling.
 
     In each step every dimension serves one of the words that have to cross it next: the word with
-    the most dimensions left, and the first of these on ties. A word waits for one dimension at a
-    time, so this equals a pass over all words in that order.
+    the most dimensions left, or the first such word. A word waits for only one dimension at a time,
+    so the result is the same as if each step went through all words in that order.
     """
     waiting: dict[int, list[tuple[int, int]]] = {
         dimension: [] for word in words for dimension in word
@@ -166,27 +170,27 @@ def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...
 
 
 def internal_error(what: str) -> StarcastError:
-    """Return the error to raise in a state that the proof excludes."""
+    """Return the error for a state that the proof excludes."""
     return StarcastError(
         f"the exact alltoall: {what}", hint="this is a defect of starcast: please report it"
     )
 
 
 def _displaced_cycles(node: Perms) -> list[Cycle]:
-    """Return the cycles of two or more symbols, each as (s, x_s, x_{x_s}, ..) for its least s."""
+    """Return the cycles of two or more symbols, each as (s, x_s, ..) from its smallest symbol s."""
     cycles = permutations.cycles(node - np.uint8(1))
     return [tuple(position + 1 for position in cycle) for cycle in cycles if len(cycle) > 1]
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """Return how often each symbol may be an entry: ceil(M L / (n-1)) less its other crossings."""
+    """Return how often each symbol may be an entry: a limit less the symbol's other crossings."""
     crossed = Counter(symbol for cycle in cycles for symbol in cycle)
     limit = ceil_div(crossed.total() + len(cycles), n - 1)
     return {symbol: limit - crossed[symbol] for symbol in range(2, n + 1)}
 
 
 def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
-    """Yield the dimensions that build a cycle entered at ``entry``, from the root on."""
+    """Yield the dimensions, from the root on, that build a cycle which is entered at ``entry``."""
     start = cycle.index(entry)
     yield entry
     yield from reversed((*cycle[start:], *cycle[:start]))
@@ -212,12 +216,14 @@ def _idle_steps(
 
 
 class FullNecklaces(NamedTuple):
-    """The path to the smallest node of each full necklace, sorted by distance, then by node.
+    """The path to the smallest node of each full necklace (of n-1 nodes).
+
+    Paths are sorted by distance, then by node.
 
     Attributes:
         length: int64 ``[necklaces]``, the distances, ascending.
-        nodes: int32 ``[diameter + 1, necklaces]``, the rank after each hop, the root first; column
-            k ends with row ``length[k]``.
+        nodes: int32 ``[diameter + 1, necklaces]``, the node reached after each hop, starting with
+            the root; column k is valid up to row ``length[k]``.
         dimensions: uint8 ``[diameter, necklaces]``, the dimension crossed in each hop.
     """
 
@@ -234,7 +240,10 @@ class FullNecklaces(NamedTuple):
 def _build_exact_alltoall(
     topology: Topology, root: int, ports: Ports, messages: Messages
 ) -> Schedule:
-    """Build the schedule of ceil(M t_n / (n-1)) steps, for every n >= 2 and M >= 1."""
+    """Build the alltoall of ceil(M t_n / (n-1)) steps, for every n >= 2 and M >= 1 messages.
+
+    t_n is the sum of the distances from a node to all nodes.
+    """
     rounds, rest = divmod(messages, topology.degree)
     full = full_necklaces(topology)
     parts = []
@@ -258,12 +267,12 @@ def _build_exact_alltoall(
 
 
 def full_necklaces(topology: Topology) -> FullNecklaces:
-    """Return the full necklaces of S_n with their paths in the near-balanced tree."""
+    """Return paths to the full necklaces of S_n, taken from the near-balanced tree."""
     rings = necklaces(topology.n)
     distances = topology.distances()
     is_leader = (rings.leader == np.arange(topology.nodes)) & (rings.period == topology.degree)
     leaders = np.flatnonzero(is_leader)
-    # In S_2 the root is also a necklace of n-1 nodes.
+    # In S_2 the root's necklace also has n-1 nodes.
     leaders = leaders[leaders > 0].astype(np.int32)
     leaders = leaders[np.argsort(distances[leaders], kind="stable")]
     length = distances[leaders].astype(np.int64)
@@ -280,7 +289,7 @@ def full_necklaces(topology: Topology) -> FullNecklaces:
 
 
 def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: int) -> Columns:
-    """Return the rows of a round: ``messages <= n-1`` of the ``total`` messages to each node."""
+    """Return the rows that send ``messages <= n-1`` of the ``total`` messages to each node."""
     opening = plan_opening(topology.n, messages)
     short_rows = _serve_short_necklaces(topology, opening, total)
     full_rows = _serve_full_necklaces(topology, full, opening, messages, total)
@@ -288,7 +297,7 @@ def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: 
 
 
 def _serve_short_necklaces(topology: Topology, opening: Opening, total: int) -> Iterator[Columns]:
-    """Yield the rows of the words of short necklaces; each batch has one hop of every word."""
+    """Yield the rows that serve the short necklaces, in batches: hop h of every word in batch h."""
     words = opening.words
     node = np.zeros(len(words), dtype=np.int32)
     unit = np.array([word.node * total + word.message for word in words], dtype=np.int64)
@@ -304,10 +313,10 @@ def _serve_short_necklaces(topology: Topology, opening: Opening, total: int) -> 
 def _serve_full_necklaces(
     topology: Topology, full: FullNecklaces, opening: Opening, messages: int, total: int
 ) -> Iterator[Columns]:
-    """Yield the rows of full necklaces, which cross one hop per step after the opening.
+    """Yield the rows that serve the full necklaces: one hop of a group per step after the opening.
 
-    A group is one message to each of the n-1 nodes of a necklace. The first a groups have crossed
-    their first dimensions in the opening.
+    A group is one message to each of the n-1 nodes of a necklace. The first groups cross their
+    first dimensions in idle cells of the opening.
     """
     group = np.arange(len(full.length) * messages)
     necklace, message = np.divmod(group, messages)
@@ -335,9 +344,9 @@ def _serve_full_necklaces(
 def _group_begins(
     length: NDArray[np.int64], early: NDArray[np.bool_], opening: Opening
 ) -> NDArray[np.int64]:
-    """Return, for each group, the step before its first hop: hop h takes place h steps later.
+    """Return a step for each group, such that its hop h takes place h steps later.
 
-    Early groups skip hop 1, which takes place in the opening.
+    Hop 1 of early groups is an exception, because it takes place in the opening.
     """
     idle_cells = opening.idle.shape[1]
     if np.count_nonzero(early) < idle_cells:
@@ -355,14 +364,14 @@ def _rows(
 
 
 def _repeat(once: Columns, rounds: int, topology: Topology) -> Columns:
-    """Repeat rows for several rounds of n-1 messages; each round takes t_n steps."""
+    """Repeat the rows of one round for several rounds of n-1 messages, one after another."""
     repeated = once.apply(lambda column: np.tile(column, rounds))
     round_number = np.repeat(np.arange(rounds, dtype=np.int32), len(once.step))
     return _delay(repeated, round_number, topology)
 
 
 def _delay(rows: Columns, rounds: int | NDArray[np.int32], topology: Topology) -> Columns:
-    """Return the rows, delayed by a given number of rounds of n-1 messages."""
+    """Return the rows, moved to later rounds of n-1 messages in their steps and units."""
     step = rows.step + rounds * topology.distance_sum
     unit = rows.unit + rounds * topology.degree
     return rows._replace(step=step, unit=unit)

@@ -1,4 +1,4 @@
-"""The schedule of a collective, stored as columns: one row per unit and directed link crossed."""
+"""`Schedule`: a collective stored as columns, with a row for each link that a unit crosses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,8 +26,8 @@ from starcast.trees import Forest
 from starcast.trees.model import UNNAMED
 
 COLLECTIVES: tuple[Collective, ...] = get_args(Collective)
-#: Collectives in which every node is a source or, in reductions, a destination. The schedule of one
-#: source or destination can represent all.
+#: Collectives in which every node is a source or, in reductions, a destination. In a symmetric
+#: schedule, the rows of one source or destination represent all.
 MULTI_SOURCE: tuple[Collective, ...] = ("allgather", "alltoall", "reduce-scatter", "allreduce")
 #: Collectives in which every node contributes to every unit.
 REDUCTIONS: tuple[Collective, ...] = ("reduce", "reduce-scatter", "allreduce")
@@ -37,7 +37,7 @@ PORT_MODELS = {"all": "all-port", "one": "one-port"}
 #: build a schedule with this maximum number of rows.
 MAX_ROWS = 100_000_000
 BYTES_PER_ROW = 80
-#: Replaces the root in the id of a schedule that contains the rows of all sources.
+#: The text in place of the root in the id of a schedule that contains the rows of all sources.
 EXPANDED = "expanded"
 #: Collectives whose units are numbered by destination or, in a gather, by source.
 ADDRESSED = ("scatter", "gather", "alltoall")
@@ -47,36 +47,36 @@ ADDRESSED = ("scatter", "gather", "alltoall")
 class Schedule(Displayable):
     """A collective on a topology: which node sends which unit over which link in which step.
 
-    One row is one unit that crosses one directed link in one step. A schedule is not trusted:
+    Each row says that one unit crosses one directed link in one step. A schedule is not trusted:
     `starcast.simulate` executes and checks it. ``dataclasses.replace`` returns a modified schedule.
     Columns are read-only; writable arrays are copied.
 
-    Units are numbered from 0 in the collective. Copies of a unit share its number and differ in
-    ``tree``. Let there be N nodes, and M units per source, destination, or pair of both. The i-th
-    of these M units (i = 0..M-1) has the number
+    Units are numbered from 0. Copies of a unit share its number and differ in ``tree``. Let N be
+    the number of nodes, and M the number of units per source, destination, or pair of both. The
+    i-th of these M units (i = 0..M-1) has the number
 
     * broadcast: 0..units-1, tree by tree if the message is split among trees;
     * allgather: source*M + i, or i in a symmetric schedule;
     * scatter: destination*M + i;
     * gather: source*M + i;
     * alltoall: (source*N + destination)*M + i, or destination*M + i in a symmetric schedule;
-    * reduce, allreduce: 0..units-1, the parts of the sum; in a symmetric allreduce, only the parts
-      that one node completes;
+    * reduce, allreduce: 0..units-1, the parts of the sum; in a symmetric allreduce, these are only
+      the parts that one node completes;
     * reduce-scatter: destination*M + i, or i in a symmetric schedule.
 
     In a reduction every node contributes to every unit, and a unit is complete when it is the sum
-    of all N contributions. Along each tree a node holds a partial sum of each unit, at first its
-    own contribution. Copies of a unit, which differ in ``tree``, are summed separately.
+    of all N contributions. For each unit and tree, a node holds a partial sum, at first its own
+    contribution. Copies of a unit, which differ in ``tree``, are summed separately.
 
-    Units that a node would send to itself have numbers but no rows. Although a gather is a reversed
-    scatter, its rows are in its own time order: leaves send first.
+    Units that a node would send to itself have numbers but no rows. A gather is a reversed scatter,
+    but its steps count forwards: leaves send first.
 
     Args:
         topology: the topology or its spec.
         collective: one of `COLLECTIVES`.
         algorithm: the name of the algorithm that built the schedule.
         ports: the port model: ``all`` or ``one``.
-        units: the number of units; in a symmetric schedule, the units of one source.
+        units: the number of units; in a symmetric schedule, that of one source.
         packets: True if a directed link may carry several units per step, as one packet (Tseng &
             Sheu); False if it carries one unit (Fragopoulou & Akl; Sheu, Liaw & Chen).
         step: int32, the step in which the unit crosses the link, from 1.
@@ -91,8 +91,8 @@ class Schedule(Displayable):
         forest: the forest along which units travel, or None.
         symmetric: True if the rows of one source represent all sources by translation (allgather,
             alltoall, reduce-scatter and allreduce only).
-        combine: bool, in reductions only: True if the receiver adds the partial sum that arrives to
-            its own partial sum of that unit and tree; False if it takes a complete unit as it is.
+        combine: bool, in reductions only: True if the receiver adds the arriving partial sum to its
+            own partial sum of that unit and tree; False if a complete unit arrives instead.
 
     Raises:
         InputError: a name or the root is invalid, a column is not an array of integers, columns
@@ -131,7 +131,7 @@ class Schedule(Displayable):
             "root": topology.node(self.root),
             **self._checked_columns(),
         }
-        # This is the only way in which a frozen dataclass can normalize its own fields.
+        # Only this function can set the fields of a frozen dataclass.
         for name, value in normalized.items():
             object.__setattr__(self, name, value)
         check_ports(self.ports)
@@ -163,7 +163,7 @@ class Schedule(Displayable):
     def id(self) -> str:
         """The id under which the schedule is stored; see `schedule_id`."""
         expanded = self.collective in MULTI_SOURCE and not self.symmetric
-        if self.collective == "allreduce":  # along trees it has a root, and sums are not expanded
+        if self.collective == "allreduce":  # along trees it has a root and is not expanded
             expanded = expanded and self.forest is None
         root = None if expanded else self.root
         return schedule_id(
@@ -174,7 +174,7 @@ class Schedule(Displayable):
     def forest_id(self) -> str | None:
         """The id of the forest that ``tree`` refers to.
 
-        It is None if there is no forest, or if no construction builds its trees.
+        It is None if there is no forest, or if no construction builds that forest.
         """
         if self.forest is None or self.forest.construction == UNNAMED:
             return None
@@ -206,14 +206,14 @@ class Schedule(Displayable):
         return Columns(*(getattr(self, name) for name in Columns._fields))
 
     def replace_rows(self, rows: Columns, **parameters: Any) -> "Schedule":
-        """Return a schedule with other rows, in any order, and other parameters."""
+        """Return a copy of the schedule with new rows, in any order, and changed parameters."""
         return replace(self, **sort_rows(rows)._asdict(), **parameters)
 
     def translate(self, root: int) -> "Schedule":
-        """Return the schedule of another root or source.
+        """Return the schedule for another root or source.
 
         Args:
-            root: rank of the new root; this schedule must be that of the identity.
+            root: rank of the new root; the root of this schedule must be the identity.
         """
         if root == 0:
             return self
@@ -223,7 +223,7 @@ class Schedule(Displayable):
         return self.replace_rows(rows, root=root, forest=forest)
 
     def expand(self) -> "Schedule":
-        """Return the schedule with the rows of all sources; itself if it is not symmetric.
+        """Return the schedule with the rows of all sources, or the same schedule if not symmetric.
 
         Units become source*M + i in an allgather and (source*N + destination)*M + i in an
         alltoall.
@@ -270,10 +270,10 @@ def schedule_id(
     arguments: Mapping[str, int | str],
     root: int | None,
 ) -> str:
-    """Return the id of a schedule, without building it.
+    """Return the id of a schedule, such as ``S5:broadcast:multiple:all:segments=4:12345``.
 
-    An example is ``S5:broadcast:multiple:all:segments=4:12345``. Without a root the schedule is
-    expanded: ``S5:alltoall:exact:all:messages=1:expanded``.
+    The schedule is not built. If ``root`` is None, it is expanded, that is, it contains the rows of
+    all sources: ``S5:alltoall:exact:all:messages=1:expanded``.
     """
     source = EXPANDED if root is None else topology.stored_label(root)
     values = format_arguments(arguments)

@@ -1,4 +1,4 @@
-"""Collectives that run others backwards in time: gather, reduce, reduce-scatter and allreduce.
+"""Collectives that reverse others in time: gather, reduce, reduce-scatter and allreduce.
 
 A gather is a reversed scatter (Fragopoulou & Akl 1993, section 6). A reversed broadcast adds
 contributions on their way to the root, which is a reduce; a reversed allgather is a reduce-scatter
@@ -24,7 +24,7 @@ from starcast.support.errors import InputError
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 
-#: The collectives whose algorithms are reversed, and the resulting collectives.
+#: The collectives whose algorithms are reversed, with the resulting collectives.
 REVERSED: dict[str, Collective] = {
     "scatter": "gather",
     "broadcast": "reduce",
@@ -44,10 +44,10 @@ def reverse_schedule(schedule: Schedule) -> Schedule:
     A unit that crosses a link in step t of T crosses the opposite link in step T+1-t, along the
     same tree of the same forest. The unit that the root sends to a node becomes the unit that the
     root receives from that node, with the same number. Where a broadcast passes a unit on, a reduce
-    adds.
+    adds contributions.
 
     Raises:
-        InputError: schedules of this collective are not reversed.
+        InputError: schedules of this collective cannot be reversed.
     """
     if schedule.collective not in _INVERSES:
         raise InputError(
@@ -68,7 +68,7 @@ def reverse_schedule(schedule: Schedule) -> Schedule:
 
 
 def _declare_reversed(algorithm: Algorithm) -> None:
-    """Declare the reverse of an algorithm with the same arguments, ports, trees and steps."""
+    """Declare the reverse of an algorithm, with the same arguments, ports, trees and steps."""
 
     def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:
         return reverse_schedule(algorithm.build(topology, root, ports, **arguments))
@@ -77,18 +77,18 @@ def _declare_reversed(algorithm: Algorithm) -> None:
     REGISTRIES[collective].register(replace(algorithm, collective=collective, build=build))
 
 
-# This runs when the module is imported, so algorithms of plug-ins are not reversed.
+# This loop runs when the module is imported, so algorithms of plug-ins are not reversed.
 for _collective in REVERSED:
     for _algorithm in REGISTRIES[_collective].values():
         _declare_reversed(_algorithm)
 
 
 def build_allreduce(spread: Schedule) -> Schedule:
-    """Return the allreduce that runs an allgather or broadcast first backwards, then forwards.
+    """Return the allreduce that runs an allgather or a broadcast first backwards, then forwards.
 
-    A reduce along trees is pipelined with its broadcast: the unit that the root completes first is
-    the first one that it sends on, and the broadcast starts in the earliest step in which every
-    unit is complete in time and no link (one-port: no node) is busy with both.
+    If it is a broadcast, its reverse, a reduce, is pipelined with it: the root sends the unit that
+    it completes first. The broadcast starts in the earliest step for which every unit is complete
+    in time and no link (one-port: no node) is needed by both in the same step.
     """
     reduce = reverse_schedule(spread)
     backward = reduce.columns
@@ -106,17 +106,18 @@ def build_allreduce(spread: Schedule) -> Schedule:
 
 def _first_steps(spread: Schedule) -> NDArray[np.int64]:
     """Return the step in which a broadcast first sends each unit, int64 ``[units]``."""
-    # A unit without rows counts as sent last, so it delays nothing.
+    # A unit without rows counts as sent in the last step, so it delays nothing.
     first = np.full(spread.units, spread.steps, dtype=np.int64)
     np.minimum.at(first, spread.unit, spread.step)
     return first
 
 
 def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for each unit, the unit whose reversed rows it takes over, int64 ``[units]``.
+    """Return a new unit number for each unit of a reversed broadcast, int64 ``[units]``.
 
-    A reversed broadcast completes the units in the opposite order. As all units are alike, the unit
-    that is sent last changes places with the unit that is sent first.
+    A reversed broadcast completes the units in the opposite order of sending. As all units are
+    alike, they are renumbered: the unit that was sent last gets the number of the unit that was
+    sent first, and so on.
     """
     unit = np.arange(len(first))
     exchanged = np.empty_like(unit)
@@ -125,12 +126,12 @@ def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _earliest_shift(spread: Schedule, reduce: Schedule, first: NDArray[np.int64]) -> int:
-    """Return the smallest number of steps by which the broadcast can follow the reduce."""
+    """Return the smallest possible number of steps from the reduce's start to the broadcast's."""
     steps = spread.steps
     completed = np.sort(steps + 1 - first)
     least = int((completed + 1 - np.sort(first)).max(initial=1))
     pairs = list(zip(_busy(reduce), _busy(spread), strict=True))
-    # After the last step of the reduce there can be no conflict, so the search ends there.
+    # No conflict is possible after the last step of the reduce, so the search ends there.
     for shift in range(least, steps):
         if not any((one[:, shift:] & other[:, : steps - shift]).any() for one, other in pairs):
             return shift
@@ -138,10 +139,10 @@ def _earliest_shift(spread: Schedule, reduce: Schedule, first: NDArray[np.int64]
 
 
 def _busy(schedule: Schedule) -> list[NDArray[np.bool_]]:
-    """Return what is busy in each step, as arrays bool ``[nodes or links, steps]``.
+    """Return which nodes or links are busy in each step, as bool ``[nodes or links, steps]``.
 
-    In the one-port model these are the senders and the receivers, otherwise the links, unless
-    packets can be joined.
+    In the one-port model there is one array of senders and one of receivers. In the all-port model
+    there is one array of links, or none if a link can carry several units as one packet.
     """
     used: list[Integers] = []
     if schedule.ports == "one":
@@ -157,7 +158,7 @@ def _busy(schedule: Schedule) -> list[NDArray[np.bool_]]:
 
 
 def _declare_allreduce(algorithm: Algorithm) -> None:
-    """Declare the allreduce whose second half is an allgather or a broadcast."""
+    """Declare the allreduce that runs an allgather or a broadcast backwards, then forwards."""
 
     def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:
         return build_allreduce(algorithm.build(topology, root, ports, **arguments))

@@ -1,4 +1,4 @@
-"""The rows of a schedule as plain columns, and two ways in which units travel along a forest."""
+"""The rows of a schedule as columns, and functions that route units along a forest."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ Integers = NDArray[np.integer[Any]]
 
 
 class Columns(NamedTuple):
-    """The rows of a schedule in any order; the columns are those of `Schedule`.
+    """The rows of a schedule in any order, as the columns of `Schedule`.
 
     Only reductions have the column ``combine``.
     """
@@ -27,11 +27,11 @@ class Columns(NamedTuple):
     combine: NDArray[np.bool_] | None = None
 
     def present(self) -> dict[str, Any]:
-        """Return the columns by name, without ``combine`` if it is None."""
+        """Return the columns as a mapping from name to array, without ``combine`` if it is None."""
         return {name: column for name, column in self._asdict().items() if column is not None}
 
     def apply(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> "Columns":
-        """Return the columns after applying a function to each."""
+        """Return the result of applying a function to each column."""
         return Columns(**{name: function(column) for name, column in self.present().items()})
 
 
@@ -67,7 +67,7 @@ def route_units(
     unit: Integers,
     gap: int = 1,
 ) -> Columns:
-    """Return the rows of units that each travel from the root to one destination, without waiting.
+    """Return the rows of units that travel, without waiting, from the root to one destination each.
 
     Args:
         forest: the trees whose paths the units take.
@@ -83,8 +83,7 @@ def route_units(
     node = np.asarray(destination)
     index = np.arange(len(level))
     parts = []
-    # Paths are followed from the destination upwards: each turn of the loop adds one hop of every
-    # unit.
+    # Paths are followed from the destination upwards. Each iteration adds one hop of every unit.
     while len(index):
         parent = parents[tree[index], node]
         step = departure[index] + gap * (level[index] - 1)
@@ -105,9 +104,9 @@ def flood_units(
     A unit reaches a node in step ``first[tree, node] + delay``.
 
     Args:
-        forest: the trees; they need not span the topology.
+        forest: the trees, which need not span the topology.
         tree: int ``[units]``, the tree of each unit.
-        delay: int ``[units]``, steps by which each unit follows the first unit of its tree.
+        delay: int ``[units]``, by how many steps each unit follows the first unit of its tree.
         unit: int ``[units]``, the numbers of the units.
         first: int ``[trees, nodes]``, the step in which the first unit of a tree reaches a node.
     """
@@ -131,7 +130,7 @@ def flood_units(
 
 
 def concatenate_rows(parts: list[Columns]) -> Columns:
-    """Return the rows of several parts, one part after the other."""
+    """Return one `Columns` with the rows of several, in the given order."""
     if not parts:
         return Columns(**{name: np.empty(0, dtype=np.int32) for name in INTEGER_COLUMNS})  # type: ignore[arg-type]
     names = parts[0].present()
@@ -173,22 +172,21 @@ class Units(NamedTuple):
 def order_furthest_first(
     queue: Integers, level: Integers, unit: Integers, *, sequential: bool = False
 ) -> NDArray[np.int64]:
-    """Return the step in which each unit leaves the root, the furthest units of a queue first.
+    """Return the step in which each unit leaves the root, if queues send furthest units first.
 
-    Every queue sends one unit per step, in order of decreasing level, then of unit.
+    Every queue sends one unit per step, in order of decreasing level, then of unit number.
 
     Args:
         queue: int ``[units]``, the queue of each unit.
         level: int32 ``[units]``, the level of its destination.
         unit: int64 ``[units]``, the numbers of the units, by destination and message.
-        sequential: True if a queue starts when the queue before it is empty; by default all
+        sequential: True if each queue starts after the previous queue is empty; False if all
             queues start in step 1.
     """
     order = np.lexsort((unit, -level, queue))
     position = np.arange(len(order))
     if not sequential:
-        # Positions are counted from the first unit of the same queue, where the sorted queues
-        # begin.
+        # The position of a unit is counted from the first unit of the same queue.
         position -= np.searchsorted(queue[order], queue[order])
     departure = np.empty(len(order), dtype=np.int64)
     departure[order] = position + 1

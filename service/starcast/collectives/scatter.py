@@ -1,8 +1,8 @@
-"""Scatter: the root has separate messages for every other node; each travels along a tree path.
+"""Scatter: the root sends separate messages to every other node, along the paths of trees.
 
 The scatter trees of Fragopoulou & Akl 1993 (sections 5 and 6) differ in the sizes of the root's
-subtrees. Rule 5 takes as many steps as the largest subtree has messages. `build_scatter` applies
-Rules 5 and 8 to any tree.
+subtrees. With Rule 5, a scatter takes as many steps as the largest subtree has messages.
+`build_scatter` applies Rules 5 and 8 to any tree.
 """
 
 from typing import Annotated, Any
@@ -38,12 +38,12 @@ def build_scatter(
     * Rule 5 (all-port): in every step, each link of the root sends the next message of its subtree.
     * Rule 8 (one-port): one message per step, the messages of a subtree before those of the next.
 
-    Both rules send messages to the furthest nodes first, then by rank and number, and messages
+    Both rules send messages to the furthest nodes first, then by rank and message number. Messages
     never wait on their way, so two messages of a subtree are never on the same level. In a single
-    tree, and in trees that differ only in their leaves, no link carries two messages in a step:
+    tree, and in trees that differ only in their leaves, no link carries two messages in a step, and
     every message is followed by messages to all nodes above its destination. The schedule then
     takes as many steps as the largest subtree has messages (all-port), or as there are messages
-    (one-port). With other trees messages can collide; the simulator reports such collisions.
+    (one-port). In other trees messages can collide; the simulator reports such collisions.
 
     Args:
         forest: the trees; every node must be in at least one.
@@ -78,7 +78,7 @@ def build_scatter(
 
 
 def assign_trees(forest: Forest, messages: int) -> Units:
-    """Assign the messages of each destination to its k trees in turn: message i to tree i mod k.
+    """Assign each destination's messages to its k trees in turn: message i to tree i mod k.
 
     Raises:
         InputError: a node is in no tree.
@@ -86,7 +86,7 @@ def assign_trees(forest: Forest, messages: int) -> Units:
     trees_per_node = count_trees(forest)
     _check_all_reached(forest, trees_per_node)
     node, tree = np.nonzero(forest.parent_port.T)
-    # The transposed array lists the trees of a node one after the other, from `begins` on.
+    # In the transposed array, the trees of a node are consecutive and start at `begins`.
     begins = np.searchsorted(node, np.arange(forest.topology.nodes))
     destination, message = (
         column.reshape(-1)
@@ -113,12 +113,13 @@ def _check_all_reached(forest: Forest, trees_per_node: NDArray[np.int64]) -> Non
 
 
 def balanced_forest(topology: Topology, messages: int) -> Forest:
-    """Return the balanced trees for the copies of a message; copy c uses tree c mod (n-1).
+    """Return one balanced tree per copy of a message, up to n-1; copy c uses tree c mod (n-1).
 
-    The number m of a node continues from copy to copy, so all copies together fill the subtrees as
-    equally as one does (Fragopoulou & Akl 1993, section 5.1). Each copy takes (n-1)! - 1 numbers.
-    For n >= 3 that is -1 modulo n-1, and v(m) depends on m modulo n-1. Hence the tree of a copy
-    depends only on the copy modulo n-1, and there are at most n-1 trees.
+    A balanced tree numbers its leaves m = 1, 2, .., and each number determines the dimension v(m)
+    towards the parent. The numbers continue from copy to copy, so all copies together fill the
+    subtrees as equally as one copy does (Fragopoulou & Akl 1993, section 5.1). Each copy takes
+    (n-1)! - 1 numbers. For n >= 3 that is -1 modulo n-1, and v(m) depends on m modulo n-1. Hence
+    the tree of copy c depends only on c modulo n-1, and there are at most n-1 trees.
     """
     first = trees.forest(topology, "balanced")
     if messages == 1:
@@ -131,7 +132,7 @@ def balanced_forest(topology: Topology, messages: int) -> Forest:
 
 
 def count_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return M t_n: each of M messages crosses every link of a shortest path to its destination."""
+    """Return the number of rows: the distance sum per message, since all paths are shortest."""
     return int(arguments.get("messages", 1)) * topology.distance_sum
 
 
@@ -140,7 +141,7 @@ def _balanced_construction(_topology: Topology, _ports: str, arguments: Argument
 
 
 def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
-    """Refuse a number of messages that the perfectly balanced trees cannot share equally."""
+    """Return a refusal if the perfectly balanced trees cannot share the messages equally."""
     messages = int(arguments["messages"])
     if messages % topology.degree == 0:
         return None
@@ -154,7 +155,7 @@ def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
 #: The smallest n with perfectly balanced trees: in S_2 there is nothing to rotate
 #: (docs/definitions/fragopoulou-akl.md, pitfall 18).
 SMALLEST_BALANCED = 3
-#: The messages of a node on a necklace of period p are shared by (n-1)/p paths.
+#: The messages to a node whose necklace has p nodes are shared by (n-1)/p paths.
 MultipleMessages = Annotated[
     int,
     Argument(
@@ -205,7 +206,7 @@ def _scatter_one_port(topology: Topology, root: int, ports: Ports, messages: Mes
 
 
 def _scatter(name: str, forest: Forest, root: int, ports: Ports, messages: int) -> Schedule:
-    """Return the scatter along the forest rooted at the identity, translated to the root."""
+    """Build the scatter along a forest rooted at the identity, and translate it to the root."""
     schedule = build_scatter(
         forest, ports, messages, algorithm=name, arguments={"messages": messages}
     )

@@ -1,7 +1,7 @@
 """Translation of rows and forests to another root or source, or to all sources at once.
 
-Translation keeps the port of every link except the residual links of S_{n,k}, whose ports are
-looked up again.
+Translation keeps the port of every link, except that the ports of the residual links of S_{n,k} are
+recomputed.
 """
 
 from dataclasses import replace
@@ -18,11 +18,11 @@ from starcast.trees.common import translate_ports
 
 
 class UnitNumbering(NamedTuple):
-    """The numbering of the units of one source.
+    """How the units of one source are numbered.
 
     Attributes:
-        units: the number of units.
-        addressed: whether the number of a unit contains a node, which must be translated too.
+        units: the number of units of one source.
+        addressed: whether a unit's number encodes a node, which must also be translated.
     """
 
     units: int
@@ -41,7 +41,7 @@ def translate_rows(
     Args:
         topology: the topology of the rows.
         rows: the rows of one root or source.
-        image: int32 ``[nodes]``, the rank to which each node is translated.
+        image: int32 ``[nodes]``, the rank of each translated node.
         numbering: how the units of the rows are numbered.
         table: the topology's table of neighbours, to avoid computing it in every call.
     """
@@ -59,10 +59,10 @@ def translate_rows(
 
 
 def expand_rows(topology: Topology, rows: Columns, root: int, numbering: UnitNumbering) -> Columns:
-    """Return the rows of all sources; the units of source q are numbered from ``q * units``."""
+    """Return the rows of all sources; source q's units are numbered from ``q * units``."""
     count = len(rows.step)
     expanded = rows.apply(lambda column: np.empty(count * topology.nodes, _wide(column.dtype)))
-    # The order that sorts a permutation is its inverse.
+    # `argsort` of a permutation is its inverse.
     to_identity = np.argsort(topology.translation(root))
     table = None if topology.translation_keeps_ports else topology.table()
     for source in range(topology.nodes):

@@ -1,7 +1,7 @@
 """Algorithms for comparison: standard algorithms of libraries, and optimal results of searches.
 
-The ring and recursive doubling run on any network. A record that comes with starcast is a result
-that a search has proven to be optimal; it is rooted at the identity and translated to other roots.
+The ring and recursive doubling run on any network. Records that come with starcast store results
+that a search has proven optimal. They are rooted at the identity and translated to other roots.
 
 References: P. Patarasuk and X. Yuan, JPDC 69(2), 2009 (ring); R. Thakur, R. Rabenseifner and
 W. Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1), 2005.
@@ -34,12 +34,13 @@ def rotate_messages(
 ) -> list[Columns]:
     """Return the rows that send messages of all sources along a cycle.
 
-    One-port, every message goes all the way round. All-port, it goes both ways round, half of the
-    nodes each way, and the longer half alternates between the directions.
+    One-port: every message travels all the way round the cycle. All-port: every message travels in
+    both directions and reaches half of the nodes in each; the longer half alternates between the
+    directions from message to message.
 
     Args:
-        path: the ports along the cycle from rank 0, with the last link, uint8 ``[nodes]``.
-        numbers: the numbers of the messages of each source.
+        path: the ports along the cycle from rank 0, including the last link, uint8 ``[nodes]``.
+        numbers: the numbers, within each source, of the messages that use this cycle.
         messages: the number of messages of each source.
         ports: the port model.
     """
@@ -83,7 +84,7 @@ def rotate_messages(
     sources=lambda topology, _ports: topology.nodes,
 )  # fmt: skip
 def _build_ring(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:  # noqa: ARG001 - all sources are written out
-    """Pass the messages of all nodes along one Hamiltonian cycle."""
+    """Build the ring allgather: all nodes pass their messages along one Hamiltonian cycle."""
     parts = rotate_messages(topology, _cycle(topology), range(messages), messages, ports)
     return build_schedule(
         concatenate_rows(parts),
@@ -112,13 +113,13 @@ def _cycle(topology: Topology) -> NDArray[np.uint8]:
     forest_construction=lambda *_: "binomial",
 )  # fmt: skip
 def _build_doubling(topology: Topology, root: int, ports: Ports) -> Schedule:
-    """Exchange all held messages with the neighbour across one dimension in each step.
+    """Build recursive doubling: in each step, neighbours across one dimension swap all messages.
 
-    The messages of one source travel down its binomial tree; a step crosses one dimension.
+    The message of a source travels down its binomial tree, across one dimension per step.
     """
     forest = trees.forest(topology, "binomial")
     unit = np.zeros(1, dtype=np.int32)
-    # The tree's links to the k-th level of substructures cross one port, the last one first.
+    # Step s crosses port n + 1 - s, so the ports are used from the last to the first.
     step = (topology.n + 1 - forest.parent_port.astype(np.int32)) * (forest.parent_port > 0)
     schedule = build_schedule(
         flood_units(forest, unit, unit, unit, step),
@@ -157,7 +158,7 @@ def _missing_reason(problem: str, topology: Topology) -> str | None:
     exclusion=partial(_missing_reason, _BROADCAST),
 )  # fmt: skip
 def _build_recorded_broadcast(topology: Topology, root: int, ports: Ports) -> Schedule:  # noqa: ARG001 - one-port only
-    """Inform each node in the round that the record gives."""
+    """Build the broadcast of a record, which gives the round in which each node is informed."""
     witness = _witness(_BROADCAST, topology)
     return build_rounds(topology, witness["parent_port"], witness["round"], root, "optimal")
 
@@ -173,12 +174,13 @@ def _build_decomposition(
     ports: Ports,
     messages: Messages,
 ) -> Schedule:
-    """Send each message both ways round a cycle, half of the nodes each way.
+    """Build the allgather that sends each message in both directions along a Hamiltonian cycle.
 
-    With C cycles, message i takes cycle i mod C. The messages of a cycle follow each other, and the
-    longer half of the N - 1 hops alternates between the directions. The k messages of a cycle take
-    ceil(k (N - 1) / 2) steps. This is the lower bound if the degree is 2C and the number of
-    messages is divisible by C, because all links of all nodes are busy in every step.
+    With C cycles, message i takes cycle i mod C. The messages of a cycle follow one another. The N
+    nodes have N - 1 hops to be divided between the directions; the longer half alternates. The k
+    messages of a cycle take ceil(k (N - 1) / 2) steps. This is the lower bound if the degree is 2C
+    and the number of messages is divisible by C, because all links of all nodes are busy in every
+    step.
     """
     paths = _witness(_CYCLES, topology)["ports"]
     parts = [

@@ -1,4 +1,4 @@
-"""Topologies by spec: ``topology("S5")``, ``topology("S6,3")``, ``topology("Q4")``."""
+"""Topologies, built from specs: ``topology("S5")``, ``topology("S6,3")``, ``topology("Q4")``."""
 
 # Each module declares its families; `starcast` lists the families in this order.
 from starcast.topologies import star, nk_star, cayley_families  # noqa: F401, I001

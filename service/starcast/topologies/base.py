@@ -1,4 +1,4 @@
-"""The interface of all topologies."""
+"""`Topology`, the base class of all topologies."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -16,10 +16,10 @@ from starcast.topologies.permutations import Ranks, labels_from
 
 _CHUNK = 2**15
 #: A topology with up to this many directed links keeps a table of all neighbours: a look-up in it
-#: is much faster than computing the neighbours of a few nodes.
+#: is much faster than computing a few neighbours.
 _MAX_KEPT = 2**15
 
-#: A function that reads an array at the neighbours of a chunk of nodes; see
+#: A function that returns an array's values at the neighbours of a chunk of nodes; see
 #: `Topology.neighbour_values`.
 ValueReader = Callable[[NDArray[np.uint8], slice], NDArray[np.uint8]]
 
@@ -27,7 +27,7 @@ ValueReader = Callable[[NDArray[np.uint8], slice], NDArray[np.uint8]]
 class RankedValueReader:
     """A `ValueReader` that uses the neighbours' ranks as indices.
 
-    It keeps the ranks of the last chunk, since callers read several arrays per chunk.
+    It keeps the neighbours' ranks of the last chunk, since callers read several arrays per chunk.
     """
 
     def __init__(self, neighbour_ranks: Callable[[slice], Ranks]) -> None:
@@ -47,8 +47,8 @@ class Topology(Displayable, ABC):
     """A vertex-symmetric graph with numbered ports.
 
     Nodes are the ranks 0..nodes-1 of their labels in lexicographic order; the identity is 0.
-    No array is allocated before a method needs it. Arrays over all nodes are indexed by rank. If
-    one would be larger than the machine's memory, the method raises a `LimitError`.
+    Arrays over all nodes are indexed by rank, and are allocated only when a method needs them. If
+    an array would not fit into the machine's memory, the method raises a `LimitError`.
 
     Attributes:
         family: ``star``, ``nk-star``, ``hypercube``, or the family of a plug-in.
@@ -58,7 +58,7 @@ class Topology(Displayable, ABC):
         nodes: the number of nodes.
         ports: the ports of every node, ascending.
         translation_keeps_ports: whether `translation` maps every link to a link of the same port;
-            False only for S_{n,k} with k < n-1, whose residual links change their ports.
+            False only for S_{n,k} with k < n-1, where it changes the ports of residual links.
     """
 
     family: str
@@ -78,12 +78,12 @@ class Topology(Displayable, ABC):
 
     @property
     def _has_kept_table(self) -> bool:
-        """Whether neighbours are read from `kept_table`: small topologies of some families do."""
+        """Whether `neighbours` reads `kept_table`, as small topologies of some families do."""
         return self._keeps_tables and self.nodes * self.degree <= _MAX_KEPT
 
     @property
     def links(self) -> int:
-        """The number of undirected links; each is two directed links."""
+        """The number of undirected links, each of which is two directed links."""
         return self.nodes * self.degree // 2
 
     @property
@@ -98,7 +98,10 @@ class Topology(Displayable, ABC):
 
     @property
     def distance_sum(self) -> int:
-        """The sum t of a node's distances: n!(n + 2/n + H_n - 4) in S_n and d 2^(d-1) in Q_d."""
+        """The sum of the distances from one node to all nodes.
+
+        It is n!(n + 2/n + H_n - 4) in S_n, for the harmonic number H_n, and d 2^(d-1) in Q_d.
+        """
         return sum(distance * count for distance, count in enumerate(self.distance_profile()))
 
     @abstractmethod
@@ -114,7 +117,7 @@ class Topology(Displayable, ABC):
         """
 
     def reverse_ports(self) -> NDArray[np.uint8]:
-        """Return `reverse_port` as a table, uint8 ``[256]``; 0 for numbers that are not ports."""
+        """Return `reverse_port` as a table, uint8 ``[256]``, with 0 where there is no such port."""
         table = np.zeros(256, dtype=np.uint8)
         for port in self.ports:
             table[port] = self.reverse_port(port)
@@ -158,14 +161,14 @@ class Topology(Displayable, ABC):
         out[:] = self.neighbours(port)
 
     def chunks(self) -> list[slice]:
-        """Return slices that cover all ranks, each so small that temporaries stay in the cache."""
+        """Return slices that together cover all ranks; each is small enough for the cache."""
         starts = range(0, self.nodes, _CHUNK)
         return [slice(start, min(start + _CHUNK, self.nodes)) for start in starts]
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
-        """Return a function that maps one of `chunks` to its neighbours across a port, int32.
+        """Return a function that takes one of `chunks` and returns the ranks across a port, int32.
 
-        Data that all chunks share is prepared once.
+        Data that all chunks share is computed once.
 
         Raises:
             InputError: the topology has no such port.
@@ -174,10 +177,10 @@ class Topology(Displayable, ABC):
         return lambda chunk: self.neighbours(port, np.arange(chunk.start, chunk.stop))
 
     def neighbour_values(self, port: int) -> ValueReader:
-        """Return a function that reads an array over all nodes at the neighbours across a port.
+        """Return a function that reads an array's values at the neighbours across a port.
 
-        Its arguments are the array, uint8 ``[nodes]``, and one of `chunks`; it returns the array's
-        values at the neighbours of the nodes of the chunk.
+        The function takes an array over all nodes, uint8 ``[nodes]``, and one of `chunks`. It
+        returns the array's values at the neighbours of the chunk's nodes.
 
         Raises:
             InputError: the topology has no such port.
@@ -192,7 +195,7 @@ class Topology(Displayable, ABC):
             ranks: the nodes, ``[count]``.
         """
         out = np.empty(len(ranks), dtype=np.int32)
-        # The loop goes port by port, because `neighbours` takes one port for many nodes.
+        # The loop runs over the ports, because `neighbours` takes one port for many nodes.
         for port in np.unique(ports).tolist():
             chosen = ports == port
             out[chosen] = self.neighbours(port, ranks[chosen])
@@ -206,23 +209,23 @@ class Topology(Displayable, ABC):
     def translation(self, root: int | str) -> Ranks:
         """Return the image of each node under the automorphism that maps the identity to the root.
 
-        If `translation_keeps_ports` is True, every link is mapped to a link of the same port;
-        otherwise see `carried_ports`.
+        If `translation_keeps_ports` is True, every link is mapped to a link of the same port.
+        Otherwise `carried_ports` returns the new ports.
 
         Returns:
             int32 ``[nodes]``.
         """
 
     def carried_ports(self, root: int | str, ports: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the ports of the links' images under the translation to the root.
+        """Return the ports of links after the translation that maps the identity to the root.
 
         Args:
             root: label or rank of the root, as in `translation`.
-            ports: for each node one of its ports or 0, uint8 ``[nodes]``.
+            ports: for each node one of its ports, which selects a link, or 0; uint8 ``[nodes]``.
 
         Returns:
-            At the index of each node: the port of the link's image at the node's image, or 0;
-            uint8 ``[nodes]``.
+            For each node, the port of its translated link at its translated node, or 0; uint8
+            ``[nodes]``, indexed by the node before translation.
         """
         self.node(root)
         return ports
@@ -248,7 +251,7 @@ class Topology(Displayable, ABC):
         return str(self.labels([self.node(rank)])[0])
 
     def stored_label(self, rank: int) -> str:
-        """Return the label of a node as it is stored: labels of permutations begin with symbol 1.
+        """Return the label under which a node is stored; symbols of permutations start at 1.
 
         Raises:
             InputError: no node has this rank.

@@ -1,12 +1,13 @@
 """Arrays over all nodes of S_n, computed block by block.
 
-A *block* is the run of ranks that share a prefix, the first n-m symbols. Within a block the last
-m symbols, the suffix, run through all their orders in rank order. The effect of an operation on
-the prefix is computed once per block; its effect on the suffix is looked up in tables of m!
-entries. No array of labels is ever stored for all nodes.
+A *block* is a run of consecutive ranks: the nodes that share a *prefix*, their first n-m symbols.
+Within a block the last m symbols, the *suffix*, take all their orders, in rank order. The effect of
+an operation on the prefix is computed once per block; its effect on the suffix is looked up in
+tables of m! entries. No array of labels is ever stored for all nodes.
 
-A suffix *pattern* is an order of 0..m-1, the indices of the suffix's symbols among the symbols
-that the prefix leaves, the *rest* (docs/definitions/encodings.md, docs/decisions/0005-blocks.md).
+The *rest* of a block is the ascending list of the m symbols that the prefix lacks. A suffix is
+stored as a *pattern*: the indices of its symbols in the rest, a permutation of 0..m-1
+(docs/definitions/encodings.md, docs/decisions/0005-blocks.md).
 """
 
 from functools import lru_cache
@@ -21,7 +22,7 @@ from starcast.topologies.permutations import Perms, Ranks
 
 CHUNK = 64  # blocks computed together: their temporaries fit into the second-level cache
 _SUFFIX = 6  # 6! = 720 orders: a block's row and most tables fit into the first-level cache
-_TRIPLE = 3  # suffix positions whose fixed points are looked up together
+_TRIPLE = 3  # number of suffix positions whose fixed points are looked up together
 
 
 class _Blocks(NamedTuple):
@@ -58,7 +59,7 @@ def chunk_slices(count: int, size: int) -> list[slice]:
 
 
 class NodeArray:
-    """An array with one value per node, computed for several blocks at a time.
+    """An array with one value per node, whose values are computed a few blocks at a time.
 
     Args:
         count: the number of blocks.
@@ -83,7 +84,7 @@ class NodeArray:
     def fill(self, out: NDArray[Any]) -> None:
         """Write the values of all nodes into an array ``[nodes]``.
 
-        Reusing an array pays: the first access to fresh memory costs more than the arithmetic.
+        Reusing an array saves time: the first access to new memory costs more than the arithmetic.
         """
         rows = out.reshape(self._count, self._size)
         for start in range(0, self._count, CHUNK):
@@ -99,7 +100,7 @@ class NodeArray:
 
 
 class _StarArray(NodeArray):
-    """A `NodeArray` of S_n."""
+    """A `NodeArray` over the nodes of S_n."""
 
     def __init__(self, n: int) -> None:
         self._blocks = _blocks(n)
@@ -107,7 +108,7 @@ class _StarArray(NodeArray):
 
 
 class Neighbours(_StarArray):
-    """The neighbours across port ``index + 1``, which exchanges the symbols 0 and ``index``."""
+    """The neighbours across port ``index + 1``, which swaps positions 0 and ``index`` (from 0)."""
 
     dtype = np.int32
 
@@ -136,7 +137,7 @@ class Neighbours(_StarArray):
         out += np.take(self._orders, self._smaller[chunk], axis=0)
 
     def read_values(self, values: NDArray[np.uint8], ranks: slice) -> NDArray[np.uint8]:
-        """Return an array's values at the neighbours of a chunk, for a port within the prefix."""
+        """Return an array's values at a chunk's neighbours across a port within the prefix."""
         size = self._size
         neighbours = self._first[ranks.start // size : ranks.stop // size] // size
         return np.take(values.reshape(-1, size), neighbours, axis=0, mode="clip").reshape(-1)
@@ -144,10 +145,10 @@ class Neighbours(_StarArray):
 
 @lru_cache(maxsize=2)
 def _first_rank_by_newcomer(n: int) -> Ranks:
-    """Return the first rank of each block after a symbol of the rest has replaced its first symbol.
+    """Return the first rank of the block reached by replacing a block's first symbol.
 
     Returns:
-        int32 ``[blocks, m]``, by the symbol's index in the rest.
+        int32 ``[blocks, m]``, by the block and by the index of the new symbol in its rest.
     """
     blocks = _blocks(n)
     first = np.empty(blocks.rest.shape, dtype=np.int32)
@@ -161,11 +162,11 @@ def _first_rank_by_newcomer(n: int) -> Ranks:
 
 @lru_cache(maxsize=8)
 def _replacement_ranks(m: int) -> NDArray[np.int16]:
-    """Return the ranks of suffix patterns after a symbol from outside has replaced one of theirs.
+    """Return the ranks of suffix patterns after a symbol of the prefix has replaced one of theirs.
 
     Returns:
-        int16 ``[m+1, m, m!]``: at (q, s, pattern) the rank of the pattern after a symbol that is
-        greater than q symbols of the old suffix has replaced the symbol at position s.
+        int16 ``[m+1, m, m!]``. Entry (q, s, pattern) is the rank of the new pattern if the symbol
+        at position s is replaced by one that is greater than q symbols of the old suffix.
     """
     out = np.empty((m + 1, m, factorial(m)), dtype=np.int16)
     patterns = permutations.table(m).astype(np.int16)
@@ -179,7 +180,7 @@ def _replacement_ranks(m: int) -> NDArray[np.int16]:
 
 
 class Images(_StarArray):
-    """The image of each node under the translation that maps the identity to q."""
+    """The image of each node under the translation that maps the identity to the node q."""
 
     dtype = np.int32
 
@@ -201,9 +202,9 @@ class Images(_StarArray):
 class Distances(_StarArray):
     """The distance of each node from a root.
 
-    The distance is n + cycles - 2 fixed points - 2 [the first symbol is not the root's]. Cycles and
-    fixed points are those of the permutation that maps each position to the position of its symbol
-    in the root. Those within the prefix are counted once per block. The other cycles are the cycles
+    Consider the permutation that maps each position to the position of its symbol in the root. With
+    c cycles, of which f are fixed points, the distance is n + c - 2f, less 2 if the first symbol is
+    not the root's. Cycles within the prefix are counted once per block. The other cycles are those
     of the suffix pattern composed with the paths that lead through the prefix back into the suffix.
     """
 
@@ -219,7 +220,7 @@ class Distances(_StarArray):
         self._base = (base + n - 2 * (blocks.prefix[:, 0] != root[0])).astype(np.uint8)
         self._pattern = permutations.rank((exits + 1).astype(np.uint8))
         self._cycles = permutations.cycle_count_table(blocks.m)
-        # The index m marks a position whose own symbol is in the prefix: it is never a fixed point.
+        # m marks a position where the root's symbol is in the prefix: it is never a fixed point.
         at_home = np.full((len(prefix), blocks.m), blocks.m)
         block, k = np.nonzero(rest >= width)
         at_home[block, rest[block, k] - width] = k
@@ -238,11 +239,11 @@ class Distances(_StarArray):
 
 @lru_cache(maxsize=8)
 def _fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Return twice the number of fixed points of each suffix pattern at some positions.
+    """Return twice the number of fixed points of each suffix pattern among the given positions.
 
     Returns:
-        uint8 ``[(m+1)^positions, m!]``. The first index packs, for each position, the index in the
-        rest of the symbol that is at home there; m if no symbol of the rest is.
+        uint8 ``[(m+1)^positions, m!]``. The first index has one digit in base m+1 per position: the
+        index in the rest of the root's symbol at this position, or m if the prefix has that symbol.
     """
     gain = np.zeros((1, factorial(m)), dtype=np.uint8)
     for position in positions:
@@ -256,15 +257,17 @@ def through_prefix(
 ) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
     """Follow each block's permutation through its prefix, by pointer doubling.
 
+    The permutation maps each position to the position of its symbol in the root, its home.
+
     Args:
         prefix: the home positions of the prefix's symbols, ``[blocks, width]``.
         rest: the home positions of the rest's symbols, ``[blocks, symbols]``.
-        width: the length of the prefix; positions from there on are ends.
+        width: the length of the prefix; paths end at positions from there on.
 
     Returns:
-        For each block the number of cycles within the prefix minus twice its fixed points, int64
-        ``[blocks]``; and for each symbol of the rest the position, from ``width`` on, where the
-        path from it leaves the prefix, counted from 0, int16 ``[blocks, symbols]``.
+        Two arrays: for each block the number of cycles within the prefix minus twice the number of
+        its fixed points, int64 ``[blocks]``; and for each symbol of the rest the suffix position,
+        counted from 0, at which the path from it leaves the prefix, int16 ``[blocks, symbols]``.
     """
     count = int(max(prefix.max(), rest.max(), width)) + 1
     # Positions are at most 35, so int8 suffices.

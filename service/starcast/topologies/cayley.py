@@ -1,8 +1,9 @@
 """Cayley graphs of a group, given by their generators.
 
 Node x is linked to the product x∘g for every generator g. If g is a permutation, it moves
-positions, as port i of a star graph exchanges positions 1 and i. Translations x -> q∘x act from the
-other side, and therefore keep the ports. Distances are found by breadth-first search.
+positions, as port i of a star graph exchanges positions 1 and i. A translation x -> q∘x multiplies
+from the left, so it maps every link to a link of the same port. Distances are found by
+breadth-first search.
 """
 
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ Generators = tuple[tuple[int, ...], ...]
 
 
 class CayleyGraph(Topology):
-    """The Cayley graph of a group, by default the permutations of 1..n, with given generators.
+    """The Cayley graph of a group and given generators; by default of the permutations of 1..n.
 
     Args:
         spec: the spec of the graph, such as ``P5``.
@@ -79,7 +80,7 @@ class CayleyGraph(Topology):
         return tuple(np.bincount(self._distances()).tolist())
 
     def reverse_port(self, port: int) -> int:
-        """Return the port that leads back: that of the inverse generator."""
+        """Return the port that leads back, which is the port of the inverse generator."""
         return self._reverse[self._check_port(port)]
 
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:
@@ -143,7 +144,7 @@ class CayleyGraph(Topology):
 def check_generators(
     generators: Sequence[Sequence[int]], group: type[Permutations] | Residues = Permutations
 ) -> tuple[Group, Generators]:
-    """Check generators; return their group, and each generator as an element of it.
+    """Check generators, and return their group and the generators as elements of it.
 
     Raises:
         InputError: see `CayleyGraph`.
@@ -194,13 +195,13 @@ def _inverse(group: Group, generator: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _move(group: Group, ranks: NDArray[np.integer], generator: Sequence[int]) -> Ranks:
-    """Return the neighbours of nodes across a generator's port, int32 ``[count]``."""
+    """Return the neighbours of nodes across the port of a generator, int32 ``[count]``."""
     return group.ranks(group.product(group.elements(ranks), np.array(generator)))
 
 
 @lru_cache(maxsize=4)
 def _search(group: Group, generators: Generators) -> NDArray[np.uint8]:
-    """Return the distances from the identity; 0 also for nodes that the search does not reach."""
+    """Return the distances from the identity; nodes that the search does not reach also have 0."""
     distances = np.zeros(group.nodes, dtype=np.uint8)
     # The root has distance 0, so 0 cannot mark the nodes that are not reached yet.
     is_new = np.ones(len(distances), dtype=bool)

@@ -36,7 +36,7 @@ class Hypercube(Topology):
 
     @property
     def diameter(self) -> int:
-        """The largest distance, d, between nodes that differ in all bits."""
+        """The diameter, d: the distance of two nodes that differ in all bits."""
         return self.n
 
     def distance_profile(self) -> tuple[int, ...]:
@@ -60,7 +60,7 @@ class Hypercube(Topology):
         rank = self.node(root)
         self._require_memory(1, "distances")
         out = np.full(self.nodes, rank.bit_count(), dtype=np.uint8)
-        for bit in range(self.n):  # adds the nodes 2^bit .. 2^(bit+1) - 1
+        for bit in range(self.n):  # appends the nodes 2^bit .. 2^(bit+1) - 1
             half = 1 << bit
             out[half : 2 * half] = out[:half] - 1 if rank & half else out[:half] + 1
         return out
@@ -126,7 +126,7 @@ def _exchange(n: int, i: int, j: int) -> list[int]:
 
 @family("pancake", pattern=r"P(\d+)", source=_AK, noun="pancake graphs", sizes=range(2, 13))
 def pancake(n: int) -> Generators:
-    """Reverse the first 2, 3, .., n symbols."""
+    """Return generators that reverse the first 2, 3, .., n symbols."""
     return [[*range(k, 0, -1), *range(k + 1, n + 1)] for k in range(2, n + 1)]
 
 
@@ -135,13 +135,13 @@ def pancake(n: int) -> Generators:
     noun="burnt pancake graphs", group="signed permutations", sizes=range(2, 10),
 )  # fmt: skip
 def burnt_pancake(n: int) -> Generators:
-    """Reverse the first 1, 2, .., n symbols, and change their signs."""
+    """Return generators that reverse the first 1, 2, .., n symbols and change their signs."""
     return [[*range(-k, 0), *range(k + 1, n + 1)] for k in range(1, n + 1)]
 
 
 @family("bubble-sort", pattern=r"B(\d+)", source=_AK, noun="bubble-sort graphs", sizes=range(2, 13))
 def bubble_sort(n: int) -> Generators:
-    """Exchange adjacent symbols."""
+    """Return generators that swap adjacent symbols."""
     return [_exchange(n, i, i + 1) for i in range(1, n)]
 
 
@@ -150,7 +150,7 @@ def bubble_sort(n: int) -> Generators:
     noun="bubble-sort star graphs", sizes=range(2, 13),
 )  # fmt: skip
 def bubble_sort_star(n: int) -> Generators:
-    """Exchange the first symbol with any other, or adjacent symbols."""
+    """Return generators that swap the first symbol with any other, or two adjacent symbols."""
     first = [_exchange(n, 1, i) for i in range(2, n + 1)]
     return first + [_exchange(n, i, i + 1) for i in range(2, n)]
 
@@ -160,7 +160,7 @@ def bubble_sort_star(n: int) -> Generators:
     noun="modified bubble-sort graphs", sizes=range(3, 13),
 )  # fmt: skip
 def modified_bubble_sort(n: int) -> Generators:
-    """Exchange adjacent symbols, or the first and the last."""
+    """Return generators that swap adjacent symbols, or the first and the last."""
     return [*bubble_sort(n), _exchange(n, 1, n)]
 
 
@@ -169,7 +169,7 @@ def modified_bubble_sort(n: int) -> Generators:
     noun="complete transposition graphs", sizes=range(2, 13),
 )  # fmt: skip
 def complete_transposition(n: int) -> Generators:
-    """Exchange the symbols in any two positions."""
+    """Return generators that swap the symbols in any two positions."""
     return [_exchange(n, i, j) for i, j in combinations(range(1, n + 1), 2)]
 
 
@@ -178,7 +178,7 @@ def complete_transposition(n: int) -> Generators:
     noun="alternating group graphs", group="even permutations", sizes=range(3, 13),
 )  # fmt: skip
 def alternating_group(n: int) -> Generators:
-    """Rotate the symbols in positions 1, 2 and i in either direction."""
+    """Return generators that rotate the symbols in positions 1, 2 and i in either direction."""
     generators = []
     for i in range(3, n + 1):
         for first, second, third in ((2, i, 1), (i, 1, 2)):
@@ -191,7 +191,7 @@ def alternating_group(n: int) -> Generators:
     spelling="T4x4 or T4x4x4 for a torus", group="residues",
 )  # fmt: skip
 def torus(*sides: int) -> Generators:
-    """Move by one place along one of the sides, in either direction."""
+    """Return generators that move one place along one dimension, in either direction."""
     return [
         [step if other == axis else 0 for other in range(len(sides))]
         for axis, side in enumerate(sides)

@@ -1,9 +1,9 @@
 """Paths between two nodes that have no inner node in common.
 
-By Menger's theorem, their number is the smallest number of nodes that separate the two: n-1 in a
-star graph, d in a hypercube (akers1989). They are a minimum-cost flow in which every inner node
-carries at most one unit, found by successive shortest paths: each node is split into an entry and
-an exit, and a new path may cancel a part of an earlier one (suurballe1974).
+By Menger's theorem, their maximum number is the smallest number of nodes that separate the two: n-1
+in a star graph, d in a hypercube (akers1989). The paths are a minimum-cost flow in which every
+inner node carries at most one unit. The flow is found by successive shortest paths: each node is
+split into an entry and an exit, and a new path may cancel a part of an earlier one (suurballe1974).
 """
 
 from heapq import heappop, heappush
@@ -20,9 +20,9 @@ _ENTRY, _EXIT = False, True
 def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[list[int]]:
     """Return the maximum number of paths without common inner nodes, of minimum total length.
 
-    Star graphs have n-1 such paths of which each is at most 4 links longer than the distance
-    (day1994). In S_3 to S_6 this also holds for the paths of minimum total length, by computation
-    for every target.
+    Star graphs have n-1 such paths, each at most 4 links longer than the distance (day1994). A
+    computation for every target shows that in S_3 to S_6 this also holds for the paths of minimum
+    total length.
 
     Args:
         source: rank of the first node of all paths.
@@ -50,11 +50,11 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
 
 
 class _Flow:
-    """Disjoint paths, stored as directed links, and the search for one more path.
+    """The disjoint paths found so far, stored as directed links, and the search for one more.
 
-    The price of a side is a lower bound on the cost from that side to the target, at first the
-    distance. With these prices no step of a path has a negative cost, and the search visits few
-    nodes.
+    Each side (entry or exit) of a node has a price, a lower bound on the cost from there to the
+    target, at first the distance. With these prices no step of a path has a negative cost, and the
+    search visits few nodes.
     """
 
     def __init__(self, topology: Topology, source: int, target: int) -> None:
@@ -93,7 +93,7 @@ class _Flow:
                     heappush(heap, (total, other))
         if end not in settled:
             return False
-        # Sides that are not settled are at least as far away as the end: their prices remain valid.
+        # Sides that are not settled are at least as far away as the end: their prices stay valid.
         for side in settled:
             self._price[side] = self._priced(side) + cost[end] - cost[side]
         sides = [end]

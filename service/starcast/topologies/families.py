@@ -1,4 +1,4 @@
-"""Families of topologies: how to write the spec of a topology, and how to build the topology."""
+"""The `family` decorator, which declares a topology family, and `topology`, which reads a spec."""
 
 import inspect
 import re
@@ -19,16 +19,16 @@ from starcast.topologies.groups import (
     SignedPermutations,
 )
 
-#: The characters of a spec, for messages. Ids with specs appear in files of many formats, so a spec
-#: contains no character that has a special meaning in one of them.
+#: The characters that a spec may contain, for messages. Specs are parts of ids in files of many
+#: formats, so no character with a special meaning in one of these formats is allowed.
 SPEC_CHARACTERS = "at most 50 ASCII letters, digits, and the characters , . _ + -"
 _SPEC = re.compile(r"[A-Za-z0-9][A-Za-z0-9,._+-]{0,49}")
-#: Parts of a pattern that match no spec: escapes of other characters, and characters that belong
-#: neither to a spec nor to the syntax of regular expressions.
+#: Parts of a pattern that match no spec: escapes of characters that a spec cannot contain, and
+#: characters that belong neither to a spec nor to the syntax of regular expressions.
 _FOREIGN = re.compile(r"\\[^dw.+,-]|[^A-Za-z0-9,._+\\()\[\]{}*?|^$-]")
 _GROUP = re.compile(r"\(\?(P<\w+>|[:=!])")
 
-#: The groups by name. Residues have None: their moduli are the numbers of the spec.
+#: The groups by name. The entry of residues is None, because their moduli come from the spec.
 _GROUPS: dict[str, type[Permutations] | None] = {
     "permutations": Permutations,
     "even permutations": EvenPermutations,
@@ -119,8 +119,8 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
     """Return the compiled pattern of a family.
 
     Raises:
-        InputError: it is malformed, has no group, contains a character that no spec has, or matches
-            specs of a shipped family.
+        InputError: the pattern is malformed, has no group, contains a character that no spec can
+            contain, or matches specs of a family of starcast.
     """
     try:
         compiled = re.compile(pattern)
@@ -141,7 +141,7 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
             hint=f"specs consist of {SPEC_CHARACTERS}",
         )
     shipped = [each for each in FAMILIES.values() if each.origin.is_shipped and each.name != name]
-    # Whether two expressions match a common text is hard to decide, so examples are tried.
+    # Whether two patterns can match the same text is hard to decide, so examples are tried.
     taken = next(filter(compiled.fullmatch, chain.from_iterable(map(_examples, shipped))), None)
     if taken is not None:
         letters = [each.pattern.pattern.partition("(")[0] for each in shipped]
@@ -154,14 +154,14 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
 
 
 def _spell(pattern: str, noun: str, sizes: range) -> str:
-    """Return how a spec with one number is written, such as ``P2 to P12 for a pancake graph``."""
+    """Return the text that explains a spec with one number: ``P2 to P12 for a pancake graph``."""
     letters = pattern.partition("(")[0]
     article = "an" if noun[0] in "aeiou" else "a"
     return f"{letters}{sizes[0]} to {letters}{sizes[-1]} for {article} {noun[:-1]}"
 
 
 def _examples(shipped: Family) -> Iterator[str]:
-    """Yield specs of a family: the first word of its spelling with many different numbers."""
+    """Yield sample specs of a family: the first word of its spelling with different numbers."""
     first, *later = re.findall(r"\D+", shipped.spelling.split()[0])
     for number, other in product(range(1, 36), (1, 2)):
         yield f"{first}{number}" + "".join(f"{text}{other}" for text in later)
@@ -205,7 +205,7 @@ def topology(spec: str) -> Topology:
 
 
 def count_nodes(spec: str) -> int:
-    """Return the number of nodes of a stored topology; 0 if its plug-in is not loaded."""
+    """Return the number of nodes of a stored topology, or 0 if its plug-in is not loaded."""
     try:
         return topology(spec).nodes
     except InputError:

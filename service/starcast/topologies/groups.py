@@ -1,4 +1,4 @@
-"""Groups whose Cayley graphs are topologies: all, even and signed permutations, and residues.
+"""Groups whose Cayley graphs are topologies: permutations (all, even or signed) and residues.
 
 Elements are ranked in the lexicographic order of their labels; the identity has rank 0.
 """
@@ -16,19 +16,19 @@ from starcast.topologies.permutations import Ranks
 
 #: One element of a group as a row ``[n]``, or several as rows ``[count, n]``.
 Elements = NDArray[np.integer[Any]]
-#: The digits of residues in labels.
+#: The digits that represent residues in labels.
 _DIGITS = f"0{permutations.SYMBOLS}"
 _MAX_NODES = factorial(12)  # as many nodes as the largest star graph: ranks are int32
 
 
 @dataclass(frozen=True)
 class Permutations:
-    """The permutations of 1..n; x∘g is (x[g_1], .., x[g_n]).
+    """The group of permutations of 1..n; the product x∘g is (x[g_1], .., x[g_n]).
 
     Attributes:
         n: the number of symbols.
-        largest: the largest n.
-        generator: description of a generator, for messages.
+        largest: the largest allowed n.
+        generator: description of a valid generator, for messages.
     """
 
     n: int
@@ -49,7 +49,7 @@ class Permutations:
         return permutations.rank(elements.astype(np.uint8))
 
     def product(self, left: Elements, right: Elements) -> Elements:
-        """Return left∘right; one of them may be several elements."""
+        """Return the product left∘right; one of them may be several elements."""
         return left[..., right - 1]
 
     def inverse(self, element: Elements) -> Elements:
@@ -88,7 +88,7 @@ class EvenPermutations(Permutations):
         return factorial(self.n) // 2
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the elements of some ranks, the even one of each pair, ``[count, n]``."""
+        """Return the elements of some ranks, ``[count, n]``: the even permutation of each pair."""
         rows = permutations.unrank(self.n, 2 * np.array(ranks, dtype=np.int64, ndmin=1))
         odd = permutations.is_odd(rows)
         # Exchanging the last two symbols gives the other permutation of the pair.
@@ -120,7 +120,7 @@ class EvenPermutations(Permutations):
 
 
 class SignedPermutations(Permutations):
-    """The permutations of 1..n with a sign for each symbol; in labels ``a`` is -1, ``b`` is -2, ...
+    """The permutations of 1..n with a sign per symbol; labels write -1 as ``a``, -2 as ``b``, ...
 
     A negative position in a generator changes the sign of the symbol that it moves.
     """
@@ -134,7 +134,7 @@ class SignedPermutations(Permutations):
         return factorial(self.n) << self.n
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the elements of some ranks; a digit of radix 2k selects a symbol and a sign."""
+        """Return the elements of some ranks; each digit selects one of k symbols and its sign."""
         rest = np.array(ranks, dtype=np.int64, ndmin=1)
         rows = np.empty((len(rest), self.n), dtype=np.int8)
         signs = np.empty_like(rows)
@@ -156,7 +156,7 @@ class SignedPermutations(Permutations):
         return ranks.astype(np.int32)
 
     def product(self, left: Elements, right: Elements) -> Elements:
-        """Return left∘right, multiplying the signs; one of them may be several elements."""
+        """Return the signed product left∘right; one of them may be several elements."""
         return np.sign(right) * left[..., np.abs(right) - 1]
 
     def inverse(self, element: Elements) -> Elements:
@@ -194,7 +194,7 @@ class SignedPermutations(Permutations):
 
 @dataclass(frozen=True)
 class Residues:
-    """Vectors of residues modulo given numbers, the sides; the group operation is addition.
+    """Vectors of residues modulo given numbers, called sides; the group operation is addition.
 
     Raises:
         InputError: a side, or their product, is out of range.
@@ -245,7 +245,7 @@ class Residues:
         """Return the element of a label.
 
         Raises:
-            InputError: the label has another length, or a digit is not below its side.
+            InputError: the label has a wrong length, or a digit is not smaller than its side.
         """
         digits = [_DIGITS.find(each) for each in str(label).lower()]
         if len(digits) != self.n or not all(
@@ -258,7 +258,7 @@ class Residues:
         return np.array(digits)
 
     def reduce(self, generator: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Return steps as residues; None if their number is wrong or all of them are 0."""
+        """Return a generator's steps as residues; None if their number is wrong or all are 0."""
         if len(generator) != self.n:
             return None
         reduced = tuple(step % side for step, side in zip(generator, self.sides, strict=True))

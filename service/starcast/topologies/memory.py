@@ -28,7 +28,7 @@ def available() -> int:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         line = next(line for line in lines if line.startswith("MemAvailable:"))
         return int(line.split()[1]) * 1024
-    # This underestimates: these pages do not include caches that the kernel would give up.
+    # An underestimate: these pages do not include caches that the kernel would release.
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
 
 
@@ -38,10 +38,10 @@ def forest_bytes(nodes: int, trees: int) -> int:
 
 
 def require(needed: int, purpose: str, hint: str = _SMALLER) -> None:
-    """Check that the memory of this machine is sufficient.
+    """Check that this machine has enough memory.
 
     Args:
-        needed: bytes.
+        needed: the required memory in bytes.
         purpose: plural subject of the error message, such as ``the arrivals of all units``.
         hint: what the caller can do instead.
 

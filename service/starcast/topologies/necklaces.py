@@ -1,18 +1,18 @@
 """Rotations of S_n and their orbits, the necklaces (Fragopoulou & Akl 1993, section 2).
 
-r(1) = 1, r(i) = i+1 for 2 <= i < n, r(n) = 2. The rotation R relabels symbols and positions by r:
-R(x) has the symbol r(x_j) in position r(j). It preserves distances to the identity, and maps a
-link of dimension d to a link of dimension r(d).
+The rotation R relabels symbols and positions by the permutation r with r(1) = 1, r(i) = i+1 for
+2 <= i < n, and r(n) = 2: R(x) has the symbol r(x_j) in position r(j). R preserves distances to the
+identity, and maps a link of dimension d to a link of dimension r(d).
 
 The *displacement* d(x) (Def. 7 and 8) is the smallest number of rotations R that map the generator
-of x's necklace to x. The generator is
+of x's necklace to x. The generator of a necklace is
 
-* for nodes that do not start with 1: the node with symbol 1 in position 2, so that d(x) = k-2 for
-  symbol 1 in position k;
-* for nodes that start with 1: the node whose cycle containing 2, written with 2 first, is the
-  smallest. Cycles compare symbol by symbol, and (2 3) comes before (2 3 4); nodes with 2 in
-  position 2 do not compete. From n = 6 on, several nodes of a necklace may have the same smallest
-  cycle; then the node of lowest rank is the generator.
+* if its nodes do not start with 1: the node with symbol 1 in position 2. Then d(x) = k-2 for a node
+  x with symbol 1 in position k;
+* if its nodes start with 1: the node whose cycle containing 2, written with 2 first, is the
+  smallest. Cycles compare symbol by symbol, and (2 3) comes before (2 3 4). Nodes with 2 in
+  position 2 are not considered. From n = 6 on, several nodes of a necklace may have the same
+  smallest cycle; then the generator is the one with the lowest rank.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ _Dimensions = TypeVar("_Dimensions", int, NDArray[np.uint8])
 
 
 def rotate(perms: Perms, turns: int = 1) -> Perms:
-    """Apply the rotation R to each row, once or several times; return uint8 ``[count, n]``."""
+    """Apply the rotation R to each permutation ``turns`` times; return uint8 ``[count, n]``."""
     n = perms.shape[1]
     rotated = [1, *(rotated_dimension(symbol, turns, n) for symbol in range(2, n + 1))]
     symbols = np.array(rotated, dtype=np.uint8)
@@ -41,7 +41,7 @@ def rotate(perms: Perms, turns: int = 1) -> Perms:
 
 
 def rotated_dimension(dimension: _Dimensions, turns: int, n: int) -> _Dimensions:
-    """Return the dimension to which R maps a link of a given dimension; also for arrays."""
+    """Return the dimension to which ``turns`` rotations R map a dimension, or an array of them."""
     return (dimension - 2 + turns) % (n - 1) + 2
 
 
@@ -51,7 +51,7 @@ def rotation(n: int) -> Ranks:
 
 
 class Necklaces(NamedTuple):
-    """The necklace of every node.
+    """The necklace (orbit under R) of every node, as arrays indexed by the node.
 
     Attributes:
         leader: the lowest rank in the node's necklace.
@@ -65,7 +65,7 @@ class Necklaces(NamedTuple):
 
 
 def necklaces(n: int) -> Necklaces:
-    """Return the necklaces of S_n as arrays over its nodes, each ``[n!]``."""
+    """Return the necklace of every node of S_n, as arrays ``[n!]``."""
     turn = rotation(n)
     count = len(turn)
     nodes = np.arange(count, dtype=np.int32)
@@ -74,10 +74,10 @@ def necklaces(n: int) -> Necklaces:
     period = np.full(count, n - 1, dtype=np.uint8)
     rotated = nodes
     for turns in range(1, n - 1):
-        # Ranks are rotated instead of labels: one look-up per node replaces rotating n symbols and
-        # ranking the result.
+        # Ranks are rotated instead of labels: this takes one look-up per node, instead of rotating
+        # n symbols and ranking the result.
         rotated = turn[rotated]
-        # The first return to a node is its period; n-1 if there is no earlier return.
+        # The number of rotations that first return to a node is its period, n-1 at most.
         period = np.where((rotated == nodes) & (period == n - 1), np.uint8(turns), period)
         to_leader = np.where(rotated < leader, np.uint8(turns), to_leader)
         leader = np.minimum(leader, rotated)
@@ -87,8 +87,8 @@ def necklaces(n: int) -> Necklaces:
 def short_necklaces(n: int) -> Perms:
     """Return the nodes on necklaces of fewer than n-1 nodes, sorted by rank, without the identity.
 
-    Such nodes commute with R^g for a divisor g < n-1 of n-1. Hence they start with 1, permute the g
-    cycles of R^g, and rotate each of them.
+    As permutations, such nodes commute with r^g for a divisor g < n-1 of n-1. Hence they start with
+    1, permute the g cycles of r^g, and rotate each of them.
 
     Returns:
         uint8 ``[count, n]``.
@@ -111,7 +111,8 @@ def _commuting(n: int, turns: int) -> Iterator[tuple[int, ...]]:
             yield (1, *(image % size + 2 for image in images))
 
 
-# A value larger than every cycle puts nodes with symbol 2 in place last in their necklace.
+# Stands for the cycle of nodes with 2 in position 2. It is larger than the number of any cycle, so
+# these nodes come last in their necklaces.
 _NO_CYCLE = np.iinfo(np.int64).max
 
 
@@ -143,16 +144,16 @@ def _from_generator(orbits: Necklaces, cycle: NDArray[np.int64]) -> NDArray[np.u
 
 
 def _cycle_of_2(perms: Perms) -> NDArray[np.int64]:
-    """Return the cycle (2 a b ..) as a number with the digits a b .., int64 ``[count]``.
+    """Encode the cycle (2 a b ..) of each node as a number with digits a b .., int64 ``[count]``.
 
-    All these numbers have equally many digits, so they compare as the cycles do.
+    All numbers have the same number of digits, so they sort in the order of the cycles.
     """
     n = perms.shape[1]
     cycle = np.zeros(len(perms), dtype=np.int64)
     symbol = perms[:, 1]
     for _ in range(n - 2):
         successor = np.take_along_axis(perms, symbol[:, None].astype(np.intp) - 1, axis=1)[:, 0]
-        # Shorter cycles are padded with zeros: numbers of n-2 digits each compare like words.
+        # Shorter cycles are padded with zeros, so that every number has n-2 digits.
         cycle = cycle * (n + 1) + np.where(symbol == 2, 0, symbol)
         symbol = np.where(symbol == 2, symbol, successor)
     cycle[perms[:, 1] == 2] = _NO_CYCLE

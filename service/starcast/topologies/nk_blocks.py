@@ -1,9 +1,10 @@
 """Arrays over all nodes of S_{n,k}, computed block by block as in `starcast.topologies.blocks`.
 
-A *block* is the run of ranks that share a prefix, the first k-m symbols. That leaves r = n-k+m
-symbols, the *rest*, and within the block the last m positions run through all arrangements of
-these symbols in rank order. A *pattern* is such an arrangement of 0..r-1, the indices in the
-rest, so that one table of patterns serves all blocks.
+A *block* is a run of consecutive ranks: the nodes that share a *prefix*, their first k-m symbols.
+The *rest* of a block is the ascending list of the r = n-k+m symbols that the prefix lacks. Within a
+block the last m positions take all arrangements of these symbols, in rank order. A *pattern* is
+such an arrangement, stored as indices 0..r-1 in the rest, so one table of patterns serves all
+blocks.
 """
 
 from functools import lru_cache
@@ -51,7 +52,7 @@ def chunks(n: int, k: int) -> list[slice]:
 
 
 class _NkArray(NodeArray):
-    """A `NodeArray` of S_{n,k}."""
+    """A `NodeArray` over the nodes of S_{n,k}."""
 
     def __init__(self, n: int, k: int) -> None:
         self._k = k
@@ -61,7 +62,7 @@ class _NkArray(NodeArray):
 
 
 class Neighbours(_NkArray):
-    """The neighbours across a port."""
+    """The neighbour of each node across a port."""
 
     dtype = np.int32
 
@@ -75,8 +76,8 @@ class Neighbours(_NkArray):
             self._first = permutations.arrangement_rank(swapped, n) * np.int32(blocks.size)
             self._patterns = np.arange(blocks.size, dtype=np.int32)
             return
-        # The new first symbol and the remaining pattern depend on how many symbols of the rest
-        # are smaller than p_1.
+        # The new first symbol and the new pattern depend on how many symbols of the rest are
+        # smaller than the old first symbol.
         self._first = _first_rank_by_newcomer(n, k)
         self._smaller = (blocks.rest < blocks.prefix[:, :1]).sum(axis=1)
         self._newcomer, self._patterns = _exchanges(n, k, port)
@@ -92,17 +93,24 @@ class Neighbours(_NkArray):
 
 @lru_cache(maxsize=64)
 def _exchanges(n: int, k: int, port: int) -> tuple[Indices, Ranks]:
-    """Return the results of `_exchange` for 0..r smaller symbols, each ``[r + 1, size]``."""
+    """Return the results of `_exchange` for ``smaller`` = 0..r, stacked: ``[r + 1, size]`` each."""
     numbers = range(_blocks(n, k).rest.shape[1] + 1)
     newcomers, patterns = zip(*(_exchange(n, k, port, smaller) for smaller in numbers), strict=True)
     return np.stack(newcomers), np.stack(patterns)
 
 
 def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[Indices, Ranks]:
-    """Return the new first symbol's index in the rest, and the rank of the new pattern.
+    """Return how crossing a port changes the first symbol and the pattern.
+
+    Args:
+        n: the number of symbols.
+        k: the length of labels.
+        port: a port outside the prefix.
+        smaller: how many symbols of the rest are smaller than the old first symbol.
 
     Returns:
-        Both ``[size]``.
+        For each pattern, the index in the rest of the new first symbol, and the rank of the new
+        pattern; both ``[size]``.
     """
     blocks = _blocks(n, k)
     patterns = blocks.patterns
@@ -115,7 +123,10 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[Indices, Ranks]:
 
 
 def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> Indices:
-    """Return the index of the symbol some steps after p_1 in the sorted clique, ``[size]``."""
+    """Return the index in the rest of the symbol some steps after a node's first, ``[size]``.
+
+    Steps are counted cyclically through the sorted first symbols of the node's clique.
+    """
     blocks = _blocks(n, k)
     is_missing = np.ones((blocks.size, blocks.rest.shape[1]), dtype=bool)
     np.put_along_axis(is_missing, blocks.patterns, values=False, axis=1)
@@ -128,10 +139,10 @@ def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> Indices:
 
 @lru_cache(maxsize=2)
 def _first_rank_by_newcomer(n: int, k: int) -> Ranks:
-    """Return the first rank of each block after a symbol of the rest has replaced its first symbol.
+    """Return the first rank of the block reached by replacing a block's first symbol.
 
     Returns:
-        int32 ``[blocks, r]``, by the symbol's index in the rest.
+        int32 ``[blocks, r]``, by the block and by the index of the new symbol in its rest.
     """
     blocks = _blocks(n, k)
     first = np.empty(blocks.rest.shape, dtype=np.int32)
@@ -144,19 +155,19 @@ def _first_rank_by_newcomer(n: int, k: int) -> Ranks:
 
 
 class _Relabelling(_NkArray):
-    """A `NodeArray` computed from the patterns after relabelling the rest of each block."""
+    """A `NodeArray` computed by relabelling the rest of each block in all patterns."""
 
     _order: Perms  # [blocks, r]
 
     def _relabelled(self, chunk: slice) -> Ranks:
-        """Return the ranks of all patterns after order[u] has replaced u, ``[blocks, size]``."""
+        """Return the rank of each pattern after relabelling, ``[blocks, size]``."""
         size, m = self._blocks.size, self._blocks.m
         patterns = self._order[chunk][:, self._blocks.patterns]
         return self._blocks.ranks(patterns.reshape(len(patterns) * size, m)).reshape(-1, size)
 
 
 def _order(values: NDArray[np.integer]) -> Perms:
-    """Return the index that every entry gets when its row is sorted."""
+    """Return the index of every entry in its sorted row."""
     return np.argsort(np.argsort(values, axis=1), axis=1).astype(np.uint8)
 
 
@@ -179,10 +190,11 @@ class Images(_Relabelling):
 class Distances(_Relabelling):
     """The distance of each node from a root.
 
-    The distance is k + cycles - 2 fixed points + beta + [beta > 0] - 2 [the first symbol is not the
-    root's], where beta is the number of the label's symbols that the root lacks. This equals M +
-    alpha + M' + beta + [beta > 0] - 2 [p_1 != 1] in docs/definitions/nk-star.md: M + M' is k less
-    the fixed points, and alpha is the number of internal cycles of length two or more.
+    Consider the mapping of each position to the position of its symbol in the root. It has c closed
+    cycles, of which f are fixed points, and beta symbols of the label are not in the root. The
+    distance is k + c - 2f + beta, plus 1 if beta > 0, less 2 if the first symbol is not the root's.
+    This is the formula M + alpha + M' + beta + [beta > 0] - 2 [p_1 != 1] of
+    docs/definitions/nk-star.md: M + M' is k - f, and alpha is c - f.
     """
 
     dtype = np.uint8
@@ -190,14 +202,14 @@ class Distances(_Relabelling):
     def __init__(self, n: int, k: int, extended_root: Perms) -> None:
         super().__init__(n, k)
         blocks = self._blocks
-        # The position of a symbol in the root, from 0; from k on the symbol is external.
+        # A symbol's position in the root, from 0. Symbols at k or higher are not in the root.
         home = permutations.inverse(extended_root).astype(np.int16) - 1
         prefix, self._rest = home[blocks.prefix - 1], home[blocks.rest - 1]
         base, exits = through_prefix(prefix, self._rest, self._width)
         self._base = (base + k - 2 * (prefix[:, 0] != 0)).astype(np.uint8)
         self._beta = (prefix >= k).sum(axis=1, dtype=np.uint8)
-        # The symbol whose path ends at suffix position s becomes s; symbols whose paths end outside
-        # come after these.
+        # A symbol whose path ends at suffix position s becomes s. Symbols whose paths end outside
+        # the label get the higher numbers.
         self._order = _order(exits)
         self._cycles = _closed_cycles(blocks.rest.shape[1], blocks.m)
 
@@ -214,7 +226,7 @@ class Distances(_Relabelling):
 
 @lru_cache(maxsize=8)
 def _closed_cycles(symbols: int, m: int) -> NDArray[np.uint8]:
-    """Return the number of cycles that each pattern has within 0..m-1, uint8 ``[size]``.
+    """Return the number of closed cycles of each pattern, uint8 ``[size]``.
 
     Fixed points count as cycles.
     """

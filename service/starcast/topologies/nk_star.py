@@ -22,7 +22,7 @@ from starcast.topologies.profiles import nk_star_profile
 SMALLEST, LARGEST = 2, len(permutations.SYMBOLS)
 MAX_NODES = perm(12, 12)  # as many nodes as the largest star graph: ranks are int32
 
-_ROWS = 2**15  # labels processed together: they and their cliques stay in the cache
+_ROWS = 2**15  # labels processed together, so that they and their cliques stay in the cache
 
 
 def largest_k(n: int) -> int:
@@ -57,7 +57,7 @@ class NkStar(Topology):
         return nk_star_profile(self.n, self.k)
 
     def reverse_port(self, port: int) -> int:
-        """Return the port that leads back; in a clique, n-k+1-s more places undo s places."""
+        """Return the port that leads back; in a clique, port k + (n-k+1-s) undoes port k+s."""
         self._check_port(port)
         return int(port) if port <= self.k else self.n + 1 - (int(port) - self.k)
 
@@ -83,7 +83,7 @@ class NkStar(Topology):
         nk_blocks.Neighbours(self.n, self.k, port).fill(out)
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
-        """Return a function that maps a chunk to its neighbours across a port, block by block."""
+        """Return a function that takes a chunk and returns its neighbours across a port."""
         return nk_blocks.Neighbours(self.n, self.k, self._check_port(port)).part
 
     def chunks(self) -> list[slice]:
@@ -97,13 +97,13 @@ class NkStar(Topology):
         return nk_blocks.Distances(self.n, self.k, extended).all()
 
     def translation(self, root: int | str) -> Ranks:
-        """Return the images under p -> (q[p_1], .., q[p_k]) for the root's extension q."""
+        """Return the image (q[p_1], .., q[p_k]) of each node p for the root's `extension` q."""
         extended = self.extension(root)
         self._require_memory(4, "images")
         return nk_blocks.Images(self.n, self.k, extended).all()
 
     def carried_ports(self, root: int | str, ports: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the ports of translated links.
+        """Return the ports of translated links; see `Topology.carried_ports`.
 
         Residual ports change, because the translation changes the order of a clique's symbols.
         """
@@ -136,7 +136,7 @@ class NkStar(Topology):
         return permutations.arrangement_unrank(self.n, self.k, ranks)
 
     def extension(self, root: int | str) -> Perms:
-        """Return the root's symbols followed by the missing ones, ascending, uint8 ``[n]``.
+        """Return the root's k symbols and then the other symbols, ascending, uint8 ``[n]``.
 
         Raises:
             InputError: there is no such node.
@@ -146,7 +146,7 @@ class NkStar(Topology):
         return np.concatenate([row, missing])
 
     def residual_port(self, rows: Perms, newcomer: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the residual ports that lead to given first symbols, uint8 ``[count]``."""
+        """Return the residual ports from nodes to given first symbols, uint8 ``[count]``."""
         inner = rows[:, 1:]
         # A symbol's index in the clique is its index among all symbols less the number of smaller
         # symbols that are not in the clique.
@@ -156,7 +156,7 @@ class NkStar(Topology):
 
 
 def _along_clique(n: int, rows: Perms, steps: int | NDArray[np.intp]) -> NDArray[np.uint8]:
-    """Return the symbols some steps after the first in the sorted clique, uint8 ``[count]``."""
+    """Return the symbol some steps after the first in each sorted clique, uint8 ``[count]``."""
     is_member = np.ones((len(rows), n + 1), dtype=bool)
     is_member[:, 0] = False
     np.put_along_axis(is_member, rows[:, 1:], values=False, axis=1)

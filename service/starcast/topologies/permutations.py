@@ -22,7 +22,7 @@ from starcast.support.errors import InputError
 
 #: The character of each symbol: SYMBOLS[0] is the character of symbol 1.
 SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyz"
-#: The same for labels whose smallest symbol is 0.
+#: The character of each symbol in labels whose smallest symbol is 0.
 _SYMBOLS_FROM_0 = f"0{SYMBOLS[:-1]}"
 _CODES = np.array([0, *map(ord, SYMBOLS)], dtype=np.uint32)
 _CODES_FROM_0 = np.array([0, *map(ord, _SYMBOLS_FROM_0)], dtype=np.uint32)
@@ -56,7 +56,7 @@ def arrangement_unrank(n: int, length: int, ranks: ArrayLike) -> Perms:
         rows[:, position], rest = np.divmod(
             rest, math.perm(n - 1 - position, length - 1 - position)
         )
-    # Convert Lehmer digits to symbols: a digit increases by 1 for every earlier symbol that is
+    # Convert Lehmer digits to symbols: a digit is increased by 1 for every earlier symbol that is
     # not greater.
     for position in range(length - 2, -1, -1):
         rows[:, position + 1 :] += rows[:, position + 1 :] >= rows[:, position, None]
@@ -163,7 +163,7 @@ def cycles(images: ArrayLike) -> Iterator[list[int]]:
 
 
 def is_odd(rows: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
-    """Return whether each row, of distinct numbers, is an odd permutation, bool ``[count]``."""
+    """Return whether each row of distinct numbers is an odd permutation, bool ``[count]``."""
     smaller = [
         np.count_nonzero(rows[:, position + 1 :] < rows[:, position, None], axis=1)
         for position in range(rows.shape[1])
@@ -172,32 +172,32 @@ def is_odd(rows: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
 
 
 def inverse(perm: Perms) -> Perms:
-    """Return the permutation whose value at x_i is i, uint8 ``[n]``."""
+    """Return the inverse permutation, whose value at x_i is i, uint8 ``[n]``."""
     out = np.empty_like(perm)
     out[perm - 1] = np.arange(1, len(perm) + 1, dtype=np.uint8)
     return out
 
 
 def compose(outer: Perms, inner: Perms) -> Perms:
-    """Return (outer[x_1], .., outer[x_n]) for one row x or several."""
+    """Return the composition (outer[x_1], .., outer[x_n]) for one row x of ``inner`` or several."""
     return outer[inner - 1]
 
 
 def shift(perm: Perms, places: int) -> Perms:
-    """Return rho^places(perm), the row shifted right cyclically (Tseng & Sheu 1997, section 2)."""
+    """Return the row shifted right cyclically, rho^places(perm) (Tseng & Sheu 1997, section 2)."""
     return np.roll(perm, places)
 
 
 @contextmanager
 def labels_from(first: int) -> Iterator[None]:
-    """Read and print labels whose smallest symbol is 0 or 1 while the context is open.
+    """Set the smallest symbol of labels, 0 or 1, while the context is open.
 
-    S_5 has the labels ``12345``, ... or, as in some papers, ``01234``, ... This changes `labels`
-    and `parse`, and so all labels in results, messages and drawings. Ids and stored data always
-    have labels from 1, so use stores outside of the context.
+    The identity of S_5 is ``12345`` or, as in some papers, ``01234``. The setting affects `labels`
+    and `parse`, and thus all labels in results, messages and drawings. Labels in ids and stored
+    data always start at 1, so use stores outside the context.
 
     Args:
-        first: 0 or 1.
+        first: the smallest symbol, 0 or 1.
     """
     if first not in (0, 1):
         raise InputError(f"labels cannot begin with {first}", hint="give 0 or 1")
@@ -209,7 +209,7 @@ def labels_from(first: int) -> Iterator[None]:
 
 
 def first_symbol() -> int:
-    """Return the smallest symbol of labels, 0 or 1, as `labels_from` has set it."""
+    """Return the smallest symbol of labels, 0 or 1, which `labels_from` sets."""
     return _first.get()
 
 

@@ -1,9 +1,10 @@
 """The number of nodes at each distance, counted by cycle structure without a node array.
 
-A polynomial is a list of coefficients: entry d counts the arrangements at distance d. In links, a
-cycle that does not contain position 1 costs its length + 1; all external chains together cost the
-number of their positions + the number of chains + 1; a cycle or chain that contains position 1
-costs two links less (docs/definitions/nk-star.md, formulas (1) and (2)).
+A polynomial is a list of coefficients: entry d counts the arrangements at distance d. The distance
+is the sum of these costs (docs/definitions/nk-star.md, formulas (1) and (2)): a cycle of two or
+more positions without position 1 costs its length + 1; all chains that begin with an external
+symbol (one that the root lacks) together cost the number of their positions + the number of chains
++ 1; a cycle or chain that contains position 1 costs 2 less.
 """
 
 from collections.abc import Iterable
@@ -42,7 +43,7 @@ def hypercube_profile(d: int) -> tuple[int, ...]:
 
 
 def _cycles(largest: int) -> list[Polynomial]:
-    """Return, for each number j of positions, how many permutations have each M + alpha."""
+    """Return, for each number j of positions, how many permutations have each cost of cycles."""
     ways: list[Polynomial] = [[1]]
     for j in range(1, largest + 1):
         # The last position is a fixed point or on a cycle of m positions.
@@ -52,7 +53,7 @@ def _cycles(largest: int) -> list[Polynomial]:
 
 
 def _chains(positions: int, externals: int) -> Polynomial:
-    """Return how many divisions into external chains have each M' + beta + [beta > 0]."""
+    """Return how many divisions of positions into external chains have each cost."""
     if positions == 0:
         return [1]
     counts = [0] * (2 * positions + 2)

@@ -64,14 +64,14 @@ class Star(Topology):
         blocks.Neighbours(self.n, port - 1).fill(out)
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
-        """Return a function that maps a chunk to its neighbours across a port, block by block."""
+        """Return a function that takes a chunk and returns its neighbours across a port."""
         return blocks.Neighbours(self.n, self._check_port(port) - 1).part
 
     def neighbour_values(self, port: int) -> ValueReader:
         """Return a function that reads an array at the neighbours across a port.
 
-        A port within the prefix maps each block to another block in the same node order, so
-        complete blocks are copied.
+        A port within the prefix maps each block to another block in the same order of nodes, so
+        whole blocks are copied.
         """
         neighbours = blocks.Neighbours(self.n, self._check_port(port) - 1)
         if neighbours.within_prefix:
@@ -83,7 +83,7 @@ class Star(Topology):
         return blocks.chunks(self.n)
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """Return each node's neighbour across its port in ``ports``."""
+        """Return each node's neighbour across its own port; see `Topology.step`."""
         index = ports.astype(np.intp) - 1
         if self._has_kept_table:
             return np.asarray(kept_table(self)[index - 1, ranks])
@@ -104,7 +104,7 @@ class Star(Topology):
         return blocks.Distances(self.n, perm).all()
 
     def translation(self, root: int | str) -> Ranks:
-        """Return the images under x -> (q[x_1], .., q[x_n]) for the root q."""
+        """Return the image (q[x_1], .., q[x_n]) of each node x, where q is the root."""
         perm = permutations.unrank(self.n, self.node(root))[0]
         self._require_memory(4, "images")
         return blocks.Images(self.n, perm).all()

@@ -1,23 +1,23 @@
 """The scatter trees: balanced, near-balanced and perfectly balanced (Fragopoulou & Akl 1993, 5).
 
-All three are shortest-path trees. The subtree across dimension k holds the nodes with symbol 1 in
-position k. In all three, the parent of a node x with x_1 != 1 is across the same dimension (rules 6
-and 7, Def. 13):
+All three are shortest-path trees. The root's subtree across dimension k holds the nodes with symbol
+1 in position k, and some leaves. For a node x with x_1 != 1, all three trees use the same dimension
+towards the parent (Rules 6 and 7, Def. 13):
 
-* x_1, if x has one cycle: the first symbol moves to its own position;
-* otherwise the rightmost symbol of the second cycle *from the right* in the canonical notation
+* x_1, if x has only one cycle. The first symbol moves to its own position.
+* Otherwise the rightmost symbol of the second cycle *from the right* in the canonical notation
   (Def. 12). There each cycle ends with its smallest symbol in the k-th ordering 1, k, k+1, .., n,
   2, .., k-1, and these last symbols decrease, so that the cycle of 1 is the last one. The dimension
-  is thus the first of k, k+1, .., n, 2, .., k-1 that is displaced and not in the cycle of 1, and
-  the two cycles merge.
+  is thus the first of k, k+1, .., n, 2, .., k-1 that is displaced and not in the cycle of 1. The
+  two cycles merge.
 
-The nodes that start with 1 are leaves, and the trees differ in their parents:
+The nodes x that start with 1 are leaves. The trees differ in the dimension towards their parents:
 
-* balanced (5.1): they are numbered m = 1, 2, .., by distance and necklace by necklace; the parent
-  of number m is across dimension v(m) = (m-1) mod (n-1) + 2;
-* near-balanced (Def. 13): across dimension d(x)+2 for the displacement d(x);
-* perfectly balanced (Def. 15): across every dimension d(x)+2 + i p(x), 0 <= i < (n-1)/p(x), for the
-  period p(x).
+* balanced (5.1): v(m) = (m-1) mod (n-1) + 2, where m = 1, 2, .. numbers these nodes by distance,
+  and necklace by necklace;
+* near-balanced (Def. 13): d(x)+2, where d(x) is the displacement of x;
+* perfectly balanced (Def. 15): every d(x)+2 + i p(x), 0 <= i < (n-1)/p(x), where p(x) is the
+  number of nodes in the necklace of x.
 """
 
 from math import factorial
@@ -38,7 +38,7 @@ from starcast.trees.model import Forest
     source="Fragopoulou & Akl 1993, section 5.1",
 )  # fmt: skip
 def balanced(topology: Topology, root: int) -> Forest:
-    """Return the balanced tree: one tree whose branches differ by at most one node.
+    """Return the balanced tree, whose branches at the root differ by at most one node.
 
     The largest branch has ceil((n!-1)/(n-1)) nodes.
 
@@ -54,9 +54,10 @@ def balanced(topology: Topology, root: int) -> Forest:
     source="Fragopoulou & Akl 1993, Def. 13",
 )  # fmt: skip
 def near_balanced(topology: Topology, root: int) -> Forest:
-    """Return the near-balanced tree: the branch across dimension d+2 has the nodes x with d(x) = d.
+    """Return the near-balanced tree, with one branch at the root for each displacement d.
 
-    The first branch has one node of every necklace.
+    The branch across dimension d+2 has the nodes with displacement d. The branch across dimension 2
+    has one node of every necklace.
 
     Reference: Fragopoulou & Akl 1993, Def. 13.
     """
@@ -73,9 +74,9 @@ def near_balanced(topology: Topology, root: int) -> Forest:
 def perfectly_balanced(topology: Topology, root: int) -> Forest:
     """Return n-1 partial trees with equally many nodes (Fragopoulou & Akl 1993, Def. 15).
 
-    Tree l-2 is the branch across dimension l. It has one node of every necklace, and is the
-    rotation of tree l-3. It is defined for n >= 3: in S_2 there is nothing to rotate
-    (docs/definitions/fragopoulou-akl.md, pitfall 18).
+    Tree l-2 is the branch across dimension l, for l = 2..n. It has one node of every necklace, and
+    each tree is the rotation of the tree before it. The trees are defined for n >= 3: in S_2 there
+    is nothing to rotate (docs/definitions/fragopoulou-akl.md, pitfall 18).
     """
     n = topology.n
     rows = np.zeros((n - 1, topology.nodes), dtype=np.uint8)
@@ -89,11 +90,11 @@ def perfectly_balanced(topology: Topology, root: int) -> Forest:
 
 
 def merging_dimension(slab: Slab) -> NDArray[np.uint8]:
-    """Return the dimension towards the parent of every node of a slab, uint8 ``[(n-1)!]``."""
+    """Return the dimension towards the parent for every node of a slab, uint8 ``[(n-1)!]``."""
     positions, k = slab.positions, slab.positions[1]
     outside = _outside_cycle_of_1(positions)
     dimension = np.full(positions.shape[1], slab.first, dtype=np.uint8)
-    # The first of k+1, .., n, 2, .., k-1 decides, so it is written last.
+    # The first match in the order k+1, .., n, 2, .., k-1 counts, so it is written last.
     for position in range(len(positions) - 1, 1, -1):
         dimension[outside[position] & (position < k)] = position
     for position in range(len(positions) - 1, 1, -1):
@@ -102,12 +103,13 @@ def merging_dimension(slab: Slab) -> NDArray[np.uint8]:
 
 
 def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
-    """Return the number m of each node of S_n that starts with 1.
+    """Number the nodes of S_n that start with 1, as the balanced tree does; return their numbers m.
 
-    Necklaces are numbered by distance from the identity, then by their lowest rank. Within a
-    necklace, nodes are numbered by rotation, beginning with the lowest node y that has a link of a
-    shortest path across v = v(m): y_v != v. If a message is sent in several copies, each copy
-    continues the numbers of the copy before, so all copies together are as balanced as one.
+    Necklaces are ordered by distance from the identity, then by their lowest rank. Within a
+    necklace, each rotation R gives the next node. The first number m of a necklace belongs to its
+    lowest node y whose symbol in position v = v(m) is not v, so that a shortest path to y ends
+    across v. If a message is sent in several copies, each copy continues the numbers of the copy
+    before, so all copies together are as balanced as one.
 
     Returns:
         int64 ``[(n-1)!]``; 0 for the identity.
@@ -125,9 +127,10 @@ def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
 
 
 def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the lowest node y of each necklace with y_v != v, where v belongs to its first number.
+    """Return the lowest node y of each necklace whose symbol in position v is not v.
 
-    The result is indexed by the necklace's leader.
+    v is the dimension v(m) of the necklace's first number m. The result is indexed by the
+    necklace's leader, the node of lowest rank.
     """
     nodes = np.arange(1, len(leader))
     v = numbered_dimensions(n, begin[leader[nodes]])
@@ -142,7 +145,7 @@ def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) ->
 def _one_tree(
     topology: Topology, root: int, leaves: NDArray[np.uint8], construction: str
 ) -> Forest:
-    """Return the tree in which the nodes that start with 1 have the given parent dimensions."""
+    """Return the tree in which ``leaves`` has the parent dimensions of nodes that start with 1."""
     row = np.empty((1, topology.nodes), dtype=np.uint8)
     row[0, : len(leaves)] = leaves
     row[0, 0] = 0
@@ -152,7 +155,11 @@ def _one_tree(
 
 
 def _write_repeated_leaves(n: int, rows: NDArray[np.uint8]) -> None:
-    """Write port l for the nodes x in tree l-2 that start with 1: d(x) = l-2 modulo p(x)."""
+    """Write the parent ports of the nodes that start with 1 into all trees.
+
+    Tree l-2 has such a node x, with port l, if l-2 equals the displacement d(x) modulo the period
+    p(x).
+    """
     orbits = necklaces(n)
     displacement = displacements(n, orbits)[: rows.shape[1]]
     period = orbits.period[: rows.shape[1]]
@@ -162,14 +169,14 @@ def _write_repeated_leaves(n: int, rows: NDArray[np.uint8]) -> None:
 
 
 def _outside_cycle_of_1(positions: Positions) -> NDArray[np.bool_]:
-    """Return whether a position is displaced and not in the cycle of 1.
+    """Return which positions are displaced and not in the cycle of 1.
 
     Returns:
-        bool ``[n+1, count]``; row 0 is unused.
+        bool ``[n+1, count]``, by position and node; row 0 is unused.
     """
     outside: NDArray[np.bool_] = positions != np.arange(len(positions), dtype=np.uint8)[:, None]
     position = positions[1]
-    # This follows the cycle of 1 backwards, several times around if it is short.
+    # The loop follows the cycle of 1 backwards, several times around if the cycle is short.
     for _ in range(len(positions) - 1):
         index = position[None, :].astype(np.intp)
         np.put_along_axis(outside, index, values=False, axis=0)

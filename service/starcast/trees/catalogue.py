@@ -1,4 +1,4 @@
-"""`forest` runs a construction by its name; `count_edges` counts its edges without building it."""
+"""`forest` builds the trees of a construction; `count_edges` counts their edges beforehand."""
 
 from collections.abc import Callable
 from math import factorial, gcd
@@ -29,7 +29,7 @@ from starcast.trees.model import Forest
 def forest(
     topology: Topology | str, construction: str, root: int | str = 0, **arguments: int | str
 ) -> Forest:
-    """Return the trees of a construction.
+    """Build the trees of a construction.
 
     Args:
         topology: a `Topology` or its spec, such as ``S5``.
@@ -98,14 +98,14 @@ def forest_from_id(forest_id: str) -> Forest:
 
 
 def find_difference(built: Forest) -> str | None:
-    """Return how a forest differs from the trees of the construction that it names.
+    """Compare a forest with the trees of the construction that it names; describe a difference.
 
     Args:
         built: any forest, such as one read from a file; its construction is checked, not trusted.
 
     Returns:
-        A clause that describes the first difference, or None if `forest` returns the same trees or
-        no known construction has this name.
+        A clause that describes the first difference, or None if the construction builds the same
+        trees or its name is unknown.
 
     Raises:
         LimitError: the trees of the construction are larger than the memory of this machine.
@@ -136,7 +136,7 @@ def count_edges(topology: Topology | str, construction: str, **arguments: int | 
     """Return the number of edges of all trees that `starcast.forest` builds with these arguments.
 
     Raises:
-        InputError: `starcast.forest` refuses the arguments.
+        InputError: the arguments are invalid, as in `starcast.forest`.
 
     Example:
         >>> count_edges("S5", "multiple")
@@ -153,20 +153,24 @@ def count_edges(topology: Topology | str, construction: str, **arguments: int | 
 
 
 def _shortest_path(n: int) -> int:
-    """Count SPT's edges (Fragopoulou & Akl 1996, Lemma 4): it omits S^1 except the root."""
+    """Count the edges of SPT, which omits all nodes with the root's first symbol but the root.
+
+    Reference: Fragopoulou & Akl 1996, Lemma 4.
+    """
     return (n - 1) * factorial(n - 1)
 
 
 def _shortest_path_graph(n: int) -> int:
-    """Count SPG's edges (Fragopoulou & Akl 1996, Lemma 5): n-1 trees of 2(n-1)! nodes."""
+    """Count the edges of SPG, n-1 trees of 2(n-1)! nodes (Fragopoulou & Akl 1996, Lemma 5)."""
     return (n - 1) * (2 * factorial(n - 1) - 1)
 
 
 def _perfectly_balanced(n: int) -> int:
     """Count the edges of n-1 trees with one node per necklace (Fragopoulou & Akl 1993, Def. 15).
 
-    Burnside's lemma counts the necklaces. Rotation by j places has g = gcd(j, n-1) cycles of
-    (n-1)/g symbols; it fixes as many nodes as there are permutations that commute with it.
+    Burnside's lemma counts the necklaces by the number of nodes that each rotation fixes. Rotation
+    by j places has g = gcd(j, n-1) cycles of (n-1)/g symbols. It fixes as many nodes as there are
+    permutations that commute with it.
     """
     rotations = n - 1
     cycles = [gcd(j, rotations) for j in range(1, rotations)]

@@ -1,14 +1,15 @@
 """Label change LC(r, T) and dimension change DC(i, T) of trees (Tseng & Sheu 1997, Def. 3 and 4).
 
-LC acts on symbols: every node y becomes r∘y and every link keeps its dimension, so that a tree
+LC changes symbols: every node y becomes r∘y and every link keeps its dimension, so that a tree
 rooted at the identity becomes a tree rooted at r. On S_{n,k}, r stands for its extension by the
 missing symbols in ascending order; residual ports are recomputed at the images.
 
-DC acts on dimensions and keeps the root: the path d1, d2, .. from the root becomes the path d1',
-d2', .. from the root with d' = ((d-2+i) mod (n-1)) + 2. At the identity that is the image under the
-rotation R^i; at another root r it is r∘R^i(T) for T translated to the identity. On S_{n,k} it would
-map exchange links to residual links, which no automorphism does for 2 <= k <= n-2. S_{n,n-1} is
-isomorphic to S_n. On S_{n,1}, the complete graph, R^i rotates the symbols 2..n.
+DC changes dimensions and keeps the root: a path from the root across the dimensions d1, d2, ..
+becomes the path from the root across d1', d2', .., where d' = ((d-2+i) mod (n-1)) + 2. If the root
+is the identity, DC(i, T) is the image of T under the rotation R^i. For another root r it is
+r∘R^i(T'), where T' is T translated to the identity. On S_{n,k} it would map exchange links to
+residual links, which no automorphism does for 2 <= k <= n-2. S_{n,n-1} is isomorphic to S_n. On
+S_{n,1}, the complete graph, R^i rotates the symbols 2..n.
 """
 
 from dataclasses import replace
@@ -61,7 +62,7 @@ def label_change(topology: Topology, root: int, base: Base) -> Forest:
 
     Reference: Tseng & Sheu 1997, Def. 3.
     """
-    # The hubs of `verify` move with the trees, so it stays fast.
+    # The hubs move with the trees, so that `verify` stays fast.
     hubs = base.verify_hubs
     if hubs is not None:
         hubs = tuple(topology.translation(root)[list(hubs)].tolist())
@@ -87,8 +88,8 @@ def dimension_change(topology: Topology, root: int, base: Base, i: Shift) -> For
         topology: the topology of the forest.
         root: rank of the root.
         base: the trees T, rooted at the identity.
-        i: by how many places the dimensions move, 0 to n-2. The definition takes i modulo n-1; here
-            only one i is allowed, so every tree has a single name.
+        i: by how many places the dimensions move, 0 to n-2. The definition takes i modulo n-1; the
+            smaller range gives every tree a single name.
 
     Reference: Tseng & Sheu 1997, Def. 4.
     """
@@ -109,7 +110,7 @@ def dimension_change(topology: Topology, root: int, base: Base, i: Shift) -> For
 
 
 def _rotate_nodes(topology: Topology, nodes: NDArray[np.integer], i: int) -> Ranks:
-    """Return R^i(x) of each node x, int32 ``[count]``; S_{n,n-1} and S_n have the same ranks."""
+    """Return the rank of R^i(x) for each node x, int32 ``[count]``; on S_{n,n-1} as on S_n."""
     if topology.k == 1:
         return np.asarray(_rotated_symbols(topology.n, i)[nodes + 1], dtype=np.int32) - 1
     return permutations.rank(rotate(permutations.unrank(topology.n, nodes), i))
@@ -118,7 +119,7 @@ def _rotate_nodes(topology: Topology, nodes: NDArray[np.integer], i: int) -> Ran
 def _rotate_ports(
     topology: Topology, nodes: NDArray[np.integer], rows: NDArray[np.uint8], i: int
 ) -> NDArray[np.uint8]:
-    """Return the ports at the rotated nodes, uint8 ``[trees, count]``; 0 remains 0."""
+    """Return the ports that R^i gives at the rotated nodes, uint8 ``[trees, count]``; 0 stays 0."""
     if topology.k != 1:
         symbols = _rotated_symbols(topology.n, i)
         return np.concatenate([[0, 0], symbols[2:]]).astype(np.uint8)[rows]
@@ -128,6 +129,6 @@ def _rotate_ports(
 
 
 def _rotated_symbols(n: int, i: int) -> NDArray[np.uint8]:
-    """Return r^i of every symbol or dimension, uint8 ``[n + 1]``; entry 0 is unused."""
+    """Return the symbol or dimension after i rotations, uint8 ``[n + 1]``; entry 0 is unused."""
     rotated = [rotated_dimension(symbol, i, n) for symbol in range(2, n + 1)]
     return np.array([0, 1, *rotated], dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""Functions that several constructions share."""
+"""Helpers of the constructions: translation, re-rooting, and iteration over slabs of nodes."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,9 +13,9 @@ Positions = NDArray[np.uint8]
 
 
 class Slab(NamedTuple):
-    """All nodes of S_n with the same first symbol: (n-1)! successive ranks.
+    """All nodes of S_n with the same first symbol: (n-1)! consecutive ranks.
 
-    The other symbols run through all their orders, so one table of positions serves all slabs.
+    The other symbols take all their orders, so one table of positions serves all slabs.
 
     Attributes:
         first: the first symbol.
@@ -51,8 +51,7 @@ def translate_ports(topology: Topology, rows: NDArray[np.uint8], root: int) -> N
 def numbered_dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint8]:
     """Return v(m) = (m-1) mod (n-1) + 2 for each number m >= 1; 0 for the root's number 0.
 
-    Successive numbers cycle through all n-1 dimensions, so the branches of the root are equally
-    large.
+    Consecutive numbers cycle through all n-1 dimensions, so the root's branches are equally large.
 
     Reference: Fragopoulou & Akl 1993, sections 3.2 and 5.1.
     """
@@ -68,7 +67,7 @@ def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
         root: the rank of the new root.
     """
     node, port, back = root, int(row[root]), 0
-    # The links keep their dimensions, so that only the path between the two roots changes.
+    # Reversed links keep their dimensions, so only the path between the two roots changes.
     while True:
         row[node] = back
         if not port:
@@ -78,7 +77,7 @@ def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
 
 
 def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.uint8]]]:
-    """Iterate over the slabs 2..n and their parts of ``rows``, ``[trees, (n-1)!]``."""
+    """Iterate over the slabs of first symbols 2..n, and their views of ``rows``."""
     later = _position_table(n - 1) + np.uint8(1)
     for first, part in enumerate(np.split(rows, n, axis=1)[1:], start=2):
         yield Slab(first, np.insert(later, first, 1, axis=0)), part

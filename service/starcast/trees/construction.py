@@ -40,7 +40,7 @@ class Construction(Entry):
         return topology.degree if self.one_tree_per_port else 1
 
     def count_spanning_edges(self, topology: Topology) -> int:
-        """Return the number of edges of all trees, if every tree reaches all nodes."""
+        """Return the total number of edges of the trees, assuming that each reaches all nodes."""
         return self.count_trees(topology) * (topology.nodes - 1)
 
 
@@ -73,7 +73,7 @@ def construction(
         one_tree_per_port: whether it yields a tree for each port rather than a single tree.
         partial: whether its trees do not reach all nodes.
         smallest: the smallest n for which it is defined.
-        exclusion: returns why it is not defined on a topology of its families, or None if it is.
+        exclusion: returns the reason if it is not defined on a topology of its families, else None.
 
     Raises:
         InputError: the name is taken or malformed, a family is unknown, or the function has a wrong
@@ -99,7 +99,7 @@ def construction(
             description=description or f"trees of {origin.module}", exclusion=exclusion,
             one_tree_per_port=one_tree_per_port, partial=partial,
             arguments=read_arguments(name, origin, function, ("topology", "root")),
-            # Tests cover the functions of starcast; the results of plug-ins are checked at every
+            # Tests cover starcast's own functions; the results of plug-ins are checked at every
             # call.
             build=function if origin.is_shipped else build,
         )  # fmt: skip
@@ -124,7 +124,7 @@ def _check_parent_ports(entry: Construction, result: Any, topology: Topology) ->
             f"{topology.spec}",
             hint=f"return parent ports, uint8 [{expected[0]}, {expected[1]}]: 0 at the root",
         )
-    # Checked before the conversion to uint8, which would turn 256 into 0, a valid entry.
+    # Checked before the conversion to uint8, which would turn 256 into the valid entry 0.
     if array.size and (int(array.min()) < 0 or int(array.max()) > 255):
         raise InputError(
             f"the construction '{name}' ({origin}) returned the port {int(array.max())}",

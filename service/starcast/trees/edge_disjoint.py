@@ -2,60 +2,62 @@
 
 **SPT and SPG**, the shortest-path tree and the shortest-path graph (Def. 6, 7).
 
-S^k, k = 1..n, are the nodes x = x_1..x_n with symbol 1 in position k. The parent of a node of S^k,
-k >= 2, is within S^k, across the dimension p(x):
+S^k, k = 1..n, is the set of nodes x = x_1..x_n with symbol 1 in position k. For k >= 2, the parent
+of a node of S^k is within S^k, across the dimension p(x):
 
 * p(x) = x_1 if x_1 != k: the first symbol moves to its own position;
-* p(x) = the first displaced position to the right of k, that is, the first in the order k+1, .., n,
-  2, .., k-1, k, if x_1 = k: the cycle (1 k) merges with the next one. It is k if no other symbol is
-  displaced: then x is adjacent to the identity.
+* p(x) = the first displaced position in the order k+1, .., n, 2, .., k-1, k, if x_1 = k: the cycle
+  (1 k) merges with the next one. If no other symbol is displaced, p(x) = k and x is adjacent to the
+  identity.
 
 **EDT**, the n-1 directed edge-disjoint spanning trees (Def. 8).
 
 Tree l = 2..n is the tree whose root has one child, across dimension l. A node x of S^k, k >= 2
-(symbol 1 in position k), has its parent across a different link in each tree. Let q be the first
-symbol of its parent in SPT. The parent is the neighbour whose *first symbol* is
+(symbol 1 in position k), has a different parent in each tree. Let q be the first symbol of its
+parent in SPT. In EDT its parent is the neighbour whose *first symbol* is
 
 * in tree k: q;
 * in tree x_1: 1 (cases 1 and 3, x_1 != k);
 * in tree q: 1 if x_1 = k (case 2), k otherwise (case 3; in case 1 q = k, which is tree k);
 * in any other tree l: l.
 
-The parent in tree l of a node of S^1, except the root, is across *dimension* l (case 4).
+Every node of S^1 except the root has its parent in tree l across *dimension* l (case 4).
 
 **Levels in EDT**, counted without building the trees.
 
-The *detour* of a node x in tree l is its level there minus its distance. Let symbol 1 be on a cycle
-of L symbols (1 x_1 .. k), L = 1 in S^1, and let q = x_p be the first symbol of x's parent in SPT,
-which is across dimension p = p(x).
+The *detour* of a node x in tree l is its level there minus its distance from the root. Let L be the
+length of the cycle of symbol 1, (1 x_1 .. k); in S^1, L = 1. Let q = x_p be the first symbol of x's
+parent in SPT, which is across dimension p = p(x).
 
-* S^1: a hop across dimension l, then a shortest path. The detour is 0 if l is displaced, 2 if it is
-  fixed.
-* L >= 2, tree k: a shortest path, detour 0.
+* Nodes of S^1: the path is a hop across dimension l, then a shortest path. The detour is 0 if l is
+  displaced, and 2 if l is fixed.
+* L >= 2, tree k: the path is a shortest path, so the detour is 0.
 * L >= 2, any other tree: two hops, via the neighbour with first symbol l, remove 1 from its cycle
   and move l to position k; the node of S^1 that they reach has l displaced. (In tree x_1 one hop
-  does so, to a node with x_1 displaced if L >= 3.) The detour is thus 1 or 2 plus the difference of
-  the distances, which are cycles + displaced symbols, less 2 outside S^1: 4 if l is fixed; 2 if it
-  is on another cycle; on the cycle of 1, 2 for l = x_1, and 4 for the others except x_{x_1}.
-* Tree q is an exception if it is not tree k. If L = 2, one hop reaches the node of S^1, and q is
-  displaced there: 0 instead of 2. If L = 3, q is k. If L >= 4, q = x_{x_1}, and the hop leads to y
-  with first symbol k, whose cycle of 1 is (1 k) and whose distance is greater by one. If y has the
-  same q, the detour is 2 by the case L = 2, else 4.
+  does so, to a node with x_1 displaced if L >= 3.) A distance is the number of cycles plus the
+  number of displaced symbols, less 2 outside S^1. The detour is thus the 1 or 2 hops plus the
+  difference of the two distances: 4 if l is fixed; 2 if l is on another cycle; on the cycle of 1, 2
+  for l = x_1, and 4 for the others except x_{x_1}.
+* Tree q is an exception unless q = k. If L = 2, one hop reaches the node of S^1, and q is displaced
+  there, so the detour is 0 instead of 2. If L = 3, q = k. If L >= 4, q = x_{x_1}, and the hop leads
+  to a node y with first symbol k, whose cycle of 1 is (1 k) and whose distance is greater by one.
+  If y has the same q, the detour is 2 by the case L = 2; otherwise it is 4.
 
-The nodes x of this last kind with a detour of 2 are determined by y: for each y that has L = 2 and
-displaces other symbols than 1 and k, only x_1 = p(y) is possible.
+The nodes x with L >= 4 and a detour of 2 in tree q are determined by y: for each y that has L = 2
+and displaces other symbols than 1 and k, only x_1 = p(y) is possible.
 
-*Sums.* For each L >= 2 there are (n-1)! nodes, on average with one fixed symbol (none if L = n) and
-n - L - 1 symbols on other cycles (again none). Hence, over all trees, the detours of all nodes
+*Sums.* For each L >= 2 there are (n-1)! nodes. On average they have one fixed symbol and n - L - 1
+symbols on other cycles; if L = n they have neither. Hence, over all trees, the detours of all nodes
 outside S^1 add up to (n-1)! times the sum over L of 4 [L < n] + 2 (n - L - [L < n]) + (4L - 10)
-[L >= 3], that is (n-1)! (n-2) (2 + n-1 + 2(n-2)) = 3 (n-2) (n-1) (n-1)!, less twice
-2 ((n-1)! - (n-1)): for the nodes with L = 2, and for those of the last kind, of both of which there
-are as many as y. The trees are rotations of one another. In each of them, S^1 has (n-2)! - 1 nodes
-with l fixed besides the root. The level sum is
+[L >= 3], which is (n-1)! (n-2) (2 + n-1 + 2(n-2)) = 3 (n-2) (n-1) (n-1)!. From this,
+2 ((n-1)! - (n-1)) is subtracted twice, once for the exceptions with L = 2 and once for those with
+L >= 4, since each exception belongs to one node y. The trees are rotations of one another. In each
+of them, S^1 has (n-2)! - 1 nodes with l fixed besides the root. The sum of the levels in each tree
+is, with the distance sum t_n,
 
     t_n + 3 (n-2) (n-1)! - 4 (n-2)! + 4 + 2 ((n-2)! - 1) = t_n + 3 (n-2) (n-1)! - 2 (n-2)! + 2.
 
-The tests compare all this with the levels of the trees themselves, for n = 2..8.
+The tests compare these counts with the levels of the trees themselves, for n = 2..8.
 """
 
 from collections.abc import Iterator
@@ -77,7 +79,10 @@ from starcast.trees.model import Forest
     source="Fragopoulou & Akl 1996, Def. 6", partial=True,
 )  # fmt: skip
 def shortest_path(topology: Topology, root: int) -> Forest:
-    """Return SPT, one tree of the root and S^2, .., S^n whose branch across dimension k is S^k.
+    """Return the shortest-path tree SPT, which omits the nodes that start as the root does.
+
+    For the identity as root, the branch across dimension k has the nodes with symbol 1 in position
+    k.
 
     Reference: Fragopoulou & Akl 1996, Def. 6.
     """
@@ -94,10 +99,12 @@ def shortest_path(topology: Topology, root: int) -> Forest:
     source="Fragopoulou & Akl 1996, Def. 7", one_tree_per_port=True, partial=True,
 )  # fmt: skip
 def shortest_path_graph(topology: Topology, root: int) -> Forest:
-    """Return SPG: n-1 trees, each a branch of SPT with all of S^1 (Fragopoulou & Akl 1996, Def. 7).
+    """Return the n-1 trees of SPG: each is a branch of SPT and the nodes that SPT omits.
 
-    Tree l-2, l = 2..n, is SPT's branch S^l together with the nodes of S^1, whose parents are across
-    dimension l.
+    Tree l-2, l = 2..n, is the branch across dimension l. The added nodes start with the same symbol
+    as the root, and their parents are across dimension l.
+
+    Reference: Fragopoulou & Akl 1996, Def. 7.
     """
     rows = np.zeros((topology.n - 1, topology.nodes), dtype=np.uint8)
     write_s1(topology.n, rows)
@@ -110,22 +117,22 @@ def shortest_path_graph(topology: Topology, root: int) -> Forest:
 
 
 def dimension_home(slab: Slab) -> NDArray[np.uint8]:
-    """Return the dimension p(x) for every node x of a slab, uint8 ``[(n-1)!]``."""
+    """Return the dimension towards the parent in SPT, for each node of a slab, ``[(n-1)!]``."""
     merging = np.flatnonzero(slab.positions[1] == slab.first)
     home = np.full(slab.positions.shape[1], slab.first, dtype=np.uint8)
-    # Only one node in n-1 needs the search for a displaced position, so only these are searched.
+    # Only one node in n-1 has symbol 1 in the position of its first symbol and needs the search.
     home[merging] = _first_displaced(slab.positions[:, merging], slab.first)
     return home
 
 
 def write_s1(n: int, rows: NDArray[np.uint8]) -> None:
-    """Write port l for the nodes of S^1 in tree l, 0 for the identity."""
+    """Write port l in the row of tree l, for the nodes that start with 1; 0 for the identity."""
     rows[:, : rows.shape[1] // n] = np.arange(2, n + 1, dtype=np.uint8)[:, None]
     rows[:, 0] = 0
 
 
 def _first_displaced(positions: Positions, k: int) -> NDArray[np.uint8]:
-    """Return the first displaced position to the right of k, for nodes with symbol 1 in k."""
+    """Return the first displaced position in the cyclic order k+1, .., n, 2, .., k of each node."""
     dimension = np.full(positions.shape[1], k, dtype=np.uint8)
     for position in reversed([*range(k + 1, len(positions)), *range(2, k)]):
         dimension[positions[position] != position] = position
@@ -140,7 +147,7 @@ def _first_displaced(positions: Positions, k: int) -> NDArray[np.uint8]:
 def edge_disjoint(topology: Topology, root: int) -> Forest:
     """Return n-1 spanning trees no two of which share a directed link.
 
-    Tree l-2 reaches all nodes through the root's neighbour across dimension l.
+    Tree l-2, l = 2..n, reaches all nodes through the root's neighbour across dimension l.
 
     Reference: Fragopoulou & Akl 1996, Def. 8.
     """
@@ -152,7 +159,10 @@ def edge_disjoint(topology: Topology, root: int) -> Forest:
 
 
 def _write_slab(slab: Slab, rows: NDArray[np.uint8]) -> None:
-    """Write cases 1 to 3 for a slab: the neighbour with first symbol s is across positions[s]."""
+    """Write the parent ports for a slab, cases 1 to 3 of Def. 8.
+
+    The neighbour with first symbol s is across dimension ``slab.positions[s]``.
+    """
     home, k = dimension_home(slab), slab.positions[1]
     case_2 = k == slab.first
     across_k = np.take_along_axis(slab.positions, k[None, :].astype(np.intp), axis=0)[0]
@@ -162,13 +172,13 @@ def _write_slab(slab: Slab, rows: NDArray[np.uint8]) -> None:
             row[:] = np.where(case_2, home, k)
             continue
         row[:] = slab.positions[tree]
-        # x has q in position p(x), so this entry is in tree q.
+        # q is the symbol in position p(x), so these entries belong to tree q.
         np.copyto(row, in_tree_q, where=slab.positions[tree] == home)
         np.copyto(row, home, where=k == tree)
 
 
 class Detours(NamedTuple):
-    """A class of nodes with equal detours: how often each detour occurs in the n-1 trees.
+    """A class of nodes with the same detours (level minus distance) in the n-1 trees of EDT.
 
     Attributes:
         nodes: the number of nodes in the class.
@@ -189,7 +199,7 @@ class Detours(NamedTuple):
 
 
 def level_sum(topology: Topology) -> int:
-    """Return the sum of all levels in each of the trees: t_n + 3(n-2)(n-1)! - 2(n-2)! + 2."""
+    """Return the sum of the levels of all nodes, which is the same in each tree of EDT."""
     n = topology.n
     return topology.distance_sum + 3 * (n - 2) * factorial(n - 1) - 2 * factorial(n - 2) + 2
 
@@ -213,7 +223,7 @@ def detours(n: int) -> Iterator[Detours]:
 
 
 def _deranged(symbols: int, displaced: int) -> int:
-    """Return the number of permutations that displace a given number of symbols."""
+    """Count the permutations of ``symbols`` symbols that displace exactly ``displaced`` symbols."""
     count = 1
     for size in range(1, displaced + 1):
         # The recurrence of derangements: D_k = k D_(k-1) + (-1)^k.
@@ -222,7 +232,7 @@ def _deranged(symbols: int, displaced: int) -> int:
 
 
 def _with_first_cycle(symbols: int, length: int, others: int) -> int:
-    """Return the number of permutations whose first displaced symbol is on a cycle of given length.
+    """Count the permutations whose first displaced symbol is on a cycle of a given length.
 
     The cycle has ``length`` symbols, two or more, and ``others`` further symbols are displaced.
     """

@@ -1,11 +1,11 @@
-"""Forest files, and the names that a forest may have.
+"""Reading and writing of forest files, and checks of what an id of a forest may contain.
 
-A file is a numpy archive (npz) of the array and its parameters, without pickle.
+A file is a numpy archive (npz) of the port array and its parameters, without pickled objects.
 
-A file is not trusted: it must name the format and a version that this module reads, the checksums
-of the archive must agree, and its parts must have the right types. The sizes in the headers are
-checked before any part is read, because a compressed file can expand to a thousand times its own
-size. Whether the array is a forest is left to `Forest.verify`.
+Files are not trusted. A file must name the format and a version that this module reads, the
+checksums of the archive must be correct, and its parts must have the right types. The sizes in the
+headers are checked before any part is read, because a compressed file can expand to a thousand
+times its own size. `Forest.verify` checks whether the array is a forest.
 """
 
 import json
@@ -25,14 +25,14 @@ from starcast.support.limited_arrays import ArrayArchive
 from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.topologies import Topology, memory, topology
 
-#: Schedules store the number of a forest's tree as uint8.
+#: Schedules store tree numbers as uint8.
 MAX_TREES = 256
 _MAX_LENGTH = 200
 _SHOWN = 40
 
 
 def check_trees(trees: int) -> None:
-    """Check the number of trees of a forest.
+    """Check that a forest does not have too many trees.
 
     Raises:
         InputError: there are more than `MAX_TREES`.
@@ -64,18 +64,18 @@ def check_spec(construction: object, arguments: object) -> None:
 
 
 def _is_parsed_again(construction: str, arguments: Mapping[str, str | int]) -> bool:
-    # Types are compared exactly: True is an int too, but would be read back as text.
+    # Types are compared exactly: True is also an int, but would be read back as text.
     if any(type(value) not in {str, int} for value in arguments.values()):
         return False
     try:
         text = format_spec(construction, arguments)
         return len(text) <= _MAX_LENGTH and parse_spec(text) == (construction, dict(arguments))
-    except (InputError, TypeError, ValueError):  # names of several types; integers too long
+    except (InputError, TypeError, ValueError):  # mixed key types, or long integers
         return False
 
 
 FORMAT = "starcast forest"
-#: The version increases with every change that an older starcast cannot read.
+#: The format version, increased with every change that an older starcast cannot read.
 VERSION = 1
 
 _WRITE_AGAIN = "write it again with 'starcast forest build' or Forest.save"
@@ -202,7 +202,7 @@ def _parse_parts(path: str | os.PathLike[str], parts: _Parts) -> ForestFields:
             spanning=bool(parts.number("spanning")),
             verify_hubs=hubs or None,
         )
-    # In this case the file is too large for this machine, not damaged.
+    # The file is too large for this machine, not damaged.
     except LimitError:
         raise
     except StarcastError as error:

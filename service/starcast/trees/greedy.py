@@ -1,9 +1,11 @@
 """The greedy tree, its re-rooted copies, and the recursive-substar tree.
 
-* L(r) routes by the first symbol (Tseng & Sheu 1997, Def. 1).
-* The n-1 trees L-hat(rho^i(r)) are such trees of other roots, re-rooted at r; together they have
-  congestion 2 (Tseng & Sheu 1997, Def. 2 and Lemma 6).
-* The broadcast tree of 2n-3 steps divides S_n into substars (Sheu, Liaw & Chen 1993).
+* The greedy tree L(r) with root r routes by the first symbol (Tseng & Sheu 1997, Def. 1).
+* The n-1 trees L-hat(rho^i(r)), where rho shifts a label right by one position, are greedy trees
+  with the roots rho^i(r), re-rooted at r. Together they have congestion 2 (Tseng & Sheu 1997, Def.
+  2 and Lemma 6).
+* The recursive-substar tree broadcasts in 2n-3 steps; it divides S_n into substars (Sheu, Liaw &
+  Chen 1993).
 """
 
 from typing import NamedTuple
@@ -25,10 +27,10 @@ from starcast.trees.model import Forest
     source="Tseng & Sheu 1997, Def. 1",
 )  # fmt: skip
 def greedy(topology: Topology, root: int) -> Forest:
-    """Return the shortest-path tree L(r), with its links directed away from the root.
+    """Return the greedy tree L(r): a shortest-path tree, with its links directed away from root r.
 
-    The parent of v is g_a(v). Here a is the position of v_1 in r, if that is not 1, and otherwise
-    the first position a >= 2 in which v differs from r.
+    The parent of a node v is across dimension a. Here a is the position of v's first symbol in r,
+    if that is not 1, and otherwise the first position a >= 2 in which v differs from r.
 
     Reference: Tseng & Sheu 1997, Def. 1.
     """
@@ -44,17 +46,17 @@ def greedy(topology: Topology, root: int) -> Forest:
 def multiple(topology: Topology, root: int) -> Forest:
     """Return the n-1 trees L-hat(rho^i(r)), i = 1..n-1 (Tseng & Sheu 1997, Def. 2).
 
-    Tree i-1 is the undirected tree L(rho^i(r)), re-rooted at r; rho shifts the label right by one
-    position.
+    Tree i-1 is the greedy tree of another root, re-rooted at r. The other root is rho^i(r), the
+    label r shifted right by i positions.
     """
     rows = np.empty((topology.n - 1, topology.nodes), dtype=np.uint8)
     hubs = [_write_tree(topology, root, i, row) for i, row in enumerate(rows, 1)]
-    # For almost all nodes each step leads closer to the old roots, so these make `verify` fast.
+    # In almost all nodes the parent is closer to the old root, so the old roots are good hubs.
     return Forest(topology, freeze(rows), root, "multiple", verify_hubs=hubs)
 
 
 def multiple_tree(topology: Topology, root: int, i: int) -> Forest:
-    """Return only the tree L-hat(rho^i(r)), for topologies whose n-1 trees exceed the memory.
+    """Return one tree of `multiple`, L-hat(rho^i(r)), if all n-1 trees do not fit into memory.
 
     Raises:
         InputError: i is not between 1 and n-1.
@@ -70,7 +72,7 @@ def multiple_tree(topology: Topology, root: int, i: int) -> Forest:
 
 
 def _write_tree(topology: Topology, root: int, i: int, row: NDArray[np.uint8]) -> int:
-    """Write tree i into a row, and return its root before re-rooting."""
+    """Write tree i of `multiple` into a row, and return the tree's root before re-rooting."""
     old_root = permutations.shift(permutations.unrank(topology.n, root)[0], i)
     write_greedy_ports(topology, old_root, row)
     reroot(topology, row, root)
@@ -78,12 +80,11 @@ def _write_tree(topology: Topology, root: int, i: int, row: NDArray[np.uint8]) -
 
 
 def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) -> None:
-    """Write alpha_root(v) for every node v of S_n into ``out``, 0 at the root.
+    """Write each node's port towards its parent in the greedy tree into ``out``, 0 at the root.
 
-    In rank order the values form runs. For the (n-1)! nodes with the same first symbol, other than
-    the root's, the value is the position of that symbol in the root. For the other nodes it is the
-    first position from 2 on where the node differs from the root, the same for all nodes that
-    continue the common prefix with the same symbol.
+    In rank order the ports form runs. For the (n-1)! nodes with the same first symbol, if it is not
+    the root's, the port is the position of that symbol in the root. For the nodes with the root's
+    first symbol, it is the first position from 2 on where the node differs from the root.
 
     Args:
         topology: a star graph.
@@ -95,8 +96,8 @@ def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) 
     n = topology.n
     position = permutations.inverse(root).tolist()
     block, start = topology.nodes, 0
-    # Whole runs are filled, because computing the port of each node would take n operations per
-    # node. `start` is the first node that agrees with the root on its first `depth` symbols.
+    # Whole runs are filled, because computing ports one by one would take n operations per node.
+    # `start` is the first node that agrees with the root on its first `depth` symbols.
     for depth in range(n):
         symbols = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))
         block //= len(symbols)
@@ -108,9 +109,9 @@ def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) 
 
 
 class _Front(NamedTuple):
-    """The nodes informed in the last step, with their rule's arguments, as arrays of equal length.
+    """The nodes informed in the last step, as parallel arrays.
 
-    A node is the source of the substar S_dim1, and a relay for S_dim2 unless dim2 is 0.
+    Each node is the source of a substar S_dim1, and also a relay for S_dim2 unless dim2 is 0.
     """
 
     node: Ranks
@@ -123,7 +124,7 @@ class _Front(NamedTuple):
     source="Sheu, Liaw & Chen 1993, section 2",
 )  # fmt: skip
 def recursive_substar(topology: Topology, root: int) -> Forest:
-    """Return the tree in which every node informs its children one step after it was informed.
+    """Return the broadcast tree of 2n-3 steps; each node informs its children in the next step.
 
     Reference: Sheu, Liaw & Chen 1993, section 2, Rules 1 and 2.
     """
@@ -138,7 +139,7 @@ def recursive_substar(topology: Topology, root: int) -> Forest:
 
 def _send(topology: Topology, row: NDArray[np.uint8], front: _Front, port: int) -> _Front:
     """Send over one port from all nodes that use it, and write the receivers' parent ports."""
-    last = front.dim1 == port  # Rule 1, g_dim1: the receiver is a source only
+    last = front.dim1 == port  # Rule 1, port dim1: the receiver is a source only
     inner = port < front.dim1  # Rule 1, other ports: the receiver is also a relay for S_dim1
     # Rule 2: from dim1 + 2 (dim1 + 1 is the link to the parent) to dim2.
     relayed = (front.dim1 + 2 <= port) & (port <= front.dim2)

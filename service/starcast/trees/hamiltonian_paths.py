@@ -1,10 +1,10 @@
 """Hamiltonian paths and cycles of S_n, as words: the sequence of dimensions that they cross.
 
-Fragopoulou & Akl (1993, sections 3.1 and 4) do not specify them; the choice is documented in
-docs/definitions/fragopoulou-akl.md, A1. The path is Ehrlich's (Knuth 7.2.1.2, Algorithm E). For
-n = 5, 7 and 8 it does not end next to its start, so the cycle is constructed separately: it passes
-through the n substars that fix one position, and through each of them in the same way, down to
-paths in S_4 found by search.
+Fragopoulou & Akl (1993, sections 3.1 and 4) do not specify the paths and cycles;
+docs/definitions/fragopoulou-akl.md, A1, documents our choice. The path is Ehrlich's (Knuth 7.2.1.2,
+Algorithm E). For n = 5, 7 and 8 it does not end next to its start, so the cycle is constructed
+separately. It passes through the n substars that fix the symbol in one position, and recursively
+through each of them, down to paths in S_4 that are found by search.
 """
 
 from functools import lru_cache
@@ -26,13 +26,13 @@ def path_word(m: int) -> Word:
     """Return Ehrlich's Hamiltonian path of S_m, m >= 1, uint8 ``[m! - 1]``.
 
     Algorithm E has a table b, initially b[j] = j, and counters c[1..m-1]. When counter k advances,
-    it crosses dimension b[k] + 1 and reverses b[1..k-1]; c[k] advances k times, and before, between
-    and after its advances all lower counters run through their values. So the word for k is k + 1
-    copies of the word for k - 1, each with the table at that time.
+    the path crosses dimension b[k] + 1 and b[1..k-1] is reversed. Counter k advances k times.
+    Before, between and after its advances, all lower counters run through their values. So the word
+    for counters 1..k has k + 1 copies of the word for 1..k-1, each with the table at that time.
 
     Reference: Knuth, The Art of Computer Programming, 7.2.1.2, Algorithm E.
     """
-    word = np.zeros(0, dtype=np.intp)  # as indices in the table at the word's start
+    word = np.zeros(0, dtype=np.intp)  # the word, as indices in the table at the word's start
     after = np.arange(m)  # where the entries of the table at the word's end were at its start
     for k in range(1, m):
         reversal = np.r_[0, np.arange(k - 1, 0, -1), np.arange(k, m)]
@@ -48,7 +48,7 @@ def path_word(m: int) -> Word:
 
 
 def cycle_word(n: int) -> Word:
-    """Return a Hamiltonian cycle of S_n from the identity, with its last link, uint8 ``[n!]``."""
+    """Return a Hamiltonian cycle of S_n from the identity, including its last link, ``[n!]``."""
     if n < _BASE:
         return np.resize(np.arange(2, n + 1, dtype=np.uint8), factorial(n))
     start = np.arange(1, n + 1, dtype=np.uint8)[None, :]
@@ -58,15 +58,15 @@ def cycle_word(n: int) -> Word:
 
 
 def walk(n: int, word: Word) -> Ranks:
-    """Return the nodes of S_n that a word visits from the identity, int32 ``[len(word) + 1]``."""
+    """Return the nodes on the path of a word from the identity, int32 ``[len(word) + 1]``."""
     side = isqrt(len(word)) + 1
-    positions = np.zeros((side, side), dtype=np.intp)  # runs of equal length; 0 does not move
+    positions = np.zeros((side, side), dtype=np.intp)  # equal runs; the padding, 0, does not move
     positions.reshape(-1)[1 : len(word) + 1] = word - 1
     nodes = np.empty((side, side, n), dtype=np.uint8)
     run = np.arange(side)
     current = np.tile(np.arange(1, n + 1, dtype=np.uint8), (side, 1))
-    # All runs are computed at once, as if each began at the identity: the loop is as long as one
-    # run.
+    # All runs are computed at once, as if each began at the identity, so the loop takes only as
+    # many turns as one run has steps.
     for step, position in enumerate(positions.T):
         current[run, 0], current[run, position] = current[run, position], current[run, 0]
         nodes[:, step] = current
@@ -76,7 +76,7 @@ def walk(n: int, word: Word) -> Ranks:
 
 
 def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Word:
-    """Return Hamiltonian paths of several substars S_m, m >= 4, uint8 ``[count, m! - 1]``.
+    """Return a Hamiltonian path of each of several substars S_m, m >= 4, uint8 ``[count, m! - 1]``.
 
     Args:
         position: the free positions of each substar, ascending from 1, ``[count, m]``.
@@ -87,7 +87,7 @@ def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Wo
     if m == _BASE:
         return _paths_in_s4(position, start, goal)
     rows = np.arange(count)
-    fixed = m - 1 - np.argmax((start != goal)[:, ::-1], axis=1)  # last position where they differ
+    fixed = m - 1 - np.argmax((start != goal)[:, ::-1], axis=1)  # the last difference
     kept = np.arange(m - 1) + (np.arange(m - 1) >= fixed[:, None])
     legs = _legs(
         _visiting_order(start, start[rows, fixed], goal[rows, fixed]),
@@ -102,9 +102,10 @@ def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Wo
 
 
 def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.uint8]) -> Perms:
-    """Return the symbols that position p has in successive substars, in this order.
+    """Return the order in which a path visits substars, as the symbols that identify them.
 
-    The start's symbol comes first, the goal's last, the others between them in ascending order.
+    A substar fixes one position. The start's symbol there comes first, the goal's last, and the
+    others between them in ascending order.
     """
     # The goal's sort key, 256, does not fit into uint8.
     key = symbols.astype(np.int16)
@@ -116,9 +117,9 @@ def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.u
 def _legs(order: Perms, start: Perms, goal: Perms) -> tuple[Perms, Perms]:
     """Return where the path enters and leaves each substar, both ``[count * m, m - 1]``.
 
-    The path leaves the k-th substar at a node with the next symbol first and the others ascending,
-    the last two exchanged if parity requires it. Crossing p then brings the k-th symbol to the
-    front. The path leaves the last substar at the goal.
+    The path leaves the k-th substar at the node with the next substar's symbol first and the other
+    symbols ascending, the last two swapped if parity requires it. Crossing the fixed position then
+    brings the k-th symbol to the front. The path leaves the last substar at the goal.
     """
     count, m = order.shape
     enter, leave = np.empty((2, count, m, m - 1), dtype=np.uint8)
@@ -139,7 +140,7 @@ def _leaving_node(order: Perms, k: int, entered: Perms) -> Perms:
 
 
 def _paths_in_s4(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Word:
-    """Return paths of substars S_4; relative to the start, each goal is an odd permutation."""
+    """Return Hamiltonian paths of substars S_4 to goals that are odd permutations of the starts."""
     relative = np.argmax(start[:, :, None] == goal[:, None, :], axis=1) + 1
     paths = _s4_paths()[permutations.rank(relative.astype(np.uint8))]
     return np.take_along_axis(position, paths.astype(np.intp), axis=1)
@@ -150,8 +151,8 @@ def _s4_paths() -> NDArray[np.uint8]:
     """Return a Hamiltonian path of S_4 from the identity to each odd permutation.
 
     Returns:
-        uint8 ``[24, 23]``: by the rank of the last node, the positions 1..3 that are
-        exchanged with position 0.
+        uint8 ``[24, 23]``, indexed by the rank of the last node: the position, 1..3, that each step
+        swaps with position 0.
     """
     paths = np.zeros((factorial(_BASE), factorial(_BASE) - 1), dtype=np.uint8)
     perms = permutations.table(_BASE)

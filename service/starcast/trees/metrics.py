@@ -1,4 +1,4 @@
-"""Metrics of a forest by name, and its edges as columns, for listings, drawings and exports."""
+"""Named metrics of a forest, and its edges as columns, for listings, drawings and exports."""
 
 from typing import Any, NamedTuple
 
@@ -11,10 +11,10 @@ from starcast.trees.model import Forest
 
 
 def forest_metrics(forest: Forest) -> dict[str, Any]:
-    """Return the metrics of a forest by name, as plain Python values.
+    """Return the metrics of a forest as a mapping from name to plain Python value.
 
     Returns:
-        Numbers and flags of the forest, and lists with an entry per tree. ``branches`` are
+        Numbers and flags of the forest, and lists with one entry per tree. ``branches`` are
         the sizes of the subtrees of the root's children, in the order of the root's ports;
         ``levels`` are the numbers of nodes on the levels 0, 1, ..; ``links_by_load`` maps each load
         (number of trees) to the number of directed links with this load.
@@ -56,7 +56,7 @@ def root_ports(forest: Forest) -> NDArray[np.uint8]:
     result = np.empty_like(forest.parent_port)
     for ports, parents, row in zip(forest.parent_port, forest.parents(), result, strict=True):
         ancestor = np.where((parents < 0) | (parents == forest.root), nodes, parents)
-        # Paths can be as long as a Hamiltonian path, so each turn of the loop doubles the distance
+        # Paths can be as long as a Hamiltonian path, so each iteration doubles the distance
         # covered.
         for _ in range(forest.height.bit_length()):
             ancestor = ancestor[ancestor]
@@ -99,7 +99,7 @@ def edges_of(forest: Forest, tree: int | None = None) -> Edges:
     """
     first = 0 if tree is None else _check_tree(forest, tree)
     rows = forest.parent_port if tree is None else forest.parent_port[first : first + 1]
-    # The forest is reduced to the chosen trees first, so nothing is computed for the others.
+    # The forest is first reduced to the chosen tree, so nothing is computed for the others.
     part = Forest(
         forest.topology, rows, forest.root, forest.construction, forest.arguments, forest.spanning
     )

@@ -1,7 +1,7 @@
-"""The forest: one array that stores, for every tree and node, the port towards the parent.
+"""`Forest`: an array that stores, for every tree and node, the port towards the parent.
 
 Parents, levels, loads and all other properties are computed from that array and the topology.
-`Forest.verify` proves that the array is a forest, whatever built it.
+`Forest.verify` checks that the array is a forest, regardless of what built it.
 """
 
 import os
@@ -24,12 +24,12 @@ from starcast.topologies.base import ValueReader
 from starcast.topologies.permutations import Ranks
 from starcast.trees import files
 
-#: The construction of a forest that was made from an array.
+#: The construction name of a forest that was created from an array.
 UNNAMED = "array"
 
-#: The number of entries whose parents (int32) are computed at a time.
+#: The number of array entries whose parents (int32) are computed at a time.
 _ENTRIES = 2**24
-#: With up to this many nodes, `verify` follows every node to the root; beyond, hubs save time.
+#: Up to this many nodes, `verify` follows every node to the root; beyond, it uses hubs.
 _FEW_NODES = 2**16
 
 _NO_ARGUMENTS: Mapping[str, str | int] = MappingProxyType({})
@@ -125,13 +125,13 @@ class Forest(Displayable):
         return len(self.parent_port)
 
     def members(self) -> NDArray[np.bool_]:
-        """Return which nodes each tree has, bool ``[trees, nodes]``; it always has the root."""
+        """Return which nodes each tree contains, bool ``[trees, nodes]``; all contain the root."""
         members: NDArray[np.bool_] = self.parent_port != 0
         members[:, self.root] = True
         return members
 
     def parents(self) -> Ranks:
-        """Return the parents, int32 ``[trees, nodes]``; -1 at the root and outside the tree.
+        """Return each node's parent, int32 ``[trees, nodes]``; -1 at the root and outside the tree.
 
         Raises:
             RejectedError: an entry is not a port.
@@ -140,7 +140,9 @@ class Forest(Displayable):
         return self._parents(self.parent_port)
 
     def levels(self) -> Ranks:
-        """Return the distances from the root in the trees, int32 ``[trees, nodes]``; -1 outside.
+        """Return each node's level in each tree, int32 ``[trees, nodes]``; -1 outside the tree.
+
+        The level of a node is its distance from the root in the tree.
 
         Raises:
             RejectedError: the array is not a forest.
@@ -277,12 +279,12 @@ class Forest(Displayable):
         return self.congestion <= 1
 
     def verify(self) -> None:
-        """Prove that every tree is a tree: rooted at the root, acyclic, spanning unless partial.
+        """Check that every tree is rooted at the root, acyclic and, unless partial, spanning.
 
         On large topologies this takes less memory than `heights`, which follows all nodes to the
-        root, and with hubs also less time. Each tree has a hub: its entry of `verify_hubs`, else
-        the root. Most nodes' parents are closer to the hub, as distances alone show; only the other
-        nodes are followed.
+        root, and with hubs also less time. The hub of a tree is its entry in `verify_hubs`, or the
+        root. Most nodes have a parent that is closer to the hub, so comparing distances is enough;
+        only the other nodes are followed to the root.
 
         Raises:
             RejectedError: a tree is invalid; the message names the first such tree and node, and
@@ -307,7 +309,7 @@ class Forest(Displayable):
         return iter(self.topology.ports)
 
     def _parents(self, rows: NDArray[np.uint8]) -> Ranks:
-        """Return the nodes across the ports in rows, int32 ``[rows, nodes]``; -1 for port 0."""
+        """Return the node across each port in ``rows``, int32 ``[rows, nodes]``; -1 for port 0."""
         parents = np.empty(rows.shape, dtype=np.int32)
         readers = {port: self.topology.neighbour_ranks(port) for port in self.topology.ports}
         for chunk in self.topology.chunks():
@@ -344,7 +346,7 @@ class Forest(Displayable):
     def _exceptions(self) -> list[NDArray[np.int64]]:
         """Return for each tree the nodes whose parent is not one link closer to the tree's hub.
 
-        If many of the first nodes are exceptions, the search in this tree stops early.
+        The search in a tree stops early if there are too many such nodes.
         """
         hubs = [self.root] * self.trees if self.verify_hubs is None else list(self.verify_hubs)
         distances = {hub: self.topology.distances(hub) for hub in set(hubs)}
@@ -355,7 +357,7 @@ class Forest(Displayable):
                 if len(found[tree]) > self._most_exceptions:
                     continue
                 distance = distances[hub]
-                # At the hub this wraps around to 255, a distance that no parent has.
+                # At the hub, 0 - 1 wraps around to 255, a distance that no parent has.
                 closer = distance[chunk] - np.uint8(1)
                 at_parents = _values_at_parents(distance, row[chunk], chunk, readers)
                 wrong = np.flatnonzero((at_parents != closer) & (row[chunk] != 0))
@@ -367,9 +369,9 @@ class Forest(Displayable):
         return self.topology.nodes // 64 + self.topology.degree
 
     def _reach_root(self, tree: int, exceptions: NDArray[np.int64]) -> bool:
-        """Return whether the exceptions are few and reach the root; then all nodes reach it."""
-        # In a partial tree, a chain of parents may end outside the tree, which distances do not
-        # show.
+        """Return whether the exceptions are few and all reach the root, so that all nodes do."""
+        # In a partial tree, a chain of parents may end outside the tree; distances do not show
+        # this.
         if not self.spanning or len(exceptions) > self._most_exceptions:
             return False
         row = self.parent_port[tree]
@@ -382,7 +384,7 @@ class Forest(Displayable):
         return False
 
     def _height(self, tree: int, parents: Ranks) -> int:
-        """Return the height of a tree, after following all its nodes to the root."""
+        """Return the height of a tree, found by following all its nodes to the root."""
         inside = self.parent_port[tree] != 0
         if not inside.any():
             return 0
@@ -415,19 +417,19 @@ class Forest(Displayable):
 
 
 def _greatest_steps(pointers: Ranks, end: int) -> int:
-    """Return the maximum number of steps to the end, at least 1; 0 if a node never reaches it.
+    """Return the maximum number of steps to ``end``, at least 1; 0 if a node never reaches it.
 
     Args:
-        pointers: the next node of each node, int32 ``[nodes]``; that of the end is the end.
+        pointers: the next node after each node, int32 ``[nodes]``; ``end`` follows itself.
         end: the last node of every chain.
     """
-    # `after` holds every node's position after 1, 2, 4, .. steps, until all are at the end.
+    # `after` has the node that each node reaches after 1, 2, 4, .. steps, until all reach the end.
     after = [pointers]
     while (after[-1] != end).any():
         if len(after) > len(pointers).bit_length():
             return 0
         after.append(after[-1].take(after[-1], mode="wrap"))
-    # Find the maximum number of steps after which a node is not at the end, highest bit first.
+    # Find the maximum number of steps after which a node is not yet at the end, bit by bit.
     nodes = None
     steps = 0
     for bit in reversed(range(len(after) - 1)):
@@ -445,9 +447,9 @@ def _values_at_parents(
     chunk: slice,
     readers: Mapping[int, ValueReader],
 ) -> NDArray[np.uint8]:
-    """Return an array's values at the parents of a chunk of nodes; a root gets its own value."""
+    """Return an array's values at the parents of a chunk's nodes; at the root, its own value."""
     first = int(ports[0])
-    # Constructions write long runs of the same port.
+    # This case is common, because constructions write long runs of the same port.
     if first and not np.count_nonzero(ports != first):
         return readers[first](values, chunk)
     at_parents = values[chunk].copy()
@@ -490,8 +492,8 @@ def _check_array(parent_port: ArrayLike, topology: Topology) -> NDArray[np.uint8
 def _follow_parents(parents: Ranks) -> tuple[Ranks, Ranks]:
     """Return the length and the end of each node's chain of parents, by pointer doubling.
 
-    A chain that leads into a cycle has no end; for it a node on the cycle is returned, which has a
-    parent.
+    A chain that leads into a cycle has no end; in its place a node on the cycle is returned. Unlike
+    an end, this node has a parent.
     """
     top = np.where(parents >= 0, parents, np.arange(len(parents), dtype=np.int32))
     steps = (parents >= 0).astype(np.int32)

@@ -1,29 +1,29 @@
-"""The trees of the multinode broadcast: rotated Hamiltonian paths, MBST, and a cycle.
+"""The trees of the multinode broadcast: rotated Hamiltonian paths, MBST, and a Hamiltonian cycle.
 
 Reference: Fragopoulou & Akl 1993.
 
-**Rotated Hamiltonian paths.** S_{n-1}^i, i = 2..n, are the nodes with symbol 1 in position i.
-*Phase 1* (section 3.1): the branch T_i across dimension i of the root is a Hamiltonian path of
-S_{n-1}^i, and T_{i+1} is T_i rotated, so that the n-1 links of a step have all n-1 dimensions.
-*Phase 2* (Rule 1): over dimension i, a node x receives the messages of the sources q with q_1 = x_1
-and q_n = x_i. Seen from the source, a node u with u_1 = 1 is a leaf, and its parent is across the
-position of symbol n in u.
+**Rotated Hamiltonian paths.** S_{n-1}^i, i = 2..n, is the set of nodes with symbol 1 in position i.
+*Phase 1* (section 3.1): the root's branch T_i across dimension i is a Hamiltonian path of
+S_{n-1}^i. T_{i+1} is T_i rotated, so the n-1 links that are crossed in a step have n-1 different
+dimensions. *Phase 2* (Rule 1): over dimension i, a node x receives the messages of the sources q
+with q_1 = x_1 and q_n = x_i. In the tree of the source 12..n, a node u that starts with 1 is thus a
+leaf, and its parent is across the position of symbol n in u.
 
 **MBST**, the multinode broadcast spanning tree (section 3.2). All nodes are numbered: m(root) = 0,
 then 1..n!-1. The parent of node number m is across dimension v(m) = (m-1) mod (n-1) + 2, and the
-node is reached in step ceil(m / (n-1)), so that the links of a step have different dimensions. The
-numbers run over the distances k = 1..D from the root, within a distance over the necklaces (the
-orbits of the rotation R) in the order
+node is reached in step ceil(m / (n-1)), so that the links of a step have different dimensions.
+Nodes are numbered in the order of their distance k = 1..D from the root. The necklaces (orbits of
+the rotation R) at distance k are numbered in this order:
 
 1. N_k1, the necklace of the generator G_k, which is undefined only for n odd and k = D;
 2. the necklaces of nodes that do not start with 1, sorted by their smallest node;
-3. the necklaces of nodes that start with 1, sorted likewise,
+3. the necklaces of nodes that start with 1, sorted likewise.
 
-and within a necklace over the rotations of a first node. Nodes and dimensions rotate together, so
-what holds for the first node holds for the whole necklace. If v is the dimension of the first
-unused number, the first node is the smallest node whose neighbour across v is closer to the root;
-in N_k1 it is the rotation of G_k that maps the dimension t_k of G_k to v. In cycle notation (s is
-followed by x_s)
+Within a necklace, a first node is followed by its rotations. Nodes and dimensions rotate together,
+so what holds for the first node holds for the whole necklace. Let v be the dimension of the next
+unused number. The first node of a necklace is the smallest node whose neighbour across v is closer
+to the root. In N_k1 it is the rotation of G_k that maps the dimension t_k, towards the parent of
+G_k, to v. In cycle notation (a symbol s is followed by x_s)
 
 * G_k = (k+1, k, .., 2, 1) and t_k = k+1 for k <= n-1;
 * G_k = (n, n-1)(n-2, n-3) .. (a+2, a+1)(a, a-1, .., 1), with k+1-n pairs, and t_k = a+1 for k >= n.
@@ -53,7 +53,8 @@ from starcast.trees.model import Forest
 def rotated_hamiltonian(topology: Topology, root: int) -> Forest:
     """Return the tree of rotated Hamiltonian paths (Fragopoulou & Akl 1993, section 3.1).
 
-    Step t of phase 1 extends T_j across dimension `phase_1_word` [t-1], rotated j-2 times.
+    In step t of phase 1, the path that starts across dimension j is extended across dimension
+    `phase_1_word` [t-1], rotated j-2 times.
     """
     n = topology.n
     row = np.zeros((1, topology.nodes), dtype=np.uint8)
@@ -68,7 +69,7 @@ def rotated_hamiltonian(topology: Topology, root: int) -> Forest:
 
 
 def phase_1_word(n: int) -> Word:
-    """Return T_2 as a word, uint8 ``[(n-1)!]``.
+    """Return the dimensions that the Hamiltonian path T_2 crosses, uint8 ``[(n-1)!]``.
 
     The path leads from 12..n to 213..n and then to all other nodes with symbol 1 in position 2.
     """
@@ -78,15 +79,16 @@ def phase_1_word(n: int) -> Word:
 def phase_2_ports(n: int, symbol: int) -> NDArray[np.uint8]:
     """Return the position of a symbol 2..n in every node that starts with 1, uint8 ``[(n-1)!]``.
 
-    Rule 1 uses symbol n; further copies of a message may use other symbols. The entry of the
-    identity, rank 0, has no meaning, because the root has no parent.
+    In phase 2, this position is the port towards the node's parent. Rule 1 uses symbol n; further
+    copies of a message may use other symbols. The entry of the identity, rank 0, has no meaning,
+    because the root has no parent.
     """
     others = permutations.arrangements(n - 1, n - 1) + np.uint8(1)
     return np.asarray(np.argmax(others == symbol, axis=1) + 2, dtype=np.uint8)
 
 
 class Generator(NamedTuple):
-    """G_k and the dimension t_k towards its parent."""
+    """The node G_k and the dimension t_k towards its parent; see the module's docstring."""
 
     node: Perms
     dimension: int
@@ -106,7 +108,7 @@ class _NecklaceList(NamedTuple):
     source="Fragopoulou & Akl 1993, section 3.2",
 )  # fmt: skip
 def necklace(topology: Topology, root: int) -> Forest:
-    """Return MBST, a shortest-path tree: the parent of node number m is across dimension v(m).
+    """Return MBST, a shortest-path tree whose parent ports follow from the `numbering` of nodes.
 
     Reference: Fragopoulou & Akl 1993, section 3.2.
     """
@@ -116,7 +118,7 @@ def necklace(topology: Topology, root: int) -> Forest:
 
 
 def numbering(topology: Topology) -> Ranks:
-    """Return the number m(x) of every node x of S_n for the root 12..n, int32 ``[n!]``."""
+    """Return the number m of every node of S_n in MBST with root 12..n, int32 ``[n!]``."""
     turn = rotation(topology.n)
     orbits = _list_necklaces(topology)
     nodes = _first_nodes(topology, orbits, turn)
@@ -129,7 +131,7 @@ def numbering(topology: Topology) -> Ranks:
 
 
 def generators(topology: Topology) -> dict[int, Generator]:
-    """Return the generators G_k, by distance k."""
+    """Return a mapping from distance k to the generator G_k."""
     defined = range(1, topology.diameter + 1 - topology.n % 2)
     return {k: _generator(topology.n, k) for k in defined}
 
@@ -183,11 +185,11 @@ def _first_nodes(topology: Topology, orbits: _NecklaceList, turn: Ranks) -> Rank
     source="Fragopoulou & Akl 1993, section 4",
 )  # fmt: skip
 def hamiltonian_cycle(topology: Topology, root: int) -> Forest:
-    """Return a path through all nodes that ends next to the root.
+    """Return the Hamiltonian path from the root that ends next to the root.
 
-    The last link of `cycle_word` closes the cycle. Other roots have the translated path, so all
-    roots cross the same dimension in a step. The paper uses one cycle for all roots instead, which
-    each root enters at its own node (`walk` along `cycle_word`).
+    The last link of `cycle_word` closes the cycle. The path of another root is the translated path,
+    so in each step all roots send across the same dimension. The paper instead uses one cycle for
+    all roots, which each root enters at its own node (`walk` along `cycle_word`).
 
     Reference: Fragopoulou & Akl 1993, section 4.
     """

@@ -1,13 +1,14 @@
 """The trees of S_{n,k}: SP(r), and its n-1 re-rooted copies MT(R_i) (Li, Chen, Xiang & Yao).
 
-docs/definitions/nk-star.md corrects the definition. Symbols are named by their positions in the
-root: v_1 = i means that v begins with the root's i-th symbol. A symbol that the root lacks is
-*external*. The chain of an external symbol e in v begins with e in position j_1. The root's symbol
-of position j_1 is in v's position j_2, and so on, until the root's symbol of position j_m is not in
-v. That symbol is the *desired symbol* d(e). The parent of v is
+docs/definitions/nk-star.md corrects the definition of SP(r), the shortest-path tree with root r.
+Symbols are named by their positions in the root: v_1 = i means that the node v begins with the
+root's i-th symbol. A symbol that the root lacks is *external*. The chain of an external symbol e in
+v begins with e in position j_1. The root's symbol of position j_1 is in v's position j_2, and so
+on, until the root's symbol of position j_m is not in v. That symbol is the *desired symbol* d(e).
+The first symbol v_1 determines the link from v to its parent:
 
-* v_1 = 1: exchange with the smallest position i >= 2 in which v differs from the root;
-* 2 <= v_1 <= k: exchange with position v_1;
+* v_1 = 1: exchange positions 1 and i, for the smallest i >= 2 in which v differs from the root;
+* 2 <= v_1 <= k: exchange positions 1 and v_1;
 * v_1 external: replace v_1 by the smallest desired symbol of the *other* external symbols of v, or
   by its own, d(v_1), if v has no other. The smallest has the lowest position in the root.
 """
@@ -51,7 +52,7 @@ def require_nk_star(topology: Topology) -> NkStar:
 
 
 def write_sp_ports(topology: NkStar, root: Perms, out: NDArray[np.uint8]) -> None:
-    """Write every node's port towards its parent in SP(root) into ``out``, 0 at the root.
+    """Write each node's port towards its parent in the tree SP(root) into ``out``, 0 at the root.
 
     Args:
         topology: an (n,k)-star.
@@ -75,9 +76,9 @@ def write_sp_ports(topology: NkStar, root: Perms, out: NDArray[np.uint8]) -> Non
 
 
 def _write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uint8]) -> None:
-    """Write the first position from 2 on that differs from the root.
+    """Write the ports of the nodes with the root's first symbol, which begin at rank ``start``.
 
-    It is written for the nodes with the root's first symbol, which begin at ``start``.
+    Such a port is the first position from 2 on in which the node differs from the root.
     """
     # `start` is the first node that agrees with the root on its first `depth` symbols.
     for depth in range(1, len(root)):
@@ -91,7 +92,7 @@ def _write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.ui
 def _residual_ports(
     topology: NkStar, root: Perms, home: NDArray[np.uint8], rows: Perms
 ) -> NDArray[np.uint8]:
-    """Return the ports of nodes whose first symbol is external."""
+    """Return the parent ports of nodes whose first symbol is not in the root."""
     count, k = rows.shape
     # The position in the node of the root's i-th symbol, 0 if the node lacks it.
     position = np.zeros((count, k + 1), dtype=np.uint8)
@@ -112,10 +113,10 @@ def _residual_ports(
     source="Li, Chen, Xiang & Yao, Def. 4 and 5", one_tree_per_port=True,
 )  # fmt: skip
 def nk_multiple(topology: Topology, root: int) -> Forest:
-    """Return the n-1 trees MT(R_i): tree i-1 is the undirected tree SP(R_i(r)), re-rooted at r.
+    """Return the n-1 trees MT(R_i): tree i-1 is the shortest-path tree SP(R_i(r)), re-rooted at r.
 
-    R_i shifts the root's extension, a label of n symbols, right by i positions; its first k
-    symbols are the node.
+    R_i(r) shifts the extension of the root r, a label of all n symbols, right by i positions; the
+    first k symbols of the result are the node.
 
     Reference: Li, Chen, Xiang & Yao, Def. 4 and 5.
     """

@@ -1,22 +1,23 @@
-"""Binomial trees, trees from records, and breadth-first trees, on other topologies too.
+"""Binomial trees of hypercubes, trees from records, and breadth-first trees of any topology.
 
 **Spanning binomial trees** of the hypercube Q_d (Johnsson & Ho 1989). Ports number the bits of a
 label from the left, and c = x xor r is a node's *relative label* for the root r.
 
-* Spanning binomial tree: the parent of x flips the leftmost 1 of c; its children flip one of the
-  0s to its left.
+* Spanning binomial tree: the link from x to its parent flips the leftmost 1 of c. The links to its
+  children flip the 0s to the left of that 1.
 * The d edge-disjoint spanning binomial trees: tree i-1 is a spanning binomial tree rooted at the
   neighbour of r across port i, with the bits in the cyclic order i, i+1, .., d, 1, .., i-1 instead
   of from left to right. In that tree r is a leaf, the child across port i; reversing its link roots
-  the tree at r. Bit by bit: if bit i of c is 0, the parent of x flips bit i; if it is 1, the first
-  1 after it in the cyclic order, and bit i if there is no other.
+  the tree at r. The link from x to its parent flips bit i if bit i of c is 0. Otherwise it flips
+  the first 1 after bit i in the cyclic order, or bit i if c has no other 1.
 
 Each directed link except those into the root is in exactly one of the d trees. The link to x over
-port p is in tree p if bit p of c is 0, else in the tree of the last 1 before p in the cyclic
-order, p itself if it is the only one.
+port p is in the tree of port p if bit p of c is 0. Otherwise it is in the tree of the last 1 before
+bit p in the cyclic order, or in the tree of port p if c has no other 1.
 
-**Records**, stored search results, give edge-disjoint spanning trees of minimum height. The
-**breadth-first** tree, the shortest-path tree by lowest ports, exists on every topology.
+**Records**, stored search results, provide edge-disjoint spanning trees of minimum height. The
+**breadth-first** tree exists on every topology: each node's parent is across its lowest port that
+leads closer to the root.
 """
 
 import numpy as np
@@ -59,7 +60,7 @@ def edge_disjoint_binomial(topology: Topology, root: int) -> Forest:
     for i, row in zip(topology.ports, rows, strict=True):
         row.fill(i)
         cube = row.reshape((2,) * d)  # a view with one axis per bit, the leftmost first
-        for steps in range(d - 1, 0, -1):  # the nearest 1 after bit i decides: it is written last
+        for steps in range(d - 1, 0, -1):  # the nearest 1 is written last
             p = (i - 1 + steps) % d + 1
             ones = tuple(1 if port in {i, p} else slice(None) for port in topology.ports)
             cube[ones] = p
@@ -73,7 +74,7 @@ _PROBLEM = "edge-disjoint-trees"
 
 
 def _no_optimal_record(topology: Topology) -> str | None:
-    """Return why no record proves a minimum height on a topology, or None if one does."""
+    """Return why no record has trees of proven minimum height, or None if one has."""
     from starcast.records.files import missing_reason  # noqa: PLC0415
 
     return missing_reason(_PROBLEM, topology.spec, optimal=True)
@@ -99,7 +100,7 @@ def optimal_edge_disjoint(topology: Topology, root: int) -> Forest:
     source="starcast: on every topology",
 )  # fmt: skip
 def breadth_first(topology: Topology, root: int) -> Forest:
-    """Return the tree in which each node has the lowest port that leads closer to the root."""
+    """Return the tree in which parents are across the lowest port that leads closer to the root."""
     distances = topology.distances(root)
     row = np.zeros((1, topology.nodes), dtype=np.uint8)
     # The lowest port is written last, so it replaces the others.
