@@ -1,4 +1,4 @@
-"""Execution under faults, step by step: rows without a working link or their unit are dropped."""
+"""Execute schedules under faults, step by step, and drop rows that cannot deliver their unit."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -60,7 +60,7 @@ def find_executed(schedule: Schedule, faults: Iterable[FaultLike]) -> Mask:
 
 
 def _execute_batch(rows: Rows, selected: Indices, pair_index: PairIndex, held: Mask) -> Mask:
-    """Execute the selected rows in the order of time; update ``held``."""
+    """Execute the selected rows of a batch step by step, and record deliveries in ``held``."""
     source = pair_index.of(rows.sender[selected], rows.unit[selected])
     target = pair_index.of(rows.receiver[selected], rows.unit[selected])
     executed = np.zeros(len(selected), dtype=bool)
@@ -73,7 +73,7 @@ def _execute_batch(rows: Rows, selected: Indices, pair_index: PairIndex, held: M
 
 
 def _find_links_up(rows: Rows, outages: Outages) -> Mask:
-    """Return which rows have a working link in their step; all links of a dead node are down."""
+    """Return which rows have a working link in their step. All links of a dead node are down."""
     links = Links(outages.topology)
     down_from = outages.down_from(links)
     up = np.empty(len(rows), dtype=bool)
