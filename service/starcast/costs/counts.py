@@ -43,7 +43,8 @@ def tree_height(topology: Topology, construction: str) -> int:
 
     A tree of rotated Hamiltonian paths consists of paths of (n-1)! nodes. For n >= 3, phase 2 of
     its construction attaches a leaf to the end of one path, because the ends are rotations of one
-    another and so one of them begins with n. Tseng & Sheu (section 6.2) state about (n-1)!.
+    another and so one of them begins with n. Tseng & Sheu (section 6.2) state a height of about
+    (n-1)!.
     """
     n = topology.n
     if construction in ("greedy", "necklace", "balanced", "near-balanced"):

@@ -1,9 +1,9 @@
 """The closed forms of Fragopoulou & Akl: Tables 1 to 3 of their paper of 1993, and those of 1996.
 
-A message of m bytes is M unit messages. A link carries one of them per step, so a step takes T_s +
-m/M T_c. N = n!, t_n is the sum of all distances from a node, and h is the number of necklaces
-(docs/definitions/fragopoulou-akl.md). Executions agree with all forms, unless a form states
-otherwise.
+A message of m bytes consists of M unit messages. A link carries one of them per step, so a step
+takes T_s + m/M T_c. N = n!, t_n is the sum of all distances from a node, and h is the number of
+necklaces (docs/definitions/fragopoulou-akl.md). Executions agree with all forms, unless a form
+states otherwise.
 """
 
 from collections.abc import Callable
@@ -115,12 +115,12 @@ ROWS: dict[tuple[str, str], Row] = {
 
 
 def broadcast(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
-    """Return the form of the broadcast of x copies along edge-disjoint trees (section 4.2, 4.3).
+    """Return the form of the broadcast of x copies along edge-disjoint trees (sections 4.2, 4.3).
 
     It takes ceil(Mx/(n-1)) + D_n + 3 steps and Mx(N-1) transmissions.
 
     The number of steps is an upper bound, because the paper assumes trees of height D_n + 4. For n
-    = 3..10, starcast has found the height D_n + 3 for even n and D_n + 2 for odd n, so the form has
+    = 3..10 their height, as counted, is D_n + 3 for even n and D_n + 2 for odd n, so the form has
     one or two steps too many (four on S_2, whose tree is a single link).
     """
     steps = ceil_div(messages * copies, topology.degree) + topology.diameter + 3

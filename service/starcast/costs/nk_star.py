@@ -40,8 +40,8 @@ def multiple(topology: Topology, ports: str, segments: int) -> Form:
     In the all-port model the form is (2D + p - 1)(T_s + m/(p(n-1)) T_c); in the one-port model it
     is n-1 times that. The number of steps is an upper bound, because 2D bounds the height (Theorem
     7). The bytes of a step are too few if trees share a link: the paper assumes one segment per
-    packet, but the number of segments can be as large as the congestion of the trees. For k = 1 and
-    n > 2 both numbers are exact.
+    packet, but a packet may have as many segments as the congestion of the trees. For k = 1 and n >
+    2 both numbers are exact.
     """
     steps = (2 * topology.diameter + segments - 1) * sub_slots(topology, ports)
     units = segments * topology.degree

@@ -25,7 +25,7 @@ def anneal(
 
     Args:
         table: the neighbours, ``[nodes, ports]``.
-        members: bundles of nodes whose labels change together, all by the same amount, ``[bundles,
+        members: bundles of nodes whose labels change together, by the same amount, ``[bundles,
             size]``.
         labels: the class of each node, from 0; changed in place.
         classes: the number of classes.

@@ -19,7 +19,7 @@ PROBLEMS = {problem.name: problem for problem in _ALL}
 
 
 def find_problem(name: str) -> type[SearchProblem]:
-    """Return the search problem that has a name.
+    """Return the search problem with the given name.
 
     Raises:
         InputError: no problem has this name.

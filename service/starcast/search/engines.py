@@ -186,7 +186,7 @@ def _started(
             receiving, sending = context.Pipe(duplex=False)
             arguments = (sending, function, work, budget.seed + number, budget.memory)
             process: BaseProcess = context.Process(target=_serve, args=arguments, daemon=True)
-            start_blocked(process)  # the first one starts the server with blocked signals
+            start_blocked(process)  # the first one starts the server, with signals blocked
             sending.close()
             running[receiving] = process
         yield running

@@ -58,7 +58,7 @@ class _Factor:
             self._renumber(range(nodes))
 
     def _renumber(self, nodes: Sequence[int]) -> None:
-        """Number the cycles through some nodes again, and the places of their nodes."""
+        """Renumber the cycles through some nodes, and the places of their nodes."""
         first = self._next
         for node in nodes:
             if self.cycle[node] >= first:

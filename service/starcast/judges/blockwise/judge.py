@@ -98,8 +98,8 @@ def read_block(blocks: Blocks, tables: Tables, block: int) -> tuple[Array, Array
     """Return the labels, ports and potentials of all nodes in a block.
 
     Returns:
-        The labels of the nodes, uint8 ``[m!, n]``; the ports to their parents, uint8 ``[trees,
-        m!]``; and their potentials, uint8 ``[trees, m!]``.
+        The labels of the nodes, uint8 ``[m!, n]``; and, uint8 ``[trees, m!]`` each, the ports to
+        their parents and their potentials.
     """
     n, m = blocks.n, blocks.m
     x, rest = np.zeros(n + 1, dtype=np.uint8), np.zeros(m, dtype=np.uint8)
