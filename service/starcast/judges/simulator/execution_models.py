@@ -112,8 +112,8 @@ def timing(
 ) -> Timing:
     """Return the exact times of a schedule's execution.
 
-    A packet consists of all units with the same step, sender and port. It lasts ``t_s + units *
-    unit_bytes * t_c``, and its units are at the receiver when it ends.
+    A packet consists of all units with the same step, sender and port. It lasts
+    ``t_s + units * unit_bytes * t_c``, and its units are at the receiver when it ends.
 
     *synchronous*: all packets of a step start together, and a step lasts as long as its largest
     packet (a step without packets: ``t_s``). The times of the steps add up.

@@ -22,13 +22,17 @@ from starcast.judges.simulator.sums import Sums
 def execute_under_faults(
     rows: Rows, postcondition: Postcondition, outages: Outages, attempted: Mask | None = None
 ) -> tuple[Mask, Held, Sums | None]:
-    """Return which rows are executed, bool ``[rows]``, the final ownership of units, and the sums.
+    """Execute rows under faults, and drop those that cannot deliver their unit.
 
     Args:
         rows: rows with valid nodes, ports and units.
         postcondition: the source of each unit.
         outages: the faults.
         attempted: bool ``[rows]``, the rows that are attempted; by default all rows.
+
+    Returns:
+        Which rows are executed, bool ``[rows]``; which nodes hold which units at the end; and the
+        partial sums of a reduction.
     """
     possible = _find_links_up(rows, outages)
     if attempted is not None:
