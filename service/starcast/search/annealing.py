@@ -25,8 +25,8 @@ def anneal(
 
     Args:
         table: the neighbours, ``[nodes, ports]``.
-        members: bundles of nodes whose labels change together, by the same amount, ``[bundles,
-            size]``.
+        members: bundles of nodes, ``[bundles, size]``; the labels of a bundle change together, by
+            the same amount.
         labels: the class of each node, from 0; changed in place.
         classes: the number of classes.
         steps: the number of steps.
