@@ -1,9 +1,10 @@
-"""Costs of collectives: the papers' closed forms, lower bounds, and costs of simulated schedules.
+"""Costs of collectives: formulas from the papers, lower bounds, and costs of simulated schedules.
 
-Times are exact rationals: a packet of b bytes takes T_s + b T_c, so every cost is
-``start_ups * T_s + bytes * T_c``. Formulas use the symbols of docs/definitions/tseng-sheu.md, A6:
-m bytes per message (``message_bytes``), p segments per tree (``segments``), M unit messages
-(``messages``), T_s and T_c (``t_s``, ``t_c``), h the height, D_n = floor(3(n-1)/2) the diameter.
+Times are exact rationals. A packet of b bytes takes T_s + b T_c, so the time of every cost is
+``start_ups * T_s + bytes * T_c``. Formulas use the symbols of docs/definitions/tseng-sheu.md, A6: m
+bytes per message (``message_bytes``), p segments per tree (``segments``), M unit messages
+(``messages``), the start-up time T_s and the time T_c per byte (``t_s``, ``t_c``), the height h,
+and the diameter D_n = floor(3(n-1)/2).
 """
 
 from starcast.costs.bounds import bottleneck_cut, lower_bound

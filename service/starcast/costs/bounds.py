@@ -1,8 +1,8 @@
-"""Lower bounds on the schedules of a collective under a port model, derived by counting.
+"""Lower bounds on the time and the steps of a collective under a port model, derived by counting.
 
 The papers state these bounds for their topologies: Tseng & Sheu 1997, Lemmas 1 and 2 (S_n); Li,
 Chen, Xiang & Yao, Lemmas 1 and 2 (S_{n,k}); Fragopoulou & Akl 1993, Tables 4 (S_n) and 5 (Q_d);
-Fragopoulou & Akl 1996, Tables 1 and 2 (S_n) and 3 (Q_d), with x copies.
+Fragopoulou & Akl 1996, Tables 1 and 2 (S_n) and 3 (Q_d), which bound x copies of each message.
 """
 
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from starcast.topologies import Topology, as_topology
 
 @dataclass(frozen=True)
 class Work:
-    """The minimum work of a collective for one copy, in messages of one (source, destination) pair.
+    """The minimum work of a collective; a message belongs to one (source, destination) pair.
 
     Attributes:
-        through: the number of messages that the busiest node sends or receives, one after another
-            over a single link; if no node is known to be busier, the average over all nodes.
-        sent: transmissions of all nodes together.
+        through: the number of messages that the busiest node sends or receives; the average over
+            all nodes if no node is known to be busier.
+        sent: the number of transmissions of all nodes together.
     """
 
     through: Fraction
@@ -37,13 +37,14 @@ def least_work(topology: Topology, collective: str) -> Work:
     * allgather: every node receives the messages of the N-1 other nodes.
     * scatter, gather: the root sends, or receives, N-1 messages, which travel the distances of
       their nodes.
-    * alltoall: every node has N-1 messages, which travel t links in all, the sum of the distances.
-      So a node sends t messages on average.
+    * alltoall: the N-1 messages of a node travel t links in total, where t is the sum of the
+      distances from a node. So a node sends t messages on average.
     * reduce: the reverse of a broadcast: the root receives the sum, and every other node sends.
-    * reduce-scatter: the reverse of an allgather: every node sends a sum to each of N-1 others.
+    * reduce-scatter: the reverse of an allgather: every node sends a sum to each of the N-1 other
+      nodes.
     * allreduce: the message of every node is a vector. N nodes need at least 2(N-1) one-way
-      transmissions to tell each other everything (Harary & Schwenk 1974). So a node sends 2(N-1)/N
-      messages on average (Patarasuk & Yuan 2009).
+      transmissions until each knows the data of all (Harary & Schwenk 1974). So a node sends
+      2(N-1)/N messages on average (Patarasuk & Yuan 2009).
     """
     others = topology.nodes - 1
     if collective in ("broadcast", "reduce"):
@@ -69,14 +70,14 @@ def lower_bound(
 ) -> Cost:
     """Return lower bounds on the time and the number of steps of a collective.
 
-    The time is max{start-ups T_s, bytes T_c}, as in the papers, where a node may start up while
-    others send. If all packets of a step start together, as in the simulator, the sum of the two
-    terms is also a lower bound; it is at most twice as large.
+    The time is the larger of start-ups times T_s and bytes times T_c, as in the papers, where a
+    node may start up while other nodes send. If all packets of a step start together, as in the
+    simulator, the sum of the two terms is a lower bound too. The sum is at most twice the maximum.
 
     Start-ups: a unit has to travel the diameter D. In the one-port model, the number of nodes that
-    hold the units of one node (in a gather or reduce: that lack them) at most doubles per step,
-    which takes ceil(log2 N) steps. Li et al. print log2(N-1) for the allgather, which is less if
-    N-1 is a power of two. Messages of 0 bytes also need these start-ups.
+    hold the units of one node at most doubles per step, so ceil(log2 N) steps are needed; in a
+    gather or reduce, the same holds in reverse. Li et al. print log2(N-1) for the allgather, which
+    is less if N-1 is a power of two. Messages of 0 bytes need these start-ups too.
 
     Bytes: `Work.through` times m. In the one-port model, one link at a time carries them. In the
     all-port model, the root (broadcast, scatter, gather), any node (allgather), or a node on
@@ -92,9 +93,10 @@ def lower_bound(
     With x copies, each through its own spanning tree (or path), there are x times as many bytes.
 
     Steps: with ``messages``, the bound is for M unit messages, one per link and step:
-    ceil(Mxw/degree), one-port Mxw, for w = `Work.through`. A broadcast or reduce needs D - 1 more
-    steps (one-port max{D, ceil(log2 N)} - 1 more) for the unit that leaves the root last. Without
-    ``messages``, the number of steps is the number of start-ups.
+    ceil(Mxw/degree), in the one-port model Mxw, where x is the number of copies and w =
+    `Work.through`. A broadcast or reduce needs D - 1 more steps (one-port max{D, ceil(log2 N)} - 1
+    more) for the last unit that leaves the root. Without ``messages``, the bound on the steps is
+    the number of start-ups.
 
     Args:
         topology: the topology or its spec.
@@ -141,12 +143,13 @@ def lower_bound(
 
 
 def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: Machine) -> Cost:
-    """Return ForestColl's optimum of an all-port allgather, which the bottleneck cut determines.
+    """Return ForestColl's optimal time of an all-port allgather, given by the bottleneck cut.
 
-    The m bytes of every node in a set S have to leave S, unless S has all nodes. So an allgather
-    takes at least the maximum of size(S) m T_c / B(S) over all such S, where B(S) links leave S.
-    Zhao et al. prove that spanning trees attain this bound on any network as messages are split
-    into more and more parts; the bound has no start-ups.
+    Let S be a set of nodes that does not contain all nodes. The m bytes of every node in S have to
+    leave S. So an allgather takes at least size(S) m T_c / B(S), where B(S) is the number of links
+    that leave S. The optimum is the maximum over all such S. Zhao et al. prove that spanning trees
+    attain this bound on any network as messages are split into more and more parts; the bound has
+    no start-ups.
 
     *The maximum is (N-1)/degree.* Exactly ``degree`` links leave the set of all nodes but one. Any
     other S has at most N-1 nodes, and at least ``degree`` links leave it: topologies are connected
@@ -199,7 +202,7 @@ _TABLES = {"star": (4, 2), "hypercube": (5, 3)}
 
 
 def steps_source(topology: Topology, collective: str, ports: str, copies: int) -> str:
-    """Return the source of the bound on the steps of unit messages: a table, or starcast."""
+    """Return who states the bound on the steps of unit messages: a paper's table, or starcast."""
     if topology.family not in _TABLES:
         return OURS
     single_copy, several_copies = _TABLES[topology.family]

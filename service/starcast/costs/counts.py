@@ -1,4 +1,4 @@
-"""Exact numbers for the closed forms: heights of trees, sums of distances, necklaces."""
+"""Exact numbers that the cost formulas use: tree heights, distance sums and necklace counts."""
 
 from fractions import Fraction
 from math import ceil, factorial, gcd
@@ -8,12 +8,12 @@ from starcast.trees import forest
 
 
 def ceil_log2(value: Fraction | int) -> int:
-    """Return the smallest integer c >= 0 with 2^c >= value, by integer arithmetic."""
+    """Return the smallest integer c >= 0 with 2^c >= value; the result is exact."""
     return max(ceil(value) - 1, 0).bit_length()
 
 
 def phases(n: int) -> int:
-    """Return the number of one-port steps from S_n down to S_1: the sum of ceil(log2 i), i = 2..n.
+    """Return the sum of ceil(log2 i) for i = 2..n: the steps of a one-port broadcast by substars.
 
     Reference:
         Tseng & Sheu 1997, section 6.1.
@@ -31,7 +31,7 @@ def greatest_proper_divisor(n: int) -> int:
 
 
 def multiple_height(n: int) -> int:
-    """Return h, the largest height of the trees L-hat of Tseng & Sheu 1997.
+    """Return h, the largest height among the multiple spanning trees of Tseng & Sheu 1997.
 
     It is D_n + n + g - 2, where g is the largest proper divisor of n; for n = 2 it is 1.
     """
@@ -41,9 +41,10 @@ def multiple_height(n: int) -> int:
 def tree_height(topology: Topology, construction: str) -> int:
     """Return the height of a construction's single spanning tree on S_n, by formula if possible.
 
-    Rotated Hamiltonian paths have (n-1)! nodes. For n >= 3 a leaf of phase 2 is attached to the
-    end of one path: the ends are rotations of one another, so one of them begins with n. Tseng &
-    Sheu (section 6.2) state about (n-1)!.
+    A tree of rotated Hamiltonian paths consists of paths of (n-1)! nodes. For n >= 3, phase 2 of
+    its construction attaches a leaf to the end of one path, because the ends are rotations of one
+    another and so one of them begins with n. Tseng & Sheu (section 6.2) state a height of about
+    (n-1)!.
     """
     n = topology.n
     if construction in ("greedy", "necklace", "balanced", "near-balanced"):
@@ -62,25 +63,28 @@ def tree_height(topology: Topology, construction: str) -> int:
 
 
 def necklace_count(n: int) -> int:
-    """Return h, the number of necklaces of S_n except that of 12..n, by Burnside's lemma.
+    """Return the number h of necklaces of S_n without that of node 12..n, by Burnside's lemma.
 
-    Rotation by j has g = gcd(j, n-1) cycles of (n-1)/g symbols, and fixes the ((n-1)/g)^g g!
-    permutations that commute with it.
+    The rotation by j places has g = gcd(j, n-1) cycles of (n-1)/g symbols. It fixes the
+    permutations that commute with it, of which there are ((n-1)/g)^g g!.
     """
     return (factorial(n) + sum(_commuting(n, j) for j in range(1, n - 1))) // (n - 1) - 1
 
 
 def necklace_distance_sum(n: int, distance_sum: int) -> int:
-    """Return the sum over all necklaces of S_n of the distance of one of its nodes from 12..n.
+    """Return the sum of the distances of all necklaces of S_n from node 12..n.
 
-    By Burnside's lemma, each node contributes its distance once for every rotation that fixes it.
+    All nodes of a necklace have the same distance, which counts once.
+
+    By Burnside's lemma, n-1 times this sum is obtained by counting the distance of each node once
+    for every rotation that fixes the node.
 
     Args:
         n: the number of symbols of the star graph S_n.
         distance_sum: t_n, the sum of all distances from a node.
     """
     total = distance_sum + sum(_commuting_distances(n, j) for j in range(1, n - 1))
-    # Nothing is rounded here: by the lemma, the total is a multiple of n-1.
+    # The division is exact: by Burnside's lemma, the total is a multiple of n-1.
     return int(total / (n - 1))
 
 
@@ -92,11 +96,12 @@ def _commuting(n: int, turns: int) -> int:
 def _commuting_distances(n: int, turns: int) -> Fraction:
     """Return the sum of the distances of the permutations that commute with a rotation.
 
-    A distance is the number of cycles plus the number of misplaced symbols; all these permutations
-    fix 1. Such a permutation permutes the g cycles of the rotation, of L symbols each, and turns
-    each cycle by some places. If it permutes l of them cyclically, with total turn b, this yields
-    gcd(b, L) cycles on l L symbols. On average the g! permutations have 1/l cycles of length l, and
-    all b are equally frequent. A cycle that is neither moved nor turned contributes no distance.
+    All these permutations fix symbol 1, so a distance is the number of misplaced symbols plus the
+    number of their cycles. The rotation has g cycles of L symbols each; a permutation that commutes
+    with it permutes these g cycles, and turns each of them by some places. If it permutes l of them
+    cyclically, and the turns add up to b places, this yields gcd(b, L) cycles on l L symbols. On
+    average the g! permutations of the cycles have 1/l cycles of length l, and all values of b are
+    equally frequent. A cycle that is neither moved nor turned contributes no distance.
     """
     cycles = gcd(turns, n - 1)
     length = (n - 1) // cycles

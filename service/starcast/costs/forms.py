@@ -1,4 +1,4 @@
-"""The closed form of every algorithm, and the optimal number of pieces (segments or messages)."""
+"""The cost formula of every algorithm, and the optimal number of pieces (segments or messages)."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from starcast.support.errors import InputError
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology, as_topology
 
-#: Returns the cost for a number of pieces.
+#: A function that returns the cost for a number of pieces (segments or messages).
 Price = Callable[[int], Cost]
 
 
@@ -42,28 +42,29 @@ class Entry:
     each_node: bool = False
 
     def split(self, topology: Topology, pieces: int) -> int:
-        """Return the number of units of a message for a number of pieces (segments or messages)."""
+        """Return the number of units into which a message is split, for a number of pieces."""
         trees = topology.degree if self.each_tree else 1
         return pieces * trees * (topology.nodes if self.each_node else 1)
 
 
-# Algorithms from records and their extensions; all forms are exact
+# Algorithms built from the records of searches, and their extensions; all forms are exact
 
 
 _RECORDS = "starcast: records"
 
 
 def optimal_broadcast(topology: Topology, _ports: str) -> Form:
-    """Return the record's number of rounds, and N-1 transmissions."""
+    """Return the form of an optimal broadcast: the record's number of rounds, N-1 transmissions."""
     steps = shipped_record("one-port-broadcast", topology.spec).value
     return stepwise_form(steps, 1, topology.nodes - 1, _RECORDS)
 
 
 def substar_doubling(topology: Topology, _ports: str) -> Form:
-    """Return R_k rounds and N-1 transmissions.
+    """Return the form of the broadcast by substar doubling on S_{n,k}.
 
-    With m = n-k+1, R_1 = ceil(log2 m), and R_j is R_{j-1} + 1 plus the minimum of max(i + j-2, i +
-    c_i) over i = 1..R_1, where c_i is the smallest c with (2^i - 1) 2^c >= m - 1.
+    It takes R_k rounds and N-1 transmissions. With m = n-k+1, R_1 is ceil(log2 m). For j > 1, R_j
+    is R_{j-1} + 1 plus the minimum of max(i + j-2, i + c_i) over i = 1..R_1, where c_i is the
+    smallest c with (2^i - 1) 2^c >= m - 1.
     """
     size, length = topology.n - int(topology.k or 1) + 1, int(topology.k or 1)
     doubling = ceil_log2(size)
@@ -77,13 +78,20 @@ def substar_doubling(topology: Topology, _ports: str) -> Form:
 
 
 def symbol_doubling(topology: Topology, _ports: str) -> Form:
-    """Return the sum of 1 + ceil(log2(i-1)) for i = 2..n as rounds, and N-1 transmissions."""
+    """Return the form of the broadcast by symbol doubling on S_n.
+
+    Its number of rounds is the sum of 1 + ceil(log2(i-1)) for i = 2..n, and it has N-1
+    transmissions.
+    """
     n = topology.n
     return stepwise_form(n - 1 + phases(n - 1), 1, topology.nodes - 1, "starcast")
 
 
 def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) -> Form:
-    """Return ceil(k(N-1)/2) steps, k = ceil(M/C) for C cycles, and M N(N-1) transmissions."""
+    """Return the form of an allgather of M messages along C link-disjoint Hamiltonian cycles.
+
+    It takes ceil(k(N-1)/2) steps, where k = ceil(M/C), and M N(N-1) transmissions.
+    """
     cycles = shipped_record("hamiltonian-decomposition", topology.spec).value
     steps = ceil_div(ceil_div(messages, cycles) * (topology.nodes - 1), 2)
     transmissions = messages * topology.nodes * (topology.nodes - 1)
@@ -92,13 +100,18 @@ def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) ->
 
 # The ring, recursive doubling, and allreduces
 #
-# A reduce or reduce-scatter has the same form as the broadcast or allgather that it reverses. The
-# message of an allreduce is the whole vector of a node, m bytes. References: P. Patarasuk and X.
-# Yuan, JPDC 69(2), 2009; R. Thakur, R. Rabenseifner and W. Gropp, IJHPCA 19(1), 2005.
+# A reduce or reduce-scatter has the same form as the broadcast or allgather of which it is the
+# reverse. The message of an allreduce is the whole vector of a node, of m bytes. References: P.
+# Patarasuk and X. Yuan, JPDC 69(2), 2009; R. Thakur, R. Rabenseifner and W. Gropp, IJHPCA 19(1),
+# 2005.
 
 
 def ring(topology: Topology, ports: str, messages: int) -> Form:
-    """Return M(N-1) steps, or ceil(M(N-1)/2) if messages go both ways round. The form is exact."""
+    """Return the form of an allgather of M messages on a ring.
+
+    It takes M(N-1) steps, or ceil(M(N-1)/2) if messages travel round the ring in both directions.
+    The form is exact.
+    """
     hops = messages * (topology.nodes - 1)
     steps = hops if ports == "one" else ceil_div(hops, 2)
     transmissions = topology.nodes * hops
@@ -106,7 +119,10 @@ def ring(topology: Topology, ports: str, messages: int) -> Form:
 
 
 def doubling(topology: Topology, _ports: str) -> Form:
-    """Return d T_s + (N-1) m T_c (exact): in d steps a node sends 1, 2, 4, .. messages."""
+    """Return the exact form of recursive doubling on Q_d, d T_s + (N-1) m T_c.
+
+    In d steps, every node sends 1, 2, 4, .. messages.
+    """
     others = topology.nodes - 1
     return Form(
         start_ups=topology.n,
@@ -118,7 +134,7 @@ def doubling(topology: Topology, _ports: str) -> Form:
 
 
 def scatter_and_gather(allgather: Callable[..., Form]) -> Callable[..., Form]:
-    """Return the form of a reduce-scatter and an allgather of m/N bytes each."""
+    """Return the form of an allreduce by a reduce-scatter and an allgather of m/N bytes each."""
 
     def form(topology: Topology, ports: str, **arguments: int | str) -> Form:
         half = allgather(topology, ports, **arguments)
@@ -128,12 +144,12 @@ def scatter_and_gather(allgather: Callable[..., Form]) -> Callable[..., Form]:
 
 
 def reduce_and_broadcast(broadcast: Callable[..., Form], is_single: bool) -> Callable[..., Form]:
-    """Return the form of a reduce and a broadcast.
+    """Return the form of an allreduce by a reduce and a broadcast.
 
-    In the all-port model along a single tree, the broadcast follows the first unit of the reduce,
-    in S(p) + S(1) steps if a broadcast of p units takes S(p) steps. This is as exact as the
-    broadcast's form. The other forms assume that the broadcast follows the whole reduce, which is
-    an upper bound for several units.
+    In the all-port model with a single tree, the broadcast of a unit begins as soon as its reduce
+    is complete. If a broadcast of p units takes S(p) steps, this takes S(p) + S(1) steps. This is
+    as exact as the broadcast's form. In all other cases the form assumes that the broadcast begins
+    after the whole reduce, which is an upper bound if there are several units.
     """
 
     def form(topology: Topology, ports: str, **arguments: int | str) -> Form:
@@ -190,9 +206,10 @@ FORMS = {
 }
 # The loop iterates over a list, because it adds forms.
 for (_collective, _name), _entry in list(FORMS.items()):
-    if _collective in REVERSED:  # a reversed schedule takes as long
+    if _collective in REVERSED:  # a schedule and its reverse take the same time
         FORMS[REVERSED[_collective], _name] = _entry
-    # As in `collectives.reductions`: if two have the same name, the allreduce uses the allgather.
+    # If a broadcast and an allgather have the same name, the allreduce uses the allgather, as in
+    # `collectives.reductions`.
     if _collective == "broadcast" and ("allgather", _name) not in FORMS:
         _form = reduce_and_broadcast(_entry.form, not _entry.each_tree)
         FORMS["allreduce", _name] = replace(_entry, form=_form)
@@ -235,10 +252,10 @@ def closed_form(
     machine: Machine,
     **arguments: int | str,
 ) -> Cost:
-    """Return the cost of an algorithm by its closed form.
+    """Return the cost of an algorithm according to its closed form.
 
-    The modules with the entries of `FORMS` document each form and whether executions agree with it;
-    `Cost.note` summarizes this. The source is the paper that states the form, or "starcast".
+    Each form in `FORMS` is documented where it is defined, with its deviations from executions;
+    `Cost.note` summarizes them. The source is the paper that states the form, or "starcast".
 
     Args:
         topology: the topology or its spec.
@@ -277,8 +294,8 @@ def optimal_pieces(
 ) -> tuple[float, int]:
     """Return the number of pieces (segments or messages) with the minimum closed-form time.
 
-    Only numbers for which the algorithm is defined count: multiples of n-1 for the perfectly
-    balanced trees.
+    Only numbers for which the algorithm is defined are considered. The perfectly balanced trees,
+    for example, need a multiple of n-1.
 
     The arguments are those of `closed_form`, without the number of pieces.
 
@@ -301,7 +318,7 @@ def optimal_pieces(
         values = {**arguments, name: pieces}
         return closed_form(topology, collective, algorithm, ports, message_bytes, machine, **values)
 
-    # All forms of the papers round after a division by the degree.
+    # In the papers' forms, numbers are divided by the degree and then rounded.
     allowed = [
         pieces
         for pieces in range(1, topology.degree + 1)
@@ -315,16 +332,17 @@ def find_optimum(
 ) -> tuple[float, int]:
     """Return the number of pieces with the minimum time: over the reals, and over whole numbers.
 
-    With p pieces a pipeline has a + cp start-ups and b + d/p bytes, and the time is minimal for p =
-    sqrt(d T_c/(c T_s)): equation (5) of Tseng & Sheu 1997 and similar forms in Table 1. The real
-    optimum ignores roundings. If steps are rounded up, as in ceil(Mx/(n-1)), the formula holds for
-    p = r, r + period, r + 2 period, .. for each r, and the best whole number for r is one of the
-    two next to the real optimum. If times are equal, the smallest number of pieces is returned.
+    With p pieces a pipeline has a + cp start-ups and b + d/p bytes, for constants a, b, c and d.
+    The time is minimal for p = sqrt(d T_c/(c T_s)), as in equation (5) of Tseng & Sheu 1997 and
+    similar forms in Table 1. The real optimum ignores rounding. If steps are rounded up, as in
+    ceil(Mx/(n-1)), the formula holds for p = r, r + period, r + 2 period, .. for each r, and the
+    best whole number for r is one of the two next to the real optimum. If times are equal, the
+    smallest number of pieces is returned.
 
     Args:
         price: returns the cost of p pieces.
         machine: T_s and T_c.
-        period: the number of pieces after which roundings repeat.
+        period: the period with which the effect of rounding repeats, as a number of pieces.
         allowed: the allowed numbers among 1..period; if r is allowed, so is r + period, and so on.
 
     Raises:
@@ -337,7 +355,7 @@ def find_optimum(
     squares = {first: _square(price, machine, first, period) for first in {period, *allowed}}
     candidates = []
     for first in allowed:
-        # The integer root is exact where a floating-point root is not.
+        # The integer square root is exact, unlike a floating-point root.
         turns = max(0, isqrt(int(squares[first])) - first) // period
         candidates += [first + turns * period, first + (turns + 1) * period]
     return sqrt(squares[period]), min(candidates, key=lambda pieces: (price(pieces).time, pieces))

@@ -1,8 +1,9 @@
-"""The closed forms of Fragopoulou & Akl: Tables 1 to 3 of 1993, one row per algorithm; and 1996.
+"""The closed forms of Fragopoulou & Akl: Tables 1 to 3 of their paper of 1993, and those of 1996.
 
-Messages are units, one per link and step, so a step takes T_s + m/M T_c. N = n!, t_n is the sum of
-all distances from a node, and h is the number of necklaces (docs/definitions/fragopoulou-akl.md).
-Executions agree with all forms.
+A message of m bytes consists of M unit messages. A link carries one of them per step, so a step
+takes T_s + m/M T_c. N = n!, t_n is the sum of all distances from a node, and h is the number of
+necklaces (docs/definitions/fragopoulou-akl.md). Executions agree with all forms, unless a form
+states otherwise.
 """
 
 from collections.abc import Callable
@@ -20,9 +21,9 @@ PAPER = "Fragopoulou & Akl 1993"
 PAPER_1996 = "Fragopoulou & Akl 1996"
 OURS = "starcast"
 
-#: ``steps(topology, messages)`` returns a number of steps.
+#: ``steps(topology, messages)`` returns the number of steps of an algorithm.
 Steps = Callable[[Topology, int], int]
-#: The number of transmissions for one message.
+#: The number of transmissions of each collective for one message (M = 1).
 _TRANSMISSIONS: dict[str, Callable[[Topology], int]] = {
     "allgather": lambda topology: topology.nodes * (topology.nodes - 1),
     "scatter": lambda topology: topology.distance_sum,
@@ -32,7 +33,7 @@ _TRANSMISSIONS: dict[str, Callable[[Topology], int]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """The closed form of an algorithm.
+    """The closed form of an algorithm of 1993.
 
     Attributes:
         steps: the number of steps for M messages.
@@ -56,17 +57,17 @@ class Row:
 
 
 def _receive_all(topology: Topology, messages: int) -> int:
-    """Return ceil(M(N-1)/(n-1)): the messages of N-1 nodes cross all links of one node."""
+    """Return ceil(M(N-1)/(n-1)), the steps if a node receives from N-1 nodes over all links."""
     return ceil_div(messages * (topology.nodes - 1), topology.degree)
 
 
 def _receive_one(topology: Topology, messages: int) -> int:
-    """Return M(N-1): the messages of N-1 nodes cross one link of a node at a time."""
+    """Return M(N-1), the steps if a node receives from N-1 nodes over one link at a time."""
     return messages * (topology.nodes - 1)
 
 
 def _send_all(topology: Topology, messages: int) -> int:
-    """Return ceil(M t_n/(n-1)): the sum of distances, divided among all links of a node."""
+    """Return ceil(M t_n/(n-1)), where t_n is the sum of the distances and n-1 the degree."""
     return ceil_div(messages * topology.distance_sum, topology.degree)
 
 
@@ -76,29 +77,30 @@ ROWS: dict[tuple[str, str], Row] = {
         _receive_all, f"{PAPER}, Table 1 (algorithm 2)", sends_one_message=True
     ),
     ("allgather", "hamiltonian-cycle"): Row(_receive_one, f"{PAPER}, Table 1 (SLA)"),
-    # For M messages along one path the paper needs M ceil((N-1)/(n-1)) steps; in starcast the
-    # numbers of the nodes continue from message to message.
+    # For M messages along one path the paper needs M ceil((N-1)/(n-1)) steps. In starcast the
+    # numbering of the nodes continues from message to message, so rounding occurs only once.
     ("scatter", "balanced"): Row(
         _receive_all, f"{PAPER}, Table 2 (balanced)", sends_one_message=True
     ),
-    # Table 2 states O(ceil((N-1)/(n-1))). By Rule 5 there are as many steps as nodes in the largest
-    # subtree, and that subtree, T_2, has one node of every necklace.
+    # Table 2 states O(ceil((N-1)/(n-1))). By Rule 5 the number of steps equals the number of nodes
+    # of the largest subtree, T_2, which has one node of every necklace.
     ("scatter", "near-balanced"): Row(
         lambda topology, messages: messages * necklace_count(topology.n),
         f"{OURS}; {PAPER}, Table 2 (almost balanced) gives the order",
     ),
-    # This is defined if n-1 divides M, like Rule 10.
+    # Like Rule 10, this is defined only if n-1 divides M.
     ("scatter", "perfectly-balanced"): Row(_receive_all, f"{PAPER}, Table 2 (perfectly balanced)"),
     ("scatter", "one-port"): Row(_receive_one, f"{PAPER}, Table 2 (SLA)"),  # Rule 8
     # The necklaces are served one after the other, each in as many steps as its distance. Table 3
-    # states O(ceil(t_n/(n-1))). The paper has h d (Rule 9), where d is the mean distance of the
-    # nodes. It weights all necklaces equally and differs from that sum.
+    # states O(ceil(t_n/(n-1))). The paper states h d steps (Rule 9), where d is the mean distance
+    # of the nodes. This differs from the sum of the necklaces' distances, because necklaces have
+    # different numbers of nodes.
     ("alltoall", "necklace"): Row(
         lambda topology, _messages: necklace_distance_sum(topology.n, topology.distance_sum),
         f"{OURS}; {PAPER}, Table 3 (Rule 9) gives the order",
     ),
     ("alltoall", "perfectly-balanced"): Row(_send_all, f"{PAPER}, Table 3 (Rule 10)"),
-    ("alltoall", "exact"): Row(_send_all, OURS),  # section 9 leaves it open for every M
+    ("alltoall", "exact"): Row(_send_all, OURS),  # section 9 leaves this open for every M
     ("alltoall", "one-port"): Row(
         lambda topology, messages: messages * topology.distance_sum,
         f"{PAPER}, Table 3 (SLA)",  # section 8
@@ -109,15 +111,17 @@ ROWS: dict[tuple[str, str], Row] = {
 # 1996: x copies of unit messages along edge-disjoint trees
 #
 # The paper gives times for x = 1, for x that divides n-1, and for x = n-1. For other x the forms
-# use c = ceil(Mx/(n-1)), the largest number of copies of a tree, and are starcast's.
+# are starcast's own. They use c = ceil(Mx/(n-1)), the largest number of copies sent along one tree.
 
 
 def broadcast(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
-    """Return ceil(Mx/(n-1)) + D_n + 3 steps and Mx(N-1) transmissions (sections 4.2 and 4.3).
+    """Return the form of the broadcast of x copies along edge-disjoint trees (sections 4.2, 4.3).
 
-    The steps are an upper bound: the paper assumes trees of height D_n + 4. Counted for n = 3..10,
-    the height is D_n + 3 for even n and D_n + 2 for odd n, so the form has one or two steps too
-    many (four on S_2, whose tree is a single link).
+    It takes ceil(Mx/(n-1)) + D_n + 3 steps and Mx(N-1) transmissions.
+
+    The number of steps is an upper bound, because the paper assumes trees of height D_n + 4. For n
+    = 3..10 their height, as counted, is D_n + 3 for even n and D_n + 2 for odd n, so the form has
+    one or two steps too many (four on S_2, whose tree is a single link).
     """
     steps = ceil_div(messages * copies, topology.degree) + topology.diameter + 3
     excess = "four steps"
@@ -133,10 +137,13 @@ def broadcast(topology: Topology, _ports: str, messages: int, copies: int) -> Fo
 
 
 def allgather(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
-    """Return c(N-1) steps and Mx N(N-1) transmissions, c = ceil(Mx/(n-1)); the form is exact.
+    """Return the form of the allgather of x copies along edge-disjoint trees.
 
-    Section 4.4 states it for n-1 copies, where it is M(N-1) steps and M N(n-1)(N-1) transmissions.
-    For x copies it is starcast's; ceil(Mx(N-1)/(n-1)) in Table 2 is the lower bound.
+    It takes c(N-1) steps, where c = ceil(Mx/(n-1)), and Mx N(N-1) transmissions. The form is exact.
+
+    Section 4.4 states it for n-1 copies: M(N-1) steps and M N(n-1)(N-1) transmissions. For other
+    numbers of copies it is starcast's. The number ceil(Mx(N-1)/(n-1)) in Table 2 is the lower
+    bound.
     """
     steps = ceil_div(messages * copies, topology.degree) * (topology.nodes - 1)
     transmissions = messages * copies * topology.nodes * (topology.nodes - 1)
@@ -147,11 +154,13 @@ def allgather(topology: Topology, _ports: str, messages: int, copies: int) -> Fo
 
 
 def scatter(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
-    """Return ceil(Mx(N-1)/(n-1)) steps for x copies, as in Table 2; the form is exact.
+    """Return the form of the scatter of x copies along edge-disjoint trees.
+
+    It takes ceil(Mx(N-1)/(n-1)) steps, as in Table 2. The form is exact.
 
     Section 4.5 states M(N-1) steps for n-1 copies. The transmissions with n-1 copies are M times
     the sum of all levels in all trees, which the paper bounds by a constant times M(n-1) t_n. With
-    fewer copies they depend on starcast's choice of the trees for a node's copies.
+    fewer copies, the transmissions depend on which trees starcast chooses for a node's copies.
     """
     steps = ceil_div(messages * copies * (topology.nodes - 1), topology.degree)
     transmissions = scatter_transmissions(topology, messages, copies)
@@ -162,10 +171,13 @@ def scatter(topology: Topology, _ports: str, messages: int, copies: int) -> Form
 
 
 def alltoall(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
-    """Return c L steps and Mx N L transmissions, where L is the sum of the levels of a tree.
+    """Return the form of the alltoall of x copies along edge-disjoint trees.
 
-    This form is exact, and starcast's. Section 4.6 states M(N-1) + O(M t_n) steps and O(M N(n-1)
-    t_n) transmissions for n-1 copies.
+    It takes c L steps, where c = ceil(Mx/(n-1)) and L is the sum of the levels of all nodes in a
+    tree, and Mx N L transmissions.
+
+    This form is exact. It is starcast's own. Section 4.6 states M(N-1) + O(M t_n) steps and O(M
+    N(n-1) t_n) transmissions for n-1 copies.
     """
     levels = level_sum(topology)
     steps = ceil_div(messages * copies, topology.degree) * levels

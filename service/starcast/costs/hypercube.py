@@ -1,4 +1,4 @@
-"""Closed forms of Johnsson & Ho's broadcasts on Q_d, and the hypercube used for comparisons."""
+"""Closed forms of Johnsson & Ho's broadcasts on hypercubes, and the hypercube to compare with."""
 
 from fractions import Fraction
 
@@ -13,11 +13,12 @@ PAPER = "Johnsson & Ho 1989"
 
 
 def binomial(topology: Topology, ports: str, segments: int) -> Form:
-    """Return (d + p - 1)(T_s + m/p T_c): the spanning binomial tree, pipelined.
+    """Return the form of the broadcast of p segments along the spanning binomial tree of Q_d.
 
-    All-port the form is exact. One-port it is d times that, one sub-slot per port (as in Theorem 2
-    of Tseng & Sheu). This is an upper bound, by less than d sub-slots; some other sub-slots are
-    idle.
+    In the all-port model it is (d + p - 1)(T_s + m/p T_c), which is exact. In the one-port model it
+    is d times that, because every slot has one sub-slot per port (as in Theorem 2 of Tseng & Sheu).
+    This is an upper bound that exceeds the exact number by less than d sub-slots; some other
+    sub-slots are idle too.
     """
     steps = (topology.n + segments - 1) * sub_slots(topology, ports)
     source = f"{PAPER}, spanning binomial tree"
@@ -31,9 +32,11 @@ def binomial(topology: Topology, ports: str, segments: int) -> Form:
 
 
 def edge_disjoint_binomial(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
-    """Return ceil(Mx/d) + d steps, Mx(2^d - 1) transmissions: d edge-disjoint trees of height d+1.
+    """Return the form of the broadcast along the d edge-disjoint trees of height d+1 in Q_d.
 
-    The form is exact except for Q_1, whose only tree is a single link: there it has one step too
+    For x copies of M messages, it takes ceil(Mx/d) + d steps and Mx(2^d - 1) transmissions.
+
+    The form is exact except on Q_1, whose only tree is a single link, where it has one step too
     many.
     """
     steps = ceil_div(messages * copies, topology.degree) + topology.n
@@ -46,7 +49,7 @@ def edge_disjoint_binomial(topology: Topology, _ports: str, messages: int, copie
 def comparable_hypercube(topology: Topology, dimension: int | None = None) -> Topology:
     """Return the hypercube to compare a topology with.
 
-    It can be larger than the largest hypercube with a spec (for S_12 it is), because no array is
+    It can be larger than the largest hypercube that has a spec, as for S_12, because no array is
     built for it.
 
     Args:

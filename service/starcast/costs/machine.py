@@ -1,4 +1,4 @@
-"""Machines, given by the times for sending a packet, and costs with their exact times."""
+"""The cost model: machines, given by the time to send a packet, and exact costs of collectives."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from starcast.support.errors import InputError
 
 @dataclass(frozen=True)
 class Machine:
-    """The time that a machine needs to send a packet, in any unit of time.
+    """A machine, given by the time that it needs to send a packet, in any unit of time.
 
     Attributes:
         t_s: T_s, the start-up time of a packet.
@@ -36,10 +36,10 @@ class Machine:
 
 @dataclass(frozen=True)
 class Cost:
-    """A cost with its exact time.
+    """The cost of a collective, with its exact time.
 
     Attributes:
-        steps: the number of steps (slots, sub-slots); None if a source gives only a time.
+        steps: the number of steps (slots, sub-slots); None if the source states only a time.
         start_ups: the coefficient of T_s.
         bytes: the coefficient of T_c.
         transmissions: units times links; None if unknown.
@@ -59,11 +59,12 @@ class Cost:
 
 @dataclass(frozen=True)
 class Form:
-    """A closed form for given arguments: start_ups T_s + bytes_per_m m T_c.
+    """A closed form for given arguments: the time start_ups * T_s + bytes_per_m * m * T_c.
 
     Attributes:
         start_ups: the coefficient of T_s.
-        bytes_per_m: the coefficient of m T_c: bytes sent in sequence per byte of the message.
+        bytes_per_m: the coefficient of m T_c: how many bytes are sent one after another per byte of
+            the message.
         transmissions: units times links; None if unknown.
         source: paper and number.
         steps: as in `Cost`.
@@ -78,7 +79,7 @@ class Form:
     note: str = ""
 
     def price(self, message_bytes: Fraction, machine: Machine) -> Cost:
-        """Return the cost of a message on a machine."""
+        """Return the cost of a message of a given length on a machine."""
         sent = self.bytes_per_m * Fraction(message_bytes)
         return Cost(
             steps=self.steps,
@@ -94,7 +95,7 @@ class Form:
 def stepwise_form(
     steps: int, packet: Fraction | int, transmissions: int | None, source: str, note: str = ""
 ) -> Form:
-    """Return the form for steps of equal length: steps (T_s + packet m T_c).
+    """Return the form for steps of equal length, with the time steps (T_s + packet * m * T_c).
 
     Args:
         steps: the number of steps.
@@ -110,7 +111,8 @@ def stepwise_form(
 class CriticalWork:
     """The work on the critical path of an asynchronous execution.
 
-    Its packets follow each other without a pause, so their durations add up to the time.
+    The packets on the path follow one another without a pause, so the total time is the sum of
+    their durations.
 
     Attributes:
         packets: the number of packets on the path.
@@ -138,7 +140,8 @@ def execute_in_model(
 
     Returns:
         The simulation and, for an asynchronous execution, the work on the critical path, which
-        determines the time. A synchronous execution depends neither on the unit nor on the machine.
+        determines the time. A synchronous execution depends neither on the size of a unit nor on
+        the machine.
 
     Raises:
         RejectedError: the schedule violates its port model, in an asynchronous execution; in a

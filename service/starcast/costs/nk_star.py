@@ -15,11 +15,12 @@ PAPER = "Li, Chen, Xiang & Yao"
 
 
 def greedy(topology: Topology, ports: str, segments: int) -> Form:
-    """Return (D + p - 1)(T_s + m/(p(n-1)) T_c): Theorem 2, one tree.
+    """Return the form of the pipelined broadcast along one tree (Theorems 2 and 3).
 
-    One-port it is n-1 times that, Theorem 3. All-port the number of steps is exact; one-port it is
-    too large by less than n-1. The number of bytes is too small by a factor of n-1: one tree
-    carries all p segments of m/p bytes.
+    In the all-port model the form is (D + p - 1)(T_s + m/(p(n-1)) T_c), and the number of steps is
+    exact. In the one-port model it is n-1 times that, and the number of steps is too large by less
+    than n-1. The number of bytes is too small by a factor of n-1, because one tree carries all p
+    segments of m/p bytes.
     """
     steps = (topology.diameter + segments - 1) * sub_slots(topology, ports)
     packet = Fraction(1, segments * topology.degree)
@@ -34,12 +35,13 @@ def greedy(topology: Topology, ports: str, segments: int) -> Form:
 
 
 def multiple(topology: Topology, ports: str, segments: int) -> Form:
-    """Return (2D + p - 1)(T_s + m/(p(n-1)) T_c): Theorem 8, the trees MT.
+    """Return the form of the pipelined broadcast along multiple spanning trees (Theorems 8 and 9).
 
-    One-port it is n-1 times that, Theorem 9. The number of steps is an upper bound: 2D bounds the
-    height (Theorem 7). The bytes of a step are too few if trees share a link: the paper assumes one
-    segment per packet, but a packet may have as many as the congestion of the trees. For k = 1 and
-    n > 2 both are exact.
+    In the all-port model the form is (2D + p - 1)(T_s + m/(p(n-1)) T_c); in the one-port model it
+    is n-1 times that. The number of steps is an upper bound, because 2D bounds the height (Theorem
+    7). The bytes of a step are too few if trees share a link: the paper assumes one segment per
+    packet, but a packet may have as many segments as the congestion of the trees. For k = 1 and n >
+    2 both numbers are exact.
     """
     steps = (2 * topology.diameter + segments - 1) * sub_slots(topology, ports)
     units = segments * topology.degree
@@ -54,13 +56,15 @@ def multiple(topology: Topology, ports: str, segments: int) -> Form:
 
 
 def greedy_allgather(topology: Topology, ports: str) -> Form:
-    """Return D T_s + (N-1)/(n-1) m T_c: Theorem 4, one tree.
+    """Return the form of the allgather along one tree per source (Theorems 4 and 5).
 
-    One-port it is n(n-1)D T_s + (N-1) m T_c, Theorem 5. All-port the start-ups are exact and the
-    bytes a lower bound, attained only for k = 1: otherwise the links of a level carry packets of
-    different sizes. One-port the bytes are exact, because the links of a level and a port carry the
-    same number; there are n times too many start-ups, and not all start-ups of the last step are
-    needed.
+    In the all-port model the form is D T_s + (N-1)/(n-1) m T_c. The start-ups are exact. The bytes
+    are a lower bound, attained only for k = 1, since otherwise the links of a level carry packets
+    of different sizes.
+
+    In the one-port model the form is n(n-1)D T_s + (N-1) m T_c. The bytes are exact, because all
+    links of a level and a port carry the same number. There are n times too many start-ups, and not
+    all start-ups of the last step are needed.
     """
     steps = topology.diameter * sub_slots(topology, ports) * (topology.n if ports == "one" else 1)
     sent = topology.nodes * (topology.nodes - 1)
@@ -76,11 +80,11 @@ def greedy_allgather(topology: Topology, ports: str) -> Form:
 
 
 def multiple_allgather(topology: Topology, ports: str) -> Form:
-    """Return (2D-1) T_s + (N-1)/(n-1) m T_c: Theorem 10, the trees MT.
+    """Return the form of the allgather along multiple spanning trees (Theorems 10 and 11).
 
-    One-port it is (n-1)(2D-1) T_s + (N-1) m T_c, Theorem 11. The start-ups are wrong in both
-    directions: 2D - 1 is one too few if a tree has height 2D, and too many if all trees are lower.
-    The bytes are a lower bound.
+    In the all-port model the form is (2D-1) T_s + (N-1)/(n-1) m T_c; in the one-port model it is
+    (n-1)(2D-1) T_s + (N-1) m T_c. The start-ups are wrong in both directions: 2D - 1 is one too few
+    if a tree has height 2D, and too many if all trees are lower. The bytes are a lower bound.
     """
     steps = (2 * topology.diameter - 1) * sub_slots(topology, ports)
     sent = topology.nodes * topology.degree * (topology.nodes - 1)
@@ -95,9 +99,10 @@ def multiple_allgather(topology: Topology, ports: str) -> Form:
 
 
 def chen(topology: Topology, ports: str) -> Form:
-    """Return (2D-1) T_s + 4/(n-1) m T_c all-port: Y.S. Chen & Tai [4] (Table 1).
+    """Return the form of the broadcast of Y.S. Chen & Tai [4], as printed in Table 1.
 
-    One-port it is (2nk - n - k^2) T_s + (2 + (n-k-2)(n-k+1)!/n!) m T_c.
+    In the all-port model it is (2D-1) T_s + 4/(n-1) m T_c; in the one-port model it is (2nk - n -
+    k^2) T_s + (2 + (n-k-2)(n-k+1)!/n!) m T_c.
     """
     n, k = topology.n, int(topology.k or 0)
     source = f"{PAPER}, Table 1 [4]"
@@ -108,10 +113,11 @@ def chen(topology: Topology, ports: str) -> Form:
 
 
 def greedy_as_printed(topology: Topology, segments: int) -> Form:
-    """Return the form of one tree in Table 1, all-port: one start-up more than Theorem 2.
+    """Return the all-port form of one tree in Table 1; it has one start-up more than Theorem 2.
 
-    The printed form is D T_s + m/(n-1) T_c + 2 sqrt(m(D-1) T_s T_c/(n-1)). As in Theorem 2 the root
-    results from the optimal real p; for any p the form is (D+p-1)(T_s + m/(p(n-1)) T_c) + T_s.
+    The printed form is D T_s + m/(n-1) T_c + 2 sqrt(m(D-1) T_s T_c/(n-1)). As in Theorem 2, the
+    square root comes from the optimal real p. For any p the form is (D+p-1)(T_s + m/(p(n-1)) T_c) +
+    T_s.
     """
     theorem = greedy(topology, "all", segments)
     return Form(
@@ -125,7 +131,9 @@ def greedy_as_printed(topology: Topology, segments: int) -> Form:
 
 
 def multiple_as_printed(topology: Topology) -> Form:
-    """Return (2D-1) T_s + (N-1)/(n-1) m T_c: the trees MT in Table 1, all-port.
+    """Return the all-port form of the multiple spanning trees in Table 1, as printed.
+
+    It is (2D-1) T_s + (N-1)/(n-1) m T_c.
 
     Theorem 8 has 1/(n-1) instead of (N-1)/(n-1): the printed row repeats the row of Table 2.
     """

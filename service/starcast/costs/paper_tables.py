@@ -1,8 +1,8 @@
-"""The tables of the papers in their layout: rows and columns as printed, with figures for one case.
+"""The papers' tables with their printed rows and columns, and numbers computed for one case.
 
-A row stands for an algorithm that starcast executes, for a lower bound, or for a work that the
-paper cites and that cannot be executed. Cited rows have the figures of the closed form in the
-paper.
+A case is a topology with a message and a machine. A row stands for an algorithm that starcast
+executes, for a lower bound, or for work that the paper cites and that cannot be executed. The
+numbers of a cited row come from the closed form in the paper.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from starcast.costs.tables import Problem, build_table
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 
-#: The basis of a row's figures; rows that are executed name their algorithm instead.
+#: How the numbers of a row were obtained; a row that is executed names its algorithm instead.
 CITED, BOUND, NOT_EXECUTED = "cited", "lower bound", "not executed"
 
 
@@ -27,7 +27,8 @@ class RowExecution(NamedTuple):
         algorithm: the name of the algorithm.
         ports: the port model.
         base: the construction given to the algorithm, or None.
-        messages: M if the table fixes it; None if any number of segments is allowed.
+        messages: M, the number of messages, if the table fixes it; None if any number of segments
+            is allowed.
         copies: x, the number of copies of each message.
     """
 
@@ -40,7 +41,7 @@ class RowExecution(NamedTuple):
 
 
 class RowFigures(NamedTuple):
-    """The exact figures of an execution, and its number of segments or messages."""
+    """The exact costs of an execution, and its number of segments or messages."""
 
     steps: int
     transmissions: int
@@ -50,7 +51,7 @@ class RowFigures(NamedTuple):
     segments: int
 
 
-#: Returns the figures of the fastest execution, or None if there is no execution.
+#: A function that returns the costs of the fastest execution, or None if there is no execution.
 Find = Callable[[RowExecution], RowFigures | None]
 #: A row of a table, by column name.
 Row = dict[str, Any]
@@ -62,7 +63,7 @@ _STEPS = Machine(Fraction(0), Fraction(1))
 
 @dataclass(frozen=True)
 class Case:
-    """The topology, message and machine that the figures of a table refer to.
+    """The topology, message and machine for which the numbers of a table are computed.
 
     Attributes:
         message_bytes: m, the bytes of a message.
@@ -84,11 +85,11 @@ class TimesRow(NamedTuple):
     Attributes:
         ports: the port model.
         name: the algorithm, as printed.
-        algorithm: the algorithm that executes it; empty if none does.
+        algorithm: the algorithm that executes the row; empty if none does.
         base: the construction given to the algorithm.
         reference: the cited work, as a key of ``references.bib``; empty for the paper's own rows.
         printed: the name of the row's closed form in `starcast.costs.tables`, if no algorithm
-            executes it; empty for the lower bound.
+            executes the row; empty for the lower bound.
     """
 
     ports: Ports
@@ -103,7 +104,7 @@ class TimesRow(NamedTuple):
 class TimesTable:
     """A table of start-up, transmission and overall times (Tseng & Sheu; Li et al.).
 
-    The papers print orders of growth; the figures are the times of one case.
+    The papers print orders of growth; the rows here have the times of one case.
     """
 
     axes: ClassVar[tuple[str, ...]] = ("message_bytes", "machine")
@@ -169,14 +170,14 @@ def _name(line: TimesRow, segments: int) -> str:
 
 
 class Method(NamedTuple):
-    """A cell of a `MethodsTable`: the method, as printed, and the algorithm that executes it."""
+    """A cell of a `MethodsTable`: the printed method, and the algorithm that executes it."""
 
     text: str
     algorithm: str
 
 
 class MethodsRow(NamedTuple):
-    """A row of a `MethodsTable`: the methods for 1 message and, if printed, for M messages."""
+    """A row of a `MethodsTable`: the methods for one message and, if printed, for M messages."""
 
     ports: Ports
     single: Method
@@ -185,7 +186,7 @@ class MethodsRow(NamedTuple):
 
 @dataclass(frozen=True)
 class MethodsTable:
-    """A table with method, time and messages in each cell (Fragopoulou & Akl 1993)."""
+    """A table whose cells contain a method, its time and its messages (Fragopoulou & Akl 1993)."""
 
     axes: ClassVar[tuple[str, ...]] = ("messages",)
     axis_with_1: ClassVar[str | None] = "messages"
@@ -197,7 +198,7 @@ class MethodsTable:
 
     @property
     def headings(self) -> Mapping[str, str]:
-        """The headings, as printed, by column; a blank or no text means that there is none."""
+        """The printed headings, by column; a column without a heading has a blank or empty text."""
         return {
             "model": "", "quantity": " ", "one_message": "1-message", "many_messages": "M-messages",
         }  # fmt: skip
@@ -243,7 +244,7 @@ class BoundsRow(NamedTuple):
 
 @dataclass(frozen=True)
 class BoundsTable:
-    """A table of lower bounds, with the executions of an algorithm next to them (1996)."""
+    """A table of lower bounds next to the costs of an algorithm (Fragopoulou & Akl 1996)."""
 
     axes: ClassVar[tuple[str, ...]] = ("messages", "copies")
     axis_with_1: ClassVar[str | None] = "copies"
@@ -295,13 +296,14 @@ _PROBLEMS = (
     BoundsRow("fault tolerant total exchange", "alltoall"),
 )
 
-#: A table of a paper.
+#: A table of a paper, of one of three kinds.
 #:
-#: Its ``axes`` are the attributes of `Case` that distinguish cases. The value 1 of ``axis_with_1``
-#: has a row or column in every case, and is a separate case only if there is no other value.
+#: Its ``axes`` are the attributes of `Case` in which its cases differ. Every case has a row or
+#: column for the value 1 of ``axis_with_1``, so the value 1 is a separate case only if there is no
+#: other value.
 PaperTable = TimesTable | MethodsTable | BoundsTable
 
-#: The tables, by the names of starcast's own experiments that execute their rows.
+#: The tables, by the name of the experiment of starcast that executes their rows.
 PAPER_TABLES: dict[str, PaperTable] = {
     "tseng-sheu-1997-table-1": TimesTable(
         "Comparison of one-to-all broadcast algorithms on start-up cost, transmission cost, and "

@@ -1,4 +1,4 @@
-"""A paper's table, extended to any topology: algorithms and printed rows, sorted by time."""
+"""Cost tables like those of the papers, for any topology: algorithms and printed rows by time."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -27,10 +27,10 @@ from starcast.topologies import Topology, as_topology
 
 # Rows of the papers' tables that are not algorithms of starcast
 #
-# These are works that the papers cite, rows that they print differently from their theorems, and
-# networks that they compare with. Qiu [14] has no closed form: Tseng & Sheu give only orders of
-# growth. Of the rows that Li et al. print differently in Table 1 than in their theorems, the
-# one-port nD T_s of one tree is an order of growth and has no row here.
+# These are works that the papers cite, rows that differ from the papers' theorems, and networks
+# that the papers compare with. Qiu [14] has no closed form, because Tseng & Sheu give only orders
+# of growth. Li et al. print some rows of Table 1 differently from their theorems. One of these, the
+# one-port time nD T_s of one tree, is an order of growth and has no row here.
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,15 @@ class PrintedRow:
     Attributes:
         name: the cited authors, or a short name.
         collective: the collective of the row.
-        ports: its port model.
+        ports: the port model of the row.
         families: the topology families to which the row refers.
-        source: paper and table.
+        source: the paper and the number of the table.
         form: ``form(topology)``, or ``form(topology, pieces)`` if the message is split; None if
             there is no form, because only orders of growth are given or there are more copies than
             links.
         cited: whether the paper gives the row for another work or another network.
         split: whether the message is split into pieces (segments or messages).
-        other_topology: the other network of the row; None if it is about the same network.
+        other_topology: the network of the row, if it differs from that of the table; else None.
         unit_messages: whether the pieces are unit messages.
         copies: x, the number of copies of a message.
         note: a remark for the reader.
@@ -69,7 +69,7 @@ class PrintedRow:
 
 
 def bound_name(copies: int, *subjects: str) -> str:
-    """Return the name of a lower bound: its subject, and the number of copies if greater than 1."""
+    """Return the name of a lower bound: its subject, and the number of copies if it exceeds 1."""
     parts = ["lower bound", *subjects]
     if copies > 1:
         parts.append(f"{copies} copies")
@@ -79,11 +79,11 @@ def bound_name(copies: int, *subjects: str) -> str:
 def unit_messages_bound(
     topology: Topology, collective: str, ports: str, copies: int
 ) -> Callable[[Topology, int], Form]:
-    """Return the lower bound for schedules of unit messages as a closed form in M.
+    """Return the lower bound for schedules of unit messages, as a closed form in their number M.
 
-    In an allreduce M is the number of units of each node's part of the vector, as in a
-    reduce-scatter. The form ignores the topology with which it is called. Sources: Fragopoulou &
-    Akl 1993, Tables 4 (S_n) and 5 (Q_d); Fragopoulou & Akl 1996, Tables 1 and 2 (S_n) and 3 (Q_d).
+    In an allreduce, M is the number of units in each node's part of the vector, as in a
+    reduce-scatter. The form ignores the topology that is passed to it. Sources: Fragopoulou & Akl
+    1993, Tables 4 (S_n) and 5 (Q_d); Fragopoulou & Akl 1996, Tables 1 and 2 (S_n) and 3 (Q_d).
     """
 
     def form(_: Topology, messages: int) -> Form:
@@ -107,7 +107,8 @@ def printed_rows(
         collective: the collective of the table.
         ports: the port model.
         dimension: the dimension of the hypercube to compare with; see `comparable_hypercube`.
-        copies: x; if it is greater than 1, bounds are given for one copy and for x copies.
+        copies: x, the number of copies; if it exceeds 1, there are bounds for one copy and for x
+            copies.
     """
     rows = [
         row
@@ -115,7 +116,7 @@ def printed_rows(
         if (row.collective, row.ports) == (collective, ports) and topology.family in row.families
     ]
     cube = hypercube.comparable_hypercube(topology, dimension)
-    # Duplicates are removed: with one copy, both bounds are the same row.
+    # Duplicates are removed, because with one copy both bounds give the same row.
     for count in dict.fromkeys((1, copies)):
         rows.append(_bound_row(topology, collective, ports, count))
         if cube != topology:
@@ -124,7 +125,7 @@ def printed_rows(
 
 
 def _bound_row(topology: Topology, collective: str, ports: str, copies: int) -> PrintedRow:
-    """Return the row with the bound for unit messages on the topology."""
+    """Return the row with the lower bound for unit messages on a topology."""
     return PrintedRow(
         name=bound_name(copies, "unit messages"),
         collective=collective,
@@ -140,7 +141,10 @@ def _bound_row(topology: Topology, collective: str, ports: str, copies: int) -> 
 
 
 def _other_bound_row(cube: Topology, collective: str, ports: str, copies: int) -> PrintedRow:
-    """Return the row with the same bound on a hypercube (Table 6 of 1993, Table 4 of 1996)."""
+    """Return the row with the lower bound for unit messages on the hypercube to compare with.
+
+    Such bounds are in Table 6 of Fragopoulou & Akl 1993 and in Table 4 of 1996.
+    """
     row = _bound_row(cube, collective, ports, copies)
     row = replace(
         row,
@@ -216,13 +220,13 @@ _CITED = (
 # Tables
 
 
-#: Dimension of the largest hypercube to compare with; no array is built for it.
+#: Largest dimension of the hypercube to compare with. No array is built for a hypercube.
 MAX_HYPERCUBE = 64
 
 
 @dataclass(frozen=True)
 class Problem:
-    """The subject of a table.
+    """The parameters of a table.
 
     Attributes:
         topology: a `Topology`, or its spec.
@@ -267,7 +271,7 @@ class Problem:
                 check_count(name, getattr(self, name), maximum)
 
 
-#: The name of the row with ForestColl's optimum, for the all-port allgather.
+#: The name of the row with ForestColl's optimum; only all-port allgather tables have it.
 BOTTLENECK_CUT = "bottleneck cut"
 
 
@@ -279,12 +283,13 @@ class CostRow:
         name: the name of an algorithm or of a printed row.
         source: paper, and number or table.
         cited: whether the paper gives the row for another work or another network.
-        cost: the cost by the closed form; None if the paper gives only orders of growth, the
-            algorithm has no closed form (a plug-in's) or is not defined for the arguments, or there
-            are more copies than links.
+        cost: the cost by the closed form; None if the paper gives only orders of growth, if the
+            algorithm has no closed form (as in a plug-in) or is not defined for the arguments, or
+            if there are more copies than links.
         bound: the lower bound for the same number of copies.
         pieces: the number of segments or messages; None if the message is not split.
-        real_pieces: the optimum over the reals; None unless the optimum was requested.
+        real_pieces: the optimal number of pieces as a real number; None unless the optimum was
+            requested.
         arguments: the algorithm's arguments; None for a row that is not an algorithm of starcast.
         note: remarks, such as how an execution differs from the form.
     """
@@ -301,7 +306,7 @@ class CostRow:
 
     @property
     def gap(self) -> Fraction | None:
-        """The time divided by the lower bound; None if one of them is missing or the bound is 0."""
+        """The time divided by the lower bound; None if either is missing or the bound is 0."""
         return self.gap_of(self.cost)
 
     def gap_of(self, cost: Cost | None) -> Fraction | None:
@@ -340,7 +345,7 @@ def execute_row(problem: Problem, row: CostRow, max_rows: int) -> Cost | None:
     """Build and simulate a row's schedule and return its cost.
 
     Args:
-        problem: the table's subject.
+        problem: the parameters of the table.
         row: a row of the table.
         max_rows: the maximum number of schedule rows to simulate.
 
@@ -357,8 +362,8 @@ def execute_row(problem: Problem, row: CostRow, max_rows: int) -> Cost | None:
     topology = problem.topology
     collective = problem.collective
     algorithm = catalogue.find(collective, row.name)
-    # Every node but the root receives something. On a huge topology this bound avoids building
-    # trees.
+    # Every node but the root receives at least one unit. On a huge topology, this bound on the
+    # number of rows avoids building trees that are too large.
     too_large = topology.nodes > max_rows
     rows = topology.nodes - 1
     if not too_large:
@@ -404,7 +409,7 @@ def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
     row = partial(CostRow, algorithm.name, cited=False, bound=bound)
     try:
         arguments = algorithm.resolve_arguments(topology, values)
-    # An algorithm that is not defined for the arguments keeps its row, with the reason as a note.
+    # If an algorithm is not defined for the arguments, its row states the reason as a note.
     except InputError as refusal:
         return row(algorithm.source, cost=None, note=refusal.message)
     if not has_form:
@@ -454,16 +459,16 @@ def _printed_row(problem: Problem, row: PrintedRow) -> CostRow:
 
 
 def _note(cost: Cost, real_pieces: float | None, row_note: str = "") -> str:
-    """Return all remarks on a row, as one text."""
+    """Return all remarks on a row, joined to one text."""
     remarks = [row_note, cost.note]
-    # If an execution differs from the form, it may have another optimum.
+    # If executions differ from the form, their optimal number of pieces may differ too.
     if cost.note and real_pieces is not None:
         remarks.append("the number of pieces is the optimum of the closed form")
     return "; ".join(remark for remark in remarks if remark)
 
 
 def _requested_pieces(problem: Problem, unit_messages: bool) -> int | None:
-    """Return the requested number of pieces, or None for the optimum."""
+    """Return the requested number of pieces; None if the optimum is requested."""
     if unit_messages and problem.messages is not None:
         return problem.messages
     return problem.segments

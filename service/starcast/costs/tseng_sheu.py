@@ -1,8 +1,8 @@
 """The closed forms of Tseng & Sheu 1997, and of the works cited in their Tables 1 and 2.
 
 The notation is that of docs/definitions/tseng-sheu.md, A6: m bytes per message, p segments per
-tree, h the largest height, D_n the diameter. In the one-port model, a slot of the all-port model
-becomes n-1 sub-slots (Theorem 2).
+tree, h the largest height of a tree, D_n the diameter. A slot (step) of the all-port model becomes
+n-1 sub-slots in the one-port model (Theorem 2).
 """
 
 from collections.abc import Callable
@@ -24,18 +24,19 @@ def sub_slots(topology: Topology, ports: str) -> int:
 
 
 def idle_note(topology: Topology, ports: str) -> str:
-    """Return the note on one-port pipelines: executions end before idle sub-slots at the end."""
+    """Return the note that one-port executions of pipelines end before the last, idle sub-slots."""
     if sub_slots(topology, ports) == 1:
         return ""
     return "an upper bound: sub-slots in which nothing is sent are counted"
 
 
 def greedy(topology: Topology, ports: str, segments: int) -> Form:
-    """Return (D_n + p - 1)(T_s + m/p T_c): one tree of height D_n, pipelined (Table 1, row [7]).
+    """Return the form of the pipelined broadcast along one tree of height D_n (Table 1, row [7]).
 
-    All-port the form is exact. One-port it is n-1 times that. It counts all sub-slots of the last
-    slot, while the execution ends with the last sub-slot used, less than n-1 sub-slots earlier. For
-    even n no sub-slot at the end is idle (counted for n = 2..8).
+    In the all-port model it is (D_n + p - 1)(T_s + m/p T_c), which is exact. In the one-port model
+    it is n-1 times that. It counts all sub-slots of the last slot, but the execution ends with the
+    last sub-slot that is used, less than n-1 sub-slots earlier. For even n no sub-slot at the end
+    is idle (counted for n = 2..8).
     """
     steps = (topology.diameter + segments - 1) * sub_slots(topology, ports)
     source = f"{PAPER}, section 4 and Table 1 [7]"
@@ -46,11 +47,12 @@ def greedy(topology: Topology, ports: str, segments: int) -> Form:
 
 
 def multiple(topology: Topology, ports: str, segments: int) -> Form:
-    """Return (h + p - 1)(T_s + 2m/(p(n-1)) T_c), equation (3); h = D_n + n + g - 2.
+    """Return the form of the pipelined broadcast along multiple spanning trees, equation (3).
 
-    One-port it is n-1 times that (Theorem 2). All-port the number of steps is exact; one-port it is
-    too large by less than n-1. The bytes are an upper bound: a step in which no link is shared is
-    shorter, and in S_2 no step has a shared link.
+    In the all-port model it is (h + p - 1)(T_s + 2m/(p(n-1)) T_c), where h is `multiple_height`;
+    the number of steps is exact. In the one-port model it is n-1 times that (Theorem 2), and the
+    number of steps is too large by less than n-1. The bytes are an upper bound: a step in which no
+    link is shared is shorter, and in S_2 no step has a shared link.
     """
     steps = (multiple_height(topology.n) + segments - 1) * sub_slots(topology, ports)
     packet = Fraction(2, segments * topology.degree)
@@ -66,10 +68,11 @@ def multiple(topology: Topology, ports: str, segments: int) -> Form:
 
 
 def recursive_substar(topology: Topology, ports: str, messages: int) -> Form:
-    """Return (2n-4+M)(T_s + m/M T_c), Table 1, row [16]; one-port n(n-1)/2 + (M-1)(n-1) slots.
+    """Return the form of the broadcast of M messages by recursive substars (Table 1, row [16]).
 
-    Both are exact. Sheu, Liaw & Chen 1993 state O(M + n) and O(Mn + n^2); the one-port count is
-    derived in docs/definitions/tseng-sheu.md, B2.
+    In the all-port model it is (2n-4+M)(T_s + m/M T_c). In the one-port model it has n(n-1)/2 +
+    (M-1)(n-1) slots. Both are exact. Sheu, Liaw & Chen 1993 state O(M + n) and O(Mn + n^2); the
+    one-port number is derived in docs/definitions/tseng-sheu.md, B2.
     """
     n = topology.n
     steps = n * (n - 1) // 2 + (messages - 1) * (n - 1) if ports == "one" else 2 * n - 4 + messages
@@ -78,10 +81,11 @@ def recursive_substar(topology: Topology, ports: str, messages: int) -> Form:
 
 
 def dimension_change(topology: Topology, ports: str, base: str) -> Form:
-    """Return D_n T_s + (n!-1)/(n-1) m T_c, Theorem 3.
+    """Return the form of the allgather along dimension-changed trees (Theorem 3).
 
-    One-port it is (n-1) D_n T_s + (n!-1) m T_c, section 5.2. Both are exact. For a tree of height
-    h_T, h_T replaces D_n.
+    In the all-port model it is D_n T_s + (n!-1)/(n-1) m T_c, in the one-port model (n-1) D_n T_s +
+    (n!-1) m T_c (section 5.2). Both are exact. If the tree has another height, that height replaces
+    D_n.
     """
     others = topology.nodes - 1
     steps = tree_height(topology, base) * sub_slots(topology, ports)
@@ -94,20 +98,21 @@ def dimension_change(topology: Topology, ports: str, base: str) -> Form:
 
 
 def day_tripathi(topology: Topology, segments: int) -> Form:
-    """Return (D_n + p - 1)(T_s + m/p T_c): Day & Tripathi [7] (section 6.1).
+    """Return the form of Day & Tripathi [7]: (D_n + p - 1)(T_s + m/p T_c) (section 6.1).
 
-    They pipeline a greedy tree of height D_n.
+    Their broadcast is pipelined along a greedy tree of height D_n.
     """
     steps = topology.diameter + segments - 1
     return stepwise_form(steps, Fraction(1, segments), None, f"{PAPER}, Table 1 [7]")
 
 
 def sheu_1995(topology: Topology, segments: int) -> Form:
-    """Return (S + (p-1)k)(T_s + m/p T_c), k = ceil(log2 n): Sheu et al. [17] (section 6.1).
+    """Return the form of the pipelined broadcast of Sheu et al. [17] (section 6.1).
 
-    Their algorithm takes S steps, the sum of ceil(log2 i), i = 2..n, like those of [2] and [12].
-    Unlike these, it can be pipelined, because no node receives twice. The paper rounds S to n log2
-    n and k to log2 n, which are not whole numbers of steps.
+    It is (S + (p-1)k)(T_s + m/p T_c), where S is the sum of ceil(log2 i) for i = 2..n, and k =
+    ceil(log2 n). Without segments the algorithm takes S steps, like those of [2] and [12]. Unlike
+    these, it can be pipelined, because no node receives twice. The paper writes n log2 n for S and
+    log2 n for k, which are not whole numbers of steps.
     """
     steps = phases(topology.n) + (segments - 1) * ceil_log2(topology.n)
     return stepwise_form(steps, Fraction(1, segments), None, f"{PAPER}, Table 1 [17]")
@@ -117,12 +122,12 @@ def sheu_1995(topology: Topology, segments: int) -> Form:
 
 
 def _whole_messages(steps: Callable[[Topology], int], row: str) -> CitedForm:
-    """Return the form of steps that send whole messages: steps (T_s + m T_c)."""
+    """Return the form of an algorithm whose steps send whole messages: steps (T_s + m T_c)."""
     return lambda topology: stepwise_form(steps(topology), 1, None, f"{PAPER}, {row}")
 
 
 def _all_links(steps: Callable[[Topology], int], row: str) -> CitedForm:
-    """Return the form of an allgather over all links: steps T_s + (n!-1)/(n-1) m T_c."""
+    """Return the form of an allgather that uses all links: steps T_s + (n!-1)/(n-1) m T_c."""
 
     def form(topology: Topology) -> Form:
         count = steps(topology)

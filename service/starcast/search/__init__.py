@@ -1,6 +1,7 @@
-"""Exact searches for optimal objects on small topologies, with witnesses and proofs.
+"""Searches for optimal schedules, trees, cycles and cuts on small topologies, with proofs.
 
-`search` improves the record of a problem until it is optimal or the time limit is reached.
+The function `search` improves the record of a problem (the best known object and the best bound)
+until it is optimal or the time limit is reached.
 """
 
 from starcast.search.catalogue import PROBLEMS, find_problem

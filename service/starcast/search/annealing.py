@@ -1,6 +1,6 @@
-"""Simulated annealing of a partition into classes, compiled by numba.
+"""Simulated annealing of a partition of nodes into classes, compiled by numba.
 
-`starcast.search.independent` explains which graphs are partitioned, and why.
+The module `starcast.search.independent` explains which graphs are partitioned, and why.
 """
 
 import numpy as np
@@ -21,16 +21,16 @@ def anneal(
     temperature: float,
     chance: np.random.Generator,
 ) -> int:
-    """Change labels for a number of steps, or until there is no defect.
+    """Move nodes between classes for a number of steps, or until the partition has no defect.
 
     Args:
         table: the neighbours, ``[nodes, ports]``.
-        members: bundles of nodes whose labels change together, by the same number,
-            ``[bundles, size]``.
+        members: bundles of nodes, ``[bundles, size]``; the labels of a bundle change together, by
+            the same amount.
         labels: the class of each node, from 0; changed in place.
         classes: the number of classes.
         steps: the number of steps.
-        temperature: roughly the number of defects that a step may add, per node of a bundle.
+        temperature: approximate number of defects that a step may add for each node of a bundle.
         chance: source of randomness.
 
     Returns:
@@ -44,11 +44,13 @@ def anneal(
     parent = np.empty(len(table) * classes, np.int64)
     has_cycle = np.empty(len(parent), np.bool_)
     defects = count_defects(table, labels, classes, parent, has_cycle)
-    # Each step counts all defects again, because useful quotients have only hundreds of nodes.
+    # Each step counts all defects again. This is fast enough, because useful quotients have only
+    # hundreds of nodes.
     for _ in range(steps):
         if defects == 0:
             break
-        # Two neighbours may have to move together: each move alone would cut a tree.
+        # Sometimes two neighbours have to move together, because moving either of them alone would
+        # disconnect a class.
         one = chance.integers(0, count)
         other = bundle[table[members[one, 0], chance.integers(0, table.shape[1])]]
         shift, also = chance.integers(1, classes), chance.integers(0, classes)
@@ -78,10 +80,11 @@ def count_defects(
     parent: Integers,
     has_cycle: NDArray[np.bool_],
 ) -> int:
-    """Count excess components of the classes, and components between two classes that are trees.
+    """Count the defects: excess components of classes, and trees among components between classes.
 
     Entry ``node * classes + c`` of the work arrays ``parent`` and ``has_cycle`` stands for a node
-    in the graph of the links from its class to class c. Sets of entries are joined by union-find.
+    in the graph of the links between the node's class and class c. Sets of entries are joined by
+    union-find.
     """
     for entry in range(len(parent)):
         parent[entry], has_cycle[entry] = entry, False
@@ -91,7 +94,7 @@ def count_defects(
         for near in table[node]:
             other = labels[near]
             if own > other:
-                continue  # each link between classes is processed once; twice would close a cycle
+                continue  # process each link only once: twice would look like a cycle
             one, two = _find(parent, node * classes + other), _find(parent, near * classes + own)
             if one != two:
                 defects -= not (has_cycle[one] and has_cycle[two])

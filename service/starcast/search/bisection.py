@@ -1,10 +1,11 @@
-"""Bisection width: the fewest links between two halves of the nodes, and bounds by cutting planes.
+"""Bisection width: the smallest number of links between two halves of the nodes, with bounds.
 
-A linear program has a variable for each orbit of pairs of nodes: the average of y_u y_v, where y is
-+-1 for the two halves. Vectors b whose inequality the solution violates are added until none is
-found: eigenvectors of the matrix of averages, triangles, and vectors of small numbers found by
-local search. The dual solution, rounded to whole numbers, is the certificate that
-`starcast.records.cut_bounds` checks.
+Lower bounds come from a linear program with cutting planes. It has a variable for each orbit of
+node pairs (u, v): the average of y_u y_v over the orbit, where y is 1 in one half and -1 in the
+other. Each cutting plane is the inequality of a vector. Vectors whose inequality the solution
+violates are added until none is found: eigenvectors of the matrix of averages, triangles, and
+vectors of small numbers found by local search. The dual solution, rounded to whole numbers, is the
+certificate that `starcast.records.cut_bounds` checks.
 """
 
 from collections.abc import Sequence
@@ -38,21 +39,23 @@ from starcast.topologies import Topology, permutations
 
 #: Maximum number of nodes for which the eigenvalues of a dense matrix are computed.
 _DENSE = 5_040
-#: Number of starts of the tabu search.
+#: Number of times that the tabu search is started.
 _STARTS = 60
 #: A generous bound on the error of an eigenvalue.
 _ERROR = 1e-6
-#: Scale of eigenvectors in whole numbers, and denominator of the multipliers.
+#: The scale at which eigenvectors are rounded to whole numbers, and the denominator of multipliers.
 _SCALE, _DENOMINATOR = 1_000, 10**15
-#: Approximate number of eigenvectors with which the linear program starts; at most twice as many.
+#: Approximate number of eigenvectors that the linear program starts with; there may be up to twice
+#: as many.
 _SPECTRAL = 100
-#: Largest violation of an inequality that is ignored.
+#: Inequalities that are violated by at most this amount are ignored.
 _TOLERANCE = 1e-6
 #: Number of local searches for violated inequalities in each round.
 _DESCENTS = 60
-#: For these local searches: the numbers of entries of the initial vectors, the sums of absolute
-#: entries at which a search ends, and the number of entries among which the first half of a step
-#: chooses. The vectors that close the gap on S_6 have sums of more than 40.
+#: Parameters of the local searches for violated inequalities: the numbers of entries of the initial
+#: vectors, the sums of absolute entries at which a search ends, and the number of entries among
+#: which the first half of a step chooses. The vectors that close the gap on S_6 have sums of more
+#: than 40.
 _SIZES, _SUMS, _STEEPEST = tuple(range(1, 23, 2)), (20, 40, 80, 160), 25
 #: Number of rounds of cutting planes without progress after which the bound is accepted.
 _PATIENCE = 15
@@ -62,7 +65,10 @@ Integers = NDArray[np.int64]
 
 
 def _bound(graph: Topology) -> TheoryBound:
-    """Return N lambda / 4, with the Laplacian's second eigenvalue lambda (Fiedler, Mohar)."""
+    """Return the eigenvalue bound N lambda / 4 on the bisection width (Fiedler, Mohar).
+
+    Here N is the number of nodes, and lambda the second smallest eigenvalue of the Laplacian.
+    """
     second = _second_eigenvalue(graph)
     halves = (graph.nodes // 2) * ((graph.nodes + 1) // 2)
     # A rounding error must not raise the bound above the true value.
@@ -91,14 +97,15 @@ def _second_eigenvalue(graph: Topology) -> float:
 
 
 def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
-    """Return halves that consist of substars; for odd n one substar is divided in the same way.
+    """Return two halves of the nodes that consist of substars; for odd n one substar is divided.
 
-    A substar of S_n or S_{n,k} has all nodes with the same last symbol. In other families the
-    halves are the lower and the higher ranks.
+    A substar of S_n or S_{n,k} consists of all nodes with the same last symbol. A substar is
+    divided in the same way as the whole. In other families the halves are the lower and the higher
+    ranks.
     """
     order = np.arange(graph.nodes)
     if graph.family in ("star", "nk-star"):
-        # lexsort sorts by its last key first.
+        # The last key of lexsort is the primary key.
         order = np.lexsort(permutations.arrangements(graph.n, graph.k or graph.n).T)
     side = np.zeros(graph.nodes, dtype=np.uint8)
     side[order[: graph.nodes // 2]] = 1
@@ -106,7 +113,7 @@ def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
 
 
 def _exchange_nodes(graph: Topology, target: int, budget: Budget) -> Decision:
-    """Exchange nodes by tabu search, from substars, random halves and the best halves so far."""
+    """Improve halves by tabu search, starting from substars, random and perturbed best halves."""
     generator = np.random.default_rng(budget.seed)
     table = graph.table().astype(np.int64)
     best: NDArray[np.uint8] | None = None
@@ -128,7 +135,7 @@ def _exchange_nodes(graph: Topology, target: int, budget: Budget) -> Decision:
             if cut <= target:
                 break
             task.advance()
-    # This may miss the target, but may still be better than the known record.
+    # This may not reach the target, but it may still improve the record.
     return OPEN if best is None else Decision("witness", {"side": best})
 
 
@@ -154,7 +161,10 @@ def _tabu(
     target: int,
     budget: Budget,
 ) -> tuple[NDArray[np.uint8], int]:
-    """Exchange the best pair not moved recently, until there is no progress for a while."""
+    """Exchange pairs of nodes between the halves by tabu search, until there is no more progress.
+
+    Each step exchanges the best pair of nodes that have not moved recently.
+    """
     nodes = len(side)
     free_at = np.zeros(nodes, dtype=np.int64)
     outside = (side[table] != side).sum(axis=0)
@@ -167,7 +177,7 @@ def _tabu(
         for value in (0, 1):
             gain = 2 * outside - len(table)
             free = (side == value) & (free_at <= step)
-            # If there are few nodes, all may be tabu at once.
+            # If there are few nodes, all of them may have moved recently.
             allowed = free if free.any() else side == value
             choices = np.flatnonzero(allowed & (gain == gain[allowed].max()))
             node = int(generator.choice(choices))
@@ -183,16 +193,16 @@ def _tabu(
 
 
 def _formula(graph: Topology, target: int) -> tuple[Formula, NDArray[np.int32]]:
-    """Return the formula "two halves have at most ``target`` links", and its variables ``side``."""
-    # Where all halves have the same parity of links, two successive targets give the same formula.
-    # So the bound of a record determines which formula was refuted.
+    """Return the formula that at most ``target`` links are cut, and its variables ``side``."""
+    # If the number of links between halves always has the same parity, two successive targets give
+    # the same formula. So the bound of a record determines which formula was refuted.
     rounded = round_cut(graph, target)
     most = rounded if rounded == target else rounded - 2
     formula = Formula()
     side = formula.new(graph.nodes)
     links = link_list(graph)
     is_cut = formula.new(len(links)).tolist()
-    # The halves can be exchanged, so the identity is in half 0.
+    # The two halves can be swapped, so the identity can be fixed in half 0.
     formula.add(-int(side[0]))
     for (a, b), literal in zip(links.tolist(), is_cut, strict=True):
         formula.add(-int(side[a]), int(side[b]), literal)
@@ -222,7 +232,7 @@ def _literals(graph: Topology, target: int) -> int:
 
 
 def supports(graph: Topology) -> bool:
-    """Return whether the matrices for a topology are small enough."""
+    """Return whether a topology is small enough for the matrices of the linear program."""
     return graph.nodes <= LARGEST
 
 
@@ -235,7 +245,7 @@ def bound_cuts(graph: Topology, target: int, budget: Budget) -> Decision:
     linked = np.zeros(int(orbit.max()) + 1)
     for port in graph.ports:
         np.add.at(linked, orbit[np.arange(graph.nodes), graph.neighbours(port)], 1)
-    # The end time is on the clock that all processes share; a process needs time to send its
+    # The end time refers to a clock that all processes share, and leaves a process time to send its
     # answer.
     work = (orbit, linked, graph.links, monotonic() + 0.7 * budget.left)
     answer = race(find_certificate, work, budget, f"cutting planes for halves of {graph.spec}")
@@ -261,7 +271,8 @@ def find_certificate(
     orbit, linked, links, end = work
     generator = np.random.default_rng(seed)
     program = _Program(orbit, linked)
-    # These vectors give the bound of the second eigenvalue at once; the others improve it.
+    # These vectors give the bound of the second eigenvalue from the start; further vectors improve
+    # it.
     spectral = np.linalg.eigh((linked > 0)[orbit].astype(float))[1]
     for vector in spectral.T[:: max(len(orbit) // _SPECTRAL, 1)]:
         program.add(_scaled(vector))
@@ -279,7 +290,7 @@ def find_certificate(
 
 
 class _Program:
-    """The linear program: minimize the cut over the averages of all orbits."""
+    """The linear program whose variables are the averages of all orbits; it minimizes the cut."""
 
     def __init__(self, orbit: Integers, linked: Floats) -> None:
         self._orbit = orbit
@@ -313,7 +324,8 @@ class _Program:
         ]
         constraints = []
         for vector, row in zip(self._vectors, self._rows, strict=True):
-            # Coefficients reach millions, but the solver expects them near 1.
+            # Coefficients are scaled, because they reach millions and the solver expects values
+            # near 1.
             scale = float(np.abs(row).max())
             constraint = solver.Constraint((int(vector.sum()) % 2) / scale, solver.infinity())
             for number in np.flatnonzero(row).tolist():
@@ -333,8 +345,8 @@ class _Program:
 
     def certificate(self) -> tuple[Integers, Integers]:
         """Return the vectors with positive multipliers, and all multipliers as whole numbers."""
-        # Rounded duals still prove a bound: terms that no longer cancel are tiny and added up
-        # exactly.
+        # The rounded dual solution still proves a bound: the terms that no longer cancel are tiny,
+        # and their sum is computed exactly.
         rounded = np.rint(self._dual * _DENOMINATOR).astype(np.int64)
         used = np.flatnonzero(rounded[:-1] > 0)
         vectors = np.array([self._vectors[number] for number in used], dtype=np.int64)
@@ -344,7 +356,7 @@ class _Program:
 
 
 def _violated(matrix: Floats, generator: np.random.Generator) -> list[Integers]:
-    """Return vectors whose inequalities a matrix of averages violates."""
+    """Return vectors whose inequality is violated by a matrix of averages."""
     values, vectors = np.linalg.eigh(matrix)
     found = [_scaled(vector) for vector in vectors[:, values < -_TOLERANCE].T[:10]]
     found += _triangles(matrix, generator)
@@ -361,13 +373,14 @@ def _scaled(vector: Floats) -> Integers:
 
 
 def _triangles(matrix: Floats, generator: np.random.Generator) -> list[Integers]:
-    """Return vectors with three entries +-1, one at rank 0, whose inequalities are violated."""
+    """Return vectors with a violated inequality that have three entries of +-1, one at rank 0."""
     first = matrix[0]
     found = []
     for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
         sums = a * first[:, None] + b * first[None, :] + a * b * matrix
         pairs = np.argwhere(sums < -1 - _TOLERANCE)
-        # There are thousands of triangles, and most constrain the averages in the same way.
+        # Only some triangles are added: there are thousands, and most constrain the averages in the
+        # same way.
         for u, v in generator.permutation(pairs)[:20].tolist():
             if len({0, u, v}) == 3:
                 vector = np.zeros(len(matrix), dtype=np.int64)
@@ -377,7 +390,7 @@ def _triangles(matrix: Floats, generator: np.random.Generator) -> list[Integers]
 
 
 def _descend(matrix: Floats, generator: np.random.Generator) -> Integers | None:
-    """Search for a vector with an odd sum and a violated inequality by steps in two entries."""
+    """Search for a vector with an odd sum and a violated inequality; steps change two entries."""
     sizes = [size for size in _SIZES if size <= len(matrix)]
     chosen = generator.choice(len(matrix), int(generator.choice(sizes)), replace=False)
     vector = np.zeros(len(matrix), dtype=np.int64)
@@ -387,7 +400,8 @@ def _descend(matrix: Floats, generator: np.random.Generator) -> Integers | None:
     while np.abs(vector).sum() < largest:
         best, step = -_TOLERANCE, None
         for a, b in product((-1, 1), repeat=2):
-            # Trying all pairs would take N times as long; the best pairs begin with a steep entry.
+            # Trying all pairs of entries would take N times as long, and the best pairs contain an
+            # entry with a steep slope.
             first = np.argsort(a * gradient)[:_STEEPEST]
             change = 2 * (a * gradient[first, None] + b * gradient + 1 + a * b * matrix[first])
             change[np.arange(len(first)), first] = np.inf

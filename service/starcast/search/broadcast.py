@@ -1,8 +1,8 @@
-"""Fewest one-port rounds of a broadcast: each informed node informs one neighbour per round.
+"""One-port broadcasts with the fewest rounds; in a round, a node informs at most one neighbour.
 
-A local search finds schedules (`starcast.search.exchanges`). A solver decides whether a number of
-rounds suffices; a refuted formula gives a lower bound. The first bound is found by counting
-(Liestman & Peters 1988).
+A local search finds schedules (`starcast.search.exchanges`). A solver decides whether a given
+number of rounds suffices; if it refutes the formula, this gives a lower bound. The first lower
+bound comes from counting (Liestman & Peters 1988).
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,25 +27,25 @@ from starcast.search.problem import (
 )
 from starcast.topologies import Topology
 
-#: How many of the last rounds the local search changes; each start takes the next number.
+#: How many of the last rounds the local search changes. Each start uses the next of these numbers.
 _SEARCHED = (3, 4, 5, 6)
 #: Steps of the local search between two checks of the time limit.
 _STEPS = 50_000
 #: Minimum number of such parts before a new start, and missing nodes per additional part.
 _LEAST_PARTS, _NODES_PER_PART = 20, 10
-#: Maximum size of the cliques for which the bound is computed. There it takes a second; for twice
-#: this size it takes minutes, and such large cliques hardly restrict a broadcast.
+#: Maximum size of cliques for which `clique_bound` is computed. At this size it takes a second; at
+#: twice the size it takes minutes, and such large cliques hardly restrict a broadcast.
 _MAX_CLIQUE = 20
 
 
 def counting_bound(nodes: int, degree: int) -> int:
     """Return the smallest number of rounds in which a broadcast can reach a number of nodes.
 
-    A node informs at most ``degree`` others, and all but the root one fewer, since the neighbour
-    that informed it has the message already. Hence the root sends in the first ``degree`` rounds,
-    and every other node in the ``degree - 1`` rounds after it was informed.
+    The root informs at most ``degree`` nodes, and every other node at most ``degree - 1``, since
+    the neighbour that informed it has the message already. Hence the root sends in the first
+    ``degree`` rounds, and every other node in the ``degree - 1`` rounds after it was informed.
     """
-    informed = [1]  # nodes newly informed in each round; the root in round 0
+    informed = [1]  # number of nodes newly informed in each round; in round 0, only the root
     while sum(informed) < nodes:
         now = len(informed)
         senders = sum(informed[max(now - degree + 1, 1) :])
@@ -57,24 +57,24 @@ def counting_bound(nodes: int, degree: int) -> int:
 
 
 def clique_bound(graph: Topology) -> int:
-    """Return a number of rounds that no one-port broadcast in an (n,k)-star can fall below.
+    """Return a lower bound on the rounds of a one-port broadcast in S_{n,k}, based on its cliques.
 
     The n-k+1 nodes of S_{n,k} that differ only in the first symbol form a clique. Every node has
     k-1 further links, each into another clique. A node that was informed across such a link cannot
     use that link again, and if all nodes of a clique are informed, only the links out of it are
     useful. So a broadcast grows more slowly than the degrees of the nodes alone would allow.
 
-    Proof. Every node that was informed across such a link starts a part of its own: with the nodes
-    that it informs within its clique, the nodes that these inform there, and so on. A part has at
-    most n-k+1 nodes. Its first node has k-2 links out that may inform a node, and every other node
-    k-1, as the root has. `_more` takes the maximum over all ways in which such parts can grow,
-    without a limit on their number.
+    Proof. Every node that was informed across such a link starts a new part. The part also contains
+    the nodes that it informs within its clique, the nodes that these inform in the clique, and so
+    on. A part has at most n-k+1 nodes. Its first node has k-2 links out of the clique that may
+    inform a node; every other node, and the root, has k-1. `_more` takes the maximum over all ways
+    in which such parts can grow, without a limit on their number.
 
-    This settles S_{6,3}, S_{8,2}, S_{9,3}, S_{11,2}, S_{15,2} and S_{16,2}, where counting by
-    degree is one round too low.
+    The bound is attained on S_{6,3}, S_{8,2}, S_{9,3}, S_{11,2}, S_{15,2} and S_{16,2}, where
+    counting by degree gives one round less.
 
     Args:
-        graph: S_{n,k}. For other topologies, and for cliques of more than 20 nodes, the bound is 0.
+        graph: S_{n,k}. The bound is 0 for other topologies, and if cliques have more than 20 nodes.
 
     Example:
         >>> from starcast import topology
@@ -92,11 +92,12 @@ def clique_bound(graph: Topology) -> int:
 
 @cache
 def _more(size: int, free: tuple[int, ...], rounds: int) -> int:
-    """Return the maximum number of nodes that the informed nodes of a part can inform.
+    """Return the maximum number of nodes that a part can inform in the remaining rounds.
 
     Args:
         size: the number of nodes of a clique.
-        free: at index l, the number of informed nodes with l links out that may inform others.
+        free: entry l is the number of informed nodes of the part that have l unused links out of
+            the clique.
         rounds: the number of remaining rounds.
     """
     if rounds == 0:
@@ -107,25 +108,28 @@ def _more(size: int, free: tuple[int, ...], rounds: int) -> int:
         inside = min(sum(free) - senders, size - sum(free))
         after = _send(free, senders)
         after[links] += inside
-        # Each sender starts a part whose first node has used one of its links.
-        # Parts that begin now are alike, so only one of them is computed.
+        # Each node that sends out of the clique starts a part, whose first node has one used link.
+        # All parts that begin in this round are alike, so only one of them is computed.
         outside = senders and senders * (1 + _more(size, _single(links - 1, links), rounds - 1))
         most = max(most, inside + outside + _more(size, tuple(after), rounds - 1))
     return most
 
 
 def _single(free: int, links: int) -> tuple[int, ...]:
-    """Return a part that has one node, of whose at most ``links`` links out ``free`` are unused."""
+    """Return a part with one node, which has ``free`` unused links out of at most ``links``."""
     return tuple(int(each == free) for each in range(links + 1))
 
 
 def _send(free: tuple[int, ...], senders: int) -> list[int]:
-    """Let nodes send out of the clique, the nodes with most free links first.
+    """Let some nodes of a part send out of the clique; return the free links after this round.
 
-    No other choice is better. Let two nodes have p < q free links, and let the first one send now:
-    later it sends at most p - 1 times, and the second at most q times. If the second sends q times,
-    there is a round in which it sends and the first does not, and there they can exchange roles. So
-    p and q - 1 free links, which remain if the second node sends now, allow as much.
+    Nodes with the most free links send first.
+
+    No other choice is better. Let two nodes have p < q free links, and let the first one send now.
+    Later it sends at most p - 1 times, and the second one at most q times. If the second one sends
+    q times, there is a round in which it sends and the first does not; in this round they can swap
+    roles. So if the second node sends now, which leaves p and q - 1 free links, the two can send as
+    often.
     """
     after = list(free)
     for links in range(len(free) - 1, 0, -1):
@@ -153,7 +157,7 @@ def _bound(graph: Topology) -> TheoryBound:
 
 
 def _table(graph: Topology) -> NDArray[np.int32]:
-    """Return the neighbours, int32 ``[nodes, ports]``."""
+    """Return the neighbours of all nodes, int32 ``[nodes, ports]``."""
     return np.ascontiguousarray(graph.table().T.astype(np.int32))
 
 
@@ -179,7 +183,7 @@ def _search_trees(graph: Topology, target: int, budget: Budget) -> Decision:
     table = _table(graph)
     chance = np.random.default_rng(budget.seed)
     with _exchanges(budget) as search:
-        # Which number of rounds is best depends on the topology, so all are tried: a start is
+        # Which number of last rounds is best depends on the topology, so all are tried; a start is
         # cheap.
         for searched in cycle(_SEARCHED):
             tree = search.matched_tree(table, target, searched, chance)
@@ -212,8 +216,8 @@ def _formula(graph: Topology, target: int) -> tuple[Formula, NDArray[np.int32]]:
         if node > 0:
             formula.add(informed[node, target])
         for now in range(1, target + 1):
-            # A node may send to informed nodes: forbidding it would cost clauses and exclude no
-            # schedule.
+            # The formula lets nodes send to informed nodes. Forbidding this would need more clauses
+            # and exclude no schedule.
             own, before = sends[node, :, now], informed[node, now - 1]
             formula.at_most_one(own.tolist())
             for each in own:
@@ -245,7 +249,7 @@ def _read_schedule(graph: Topology, sends: NDArray[np.bool_]) -> Witness:
         used = np.argwhere(sends[:, :, now])
         for node, port in used.tolist():
             receiver = table[node, port]
-            # The formula lets nodes send to informed nodes; the record omits these transmissions.
+            # The record omits transmissions to informed nodes, which the formula allows.
             if informer[receiver] < 0 <= informer[node] and rounds[node] < now:
                 informer[receiver], rounds[receiver] = node, now
     return _as_witness(graph, informer, rounds)

@@ -1,4 +1,4 @@
-"""The problems by name."""
+"""The catalogue of search problems."""
 
 from starcast.search import bisection, broadcast, faults, forests, hamiltonian, independent
 from starcast.search.problem import SearchProblem
@@ -14,12 +14,12 @@ _ALL: tuple[type[SearchProblem], ...] = (
     faults.FaultDiameter,
     bisection.BisectionWidth,
 )
-#: All problems by name.
+#: All search problems, by name.
 PROBLEMS = {problem.name: problem for problem in _ALL}
 
 
 def find_problem(name: str) -> type[SearchProblem]:
-    """Return the problem with a name.
+    """Return the search problem with the given name.
 
     Raises:
         InputError: no problem has this name.

@@ -38,12 +38,12 @@ _INTERVAL = 1.0
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits and choices of a search.
+    """The limits and settings of a search.
 
     Attributes:
         seconds: time limit.
         memory: memory limit of each process, in MB.
-        seed: random seed of the first process; the other processes have the following numbers.
+        seed: random seed of the first process; the other processes use the numbers that follow it.
         jobs: number of processes.
         engine: the solver of formulas.
         reporter: receives progress.
@@ -73,7 +73,7 @@ class Budget:
         return max(self.deadline - monotonic(), 0.0)
 
     def part(self, share: float) -> "Budget":
-        """Return the same budget with a share of the seconds that are left."""
+        """Return the same budget, but with only a share of the seconds that are left."""
         return Budget(
             share * self.left, self.memory, self.seed, self.jobs, self.engine, self.reporter
         )
@@ -87,7 +87,7 @@ class Solved(NamedTuple):
 
 
 def require(module: str) -> Any:
-    """Import a library of the extra ``search``.
+    """Import and return a library that the extra ``starcast[search]`` installs.
 
     Raises:
         UnavailableError: the library is not installed.
@@ -133,7 +133,7 @@ def race(function: Callable[[Any, int], Any], work: object, budget: Budget, subj
     """Run a function in separate processes, and return the first answer.
 
     Args:
-        function: ``function(work, seed)`` returns an answer, or None if it has none.
+        function: ``function(work, seed)`` returns an answer, or None if it finds none.
         work: the function's argument, which is pickled.
         budget: limits, seeds and the number of processes.
         subject: the subject of the search, for progress and messages.
@@ -175,8 +175,8 @@ _OUT_OF_MEMORY = object()
 def _started(
     function: Callable[[Any, int], Any], work: object, budget: Budget
 ) -> Iterator[Running]:
-    # A fork of a server that has imported the libraries starts ten times as fast as a new
-    # interpreter.
+    # Processes are forked from a server that has imported the libraries. They start ten times as
+    # fast as a new interpreter.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, "pysat.solvers"])
     running: Running = {}
@@ -186,7 +186,7 @@ def _started(
             receiving, sending = context.Pipe(duplex=False)
             arguments = (sending, function, work, budget.seed + number, budget.memory)
             process: BaseProcess = context.Process(target=_serve, args=arguments, daemon=True)
-            start_blocked(process)  # the first one starts the server, which inherits the block
+            start_blocked(process)  # the first one starts the server, with signals blocked
             sending.close()
             running[receiving] = process
         yield running
@@ -198,7 +198,7 @@ def _started(
 
 
 def _receive(running: Running, connection: Any) -> Any:
-    """Return the answer of a process; a process that died has exceeded its memory."""
+    """Return the answer of a process; if it died without one, it ran out of memory."""
     process = running.pop(connection)
     try:
         is_answer, answer = connection.recv()
@@ -219,9 +219,9 @@ def _serve(
     seed: int,
     memory: int,
 ) -> None:
-    """Run the function in this process and send its answer."""
+    """Run the function in a solver process, and send its answer to the parent."""
     _end_with_parent()
-    # The system then refuses more memory instead of killing other processes.
+    # With this limit the system refuses more memory, instead of killing other processes later.
     resource.setrlimit(resource.RLIMIT_AS, (memory * 10**6,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(BrokenPipeError):  # the parent was interrupted and no longer listens
@@ -233,7 +233,7 @@ def _serve(
             connection.send((False, error))
 
 
-#: The number of variables, the clauses and the seconds.
+#: The input of a solver: the number of variables, the clauses, and the time limit in seconds.
 _Work = tuple[int, list[list[int]], float]
 
 
@@ -260,7 +260,7 @@ def _cp_sat(work: _Work, seed: int) -> tuple[str, list[int]] | None:
             [literals[each - 1] if each > 0 else ~literals[-each - 1] for each in clause]
         )
     solver = cp_model.CpSolver()
-    # One thread each: --jobs sets the number of processes.
+    # Each process has one thread, because --jobs sets the number of processes.
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = seed
     solver.parameters.max_time_in_seconds = seconds
@@ -272,7 +272,7 @@ def _cp_sat(work: _Work, seed: int) -> tuple[str, list[int]] | None:
 
 
 def _end_with_parent() -> None:
-    """Have the kernel kill this process when its parent ends; a solver blocks all threads."""
+    """Have the kernel kill this process when its parent ends, since a solver blocks all threads."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     parent = multiprocessing.parent_process()
     if parent is None or not parent.is_alive():

@@ -1,9 +1,10 @@
-"""A local search on the tree of a one-port broadcast, compiled by numba.
+"""Local search for the tree of a one-port broadcast, compiled by numba.
 
-The first rounds are maximum matchings of informed with uninformed nodes, random where there is a
-choice. In the last rounds the tree is changed: a node without the message takes the cheapest place
-at a neighbour, and frees (removes) the nodes in its way, which then miss the message. Freeing a
-node costs less if it has not moved for long, and noise decides between similar costs.
+The first rounds are maximum matchings of informed with uninformed nodes; if there are several, the
+choice is random. In the last rounds the tree is changed: a node that misses the message takes the
+cheapest place (a neighbour and a round), and the nodes that are in its way are freed, so that they
+miss the message instead. Freeing a node costs less if it has not moved for a long time, and random
+noise decides between similar costs.
 """
 
 from typing import NamedTuple
@@ -13,13 +14,13 @@ from numpy.typing import NDArray
 
 from starcast.support.compiled import jit
 
-#: Approximate number of steps in which a moved node stays expensive; range of the noise in costs.
+#: Approximate number of steps for which a moved node stays expensive; range of the noise in costs.
 _TENURE, _NOISE = 1_000, 1.5
-#: The cost from which on informing a neighbour earlier is tried too.
+#: If a place costs at least this much, informing a neighbour earlier is tried too.
 _DEAR = 2.0
-#: Number of steps without improvement after which the nodes near missing nodes are freed.
+#: After this number of steps without improvement, the nodes near missing nodes are freed.
 _PATIENCE = 10_000
-#: The range of the noise in a receiver's weight in a matching.
+#: The range of the noise that is added to a receiver's weight in a matching.
 _MATCHING_NOISE = 0.5
 
 
@@ -32,15 +33,15 @@ class BroadcastTree(NamedTuple):
     Attributes:
         table: the neighbours, int32 ``[nodes, ports]``.
         informer: the node that informs each node, int32 ``[nodes]``; -1 if there is none.
-        rounds: the round in which each node is informed, int32 ``[nodes]``; 0 at the root and if no
-            node informs it.
-        child: the node that each node informs in a slot, int32 ``[nodes, slots]``; -1 if none.
+        rounds: the round in which each node is informed, int32 ``[nodes]``; 0 for the root and for
+            nodes that no node informs.
+        child: the node that each node informs in each slot, int32 ``[nodes, slots]``; -1 if none.
         moved: the step in which each node took its place, int64 ``[nodes]``.
-        missing: the nodes that are not informed; ``position`` is the index of each of them in this
+        missing: the nodes that are not informed; ``position`` contains the index of each in this
             list.
         counts: the number of missing nodes, its minimum so far, the steps since that minimum, and
             the number of all steps.
-        first: the last round that is not searched.
+        first: the last round before the searched rounds.
     """
 
     table: NDArray[np.int32]
@@ -57,16 +58,16 @@ class BroadcastTree(NamedTuple):
 def matched_tree(
     table: NDArray[np.int32], target: int, searched: int, chance: np.random.Generator
 ) -> BroadcastTree:
-    """Match all rounds at random, and return the tree, whose last rounds can be searched.
+    """Return a tree whose rounds are random matchings, and whose last rounds can be searched.
 
     Args:
         table: the neighbours, ``[nodes, ports]``; the root is 0.
-        target: the number of rounds; the nodes that are informed later are missing.
+        target: the number of rounds; nodes that would be informed later count as missing.
         searched: the number of last rounds that are searched.
         chance: source of randomness.
     """
     nodes = len(table)
-    # Early rounds have few choices that matter; changing them too would make each step more
+    # Early rounds are not searched: few of their choices matter, and each step would become more
     # expensive.
     first = max(target - searched, 0)
     informer, rounds = np.full((2, nodes), -1, dtype=np.int32)
@@ -80,7 +81,7 @@ def matched_tree(
     positions = np.zeros((2, nodes), dtype=np.int32)
     positions[0, : len(missing)] = missing
     positions[1, missing] = np.arange(len(missing))
-    # No node has moved yet; this counts as a move long ago.
+    # No node has moved yet, which is represented as a move long ago.
     moved = np.full(nodes, -(10**9), dtype=np.int64)
     counts = np.array([len(missing), len(missing), 0, 0])
     return BroadcastTree(
@@ -98,8 +99,8 @@ def match_rounds(
 ) -> None:
     """Inform as many nodes as possible in each round, preferring nodes that can inform many others.
 
-    The sets of receivers that can be matched form a matroid, so augmenting for receivers in the
-    order of their weights gives a maximum matching (Edmonds & Fulkerson 1965).
+    The sets of receivers that can be matched form a matroid. Augmenting for the receivers in the
+    order of their weights therefore gives a maximum matching (Edmonds & Fulkerson 1965).
     """
     nodes, degree = table.shape
     ahead, weight = np.empty(nodes), np.empty(nodes)
@@ -120,7 +121,7 @@ def match_rounds(
                 near += informer[table[node, port]] >= 0
                 further += ahead[table[node, port]]
             if near > 0 > informer[node]:
-                # Nodes two links away count too, because the next rounds need them.
+                # Nodes at distance 2 count too, because they matter in the next rounds.
                 weight[count] = ahead[node] + further / (4 * degree)
                 # Without noise every start would match the same nodes.
                 weight[count] += _MATCHING_NOISE * chance.random()
@@ -128,7 +129,8 @@ def match_rounds(
                 count += 1
         if count == 0:
             return
-        # Augmenting never drops a receiver that was matched, so the heaviest receivers come first.
+        # Augmenting keeps all receivers that are matched, so the heaviest receivers are matched
+        # first.
         for position in np.argsort(-weight[:count]):
             receiver = receivers[position]
             _augment(table, receiver, informer, sender_of, receiver_of, reached_from, queue, trail)
@@ -156,7 +158,7 @@ def _augment(
         head += 1
         for port in range(table.shape[1]):
             sender = table[node, port]
-            # A sender that was reached before leads only to receivers that were tried already.
+            # A sender that was reached before leads only to receivers that have already been tried.
             if informer[sender] < 0 or reached_from[sender] >= 0:
                 continue
             reached_from[sender] = node
@@ -171,7 +173,8 @@ def _augment(
                 following = sender_of[node]
                 receiver_of[sender], sender_of[node] = node, sender
                 sender = following if node != receiver else -1
-            # After a failure the senders stay marked: no later path can use them.
+            # After a failure the senders stay marked, because no later augmenting path can use
+            # them.
             for position in range(reached):
                 reached_from[trail[position]] = -1
             return
@@ -179,7 +182,7 @@ def _augment(
 
 @jit
 def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> int:
-    """Change the tree for a number of steps, or until all nodes are informed.
+    """Search the last rounds of the tree for a number of steps, or until all nodes are informed.
 
     Returns:
         The number of nodes that miss the message.
@@ -190,20 +193,20 @@ def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> in
             break
         counts[2] += 1
         counts[3] += 1
-        # The node is random: a queue would return to the same few nodes, and free the same others,
-        # again and again.
+        # The node is chosen at random. A queue would return to the same few nodes, and free the
+        # same other nodes, again and again.
         node = tree.missing[chance.integers(0, counts[0])]
         informer, slot, cost = _cheapest_place(tree, node, slots, chance)
-        # Bringing a neighbour forward examines all neighbours' places, too much work to save one
-        # node.
+        # Bringing a neighbour forward requires examining the places of all neighbours, which is too
+        # much work to save one node.
         if cost >= _DEAR:
             informer, slot = _bring_forward(tree, node, informer, slot, cost, chance)
         if informer >= 0:
             _move(tree, node, informer, slot)
         if counts[0] < counts[1]:
             counts[1], counts[2] = counts[0], 0
-        # The patience grows with the number of missing nodes: far from the goal, slow progress is
-        # normal.
+        # The limit grows with the number of missing nodes, because slow progress is normal far from
+        # the goal.
         if counts[2] > _PATIENCE + 10 * counts[1]:
             _free_near(tree)
             counts[1], counts[2] = counts[0], 0
@@ -212,7 +215,7 @@ def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> in
 
 @jit
 def _price(tree: BroadcastTree, node: int) -> float:
-    """Return the cost of freeing a node: 1, rising to almost 2 if it has just moved."""
+    """Return the cost of freeing a node, from 1 up to almost 2 if it has just moved."""
     age = float(tree.counts[3] - tree.moved[node])
     # The cost is below 2, so one node that has just moved is cheaper than two that have not.
     return 1.0 + 0.9 * _TENURE / (_TENURE + age)
@@ -220,7 +223,7 @@ def _price(tree: BroadcastTree, node: int) -> float:
 
 @jit
 def _cost(tree: BroadcastTree, node: int, informer: int, slot: int) -> float:
-    """Return the cost of a place: of freeing its present node and the children in early slots."""
+    """Return the cost of a place: of freeing the node there, and children with too early slots."""
     cost = 0.0
     if tree.child[informer, slot] >= 0:
         cost += _price(tree, tree.child[informer, slot])
@@ -234,7 +237,7 @@ def _cost(tree: BroadcastTree, node: int, informer: int, slot: int) -> float:
 def _cheapest_place(
     tree: BroadcastTree, node: int, before: int, chance: np.random.Generator
 ) -> tuple[int, int, float]:
-    """Return the cheapest place before a limit: an informed neighbour, its slot, and the cost."""
+    """Return the cheapest place with an early enough slot: the informer, the slot, and the cost."""
     best_informer, best_slot, least = -1, -1, np.inf
     for port in range(tree.table.shape[1]):
         informer = tree.table[node, port]
@@ -257,7 +260,7 @@ def _bring_forward(
     cost: float,
     chance: np.random.Generator,
 ) -> tuple[int, int]:
-    """Inform a neighbour earlier if this gives a node a cheaper place, and return the place."""
+    """Inform a neighbour earlier if this gives a node a cheaper place; return the node's place."""
     forward, place, earlier = -1, -1, -1
     for port in range(tree.table.shape[1]):
         near = tree.table[node, port]
@@ -269,7 +272,7 @@ def _bring_forward(
         sender, found, price = _cheapest_place(tree, near, limit - 1, chance)
         if sender < 0:
             continue
-        # The neighbour keeps its children, so only its recent moves count against it.
+        # The neighbour keeps its children, so moving it costs more only if it has moved recently.
         price += _price(tree, near) - 1 + _cost(tree, node, near, found + 1)
         if price < cost:
             cost, forward, place, earlier = price, near, sender, found
@@ -281,7 +284,7 @@ def _bring_forward(
 
 @jit
 def _move(tree: BroadcastTree, node: int, informer: int, slot: int) -> None:
-    """Give a node a place, and free the nodes that are in its way."""
+    """Move a node to a place, and free the nodes that are in its way."""
     if tree.child[informer, slot] >= 0:
         _free(tree, tree.child[informer, slot])
     for early in range(slot + 1):
@@ -302,7 +305,7 @@ def _move(tree: BroadcastTree, node: int, informer: int, slot: int) -> None:
 
 @jit
 def _free(tree: BroadcastTree, node: int) -> None:
-    """Remove a node from its place; it keeps its children."""
+    """Remove a node from its place in the tree; it keeps its children."""
     tree.child[tree.informer[node], tree.rounds[node] - tree.first - 1] = -1
     tree.informer[node], tree.rounds[node] = -1, 0
     tree.position[node] = tree.counts[0]

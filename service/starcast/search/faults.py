@@ -1,9 +1,9 @@
-"""Largest diameter after degree - 1 node faults, which always leave the topology connected.
+"""Largest diameter of a topology after degree - 1 node faults, which never disconnect it.
 
-A set of faults makes two nodes distant if it contains an inner node of every short path between
-them. The search proposes faults, finds a short path that avoids them, excludes the proposal by this
-path, and repeats. If no faults are left, the paths form a small unsatisfiable formula, which has a
-proof.
+Faults make two nodes distant if every short path between them contains a fault as an inner node.
+The search proposes a set of faults, finds short paths that avoid it, requires a fault on each of
+these paths, and repeats. If no set of faults is left, the paths form a small unsatisfiable formula,
+which has a proof.
 """
 
 from collections.abc import Sequence
@@ -32,24 +32,24 @@ Path = list[int]
 
 
 def targets(graph: Topology) -> list[int]:
-    """Return one node of each orbit, except rank 0, under the automorphisms that fix rank 0."""
+    """Return one node of each orbit under the automorphisms that fix rank 0; rank 0 is left out."""
     least = orbits(graph.nodes, fixing_root(graph))
     return [node for node in np.unique(least).tolist() if node]
 
 
 def path_formula(graph: Topology, paths: list[Path]) -> Formula:
-    """Return the formula that all paths to some target contain faults.
+    """Return the formula that every given path to some target contains a fault.
 
     Args:
         graph: the topology.
-        paths: paths from rank 0, each to a target.
+        paths: paths from rank 0; each ends at a target.
     """
     formula = Formula()
     is_faulty = formula.new(graph.nodes)
     ends = targets(graph)
     is_target = dict(zip(ends, formula.new(len(ends)).tolist(), strict=True))
     formula.add(*is_target.values())
-    # The distance is measured between working nodes, so neither end is faulty.
+    # The distance is measured between working nodes, so neither end of a path is faulty.
     formula.add(-int(is_faulty[0]))
     for end, literal in is_target.items():
         formula.add(-literal, -int(is_faulty[end]))
@@ -63,7 +63,7 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
     require("pysat")
     require_fit(_literals(graph), budget.memory, f"faults on {graph.spec}")
     subject = f"faults that make the diameter of {graph.spec} {target}"
-    # Distant nodes come first, because they are the likelier ends.
+    # Distant nodes come first, because they are more likely to become the most distant.
     from_root = graph.distances(0)
     ends = sorted(targets(graph), key=lambda node: -int(from_root[node]))
     work = _Work(graph.table().T.tolist(), ends, graph.degree - 1, target)
@@ -78,12 +78,12 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
         "none",
         formula=path_formula(graph, paths),
         evidence={"paths": _as_array(paths)},
-        target=max(map(len, paths)),  # in nodes, one more than in links
+        target=max(map(len, paths)),  # the length is in nodes, one more than in links
     )
 
 
 class _Work(NamedTuple):
-    """Neighbours, candidates for the distant node, maximum faults, and wanted distance."""
+    """The input of `find_faults`: neighbours, possible distant nodes, fault limit and distance."""
 
     table: Table
     ends: list[int]
@@ -92,14 +92,15 @@ class _Work(NamedTuple):
 
 
 def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[Path]]:
-    """Find faults that make a node at least as distant from rank 0 as wanted.
+    """Find faults that give some node at least the wanted distance from rank 0.
 
     Args:
-        work: the topology, as plain data that need no plug-in, and the distance.
+        work: the topology, as plain data that need no plug-in, and the wanted distance.
         seed: random seed.
 
     Returns:
-        The faults, or None; the distant node; and the paths that exclude all sets of faults.
+        The faults, or None if there are none; the distant node; and, if there are no faults, the
+        paths that exclude all sets of faults.
     """
     paths: list[Path] = []
     for end in work.ends:
@@ -128,7 +129,7 @@ def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, lis
             short = _disjoint_short_paths(work.table, faults, end, work.distance)
             if not short:
                 return sorted(faults), paths
-            # Several paths are added at once, so each round of the solver excludes more faults.
+            # Adding several paths at once excludes more sets of faults per run of the solver.
             for path in short:
                 solver.add_clause([is_faulty[node] for node in path[1:-1]])
             paths += short
@@ -144,7 +145,7 @@ def _disjoint_short_paths(table: Table, faults: set[int], end: int, distance: in
         if path is None:
             return paths
         paths.append(path)
-        # The direct link has no inner node, so it would be found again forever.
+        # A direct link has no inner node, so the loop would find it forever.
         if len(path) == 2:
             return paths
         used |= set(path[1:-1])
@@ -173,13 +174,13 @@ def _shortest_path(table: Table, excluded: set[int], end: int, longest: int) -> 
 
 
 def _as_array(paths: list[Path]) -> NDArray[np.int32]:
-    """Return paths as rows, with -1 after their ends."""
+    """Return paths as the rows of an array; entries after the end of a path are -1."""
     longest = max(map(len, paths))
     return np.array([[*path, *[-1] * (longest - len(path))] for path in paths], dtype=np.int32)
 
 
 def _rebuild(graph: Topology, witness: Witness) -> Formula:
-    """Return the formula of the paths in a record.
+    """Return the formula that follows from the paths in a record.
 
     Raises:
         RejectedError: the record has no paths, or a path does not end at a target.
@@ -223,7 +224,7 @@ class FaultDiameter(SearchProblem):
         return TheoryBound(most, f"a shortest path between two of the {most + 1} other nodes")
 
     def start(self, _budget: Budget) -> Witness:
-        """Return a witness without faults, whose pair is rank 0 and a most distant node."""
+        """Return a first witness: no faults, and the pair of rank 0 and a most distant node."""
         end = int(self.topology.distances(0).argmax())
         return {"faults": np.empty(0, dtype=np.int64), "pair": np.array([0, end])}
 

@@ -1,7 +1,7 @@
-"""Minimum height of spanning trees, as many as the degree, with bounded congestion.
+"""Spanning trees of minimum height and bounded congestion, as many as the degree.
 
-The trees have a common root. With congestion 1 they are directed edge-disjoint trees: they enter
-every node but the root over different links, and each link of the root begins another tree.
+The trees have a common root. With congestion 1 they are arc-disjoint: they enter every node but the
+root over different links, and each link of the root belongs to a different tree.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ from starcast.trees.model import Forest
 
 
 def distances_without_root(graph: Topology, start: int) -> NDArray[np.int64]:
-    """Return every node's distance from ``start`` on paths without the root; -1 at the root."""
+    """Return every node's distance from ``start`` on paths that avoid the root; -1 at the root."""
     table = graph.table()
     distances = np.full(graph.nodes, -1)
     distances[start], front = 0, np.array([start])
@@ -44,7 +44,7 @@ def distances_without_root(graph: Topology, start: int) -> NDArray[np.int64]:
 
 
 def _best_construction(graph: Topology, congestion: int) -> Forest | None:
-    """Return the lowest known forest with at most a given congestion, or None."""
+    """Return the constructed forest of least height that keeps a congestion limit, or None."""
     candidates = [
         forest(graph, name)
         for name in constructions(graph)
@@ -58,7 +58,7 @@ def _best_construction(graph: Topology, congestion: int) -> Forest | None:
 
 
 def _formula(graph: Topology, congestion: int, height: int) -> tuple[Formula, NDArray[np.int32]]:
-    """Return the formula of such trees, and its variables ``chosen`` [trees, nodes, ports]."""
+    """Return the formula that such trees exist, and its variables [trees, nodes, ports]."""
     trees, nodes, table = graph.degree, graph.nodes, graph.table()
     distances = graph.distances(0)
     formula = Formula()
@@ -67,7 +67,7 @@ def _formula(graph: Topology, congestion: int, height: int) -> tuple[Formula, ND
     for tree in range(trees):
         for node in range(nodes):
             _one_tree(formula, table, node, chosen[tree], within[tree], int(distances[node]))
-    # A link cannot have more load than there are trees.
+    # The load of a link never exceeds the number of trees, so a larger limit needs no clauses.
     if congestion < trees:
         for node in range(1, nodes):
             for port in range(graph.degree):
@@ -88,27 +88,27 @@ def _one_tree(
     within: NDArray[np.int32],
     distance: int,
 ) -> None:
-    """Add the constraints of a node: one parent, which is one level closer to the root."""
+    """Require that a node has one parent in a tree, and that the parent is closer to the root."""
     height = within.shape[1] - 1
     if node == 0:
         for port in range(len(table)):
             formula.add(-int(chosen[0, port]))
-        # The root counts as on every level, so its children need no special case.
+        # The root counts as within every level, so its children need no special case.
         for level in range(height + 1):
             formula.add(int(within[0, level]))
         return
     formula.exactly_one(chosen[node].tolist())
     formula.add(int(within[node, height]))
     for level in range(height):
-        # In no tree is a node closer to the root than in the topology; this saves most of the
-        # search.
+        # No tree path is shorter than the distance in the topology. This constraint saves most of
+        # the search.
         if level < distance:
             formula.add(-int(within[node, level]))
         else:
             formula.add(-int(within[node, level]), int(within[node, level + 1]))
     for port, neighbour in enumerate(table[:, node].tolist()):
         for level in range(1, height + 1):
-            # A node within this level needs a parent within level - 1.
+            # A node within this level needs a parent within the previous level.
             formula.add(
                 -int(chosen[node, port]),
                 -int(within[node, level]),
@@ -123,7 +123,10 @@ def _ports(graph: Topology, chosen: NDArray[np.bool_]) -> NDArray[np.uint8]:
 
 
 def _port_images(table: NDArray[np.int32], images: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the index of the port to which an automorphism maps each port, ``[nodes, ports]``."""
+    """Return the index of the port to which an automorphism maps each node's ports.
+
+    The shape is ``[nodes, ports]``.
+    """
     degree, nodes = table.shape
     result = np.empty((nodes, degree), dtype=np.int64)
     for port in range(degree):
@@ -135,7 +138,7 @@ def _port_images(table: NDArray[np.int32], images: NDArray[np.int64]) -> NDArray
 def _link_orbits(
     nodes: int, degree: int, images: NDArray[np.int64], port_image: NDArray[np.int64]
 ) -> list[list[tuple[int, int]]]:
-    """Return the orbits of the (node, port) pairs of all nodes but the root."""
+    """Return the orbits of all (node, port) pairs, except the root's, under an automorphism."""
     visited = np.zeros((nodes, degree), dtype=bool)
     orbits = []
     for node in range(1, nodes):
@@ -197,8 +200,8 @@ class CongestionTrees(SearchProblem):
         found = _best_construction(graph, self.congestion)
         if found is not None:
             return {"parent_port": found.parent_port}
-        # Any generous height will do: by Edmonds' theorem trees exist, because there are enough
-        # links.
+        # The height limit only has to be large enough: by Edmonds' theorem trees exist, because
+        # there are enough links.
         outcome = self._solve(graph.diameter + 6, budget)
         if outcome.witness is None:
             raise LimitError(
@@ -239,7 +242,7 @@ class CongestionTrees(SearchProblem):
         return Decision("witness", {"parent_port": _ports(graph, values[chosen])})
 
     def _solve_rotated(self, images: NDArray[np.int64], target: int, budget: Budget) -> Decision:
-        """Search for a tree whose images under a rotation are the other trees."""
+        """Search for a forest in which the other trees are images of one tree under a rotation."""
         graph = self.topology
         subject = f"rotated trees on {graph.spec} of height {target}"
         require_fit(self.literals(target) // graph.degree, budget.memory, subject)
@@ -252,14 +255,15 @@ class CongestionTrees(SearchProblem):
             _one_tree(formula, table, node, chosen, within, int(distances[node]))
         port_image = _port_images(table, images)
         for orbit in _link_orbits(graph.nodes, degree, images, port_image):
-            # If an orbit is shorter than the rotation's order, several trees use each of its links.
+            # If an orbit is shorter than the order of the rotation, several trees use each link in
+            # the orbit.
             repeated = degree // len(orbit)
             formula.at_most(
                 [int(chosen[node, port]) for node, port in orbit], self.congestion // repeated
             )
         status, values = solve(formula, budget, subject)
         if values is None or status != "satisfiable":
-            return OPEN  # the absence of rotated forests does not exclude others
+            return OPEN  # other forests may exist even if there is no rotated one
         row = values[chosen]
         rows = [row]
         for _ in range(degree - 1):

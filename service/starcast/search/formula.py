@@ -1,4 +1,4 @@
-"""Formulas in conjunctive normal form, which the search problems write."""
+"""Formulas in conjunctive normal form, the input of the solvers."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -11,12 +11,12 @@ from starcast.support.errors import LimitError
 
 #: Bytes per literal while a solver works, measured with CaDiCaL 1.9.5 on formulas of this package.
 BYTES_PER_LITERAL = 60
-#: Up to this many literals, `Formula.at_most_one` excludes each pair.
+#: Maximum number of literals for which `Formula.at_most_one` adds a clause for each pair.
 _PAIRWISE = 6
 
 
 class Formula:
-    """A list of clauses; variables are numbered from 1.
+    """A formula as a list of clauses, with variables numbered from 1.
 
     The clauses depend only on the problem, so the same formula can be written again.
     """
@@ -26,7 +26,7 @@ class Formula:
         self.clauses: list[list[int]] = []
 
     def new(self, *shape: int) -> NDArray[np.int32]:
-        """Return new variables as an array of their numbers."""
+        """Create variables, and return their numbers as an array of the given shape."""
         count = int(np.prod(shape))
         first = self.variables + 1
         self.variables += count
@@ -67,8 +67,8 @@ class Formula:
             return
         # count[i, j] means that more than j of the first i + 1 literals are true.
         count = self.new(len(numbers), bound)
-        # The counter (Sinz 2005) needs more variables, but unit propagation finds every
-        # contradiction.
+        # The sequential counter (Sinz 2005) needs more variables, but with it unit propagation
+        # finds every contradiction.
         for i, literal in enumerate(numbers):
             self.add(-literal, int(count[i, 0]))
             if i == 0:
@@ -80,13 +80,13 @@ class Formula:
             self.add(-literal, -int(count[i - 1, bound - 1]))
 
     def dimacs(self) -> str:
-        """Return the formula in DIMACS, the format that all solvers and checkers read."""
+        """Return the formula in the DIMACS format, which all solvers and checkers read."""
         lines = [f"p cnf {self.variables} {len(self.clauses)}"]
         lines += [" ".join(map(str, (*clause, 0))) for clause in self.clauses]
         return "\n".join(lines) + "\n"
 
     def sha256(self) -> str:
-        """Return the SHA-256 of the formula in DIMACS."""
+        """Return the SHA-256 of the formula in the DIMACS format."""
         return hashlib.sha256(self.dimacs().encode()).hexdigest()
 
 
@@ -110,7 +110,7 @@ def require_fit(literals: int, memory: int, subject: str) -> None:
 
 
 def true_variables(model: Iterable[int], variables: int) -> NDArray[np.bool_]:
-    """Return the values of a model, bool ``[variables + 1]``, indexed by variable number."""
+    """Return the values of variables, bool ``[variables + 1]``, given a model's literals."""
     values = np.zeros(variables + 1, dtype=bool)
     positive = [literal for literal in model if 0 < literal <= variables]
     values[positive] = True

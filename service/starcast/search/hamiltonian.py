@@ -1,8 +1,9 @@
-"""Maximum number of link-disjoint Hamiltonian cycles, by exchanging links between 2-factors.
+"""Find link-disjoint Hamiltonian cycles by exchanging links between 2-factors.
 
-The ports of a topology give floor(degree / 2) link-disjoint 2-factors: each consists of two ports
-that are their own reverse, or of a port and its reverse. An exchange along a short closed walk,
-whose links alternate between two factors, keeps both 2-factors and can join their cycles.
+A 2-factor is a set of disjoint cycles through all nodes. The ports of a topology give floor(degree
+/ 2) link-disjoint 2-factors: each consists of the links of two ports that are their own reverse, or
+of a port and its reverse. Along a short closed walk whose links alternate between two 2-factors,
+these links are exchanged. Both remain 2-factors, and their cycles may be joined.
 """
 
 import random
@@ -24,14 +25,14 @@ from starcast.search.problem import (
 from starcast.search.symmetry import orbits, translation_order
 from starcast.topologies import Topology
 
-#: The lengths of the closed walks.
+#: The lengths of the closed walks along which links are exchanged.
 _LENGTHS = (4, 6, 8)
 #: The probability that an exchange that adds a cycle is kept, while many cycles are left.
 _NOISE = 0.002
-#: Up to this length of cycles, all exchanges that do not change the number of cycles are kept. They
-#: are needed for variety, but require renumbering all nodes of the cycles.
+#: Exchanges that do not change the number of cycles are always kept if the cycles are at most this
+#: long. They add variety, but all nodes of the cycles have to be renumbered.
 _CHEAP = 800
-#: Maximum number of nodes for which a quotient is tried, and number of translations tried.
+#: Maximum number of nodes for which quotients are tried, and the number of translations tried.
 _MAX_NODES = 50_000
 _SAMPLES = 200
 
@@ -57,7 +58,7 @@ class _Factor:
             self._renumber(range(nodes))
 
     def _renumber(self, nodes: Sequence[int]) -> None:
-        """Renumber the cycles through some nodes."""
+        """Renumber the cycles through some nodes, and the places of their nodes."""
         first = self._next
         for node in nodes:
             if self.cycle[node] >= first:
@@ -67,7 +68,7 @@ class _Factor:
             self._number(node, self._next - 1)
 
     def _number(self, start: int, number: int) -> None:
-        # Either neighbour of the first node will do, since a cycle has no direction.
+        # A cycle has no direction, so it can start with either neighbour of the first node.
         before, node, place = -1, start, 0
         while True:
             self.cycle[node], self.place[node] = number, place
@@ -80,18 +81,18 @@ class _Factor:
     def change(self, removed: list[tuple[int, int]], added: list[tuple[int, int]]) -> int:
         """Return the number of cycles that an exchange would add.
 
-        Every node is an end of at most one removed link, and of one added link.
+        Every node is an end of at most one removed link, and of at most one added link.
         """
         # The links that belong to no factor need not form cycles.
         if not self.is_counted:
             return 0
         by_cycle: dict[int, list[tuple[int, int, int]]] = {}
         for a, b in removed:
-            # The link leads from its first end on the cycle to the second one.
+            # Orient the link in the direction of the cycle, from tail to head.
             tail, head = (a, b) if self._follows(a, b) else (b, a)
             by_cycle.setdefault(self.cycle[a], []).append((self.place[tail], tail, head))
-        # Removing links leaves paths of a cycle, each from the head of a removed link to the next
-        # tail.
+        # Removing links divides a cycle into paths, each from the head of a removed link to the
+        # tail of the next one.
         partner: dict[int, int] = {}
         for links in by_cycle.values():
             links.sort()
@@ -102,12 +103,13 @@ class _Factor:
 
     def _follows(self, a: int, b: int) -> bool:
         """Return whether b is the node after a on their cycle."""
-        # A cycle has at least three nodes; from its last place it leads back to place 0.
+        # A cycle has at least three nodes, and the node in place 0 follows the one in the last
+        # place.
         difference = self.place[b] - self.place[a]
         return difference == 1 or difference < -1
 
     def exchange(self, removed: list[tuple[int, int]], added: list[tuple[int, int]]) -> None:
-        """Exchange the links."""
+        """Move the links of an exchange between the two factors."""
         touched = {self.cycle[a] for a, _ in removed}
         for links, operation in ((removed, list.remove), (added, list.append)):
             for a, b in links:
@@ -120,7 +122,7 @@ class _Factor:
 
 
 def _count_closed(partner: dict[int, int], linked: dict[int, int]) -> int:
-    """Return the number of closed walks that two perfect matchings of the same nodes form."""
+    """Return the number of cycles that two perfect matchings of the same nodes form together."""
     unvisited = set(partner)
     count = 0
     while unvisited:
@@ -134,7 +136,7 @@ def _count_closed(partner: dict[int, int], linked: dict[int, int]) -> int:
 
 
 def two_factors(graph: Topology) -> tuple[list[list[list[int]]], list[list[int]]]:
-    """Return link-disjoint 2-factors from the ports, and the links of no factor."""
+    """Return link-disjoint 2-factors made from ports, and the links that belong to none of them."""
     reverse = {port: graph.reverse_port(port) for port in graph.ports}
     own = [port for port in graph.ports if reverse[port] == port]
     pairs = [(port, reverse[port]) for port in graph.ports if port < reverse[port]]
@@ -159,7 +161,7 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
 
 
 def _search_quotient(graph: Topology, target: int, budget: Budget) -> Decision:
-    """Join the cycles of a quotient by a translation; each result must lift to a single cycle."""
+    """Search in a quotient by a translation for cycles that lift to Hamiltonian cycles."""
     chance = random.Random(budget.seed)  # noqa: S311 - not a secret
     classes = quotient(graph, chance)
     if classes is None:
@@ -173,22 +175,24 @@ def _search_quotient(graph: Topology, target: int, budget: Budget) -> Decision:
         if not _join_cycles(graph, factors, everything, chance, budget):
             return OPEN
         lifted = [_lift(graph, factor.adjacent, classes) for factor in factors]
-        # A single cycle lifts to several if the translations along it have a common divisor.
+        # A Hamiltonian cycle of the quotient lifts to several cycles if its number of translations
+        # has a divisor in common with their order.
         if all(_Factor(each, is_counted=True).count == 1 for each in lifted):
             return _finished(graph, lifted)
     return OPEN
 
 
 def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None:
-    """Return the class of each node under a suitable translation T of the largest odd order.
+    """Return the class of each node under a translation T of the largest suitable odd order.
 
-    Two nodes are in one class if repeating T maps one to the other. Two classes are linked if nodes
-    of them are; a translation is suitable if its classes have no loops or double links. A walk once
-    around a cycle of classes ends in the class of its first node v, at T^i(v) for some i. If i and
-    the order of T have no common divisor, the cycle lifts to one Hamiltonian cycle of the topology.
+    Two nodes are in the same class if repeating T maps one to the other. Two classes are linked if
+    there is a link between their nodes; a translation is suitable if its classes have no loops or
+    double links. A walk once around a cycle of classes ends in the class of its first node v, at
+    T^i(v) for some i. If i and the order of T have no common divisor, the cycle lifts to one
+    Hamiltonian cycle of the topology.
 
-    Even orders are not tried: if T exchanges the two colours of a bipartite topology, i is even for
-    every cycle of even length.
+    Even orders are not tried: if T swaps the two colour classes of a bipartite topology, i is even
+    for every cycle of even length.
 
     Returns:
         int64 ``[nodes]``, or None if there is no such translation.
@@ -212,7 +216,7 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
 def _lift(
     graph: Topology, adjacent: list[list[int]], classes: NDArray[np.int64]
 ) -> list[list[int]]:
-    """Return the links of the topology that a 2-factor of the classes lifts to."""
+    """Return the links of the topology to which a 2-factor of the quotient lifts."""
     table = graph.table().T
     wanted = np.array(adjacent)[classes]
     is_used = (classes[table][:, :, None] == wanted[:, None, :]).any(axis=2)
@@ -223,7 +227,7 @@ def _lift(
 def _as_factors(
     adjacent: list[list[list[int]]], rest: list[list[int]], target: int
 ) -> tuple[list[_Factor], list[_Factor]]:
-    """Return the 2-factors that are to become cycles, and these together with all other links."""
+    """Return the 2-factors to be turned into cycles; and a list of these and all other links."""
     copies = [[list(each) for each in part] for part in (*adjacent, rest)]
     factors = [_Factor(each, is_counted=True) for each in copies[:target]]
     spare = [_Factor(each, is_counted=False) for each in copies[target:] if each and each[0]]
@@ -237,8 +241,8 @@ def _join_cycles(
     chance: random.Random,
     budget: Budget,
 ) -> bool:
-    """Exchange links until each factor is a single cycle; return whether that was reached."""
-    # On a ring there are no other links to exchange with.
+    """Exchange links until each factor is a single cycle; return whether this succeeded."""
+    # A ring has no other links that could be exchanged.
     if len(everything) == 1:
         return factors[0].count == 1
     nodes = len(factors[0].adjacent)
@@ -260,7 +264,8 @@ def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
         first, second = chance.sample(factors, 2)
         if not (first.is_counted or second.is_counted):
             continue
-        # The links alternate between both factors, so each node keeps two links in each.
+        # The links of the walk alternate between both factors, so each node keeps two links in each
+        # factor.
         walk = _closed_walk(first, second, chance, nodes)
         if walk is None:
             continue
@@ -268,7 +273,7 @@ def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
         links = list(zip(walk, ends, strict=True))
         own, others = links[::2], links[1::2]
         added = first.change(own, others) + second.change(others, own)
-        # Near the goal an added cycle costs more steps than the variety is worth.
+        # When few cycles are left, an added cycle costs more steps than the variety is worth.
         many = first.count + second.count > 6
         cheap = _CHEAP * (first.count + second.count) / (2 * nodes)
         is_kept = added < 0 or (added == 0 and chance.random() < cheap)

@@ -1,11 +1,11 @@
-"""Maximum number of completely independent spanning trees.
+"""Search for the maximum number of completely independent spanning trees.
 
 By Araki (2014), k such trees exist if and only if the nodes can be partitioned into k classes such
 that each class induces a connected graph, and no component of the links between two classes is a
-tree. The search finds the partition by simulated annealing. If the topology has automorphisms that
-move every node in cycles of the same length, a multiple of k, the search looks for a partition in
-which such an automorphism maps each class to the next one. Such a partition corresponds to a
-partition of a quotient, which is much smaller.
+tree. The search finds the partition by simulated annealing. Some automorphisms move all nodes in
+cycles of the same length. If this length is a multiple of k, the search looks for a partition in
+which the automorphism maps each class to the next one. Such a partition corresponds to a partition
+of a quotient, which is much smaller.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,22 +30,23 @@ from starcast.search.symmetry import Images, fixing_root, orbits
 from starcast.topologies import Topology
 
 Table = list[list[int]]
-#: Number of random automorphisms tried, and maximum number of nodes for which they are.
+#: The number of random automorphisms that are tried, and the maximum number of nodes for trying
+#: them.
 _SAMPLES, _MAX_NODES = 300, 50_000
-#: The temperatures of a cooling, and the number of steps at each of them.
+#: The temperatures of an annealing run, and the number of steps at each temperature.
 _COOLING, _STEPS = np.geomspace(1.0, 0.1, 100), 2_000
-#: How often a quotient is tried if its partitions are not partitions of the topology.
+#: How often a quotient is tried if its partitions are not valid partitions of the topology.
 _REPEATS = 10
 
 
 class Quotient(NamedTuple):
-    """A topology with nodes merged by an automorphism that maps each class to the next.
+    """A topology whose nodes are merged, for an automorphism that maps each class to the next.
 
     Attributes:
-        number: the quotient's node for each node, int64 ``[nodes]``.
+        number: the node of the quotient to which each node belongs, int64 ``[nodes]``.
         table: the neighbours in the quotient, int64 ``[combined, ports]``.
         members: nodes of the quotient, int64 ``[bundles, classes]``; each column is the image of
-            the column before. Without an automorphism there is one column.
+            the previous column. Without an automorphism there is only one column.
     """
 
     number: Images
@@ -54,14 +55,14 @@ class Quotient(NamedTuple):
 
 
 def _search(graph: Topology, target: int, budget: Budget) -> Decision:
-    """Anneal partitions of the quotients in turn, until one gives a partition of the topology."""
+    """Anneal partitions of quotients until one of them gives a valid partition of the topology."""
     require("numba")
     annealing = import_module("starcast.search.annealing")
     chance = np.random.default_rng(budget.seed)
     neighbours = graph.table().T.astype(np.int64)
     work = np.empty(graph.nodes * target, np.int64), np.empty(graph.nodes * target, bool)
     candidates = quotients(graph, target, chance)
-    # Trying small quotients is fast, so they are tried again before each larger one.
+    # Trying small quotients is fast, so all smaller ones are tried again before each larger one.
     for quotient in chain.from_iterable(candidates[:number] for number in count(1)):
         defects = 0
         for _ in range(_REPEATS):
@@ -80,11 +81,11 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
             # A class that is connected in the quotient may be disconnected in the topology.
             if annealing.count_defects(neighbours, lifted, target, *work) == 0:
                 return Decision("witness", {"parent_port": _trees(graph, lifted, target)})
-    raise AssertionError  # the iteration has no end
+    raise AssertionError  # the loop never ends by itself
 
 
 def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator) -> Images:
-    """Return random classes of a quotient's nodes; the automorphism maps each to the next."""
+    """Return random classes of a quotient's nodes; the automorphism maps each class to the next."""
     labels = np.empty(len(quotient.table), np.int64)
     first = chance.integers(0, classes, len(quotient.members))
     steps = np.arange(quotient.members.shape[1])
@@ -93,18 +94,19 @@ def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator)
 
 
 def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> list[Quotient]:
-    """Return quotients by random automorphisms, the smallest first; the last is the topology."""
+    """Return quotients by random automorphisms, smallest first; the last is the topology itself."""
     found: dict[int, Quotient] = {}
     if graph.nodes <= _MAX_NODES:
         fixing = fixing_root(graph)
         for _ in range(_SAMPLES):
             images = graph.translation(int(chance.integers(graph.nodes))).astype(np.int64)
-            # A product of twenty random generators is nearly a random element of these small
-            # groups.
+            # These groups are small, so the product of twenty random generators is nearly a random
+            # element.
             for number in chance.integers(0, len(fixing), 20 * bool(fixing)):
                 images = fixing[number][images]
             order = _common_order(images)
-            # One quotient per order suffices, because only the size matters.
+            # One quotient per order of the automorphism suffices, because only the size of the
+            # quotient matters.
             if order % classes == 0 and order not in found:
                 found[order] = _quotient(graph, images, classes)
     everything = np.arange(graph.nodes)
@@ -114,7 +116,7 @@ def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> lis
 
 
 def _common_order(images: Images) -> int:
-    """Return the length of all cycles of a permutation of nodes, or 1 if they differ."""
+    """Return the common length of all cycles of a permutation of nodes; 1 if the lengths differ."""
     powers, everything, order = images, np.arange(len(images)), 1
     while not (fixed := powers == everything).any():
         powers, order = images[powers], order + 1
@@ -125,7 +127,8 @@ def _quotient(graph: Topology, images: Images, classes: int) -> Quotient:
     powers = images
     for _ in range(classes - 1):
         powers = images[powers]
-    # Nodes that this power, which keeps all classes, maps to one another become one node.
+    # This power of the automorphism maps each class to itself. Nodes that it maps to one another
+    # are merged.
     leaders, number = np.unique(orbits(graph.nodes, [powers]), return_inverse=True)
     moved = number[images[leaders]]
     columns = [np.unique(orbits(len(leaders), [moved]))]
@@ -152,11 +155,11 @@ def _components(members: list[int], neighbours: Callable[[int], list[int]]) -> I
 
 
 def _trees(graph: Topology, chosen: NDArray[np.int64], classes: int) -> NDArray[np.uint8]:
-    """Return the trees of a partition: each spans its class, and the other nodes are leaves.
+    """Return the trees of a partition: each tree spans a class, and has all other nodes as leaves.
 
-    A leaf is attached over a link between its own class and the tree's class. In each component of
-    these links every node gets a separate link, since a component with at least as many links as
-    nodes can be oriented.
+    A leaf is attached by a link between its own class and the tree's class. In each component of
+    these links every node gets a link of its own, which is possible since a component has at least
+    as many links as nodes.
     """
     table = graph.table().T.tolist()
     labels = chosen.tolist()
@@ -192,9 +195,9 @@ def _spanning_links(
 
 
 def _oriented(table: Table, labels: list[int], a: int, b: int) -> dict[int, int]:
-    """Return a neighbour in the other class for each node, over links that are all distinct.
+    """Return a neighbour in the other class for each node of two classes, over distinct links.
 
-    In each component one cycle is followed in one direction; the other nodes point towards it.
+    In each component, the nodes of one cycle point along the cycle, and the other nodes towards it.
     """
     other = {a: b, b: a}
     members = [node for node, each in enumerate(labels) if each in other]
@@ -216,7 +219,7 @@ def _oriented(table: Table, labels: list[int], a: int, b: int) -> dict[int, int]
 
 
 def _find_cycle(piece: list[int], near: Callable[[int], list[int]]) -> list[int]:
-    """Return a cycle of a component by removing leaves, then following links."""
+    """Find a cycle of a component by removing leaves repeatedly and then following links."""
     degree = {node: len(near(node)) for node in piece}
     leaves = [node for node in piece if degree[node] == 1]
     for node in leaves:
@@ -270,7 +273,7 @@ class IndependentTrees(SearchProblem):
         return TheoryBound(links // needed, f"each tree needs {needed} of the {links} links")
 
     def start(self, _budget: Budget) -> Witness:
-        """Return a single tree by breadth-first search."""
+        """Return a first witness, a single tree found by breadth-first search."""
         graph = self.topology
         links = _spanning_links(graph.table().T.tolist(), [0] * graph.nodes, 0, 0)
         tree: list[set[int]] = [set() for _ in range(graph.nodes)]

@@ -1,4 +1,4 @@
-"""The base class of search problems, with their bounds, methods and decisions."""
+"""The base class of search problems, and the classes for bounds, methods and decisions."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -16,21 +16,23 @@ from starcast.topologies import Topology
 
 
 class TheoryBound(NamedTuple):
-    """A bound from theory: no object has a better value, for the given reason."""
+    """A bound from theory on the value of all objects, with the reason."""
 
     value: int
     reason: str
 
 
 class Decision(NamedTuple):
-    """The result of one search for an object whose value is at least as good as a target.
+    """The result of one attempt to find an object whose value is at least as good as a target.
 
     Attributes:
-        result: an object (``witness``), a proof that there is none (``none``), or ``open``.
+        result: ``witness`` if an object was found, ``none`` if there is provably none, else
+            ``open``.
         witness: the object.
         formula: the formula that was refuted.
-        evidence: arrays from which the formula or the bound follows; the record keeps them.
-        target: the worst value that is refuted, if it is worse than the target of the search.
+        evidence: arrays from which the formula or the bound can be derived, to be kept in the
+            record.
+        target: the worst value that is refuted, if it is worse than the target of the attempt.
     """
 
     result: Literal["witness", "none", "open"]
@@ -42,7 +44,7 @@ class Decision(NamedTuple):
 
 OPEN = Decision("open")
 
-#: ``run(target, budget)`` searches for an object that reaches the target.
+#: A function ``run(target, budget)`` that searches for an object that reaches the target.
 Run = Callable[[int, Budget], Decision]
 
 
@@ -54,7 +56,7 @@ class Method:
         name: a short description for records.
         run: the search.
         share: the share of the remaining time for this method; the last method gets all.
-        solves_formulas: whether the method uses the engine of the budget.
+        solves_formulas: whether the method uses the solver (`Budget.engine`).
     """
 
     name: str
@@ -68,12 +70,12 @@ class SearchProblem(ABC):
 
     Attributes:
         name: the name of the problem.
-        question: the number in question, as a noun phrase.
+        question: the number that the search determines, as a noun phrase.
         variables: the variables of the formula.
         constraints: the constraints of the formula.
-        symmetry: the symmetry that the search uses, and why no solution is lost or what is
-            restricted.
-        arguments: names and defaults of the arguments.
+        symmetry: the symmetry that the search uses, and why it loses no solution, or to which
+            solutions it is restricted.
+        arguments: the arguments of the problem, with their defaults.
         least_nodes: the smallest number of nodes for which the problem makes sense.
         values: the values of the arguments.
     """
@@ -92,16 +94,16 @@ class SearchProblem(ABC):
 
     @property
     def sense(self) -> Sense:
-        """Whether the smallest or the largest value is wanted."""
+        """Whether the problem asks for the smallest or the largest value."""
         return PROBLEMS[self.name]
 
     @abstractmethod
     def bound(self) -> TheoryBound:
-        """Return the bound from theory."""
+        """Return the bound on the value that theory gives."""
 
     @abstractmethod
     def start(self, budget: Budget) -> Witness:
-        """Return a first witness."""
+        """Return a first witness, with which the search starts."""
 
     @abstractmethod
     def methods(self) -> Sequence[Method]:
@@ -116,7 +118,7 @@ class SearchProblem(ABC):
         return 0
 
     def rebuild(self, target: int, witness: Witness) -> Formula:  # noqa: ARG002
-        """Rewrite the refuted formula of a record.
+        """Write the refuted formula of a record again.
 
         Raises:
             InputError: the problem has no formula.
@@ -125,10 +127,10 @@ class SearchProblem(ABC):
 
     @classmethod
     def resolve_arguments(cls, given: Mapping[str, int]) -> dict[str, int]:
-        """Return all arguments, with the given values or the defaults.
+        """Return all arguments of the problem, with the given values or else the defaults.
 
         Raises:
-            InputError: an argument is unknown, or is not a whole number from 1.
+            InputError: an argument is unknown, or is not a positive whole number.
         """
         for name, value in given.items():
             if name not in cls.arguments:
@@ -143,7 +145,7 @@ class SearchProblem(ABC):
 
     @classmethod
     def check_topology(cls, topology: Topology) -> None:
-        """Check that the problem makes sense on a topology.
+        """Check that the problem makes sense on a given topology.
 
         Raises:
             InputError: the topology has fewer than `least_nodes`, or a degree below 2.

@@ -1,9 +1,9 @@
-"""Proofs that no better object exists: made for new records, and made again for known records.
+"""Make and check proofs that no better object exists, for new and for known records.
 
-CaDiCaL refutes a formula and writes an LRAT proof. Checkers that share no code with it have to
-accept the proof: `starcast.records.lrat`, and the verified checker cake_lpr (Tan, Heule and Myreen
-2021) if a program of this name is on the PATH. A process with limits of time and memory makes and
-checks the proof.
+CaDiCaL refutes a formula and writes an LRAT proof. The proof has to be accepted by checkers that
+share no code with CaDiCaL: `starcast.records.lrat`, and the verified checker cake_lpr (Tan, Heule
+and Myreen 2021) if a program of this name is on the PATH. All this runs in a process with a time
+limit and a memory limit.
 """
 
 import shutil
@@ -26,9 +26,9 @@ from starcast.support.atomic import atomic_write
 from starcast.support.errors import RejectedError
 from starcast.topologies import topology
 
-#: A proof may take this many times the time limit of its search, and at least this many seconds.
+#: The time limit of a proof: a multiple of the time limit of its search, and a minimum in seconds.
 _FACTOR, _LEAST_SECONDS = 10, 60
-#: Largest LRAT proof that is checked, in bytes.
+#: Maximum size of an LRAT proof that is checked, in bytes.
 MAX_BYTES = 10**9
 #: The program name of the verified checker, and its output for a proof that it accepts.
 VERIFIED_CHECKER = "cake_lpr"
@@ -56,9 +56,9 @@ class Refutation(NamedTuple):
 def refute(
     formula: Formula, budget: Budget, subject: str, out: Path | None = None
 ) -> Refutation | None:
-    """Have CaDiCaL refute a formula, and check its LRAT proof.
+    """Refute a formula with CaDiCaL, and check its LRAT proof.
 
-    CaDiCaL runs with its default options, so the same version writes the same proof again.
+    CaDiCaL runs with its default options, so that the same version always writes the same proof.
 
     Args:
         formula: the formula.
@@ -79,7 +79,7 @@ def refute(
     start = monotonic()
     limits = Budget(budget.seconds, budget.memory, reporter=budget.reporter)
     with TemporaryDirectory(prefix="starcast-") as folder:
-        # Proofs have up to a gigabyte, so they are kept in files, not in memory.
+        # A proof can be as large as a gigabyte, so it is kept in a file, not in memory.
         proof = Path(folder) / "proof.lrat"
         answer = race(_prove, (formula.clauses, str(proof)), limits, subject)
         if answer is None or answer == _TOO_LONG:
@@ -101,7 +101,7 @@ def refute(
 
 
 def check_drat(formula: Formula, proof: str) -> str:
-    """Check a DRAT proof, as other solvers write it, and return the checker with its version.
+    """Check a DRAT proof, the format of other solvers; return the checker with its version.
 
     Raises:
         UnavailableError: dratify is not installed.
@@ -138,10 +138,10 @@ def _prove(work: tuple[list[list[int]], str], _seed: int) -> int | str:
 
 
 def _write_lrat(clauses: list[list[int]], path: Path) -> None:
-    """Have CaDiCaL refute clauses and write an LRAT proof.
+    """Refute clauses with CaDiCaL, and write its LRAT proof.
 
-    `Solver` of python-sat writes only DRAT. The format is fixed when CaDiCaL receives the file, so
-    the option has to be set before that.
+    The class `Solver` of python-sat writes only DRAT. CaDiCaL fixes the format when it receives the
+    file, so the option has to be set before.
     """
     solvers, functions = require("pysat.solvers"), require("pysolvers")
     with path.open("w+b") as file, solvers.Cadical195() as solver:
@@ -158,11 +158,11 @@ def _write_lrat(clauses: list[list[int]], path: Path) -> None:
 
 
 def _renumber(raw: Path, count: int, target: Path) -> None:
-    """Give the clauses of the formula the ids from 1, as LRAT requires.
+    """Renumber a proof so that the formula's clauses have the ids from 1, as LRAT requires.
 
-    CaDiCaL numbers clauses as it encounters them: a clause that it derives while it is still
-    reading the formula takes the next id. The ids that no line adds belong to the formula's
-    clauses, in order.
+    CaDiCaL numbers clauses in the order in which it meets them, and a clause that it derives while
+    reading the formula takes the next id. So the ids that no line of the proof adds are those of
+    the formula's clauses, in order.
 
     Args:
         raw: the file that CaDiCaL wrote.
@@ -212,7 +212,7 @@ def _run_verified_checker(program: str, formula: Formula, proof: Path, seconds: 
         )
     except subprocess.TimeoutExpired:
         return False
-    # The output decides, whatever the exit code.
+    # The output decides, not the exit code.
     if result.stdout.strip() != _ACCEPTED:
         words = f"{result.stdout} {result.stderr}".split()
         raise rejected_proof(" ".join(words) or "it prints nothing", VERIFIED_CHECKER)
@@ -223,11 +223,11 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
     """Return evidence that a formula has no solution.
 
     The evidence is an LRAT proof that `starcast.records.lrat` accepts. If making and checking the
-    proof takes too long, CP-SAT, which shares no code with CaDiCaL, has to refute the formula too;
-    that result cannot be checked.
+    proof takes too long, CP-SAT, which shares no code with CaDiCaL, has to refute the formula too.
+    Unlike a proof, its result cannot be checked.
 
     Raises:
-        RejectedError: the checker rejects the proof, or the second solver does not agree.
+        RejectedError: the checker rejects the proof, or the second solver contradicts the first.
         UnavailableError: a library is not installed.
         LimitError: memory ran out.
     """
@@ -247,7 +247,7 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
             again,
             found.seconds,
         )
-    # CP-SAT writes no proof, but it would hardly make the same error as CaDiCaL.
+    # CP-SAT writes no proof, but it is unlikely to make the same error as CaDiCaL.
     other = Budget(seconds, budget.memory, engine="cp-sat", reporter=budget.reporter)
     status, _ = solve(formula, other, f"{statement}, second solver")
     if status != "unsatisfiable":
@@ -259,10 +259,10 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
 
 
 def verify_bound(record: Record) -> None:
-    """Check that the bound of a record follows from theory, or that its proof is about this bound.
+    """Check that a record's bound follows from theory, or that its proof is about this bound.
 
-    The formula of the proof is written again and must have the same SHA-256. The proof itself is
-    made again by `starcast.search.check_record`, which takes longer.
+    The formula that the proof refutes is written again, and must have the recorded SHA-256. The
+    proof itself is not made again; `starcast.search.check_record` can do this, which takes longer.
 
     Raises:
         RejectedError: the bound does not follow.
@@ -292,7 +292,7 @@ def _problem_of(record: Record) -> SearchProblem:
 
 
 def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
-    """Rewrite the formula that the proof of a record refutes.
+    """Write the formula again that the proof of a record refutes.
 
     Args:
         memory: the memory limit of a solver in MB, into which the formula has to fit.
@@ -309,7 +309,7 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
         )
     problem = _problem_of(record)
     refuted = record.bound - 1 if problem.sense == "least" else record.bound + 1
-    # A formula about a negative number of rounds or links would be trivially refuted.
+    # A formula about a negative number of rounds or links would be refuted trivially.
     if refuted < 0:
         raise RejectedError(
             f"{record.id} has the bound {record.bound}, which needs no proof", hint="search again"
@@ -327,7 +327,7 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
 def prove_again(
     record: Record, budget: Budget | None = None, out: Path | None = None
 ) -> Refutation | None:
-    """Make the proof of a record again, whatever its format was, and check it.
+    """Make a new LRAT proof of a record, whatever the format of its first proof, and check it.
 
     Args:
         record: a record with a proof.
@@ -350,7 +350,7 @@ def prove_again(
 
 
 def compare_proof(record: Record, refutation: Refutation) -> str:
-    """Return a remark if a proof made again differs from the record's proof, or an empty text."""
+    """Return a remark if a new proof differs from the record's proof, else an empty text."""
     known = record.proof
     if known is None or known.format != "LRAT" or known.proof_sha256 == refutation.sha256:
         return ""
@@ -358,11 +358,11 @@ def compare_proof(record: Record, refutation: Refutation) -> str:
 
 
 def check_record_proof(record: Record, proof: str) -> str:
-    """Check an LRAT or DRAT proof against the formula of a record, and return the checker.
+    """Check that an LRAT or DRAT proof refutes the formula of a record; return the checker.
 
     Args:
         record: a record with a proof.
-        proof: the text of the proof; dratify checks DRAT.
+        proof: the text of the proof; a DRAT proof is checked by dratify.
 
     Raises:
         RejectedError: the record has no proof, or the checker rejects this proof.
@@ -377,7 +377,7 @@ def check_record_proof(record: Record, proof: str) -> str:
 
 
 def _is_drat(words: list[str]) -> bool:
-    """Return whether a line has the form of DRAT: no ids, and a single 0 at its end."""
+    """Return whether a proof's line has the DRAT form: no ids, and a single 0 at the end."""
     if "d" in words:
         return words[0] == "d"
     return words.count("0") == 1

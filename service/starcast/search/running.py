@@ -1,4 +1,4 @@
-"""The search on a problem: it starts from the known record and keeps every improvement."""
+"""Run a search: start from the known record of a problem, and keep every improvement."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,9 +15,9 @@ from starcast.search.proofs import make_proof
 from starcast.search.verification import check_record
 from starcast.topologies import Topology, as_topology
 
-#: The share of the remaining time for the best conceivable value, before intermediate values.
+#: The share of the remaining time spent on the best conceivable value, before intermediate values.
 _BEST_FIRST = 0.5
-#: Minimum number of literals per directed link.
+#: Minimum number of literals of a formula per directed link.
 _LITERALS = 3
 
 
@@ -29,21 +29,22 @@ def search(
     keep: Callable[[Record], None] = lambda _record: None,
     **arguments: int,
 ) -> Record:
-    """Improve the record of a problem on a topology until it is optimal or time is over.
+    """Improve the record of a problem on a topology, until it is optimal or time runs out.
 
     Args:
         problem: the name of a problem.
         topology: a `Topology` or its spec.
         budget: limits; by default 60 seconds in one process.
         known: the record to start from; its value and bound never get worse.
-        keep: receives each improvement, so an interrupted search loses nothing.
+        keep: receives each improved record, so that an interrupted search loses nothing.
         **arguments: arguments of the problem, such as ``congestion``.
 
     Returns:
         The best record.
 
     Raises:
-        InputError: the problem or an argument is unknown, or not defined on the topology.
+        InputError: the problem or an argument is unknown, or the problem is not defined on the
+            topology.
         LimitError: the formula does not fit into the memory limit.
         RejectedError: the known record is wrong.
         UnavailableError: a solver is not installed.
@@ -56,9 +57,10 @@ def search(
     declared = find_problem(problem)
     declared.check_topology(graph)
     asked = declared(graph, declared.resolve_arguments(arguments))
-    # The time of a new budget begins now, with the search.
+    # The budget is copied, because its time starts when it is created.
     limits = Budget() if budget is None else replace(budget)
-    # Each problem estimates its own formula; no formula is smaller than this.
+    # A lower bound on the size of any formula is checked here; each problem estimates its own
+    # formula later.
     require_fit(_LITERALS * graph.nodes * graph.degree, limits.memory, f"{problem} on {graph.spec}")
     return _Search(asked, limits, keep).run(known)
 
@@ -83,7 +85,7 @@ class _Search:
         self._sign = 1 if problem.sense == "least" else -1
 
     def run(self, known: Record | None) -> Record:
-        """Search, and return the best record."""
+        """Run the search, and return the best record."""
         record = self._first(known)
         self._report(record)
         record = self._from_the_bound(record)
@@ -92,13 +94,13 @@ class _Search:
             record = self._look_for(record, record.value - self._sign, 1.0)
             if record.value == before.value and record.bound == before.bound:
                 break
-        # Attempts without an answer are worth recording too.
+        # Attempts without a result are recorded too.
         if not record.optimal:
             self._keep(record)
         return record
 
     def _first(self, known: Record | None) -> Record:
-        """Return the known record with the bound from theory, or the record of a first witness."""
+        """Return the record to start from: the known record, or the record of a first witness."""
         bound = self._problem.bound()
         if known is not None:
             check_record(known)
@@ -122,7 +124,7 @@ class _Search:
         return record
 
     def _from_the_bound(self, record: Record) -> Record:
-        """Look for the best conceivable value; each time it is refuted, improve the bound."""
+        """Look for the best value that the bound allows; improve the bound when it is refuted."""
         while not record.optimal and self._budget.left > 0:
             is_last = abs(record.value - record.bound) == 1
             improved = self._look_for(record, record.bound, 1.0 if is_last else _BEST_FIRST)
@@ -132,10 +134,11 @@ class _Search:
         return record
 
     def _look_for(self, record: Record, target: int, share: float) -> Record:
-        """Search for a value with each method in turn, until one of them decides."""
+        """Search for a value with each method in turn, until one of them finds or refutes it."""
         part = self._budget.part(share)
         for method in self._problem.methods():
-            # Some methods prepare their work before they check the time limit.
+            # This is checked here, because some methods do preparatory work before they check the
+            # time limit.
             if self._budget.left <= 0:
                 break
             start = monotonic()
@@ -160,7 +163,7 @@ class _Search:
         return record
 
     def _reaches(self, outcome: Decision, target: int) -> bool:
-        """Return whether a search has found an object that is at least as good as a value."""
+        """Return whether an attempt has found an object that is at least as good as a value."""
         if outcome.witness is None:
             return False
         return self._sign * self._value(outcome.witness) <= self._sign * target

@@ -1,8 +1,8 @@
-"""Many searches: problems on topologies with several random seeds, in shards or on executors.
+"""Run many searches (problems on topologies with several random seeds), in shards or on executors.
 
-A single search is not divided, because its methods build on each other's results. A task is one
-search; searches of the same problem and topology differ in their random seeds. `combine_records`
-merges their records: the best value, and the best bound.
+A task is one search. It is not divided further, because its methods build on each other's results.
+Searches for the same problem and topology differ in their random seeds; `combine_records` merges
+their records into one with the best value and the best bound.
 """
 
 import base64
@@ -31,13 +31,13 @@ from starcast.topologies import Topology, as_topology, memory
 
 @dataclass(frozen=True)
 class SearchTask:
-    """One search.
+    """One search of a list, given by its problem, topology, arguments and random seed.
 
     Attributes:
         problem: the name of the problem.
         topology: the spec of the topology.
         arguments: all arguments of the problem, by name.
-        seed: the random seed of its first process.
+        seed: the random seed of the search's first process.
     """
 
     problem: str
@@ -54,7 +54,7 @@ class SearchTask:
         return f"the search {self.problem} on {self.topology} with seed {self.seed}"
 
 
-#: Returns the best known record of a task's subject, or None.
+#: A function that returns the best known record for a task's subject, or None.
 FindKnown = Callable[[SearchTask], Record | None]
 
 
@@ -64,13 +64,13 @@ def plan_searches(
     arguments: Mapping[str, int],
     seeds: Sequence[int],
 ) -> list[SearchTask]:
-    """Return the searches for all problems on all topologies with all seeds, seed by seed.
+    """Return searches for all problems on all topologies with all seeds, ordered by seed.
 
     Raises:
         InputError: a problem, topology or argument is unknown, a problem is not defined on a
             topology, or no problem or topology is given.
     """
-    # A dictionary keeps the order and drops duplicates.
+    # A dictionary keeps the order and removes duplicates.
     tasks: dict[SearchTask, None] = {}
     for seed in seeds:
         for name in problems:
@@ -92,18 +92,18 @@ def run_searches(
     keep: Callable[[Record], None] = lambda _record: None,
     executor: Executor | None = None,
 ) -> Iterator[tuple[SearchTask, Record]]:
-    """Yield each search, in the order in which they finish, with the best record after it.
+    """Run searches, and yield each finished search with the best record after it.
 
     Args:
         tasks: the searches.
         budget: the limits of each search; its seed is not used.
-        find_known: finds the record from which a search starts.
-        keep: receives each improvement.
+        find_known: returns the record from which a search starts.
+        keep: receives each improved record.
         executor: runs the searches; by default they run one after another in this process, and each
             starts from the records of the previous ones.
 
     Raises:
-        LimitError: a worker of the executor has not enough memory, or was killed repeatedly.
+        LimitError: a worker of the executor does not have enough memory, or was killed repeatedly.
     """
     if executor is None:
         yield from _run_in_turn(tasks, budget, find_known, keep)
@@ -136,7 +136,7 @@ def search_shard(
     find_known: FindKnown,
     executor: Executor | None = None,
 ) -> list[Record]:
-    """Run the searches of a shard and write their records only to a file.
+    """Run the searches of a shard, and write their records to a file and nowhere else.
 
     Args:
         tasks: all searches.
@@ -163,7 +163,7 @@ def search_shard(
 
 
 def merge_searches(files: Sequence[Path]) -> list[Record]:
-    """Return the best records of shards: one for each problem and topology, verified.
+    """Merge shards into one verified record, the best, for each problem and topology.
 
     Raises:
         InputError: the files are not all shards of one list of searches, or are damaged.
@@ -198,8 +198,9 @@ def _run_in_turn(
 
 def _search_in_worker(budget: Budget, item: tuple[SearchTask, Record | None]) -> Record:
     """Run one search in a worker process."""
-    # Workers are daemonic, and Python does not let daemonic processes start the solvers' processes.
-    # These end with their parent anyway.
+    # Workers are daemonic, and Python does not allow daemonic processes to start other processes
+    # such as the solvers. So the flag is cleared; the solver processes end with their parent
+    # anyway.
     multiprocessing.current_process().daemon = False
     task, known = item
     limits = replace(budget, seed=task.seed)
@@ -207,7 +208,7 @@ def _search_in_worker(budget: Budget, item: tuple[SearchTask, Record | None]) ->
 
 
 def _discard(_record: Record) -> None:
-    """Ignore improvements: the client keeps the final result."""
+    """Ignore an improved record; the client keeps the final result."""
 
 
 def _require_memory(needed: int, item: tuple[SearchTask, Record | None], free: int) -> None:

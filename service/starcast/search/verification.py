@@ -1,4 +1,4 @@
-"""The verification of records: which parts of each record were checked, and which were not."""
+"""Verify records of searches, and report which parts of each record were checked."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
@@ -24,9 +24,9 @@ class CheckedRecord(NamedTuple):
 
     Attributes:
         record: the record. Its witness has the stated value unless it is rejected.
-        verification: how far its bound was verified, or that the record is wrong.
-        reason: why the bound is not verified, or a remark on its new proof.
-        proof: the proof that was made again, if there is one.
+        verification: how far the record's bound was verified, or that the record is wrong.
+        reason: why the bound is not verified, or a remark on the new proof.
+        proof: the new proof of the bound, if one was made.
     """
 
     record: Record
@@ -39,7 +39,7 @@ def check_record(record: Record, budget: Budget | None = None) -> CheckedRecord:
     """Check the witness of a record against its definition, and check its bound.
 
     Args:
-        budget: the limits for making its proof again; by default no proof is made.
+        budget: the limits for making the record's proof again; by default no proof is made.
 
     Raises:
         RejectedError: the record is wrong.
@@ -83,7 +83,7 @@ def check_records(
 
 
 def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
-    """Return a row for each checked record, and a failure if some are not verified."""
+    """Return a table row for each checked record, and an error if some are not verified."""
     rows = [
         {
             "id": each.record.id,
@@ -105,7 +105,7 @@ def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
 
 
 def _failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
-    """Return the error that names the records that are wrong or, if none is, those not verified."""
+    """Return the error that names the wrong records or, if there are none, the unverified ones."""
     wrong = [each for each in checked if each.verification == "rejected"]
     unverified = [each for each in checked if each.verification != "verified"]
     if wrong:
@@ -125,7 +125,7 @@ def _failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
 
 
 def find_unsettled(records: Sequence[Record], seconds: float) -> StarcastError | None:
-    """Return why some records of a search are not settled; None if all are.
+    """Return an error that states why some records of a search are not settled; None if all are.
 
     Args:
         records: the records after the search.

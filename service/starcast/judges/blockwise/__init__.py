@@ -1,7 +1,7 @@
-"""Verification of forests in closed form, block by block, without an array over all nodes.
+"""Verify forests given by formulas, block by block, without an array over all nodes.
 
-For each block of m! nodes, the labels are decoded, the ports are computed, and every tree edge from
-these nodes to their parents is examined. Then the next block reuses the memory
+For each block of m! nodes, the module decodes the labels, computes the ports, and examines every
+tree edge from these nodes to their parents. The next block then reuses the memory
 (docs/block-verification.md). Needs numba.
 """
 

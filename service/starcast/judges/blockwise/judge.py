@@ -1,11 +1,12 @@
-"""The compiled check of every tree edge of a range of blocks.
+"""Compiled code that checks every tree edge in a range of blocks.
 
 For every node and tree it looks up the parent across the node's port and compares the potentials of
-both. It assumes nothing about the ports: it uses only tables of neighbours inside a block, and the
-fact that port p exchanges the symbols in the positions 1 and p. A node whose parent's potential is
-not smaller by 1, or whose port does not exist, is an *exception*; `verification` decides whether
-these are allowed. The load of a directed link is the number of trees in which its end, the child,
-has the link's port, so loads are counted node by node.
+both nodes (numbers that decrease by 1 from node to parent). It does not trust the ports: it uses
+only tables of neighbours inside a block, and the fact that crossing port p swaps the symbols in
+positions 1 and p. A node whose parent's potential is not smaller by 1, or whose port does not
+exist, is an *exception*; `verification` decides whether these are allowed. The load of a directed
+link is the number of trees that use it, that is, in which the child at its end has the link's port.
+So loads are counted node by node.
 """
 
 from typing import NamedTuple
@@ -25,11 +26,11 @@ from starcast.judges.blockwise.ports import (
 from starcast.judges.blockwise.potentials import fill_distances, fill_potentials, potential_of
 from starcast.support.compiled import jit
 
-#: Maximum number of exceptions recorded per call; more exceptions show that the forest is wrong.
+#: Maximum number of exceptions recorded per call. A forest with more exceptions is wrong.
 MAX_EXCEPTIONS = 1_000
 #: Number of nodes with the largest potential that are recorded per tree and call.
 WITNESSES = 16
-#: Bits per port in an integer that counts, for one node, the trees that use each port.
+#: Bits per port in the integer that counts how many trees use each port of a node.
 _COUNTER = 4
 
 
@@ -38,9 +39,10 @@ class Found(NamedTuple):
 
     Attributes:
         exceptions: int64 ``[count, 3]``: block, tree, index in the block.
-        load: the number of directed links by load, int64 ``[trees + 1]``.
+        load: entry i is the number of directed links with load i, int64 ``[trees + 1]``.
         largest: the largest potential of each tree, int64 ``[trees]``.
-        witnesses: nodes of this potential, int64 ``[count, 3]``: block, tree, index in the block.
+        witnesses: nodes that have the largest potential of their tree, int64 ``[count, 3]``: block,
+            tree, index in the block.
     """
 
     exceptions: Array
@@ -50,7 +52,7 @@ class Found(NamedTuple):
 
 
 class _Findings(NamedTuple):
-    """The data of `Found` while the kernel collects them, in arrays of fixed size.
+    """Arrays of fixed size in which the compiled code collects the data of `Found`.
 
     Attributes:
         exceptions, load, largest: as in `Found`.
@@ -68,7 +70,7 @@ class _Findings(NamedTuple):
 
 
 def examine(blocks: Blocks, tables: Tables, start: int, stop: int) -> Found:
-    """Examine every tree edge of the nodes in the blocks start, .., stop-1.
+    """Examine the tree edge from every node in the blocks start, .., stop-1 to its parent.
 
     At most `MAX_EXCEPTIONS` exceptions are returned; the examination stops early if there are more.
     """
@@ -93,10 +95,11 @@ def examine(blocks: Blocks, tables: Tables, start: int, stop: int) -> Found:
 
 
 def read_block(blocks: Blocks, tables: Tables, block: int) -> tuple[Array, Array, Array]:
-    """Return a block's symbols, ports and potentials.
+    """Return the labels, ports and potentials of all nodes in a block.
 
     Returns:
-        The nodes, uint8 ``[m!, n]``; and the ports and the potentials, uint8 ``[trees, m!]``.
+        The labels of the nodes, uint8 ``[m!, n]``; and, uint8 ``[trees, m!]`` each, the ports to
+        their parents and their potentials.
     """
     n, m = blocks.n, blocks.m
     x, rest = np.zeros(n + 1, dtype=np.uint8), np.zeros(m, dtype=np.uint8)
@@ -119,11 +122,12 @@ def read_block(blocks: Blocks, tables: Tables, block: int) -> tuple[Array, Array
 
 @jit
 def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop: int) -> None:
-    """Examine blocks row by row, and the nodes of a row one by one only if necessary."""
+    """Examine blocks row by row; examine the nodes of a row individually only if necessary."""
     n, m = blocks.n, blocks.m
     trees = len(blocks.homes)
     size = len(tables.orders)
-    # These arrays are passed separately: a tuple would count a reference to each at every call.
+    # The arrays are passed separately, because passing a tuple would update the reference count of
+    # each array at every call.
     x = np.zeros(n + 1, dtype=np.uint8)
     rest = np.zeros(m, dtype=np.uint8)
     others = np.zeros(m - 1, dtype=np.uint8)
@@ -134,7 +138,7 @@ def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop:
     flags = np.zeros((size + 7) // 8 * 8, dtype=np.uint8)
     neighbours = tables.neighbours
     largest, counts = found.largest, found.counts
-    # Changes are sorted by block, so one index moves along with the blocks.
+    # Changes are sorted by block, so one index that only increases finds the changes of each block.
     next_change = int(np.searchsorted(blocks.changes[:, 0], start))
     for block in range(start, stop):
         read_tail(block, n, m, x, rest)
@@ -153,13 +157,13 @@ def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop:
                 has_parents = True
                 if is_varying[tree]:
                     has_parents = _read_parents_of_ports(row, begin, m, neighbours, level, flags)
-                # All nodes of the row have the same port, which stays inside the block: one row of
-                # the table gives the parents.
+                # All nodes of the row have the same port, and it leads to nodes of this block, so
+                # one row of the table gives the parents.
                 elif 2 <= port <= m:
                     _read_parents(neighbours[port, begin : begin + size], level, flags)
                 elif m < port <= n and blocks.kind == GREEDY:
-                    # The parents have the same orders of the same symbols, with another first
-                    # symbol and tail.
+                    # The parents form a row of another block: they differ from these nodes only in
+                    # the first symbol and the tail.
                     x[1], x[port] = x[port], x[1]
                     fill_distances(n, m, x, others, tables, blocks.homes[tree], flags[:size])
                     x[1], x[port] = x[port], x[1]
@@ -178,7 +182,7 @@ def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop:
 
 @jit
 def _change_ports(changes: Array, next_change: int, block: int, ports: Array) -> int:
-    """Apply the changes in a block; return the index of the first change after them."""
+    """Apply the changes to the ports of a block; return the index of the next change."""
     while next_change < len(changes) and changes[next_change, 0] == block:
         ports[changes[next_change, 1], changes[next_change, 2]] = changes[next_change, 3]
         next_change += 1
@@ -195,7 +199,7 @@ def _any_flag(flags: Array) -> bool:
 
 @jit
 def _has_several_ports(row: Array, flags: Array) -> bool:
-    """Return whether the nodes of a row have different ports in a tree."""
+    """Return whether the nodes of a row do not all have the same port in a tree."""
     port = row[0]
     # The loop has no early exit, because without branches it is compiled to vector instructions.
     for order in range(len(row)):
@@ -216,11 +220,10 @@ def _read_parents_of_ports(
 ) -> bool:
     """Write the potentials of the parents of a row; return False if one is in another block."""
     for order in range(len(row)):
-        # In uint8 the ports 0 and 1 also become large numbers.
+        # In uint8 the subtraction wraps around, so ports 0 and 1 become large numbers too.
         parents[order] = np.uint8(row[order] - np.uint8(2)) > np.uint8(m - 2)
     if _any_flag(parents):
         return False
-    # 0 if the potential of the parent is smaller by 1; uint8 wraps around for all other values.
     for order in range(len(row)):
         parents[order] = level[neighbours[row[order], begin + order]]
     return True
@@ -228,13 +231,14 @@ def _read_parents_of_ports(
 
 @jit
 def _is_plain(own: Array, flags: Array, recorded: int) -> bool:
-    """Return whether a row has neither an exception nor a potential that has to be recorded.
+    """Return whether a row contains no exception and no potential that has to be recorded.
 
     The loop has no branches, so it is compiled to vector instructions; almost all rows pass.
     """
     limit = np.uint8(recorded)
     for order in range(len(own)):
         value = own[order]
+        # The difference is 0 if the parent's potential is smaller by 1; uint8 wraps around.
         flags[order] = (
             np.uint8(value - flags[order] - np.uint8(1))
             | np.uint8(value == 0)
@@ -256,7 +260,7 @@ def _examine_nodes(
     level: Array,
     found: _Findings,
 ) -> bool:
-    """Record the exceptions and largest potentials of a row; return False if memory is full."""
+    """Record the exceptions and largest potentials of a row; return False if an array is full."""
     neighbours = tables.neighbours
     largest = found.largest
     for order in range(len(row)):
@@ -278,7 +282,7 @@ def _examine_nodes(
 
 @jit
 def _potential_across(blocks: Blocks, tree: int, x: Array, port: int) -> int:
-    """Return the potential of the neighbour of x across a port."""
+    """Return the potential of the neighbour of node x that is reached through a port."""
     x[1], x[port] = x[port], x[1]
     potential = potential_of(blocks, tree, x)
     x[1], x[port] = x[port], x[1]
@@ -287,7 +291,7 @@ def _potential_across(blocks: Blocks, tree: int, x: Array, port: int) -> int:
 
 @jit
 def _record_exception(found: _Findings, block: int, tree: int, index: int) -> bool:
-    """Record an exception; return False if memory is full."""
+    """Record an exception; return False if the array of exceptions is full."""
     count = found.exception_count[0]
     if count == len(found.exceptions):
         return False
@@ -300,7 +304,7 @@ def _record_exception(found: _Findings, block: int, tree: int, index: int) -> bo
 
 @jit
 def _record_potential(found: _Findings, block: int, tree: int, index: int, value: int) -> None:
-    """Record a largest potential, and its node as a witness."""
+    """Update the largest potential of a tree, and record nodes that have it as witnesses."""
     if value > found.largest[tree]:
         found.largest[tree] = value
         found.counts[tree] = 0
@@ -315,10 +319,10 @@ def _record_potential(found: _Findings, block: int, tree: int, index: int, value
 def _count_loads(
     n: int, ports: Array, begin: int, size: int, is_varying: Array, load: Array
 ) -> None:
-    """Add the loads of the links that lead to the nodes of a row.
+    """Count the loads of the links that lead from parents to the nodes of a row.
 
-    The load of a link is the number of trees in which the node has the link's port. A tree with the
-    same port in the whole row is counted once for all nodes.
+    The load of a link is the number of trees in which the node has the link's port. If all nodes of
+    the row have the same port in a tree, this tree is counted once for all of them.
     """
     same = np.uint64(0)
     varying = 0
@@ -329,8 +333,8 @@ def _count_loads(
             last = tree
         else:
             same += _counter_of(n, ports[tree, begin])
-    # In this usual case, counting all nodes at once and correcting one tree avoids the loop over
-    # nodes.
+    # This case is usual. Counting all nodes at once and correcting for one tree avoids a loop over
+    # the nodes.
     if varying <= 1:
         _add_loads(n, same, size, load)
         if varying == 1:
@@ -346,7 +350,7 @@ def _count_loads(
 
 @jit
 def _counter_of(n: int, port: int) -> np.uint64:
-    """Return an integer with a 1 in the counter of a port, or 0 if the port does not exist."""
+    """Return the integer that adds 1 to the counter of a port; 0 if the port does not exist."""
     if 2 <= port <= n:
         return np.uint64(1) << np.uint64(_COUNTER * (port - 2))
     return np.uint64(0)
@@ -367,7 +371,7 @@ def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
 
 @jit
 def _move_loads(n: int, users: np.uint64, row: Array, load: Array) -> None:
-    """Update the loads of a row's links for one more tree, whose ports are ``row``."""
+    """Update the loads of the links to a row's nodes for another tree, whose ports are ``row``."""
     nodes = np.zeros(256, dtype=np.int64)
     for order in range(len(row)):
         nodes[row[order]] += 1

@@ -1,14 +1,13 @@
-"""Closed forms of the ports towards the parents, for the nodes of a block.
+"""Formulas for the ports that lead to the parents, evaluated for all nodes of a block.
 
-These are the definitions of the papers for the identity as root, evaluated for one block of nodes
-at a time; `sources` translates them to other roots. A block consists of the nodes that share their
-last n-m symbols, the *tail*. Its nodes are in the lexicographic order of their first m symbols:
-first by the first symbol, and then by the order of the w = m-1 others. The nodes with the same
-first symbol are a *row* of w! nodes.
+The formulas follow the papers' definitions, with the identity as root; `sources` translates the
+results to other roots. A block consists of the nodes that share their last n-m symbols, the *tail*.
+Its nodes are in the lexicographic order of their first m symbols: first by the first symbol, and
+then by the order of the w = m-1 others. The w! nodes with the same first symbol form a *row*.
 
 In all functions ``x`` is a node, uint8 ``[n+1]``, with the symbol of position p at index p; the
-symbols 1..m of a block are those of ``rest``, ascending. `Tables` depend only on m; the cache of
-the processor holds most of them.
+symbols 1..m of a block are those of ``rest``, ascending. The tables of class `Tables` depend only
+on m, and most of them fit into the processor's cache.
 """
 
 from functools import lru_cache
@@ -20,7 +19,7 @@ from starcast.support.compiled import jit
 from starcast.topologies import permutations
 
 Array = np.ndarray[Any, Any]
-#: Number of free positions whose fixed points are looked up together.
+#: Number of positions whose fixed points are counted by a single table lookup.
 TRIPLE = 3
 
 
@@ -36,8 +35,8 @@ class Tables(NamedTuple):
         fixed: twice the number of fixed points in the positions 3t+2, .., 3t+4, uint8
             ``[2, m^3, w!]``; the second index combines, for each of these positions, the index of
             the symbol that is at home there.
-        substar: the port towards the parent, and the step, of each node of S_m in the broadcast
-            tree of 2m-3 steps, uint8 ``[2, m!]``.
+        substar: for each node of S_m, the port towards its parent in the broadcast tree of 2m-3
+            steps, and the step in which it is informed, uint8 ``[2, m!]``.
     """
 
     orders: Array
@@ -70,7 +69,7 @@ def build_tables(m: int) -> Tables:
 
 
 def _substar(m: int) -> Array:
-    """Return the ports and steps of all nodes of S_m, as `relabel` defines them for one node."""
+    """Return the array `Tables.substar`: for every node of S_m, the port and step of `relabel`."""
     nodes = permutations.arrangements(m, m)
     ports, steps = np.zeros((2, len(nodes)), dtype=np.uint8)
     for k in range(m, 1, -1):
@@ -90,14 +89,14 @@ GREEDY, SUBSTAR, EDGE_DISJOINT = 0, 1, 2
 
 
 class Blocks(NamedTuple):
-    """The closed form of a forest, in the representation that the kernels read.
+    """The formulas of a forest, in the representation that the compiled code reads.
 
     Attributes:
         kind: `GREEDY`, `SUBSTAR` or `EDGE_DISJOINT`.
-        n, m: the size of S_n, and the symbols of a block that are not in its tail.
+        n, m: the number of symbols of S_n, and the number of symbols outside a block's tail.
         homes: the position of each symbol in each tree's hub, uint8 ``[trees, n+1]``.
-        changes: nodes whose port differs from the closed form of the kind, int64 ``[changes, 4]``:
-            block, tree, index in the block, port; sorted.
+        changes: nodes whose port differs from the formula for this kind of forest, int64
+            ``[changes, 4]``: block, tree, index in the block, port; sorted.
     """
 
     kind: int
@@ -109,7 +108,7 @@ class Blocks(NamedTuple):
 
 @jit
 def read_tail(block: int, n: int, m: int, x: Array, rest: Array) -> None:
-    """Write the tail of a block into positions m+1.. of x, and the other symbols into ``rest``."""
+    """Write a block's tail into positions m+1, .., n of x, and the other symbols into ``rest``."""
     # (n-1)!/m! tails begin with the same symbol in position m+1.
     weight = 1
     for size in range(m + 1, n):
@@ -118,7 +117,7 @@ def read_tail(block: int, n: int, m: int, x: Array, rest: Array) -> None:
     remainder = block
     for position in range(m + 1, n + 1):
         left = n - (position - m)
-        # The number of unused symbols that are smaller than the symbol here.
+        # The number of unused symbols that are smaller than the symbol in this position.
         digit = remainder // weight
         remainder %= weight
         if left > m:
@@ -139,14 +138,14 @@ def read_tail(block: int, n: int, m: int, x: Array, rest: Array) -> None:
 
 @jit
 def read_row(first: int, m: int, rest: Array, others: Array) -> None:
-    """Write the symbols of a block, except the one at an index, ascending."""
+    """Write the symbols outside a block's tail in ascending order, without the one at an index."""
     for index in range(m - 1):
         others[index] = rest[index + (index >= first)]
 
 
 @jit
 def rank_orders(symbols: Array) -> int:
-    """Return the lexicographic rank of the order of distinct numbers."""
+    """Return the lexicographic rank of a sequence of distinct numbers among its permutations."""
     rank = 0
     for index in range(len(symbols)):
         smaller = 0
@@ -158,7 +157,7 @@ def rank_orders(symbols: Array) -> int:
 
 @jit
 def write_order(m: int, order: Array, others: Array, x: Array) -> None:
-    """Write the symbols of a row into the positions 2..m of x, in a given order of 0..m-2."""
+    """Write the symbols of a row into positions 2..m of x, in the order of a permutation."""
     for index in range(m - 1):
         x[index + 2] = others[order[index]]
 
@@ -199,11 +198,14 @@ def fill_ports(blocks: Blocks, tables: Tables, x: Array, rest: Array, out: Array
 
 @jit
 def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array) -> None:
-    """Write alpha_r(v) for a row, 0 at the root r (Tseng & Sheu 1997, Def. 1).
+    """Write the ports towards the parents in the greedy tree, for the nodes of a row.
+
+    The port of node v in the tree with root r is alpha_r(v) of Tseng & Sheu 1997, Def. 1; it is 0
+    at the root.
 
     The port is the position of the first symbol in r, if that is not 1; otherwise it is the first
-    position from 2 on where the node differs from r. The nodes that agree with r in the positions
-    2, .., d are consecutive.
+    position from 2 on where the node differs from r. The nodes of a row that agree with r in the
+    positions 2, .., d are consecutive.
     """
     port = home[x[1]]
     out[:] = port
@@ -230,7 +232,8 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
         size //= m + 1 - position
         start += digit * size
     out[start] = 0
-    # The loop descends, so the first differing position is written last.
+    # The loop runs from the last position to the first, so the first position in which a node
+    # differs from r is written last.
     for position in range(n, m, -1):
         if home[x[position]] != position:
             out[start] = position
@@ -251,8 +254,7 @@ def fill_substar(n: int, m: int, x: Array, rest: Array, tables: Tables, out: Arr
         order = tables.compositions[rank_orders(others)]
         for index in range(size):
             inner = tables.substar[0, start + order[index]]
-            # The root of the substar has no parent inside it: its parent is across the port of the
-            # tail.
+            # The parent of the substar's root is outside the substar; `relabel` returned the port.
             out[first * size + index] = inner or port
 
 
@@ -296,7 +298,7 @@ def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
 
 @jit
 def first_displaced(n: int, x: Array, k: int) -> int:
-    """Return the first displaced position of k+1, .., n, 2, .., k-1; k if there is none."""
+    """Return the first position of k+1, .., n, 2, .., k-1 whose symbol is displaced; else k."""
     for position in range(k + 1, n + 1):
         if x[position] != position:
             return position
@@ -318,12 +320,12 @@ def edge_disjoint_ports(n: int, x: Array, out: Array) -> None:
         position[x[p]] = p
         is_root = is_root and x[p] == p
     k, a = position[1], x[1]
-    # The node is in S^1: in tree l its parent is across dimension l.
+    # Symbol 1 is at home, so the parent in tree l is the neighbour across dimension l.
     if k == 1:
         for tree in range(2, n + 1):
             out[tree] = 0 if is_root else tree
         return
-    # The first symbol of the parent in SPT.
+    # The first symbol of the node's parent in the shortest-path tree (SPT).
     q = x[a] if a != k else x[first_displaced(n, x, k)]
     for tree in range(2, n + 1):
         symbol = tree

@@ -1,7 +1,7 @@
 """Potentials: numbers that decrease by 1 from each node to its parent.
 
-`judge` does not trust the potentials: it checks the decrease across every tree edge. A wrong
-potential could reject a correct tree, but never accept a wrong one.
+The module `judge` does not trust the potentials: it checks the decrease along every tree edge. A
+wrong potential could reject a correct tree, but never accept a wrong one.
 
 * `GREEDY`: the distance to the tree's hub. It does not decrease on the path from the hub to the
   root, whose nodes are declared as exceptions (Tseng & Sheu 1997, Definitions 1 and 2).
@@ -74,12 +74,15 @@ def potential_of(blocks: Blocks, tree: int, x: Array) -> int:
 
 @jit
 def distance(n: int, x: Array, home: Array) -> int:
-    """Return the distance of a node to the hub: n + cycles - 2 fixed - 2 [x_1 not at home].
+    """Return the distance of a node to the hub, by a formula.
 
-    These are the cycles and fixed symbols of the permutation that moves each symbol to its home,
-    its position in the hub; a fixed symbol is also a cycle. The formula is the length of the
-    shortest sorting by exchanges with position 1 (Akers & Krishnamurthy 1989): displaced symbols +
-    their cycles, less 2 if the first symbol is displaced.
+    The distance is n plus the number of cycles, less twice the number of fixed symbols, less 2 if
+    the first symbol is not at home.
+
+    Cycles and fixed symbols are those of the permutation that moves each symbol to its home, its
+    position in the hub; a fixed symbol is also a cycle. This is the minimum number of swaps with
+    position 1 that sort the symbols (Akers & Krishnamurthy 1989): the number of displaced symbols
+    plus the number of their cycles, less 2 if the first symbol is displaced.
     """
     seen = 0
     cycles = 0
@@ -100,12 +103,13 @@ def distance(n: int, x: Array, home: Array) -> int:
 def fill_distances(
     n: int, m: int, x: Array, others: Array, tables: Tables, home: Array, out: Array
 ) -> None:
-    """Write the distances of a row to the hub, by the formula of `distance`.
+    """Write the distances from the nodes of a row to the hub, by the formula of `distance`.
 
-    The positions 1 and m+1.. are the same in all nodes of the row. A path of home positions that
-    enters these positions leaves them at a free position that is also the same for the whole row.
-    So the cycles of a node are the cycles of its order of the free symbols, composed with these
-    exits, and the cycles that never leave the fixed positions.
+    All nodes of the row have the same symbols in the positions 1, m+1, .., n; the other positions
+    are free. Following a cycle from a free position into the common positions, one returns to a
+    free position that is the same for the whole row (an exit). So a node has the cycles of the
+    permutation of its free symbols composed with the exits, and the cycles inside the common
+    positions.
     """
     free = m - 1
     exits = np.empty(free, dtype=np.uint8)
@@ -122,7 +126,8 @@ def fill_distances(
         exits[index] = position
     offset = np.uint8(_fixed_part(n, m, x, home, visited))
     cycles = tables.cycles[rank_orders(exits)]
-    # Twice the fixed symbols, in parts: a table of all free positions would not fit into the cache.
+    # Twice the number of fixed symbols is looked up for three positions at a time, because a table
+    # for all free positions would not fit into the cache.
     low = tables.fixed[0, (at_home[0] * m + at_home[1]) * m + at_home[2]]
     high = tables.fixed[1, (at_home[3] * m + at_home[4]) * m + at_home[5]]
     for order in range(len(out)):
@@ -132,9 +137,10 @@ def fill_distances(
 
 @jit
 def _fixed_part(n: int, m: int, x: Array, home: Array, visited: int) -> int:
-    """Return the contribution of the positions 1 and m+1.. to the distances of a row.
+    """Return what the positions 1, m+1, .., n contribute to the distance of every node of a row.
 
-    Cycles through positions of the bit set ``visited`` pass free positions and are counted there.
+    Cycles through positions in the bit set ``visited`` also contain free positions;
+    `fill_distances` counts them.
     """
     total = n - 2 * (home[x[1]] != 1)
     for step in range(m, n + 1):
@@ -174,11 +180,12 @@ def fill_steps(n: int, m: int, x: Array, rest: Array, tables: Tables, out: Array
 
 @jit
 def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) -> None:
-    """Write the level in tree l of EDT, distance plus detour, into ``out[l]``, l = first..last.
+    """Write the level of node x in the edge-disjoint tree l into ``out[l]``, l = first..last.
 
-    `starcast.trees.edge_disjoint` derives the detours from the definition (Fragopoulou & Akl
-    1996, Definition 8), by the cycle (1 x_1 .. k) of symbol 1 and its length L. If L = 1, the node
-    is in S^1: a hop across dimension l displaces l, unless l is displaced already.
+    The level is the distance from the root plus a detour. `starcast.trees.edge_disjoint` derives
+    the detours from the definition (Fragopoulou & Akl 1996, Definition 8). They depend on the cycle
+    (1 x_1 .. k) that contains symbol 1, and on its length L. If L = 1, symbol 1 is at home, and a
+    hop across dimension l displaces symbol l if it is at home too.
     """
     on_cycle = 0  # a bit set of positions
     length = 0
@@ -198,13 +205,14 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
         return
     shortest += length - 1
     a = x[1]
-    # The first symbol of the parent in SPT.
+    # The first symbol of the node's parent in the shortest-path tree (SPT).
     q = x[a] if a != k else x[first_displaced(n, x, k)]
     for tree in range(first, last + 1):
         is_displaced = x[tree] != tree and not on_cycle >> tree & 1
-        # If L >= 2, the detour is 2 for tree x_1 and for a displaced l on another cycle, else 4.
+        # If L >= 2, the detour is 2 in tree x_1, and in tree l if symbol l is displaced and on
+        # another cycle. In most other trees it is 4.
         detour = 2 if tree == a or is_displaced else 4
-        # Tree k has a shortest path; in tree q one hop reaches S^1 if L = 2.
+        # The path in tree k is a shortest path. So is the path in tree q if L = 2.
         if tree == k or (tree == q and length == 2):
             detour = 0
         elif tree == q and length > 3:
@@ -214,7 +222,7 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
 
 @jit
 def _distance_of_others(n: int, x: Array, on_cycle: int) -> int:
-    """Return the number of displaced symbols that are not on the cycle of 1, plus their cycles."""
+    """Return the number of displaced symbols outside the cycle of symbol 1, plus their cycles."""
     total = 0
     seen = on_cycle
     for start in range(2, n + 1):
@@ -231,7 +239,10 @@ def _distance_of_others(n: int, x: Array, on_cycle: int) -> int:
 
 @jit
 def _merges_next(n: int, x: Array, k: int, q: int) -> bool:
-    """Return whether q is also the first symbol of the SPT parent of x's neighbour y, y_1 = k."""
+    """Return whether q is the first symbol of y's parent in the shortest-path tree.
+
+    The node y is the neighbour of x whose first symbol is k.
+    """
     port = 1
     while x[port] != k:
         port += 1

@@ -1,11 +1,11 @@
-"""Closed forms of the constructions that can be verified by blocks.
+"""Formulas for the constructions that can be verified block by block.
 
-A closed form is evaluated with the identity as root. For another root, the trees are the images
-under the translation of S_n that maps the identity to the root, an automorphism that keeps ports.
-DC(i, T) is the image of T under the rotation R^i, an automorphism that maps port d to R^i(d)
-(docs/definitions/tseng-sheu.md, A4). An automorphism maps every edge of one forest to an edge of
-the other, so levels and loads are the same. The results at the identity are therefore reported for
-the images, with the labels of the images.
+A formula is evaluated with the identity as root. For another root, the trees are images under the
+translation of S_n that maps the identity to this root; translations are automorphisms that keep
+ports. The dimension change DC(i, T) is the image of T under the rotation R^i, an automorphism that
+maps port d to port R^i(d) (docs/definitions/tseng-sheu.md, A4). An automorphism maps every edge of
+one forest to an edge of the other, so levels and loads are the same. The results for the identity
+therefore hold for the images too; they are reported with the labels of the images.
 """
 
 from dataclasses import dataclass
@@ -22,9 +22,11 @@ from starcast.topologies.necklaces import rotate, rotated_dimension
 from starcast.topologies.permutations import Perms
 from starcast.trees.construction import find
 
-#: Number of a block's symbols outside its tail: tables of 6! entries fit into the cache.
+#: Number of symbols outside a block's tail. It is chosen so that the tables, of 6! entries, fit
+#: into the cache.
 MAX_BLOCK = 7
-#: The limit comes from 64-bit integers: 4 bits count the trees of each of at most 15 ports.
+#: A 64-bit integer counts the trees that use each port, with 4 bits per port, so there are at most
+#: 15 ports.
 LARGEST = 16
 _KINDS = {
     "greedy": GREEDY,
@@ -44,10 +46,10 @@ class Source:
 
     Attributes:
         id: the id of the forest, such as ``S13:multiple:123456789abcd``.
-        blocks: the closed form at the identity.
+        blocks: the formulas, with the identity as root.
         exceptions: the nodes whose parents need not have a smaller potential, for the identity as
             root.
-        rotations: i of ``dimension-change``; 0 for other constructions.
+        rotations: the number of rotations of a ``dimension-change``; 0 for other constructions.
     """
 
     id: str
@@ -76,7 +78,7 @@ class Source:
         return permutations.compose(self.root, rotate(nodes, self.rotations))
 
     def image_port(self, port: int) -> int:
-        """Return the image of a port; 0 and numbers that are not ports remain unchanged."""
+        """Return the image of a port; numbers that are not ports, such as 0, remain unchanged."""
         return rotated_dimension(port, self.rotations, self.n) if 2 <= port <= self.n else port
 
 
@@ -96,7 +98,7 @@ def closed_form(
             ``label-change`` or ``dimension-change`` of one of these; also with arguments in
             parentheses.
         root: the label of the root; the identity by default.
-        m: the symbols of a block that are not in its tail.
+        m: the number of symbols outside a block's tail.
         **arguments: the arguments of the construction, as in `starcast.forest`.
 
     Raises:
@@ -168,7 +170,7 @@ def _check_arguments(n: int, name: str, arguments: dict[str, int | str]) -> int:
 
 
 def _blocks(n: int, m: int, base: str) -> tuple[Blocks, frozenset[Address]]:
-    """Return the closed form of a base construction at the identity, and its exceptions."""
+    """Return the formulas of a base construction with the identity as root, and its exceptions."""
     identity = np.arange(1, n + 1, dtype=np.uint8)
     hubs = [identity]
     if base == "multiple":
@@ -194,10 +196,10 @@ def _blocks(n: int, m: int, base: str) -> tuple[Blocks, frozenset[Address]]:
 
 
 def _greedy_path(start: Perms, root: Perms) -> tuple[Perms, list[int]]:
-    """Return the path from a node to the root of L(root).
+    """Return the path from a node to the root of the greedy tree.
 
     Returns:
-        The nodes, uint8 ``[length + 1, n]``, and the ports crossed, ``length`` of them.
+        The nodes on the path, uint8 ``[length + 1, n]``, and the ``length`` ports that it crosses.
     """
     node, goal = start.tolist(), root.tolist()
     nodes, ports = [list(node)], []

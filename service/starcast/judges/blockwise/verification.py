@@ -1,18 +1,20 @@
-"""Verification of a forest in closed form: ranges of blocks, their results, and the final proof.
+"""Verify forests given by formulas: examine ranges of blocks and combine the results into a proof.
 
 *Spanning.* The module `judge` shows for every node and tree that the parent's potential is smaller
 by 1, except at the nodes that the closed form declares as exceptions. Each exception is followed,
 parent by parent, to the root. Every other node has an ancestor that is an exception or the root,
 since potentials are not negative. So every node reaches the root.
 
-*Heights.* A node whose first such ancestor is e has the level
+*Heights.* Let e be the first exception on the path from a node to the root. Then the node has the
+level
 
     level(e) + potential(node) - potential(e).
 
 The height is thus at most the largest potential plus the largest level(e) - potential(e). If a node
-of largest potential has this level when it is followed to the root, the height equals this bound.
+with the largest potential turns out to have this level when it is followed to the root, the height
+equals the bound.
 
-*Loads* are counted by the module `judge`.
+*Loads.* The module `judge` counts them.
 
 A verification can be divided into *shards*, such as the tasks of a job array.
 """
@@ -40,14 +42,15 @@ from starcast.support.progress import Reporter, Silent
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
 
-#: Tree edges per task, so that a task takes seconds: for closed forms computed by rows, and for
-#: others.
+#: Number of tree edges per task, chosen so that a task takes seconds: for formulas that are
+#: evaluated row by row, and for others.
 _EDGES, _SLOW_EDGES = 3_000_000_000, 60_000_000
 #: Below this number of tree edges, starting processes takes longer than the work.
 _MANY_EDGES = 500_000_000
 #: The memory of a task in bytes: interpreter, numba and tables.
 _TASK_BYTES = 300_000_000
-#: Up to this n, all nodes of S_n are followed if no recorded node proves the height.
+#: Largest n for which all nodes of S_n are followed to the root if no recorded node proves the
+#: height.
 _FEW = 6
 
 #: A range of blocks: the first block, and the block after the last one.
@@ -60,10 +63,11 @@ class RangeResult:
 
     Attributes:
         blocks: the range.
-        load: the number of directed links by load.
+        load: entry i is the number of directed links with load i.
         largest: the largest potential of each tree.
-        witnesses: nodes of the largest potential.
-        exceptions: nodes whose parent's potential is not smaller by 1; all of them are declared.
+        witnesses: nodes that have the largest potential of their tree.
+        exceptions: the nodes whose parent's potential is not smaller by 1; the closed form declares
+            all of them.
     """
 
     blocks: Range
@@ -87,13 +91,13 @@ class RangeResult:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "RangeResult":
-        """Return the result from the JSON values that `as_json` returned.
+        """Return the result that `as_json` converted to JSON values.
 
         Args:
             values: a mapping of the shape `SHAPE`.
 
         Raises:
-            ValueError: an address or range has another number of values.
+            ValueError: an address or range has the wrong number of values.
         """
         first, stop = map(int, values["blocks"])
         return cls(
@@ -115,7 +119,7 @@ class BlockVerification:
         trees: the number of trees.
         edges: the number of tree edges, all of which were examined.
         heights: the height of each tree.
-        load_histogram: the number of directed links by load.
+        load_histogram: the number of directed links with each load.
     """
 
     id: str
@@ -184,7 +188,8 @@ def run_ranges(
     perform = partial(examine_range, source)
     if executor is None and ranges:
         first = ranges[0][0]
-        # Processes on this machine load the kernel compiled here, instead of each compiling it.
+        # The code is compiled here, so that the worker processes on this machine load it instead of
+        # each compiling it.
         with announced(reporter, "the verification by blocks"):
             perform((first, first + 1))
     with (
@@ -232,11 +237,11 @@ def examine_range(source: Source, blocks: Range) -> RangeResult:
 
 
 def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification:
-    """Combine the results of all ranges into the verification of the forest.
+    """Combine the results for all ranges of blocks, and complete the proof for the forest.
 
     Raises:
-        RejectedError: a result belongs to another forest, the ranges do not cover every block once,
-            or an exception does not reach the root.
+        RejectedError: a result belongs to another forest, the ranges do not cover every block
+            exactly once, or an exception does not reach the root.
         LimitError: the heights are not proved.
     """
     found = sorted(results, key=lambda result: result.blocks)
@@ -265,7 +270,7 @@ def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification
 
 
 def _check_addresses(source: Source, result: RangeResult) -> None:
-    """Check that the blocks and trees in a result, which may come from a file, belong to a forest.
+    """Check that the blocks and trees in a result, perhaps read from a file, exist in a forest.
 
     Raises:
         RejectedError: the result belongs to another forest.
@@ -307,7 +312,7 @@ class _Follower:
             for address in exceptions
             if address[1] == tree
         ]
-        if not above:  # the root is an exception: its port is 0
+        if not above:  # the root is always an exception, since its port is 0
             raise RejectedError(
                 f"{self._source.id} is not a forest: tree {tree} has no root",
                 hint="the port of the root is 0",
@@ -339,14 +344,14 @@ class _Follower:
                 yield from ((block, tree, index) for index in range(size))
 
     def level(self, address: Address, largest: int) -> int:
-        """Return the number of links from a node to the root.
+        """Return the number of links on the tree path from a node to the root.
 
         Raises:
             RejectedError: a port does not exist, or the parents lead into a cycle.
         """
         node, port = self._node(address)
-        # Between two exceptions the potential decreases at every hop, so no path to the root is
-        # longer.
+        # Between two exceptions the potential decreases at every hop. A path of more hops than this
+        # must contain a cycle.
         most = (len(self._source.exceptions) + 1) * (largest + 1)
         for level in range(most):
             if port == 0 and (np.diff(node.astype(np.int64)) == 1).all():  # the identity
@@ -437,7 +442,7 @@ def verify_shard(
     numbered = dict(shard.select(ranges))
     chosen = list(numbered.values())
     with run_ranges(source, chosen, jobs, reporter or Silent(), executor) as results:
-        # Results arrive in the order in which they are ready; their blocks identify the range.
+        # Results arrive in any order; each names its range of blocks.
         found = {result.blocks: result.as_json() for result in results}
     parts = {number: found[blocks] for number, blocks in numbered.items()}
     write_shard(file, Job("forest", {"id": source.id}, len(ranges)), shard, parts)

@@ -1,18 +1,19 @@
 """The simulator: executes a schedule under its port model and reports the first violation.
 
 The simulator is independent of how schedules are built. Its model is store and forward: a unit that
-arrives in step t can leave in step t+1 at the earliest. Without faults all rows are checked
-together. The simulator assumes that every row delivers, and records when each node first receives
-each unit. If every sender has its unit before the step of its row, then, by induction on the steps,
-every row really delivers. Otherwise the failing rows of the earliest step are real violations,
-because all earlier rows deliver. With faults rows can be dropped, so steps are executed one after
-the other.
+arrives in step t can leave in step t+1 at the earliest. A row of a schedule sends one unit over one
+link in one step. Without faults all rows are checked together. The simulator assumes that every row
+delivers its unit, and records when each node first receives each unit. If every sender has its unit
+before the step of its row, then, by induction on the steps, every row really delivers. Otherwise
+the failing rows of the earliest step are real violations, because all earlier rows deliver. With
+faults, rows can be dropped, so steps are executed one after the other.
 
-A symmetric schedule has the rows of one source. Translation preserves which units a node holds, so
-deliveries are checked on these rows alone. Translation maps links to links, and all sources send at
-the same time. If it keeps ports, the translated links of a row are all directed links of that port,
-each exactly once, which determines the traffic of every link (the *dimension rule*; Fragopoulou &
-Akl 1996, Lemma 7). Otherwise the schedule is expanded to all sources and the links are counted.
+A symmetric schedule contains the rows of one source; the rows of the other sources are its
+translations. Translation preserves which units a node holds, so it suffices to check the deliveries
+of one source. All sources send at the same time. If translation keeps ports, it maps the link of a
+row to every directed link of the same port exactly once, which determines the traffic of every link
+(the *dimension rule*; Fragopoulou & Akl 1996, Lemma 7). Otherwise the schedule is expanded to all
+sources and the links are counted.
 """
 
 from starcast.judges.simulator.acknowledgements import AcknowledgedRun, simulate_acknowledged

@@ -1,9 +1,9 @@
-"""The allgather that waits for acknowledgements: Fragopoulou & Akl 1996, section 4.4, as printed.
+"""Simulate the allgather that waits for acknowledgements (Fragopoulou & Akl 1996, section 4.4).
 
 In each tree of each source the messages travel depth first: a node passes them to its next child
 when the previous child has acknowledged them, and acknowledges them itself when it has no more
-children. An acknowledgement takes no step of its own. Without faults this equals the schedule with
-fixed steps: its rows for one source and tree, in the order of time, are the same traversal. With
+children. An acknowledgement takes no step of its own. Without faults the execution is the same as
+with fixed steps: the rows of one source and tree, in the order of time, are this traversal. With
 faults, a blocked hop is never acknowledged, and the nodes that wait for the acknowledgement wait
 forever.
 """
@@ -26,8 +26,8 @@ class AcknowledgedRun:
     """The results of an execution in which nodes wait for acknowledgements.
 
     Attributes:
-        simulation: the results of the simulation; after a traversal has stalled, none of its rows
-            are executed.
+        simulation: the results of the simulation, in which no row of a traversal is executed after
+            the traversal has stalled.
         source: int64 ``[stalled]``, rank of the source of each traversal that stalled.
         tree: int64 ``[stalled]``, the tree of the traversal.
         hops: int64 ``[stalled]``, the number of hops that the traversal completed; 0 if its first
@@ -54,7 +54,7 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
             rows of a source, tree and link are one hop, which ends when its last unit arrives.
         faults: as in `simulate`. A hop is blocked if its link, sender or receiver fails before the
             hop ends; an acknowledgement is blocked if one of them has failed by the step in which
-            all hops beyond that link are done.
+            the last hop of the subtree beyond that link ends.
 
     Raises:
         InputError: the schedule is not such an allgather, or a fault is invalid.
@@ -85,7 +85,7 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
 
 
 class _Traversals:
-    """The hops of all traversals, sorted by traversal, then by time.
+    """The hops of all traversals, sorted by traversal and then by time.
 
     Attributes:
         source: int64 ``[traversals]``, the source of each traversal.
@@ -116,7 +116,7 @@ class _Traversals:
         self._last_beyond = self._find_last_hops_beyond(source[begins])
 
     def find_stalled(self, outages: Outages) -> tuple[Mask, Indices, Indices]:
-        """Find the traversals that stall.
+        """Find the traversals that stall because of faults.
 
         Returns:
             The rows that are attempted, bool ``[rows]``; the stalled traversals; and the number of
@@ -140,13 +140,13 @@ class _Traversals:
         return attempted, stalled, hops[stalled]
 
     def _least_per_traversal(self, values: Indices) -> Indices:
-        # `reduceat` refuses empty arrays.
+        # `reduceat` does not accept empty arrays.
         if not len(values):
             return values
         return np.asarray(np.minimum.reduceat(values, self._first_hop))
 
     def _find_last_hops_beyond(self, source: Indices) -> Indices:
-        """Return the last hop in the subtree that each hop leads to.
+        """Return, for each hop, the last hop in the subtree that it leads to.
 
         Raises:
             InputError: the hops of a subtree are not consecutive, so the traversal is not depth
@@ -177,7 +177,8 @@ class _Traversals:
         reached = self._traversal_of_hop * nodes + self._receiver
         wanted = self._traversal_of_hop * nodes + self._sender
         order = np.argsort(reached)
-        # A sender that no hop reached gets a position past the end; `wrong` below detects it.
+        # If no hop reached a sender, the hop found here is a different one; `wrong` below detects
+        # this.
         found = np.minimum(np.searchsorted(reached, wanted, sorter=order), max(len(order) - 1, 0))
         parent = np.where(self._sender == source, -1, order[found])
         wrong = (parent >= 0) & ((reached[parent] != wanted) | (parent >= hop))

@@ -1,31 +1,35 @@
-"""Asynchronous execution: every packet starts as soon as its units and its link are free.
+"""Execute schedules asynchronously: a packet starts as soon as its units and its link are free.
 
 The critical path is the chain of packets that decides how long the execution takes.
 
-A packet p waits for the arrival of each of its units at its sender (the earliest arrival if several
-rows deliver the unit), and for the packet before it on its directed link (one-port: for the packet
-before it at its sender, and at its receiver). It ends after its duration. So the vector of all ends
-is a fixed point x = F(x) of a function F made of maxima, minima and additions, which is monotone.
+A packet waits until each of its units has arrived at its sender (if several rows deliver the unit,
+until the earliest arrival), and until the previous packet on its directed link has ended. In the
+one-port model it waits for the previous packet at its sender and at its receiver instead. The
+packet ends when its duration has passed. So the vector x of all end times is a fixed point x = F(x)
+of a monotone function F, which consists of maxima, minima and additions.
 
-*F has one fixed point.* Durations are positive, or all are 0 and so are all times. Let x and y be
-fixed points, and p a packet with the smallest start, in either of them, among those with different
-ends; say it starts earlier in x. The packets that p waits for in x (of several deliveries, the
-earliest) end no later than p starts. So they start earlier than p and have the same ends in y. So p
-starts in y no later than in x, a contradiction.
+*F has one fixed point.* If all durations are 0, all times are 0; otherwise all durations are
+positive. Let x and y be fixed points. Among the packets whose ends differ between x and y, let p be
+one with the smallest start in x or y, say in x. The packets that p waits for in x (of several
+deliveries, the earliest) end no later than p starts. So they start earlier than p and have the same
+ends in y. Hence p starts in y no later than in x, so by its choice at the same time, and its ends
+are equal: a contradiction.
 
-*Times never exceed the synchronous ones*, by induction on the steps: a packet of step s waits only
-for packets of earlier steps, or for a later one that delivers even earlier.
+*No packet ends later than in the synchronous model.* This follows by induction on the steps: a
+packet of step s waits only for packets of earlier steps, or for a packet of a later step that
+delivers even earlier.
 
-*Iterating F reaches the fixed point from any times between 0 and the synchronous ones.* From 0 the
-iterates ascend, and from the synchronous times they descend. All are integers, and iterates that
-start in between stay in between.
+*Iterating F reaches the fixed point from any times between 0 and the synchronous times.* The
+iterates ascend from 0, and descend from the synchronous times. They are integers, and iterates that
+start between these two sequences stay between them.
 
-If no unit is delivered twice, a packet depends on packets of earlier steps only. So the steps are
-executed in their order, all packets of a step at once: one pass is exact. Small steps are executed
-in batches: F is iterated on the packets of a batch until their times no longer change, and a prefix
-maximum computes the times of all packets along a link at once. If units are delivered twice, a
-delivery of a later step can be the earlier one. Then the passes are repeated until nothing changes.
-Each pass uses the arrivals of the previous one, which descend from upper bounds.
+If no unit is delivered twice, a packet depends on packets of earlier steps only. So a single pass
+over the steps in their order gives the exact times; all packets of a step are executed at once.
+Small steps are executed in batches: F is iterated on the packets of a batch until their times no
+longer change, and a prefix maximum computes the times of all packets of a link at once. If a unit
+is delivered twice, the row with the later step may deliver it first. Then the passes are repeated
+until nothing changes. Each pass uses the arrival times of the previous pass, which descend from
+upper bounds.
 """
 
 from fractions import Fraction
@@ -40,16 +44,16 @@ from starcast.judges.simulator.ticks import Ticks, Times
 
 
 class AsynchronousExecution:
-    """The ends of all packets, and the arrivals of units.
+    """An asynchronous execution: the end times of all packets, and the arrival times of units.
 
     Args:
-        dependencies: the entries that the packets' rows need and give.
+        dependencies: the deliveries that each row waits for, and those that it makes.
         ticks: the durations of packets.
-        clock: ``[steps + 1]``, the ends of the steps in the synchronous model.
+        clock: ``[steps + 1]``, when each step ends in the synchronous model.
 
     Attributes:
         end: ``[packets]``, the end of each packet, in ticks.
-        arrival: ``[entries]``, the earliest delivery of each entry of the dependencies.
+        arrival: ``[entries]``, when each entry of the dependencies is first delivered.
         duration: ``[packets]``.
     """
 
@@ -65,13 +69,14 @@ class AsynchronousExecution:
         self.end = ticks.full(len(packets), 0)
         self.arrival = ticks.full(dependencies.size, ticks.never)
         self.arrival[dependencies.initial] = 0
-        # One pass is enough if every unit is delivered once. Otherwise a row of a later step may
-        # deliver it earlier, which changes packets that were executed before that row.
+        # One pass is enough if every node receives each unit only once. Otherwise a row of a later
+        # step may deliver a unit earlier, which changes the times of packets that were executed
+        # before that row.
         while self._execute_pass() and not dependencies.unique:
             pass
 
     def _execute_pass(self) -> bool:
-        """Execute all packets in the order of steps; return whether a packet's end changed."""
+        """Execute all packets in the order of steps; return whether any end changed."""
         free = [self._ticks.full(chain.size, 0) for chain in self._chains]
         changed = False
         for batch in self._packets.batches():
@@ -82,7 +87,7 @@ class AsynchronousExecution:
         return changed
 
     def _execute_step(self, batch: Batch, free: list[Times]) -> Times:
-        """Return the ends of the packets of one step."""
+        """Execute the packets of one step; return when each of them ends."""
         packets = self._packets
         start = self._dependencies.needs(batch.rows).latest(self.arrival)
         if not packets.single:
@@ -101,7 +106,7 @@ class AsynchronousExecution:
         return end
 
     def _execute_steps(self, batch: Batch, free: list[Times]) -> Times:
-        """Iterate F on the packets of a batch, in the order of their first queue."""
+        """Execute the packets of a batch by iterating F; return when each of them ends."""
         queues = [
             _Queue(chain.number[batch.packets], free_from)
             for chain, free_from in zip(self._chains, free, strict=True)
@@ -117,8 +122,8 @@ class AsynchronousExecution:
         before = None if self._dependencies.unique else self.arrival[gives]
         end = self._guess(batch, free)[order]
         while True:
-            # Deliveries take the minimum, so times of the previous iteration would otherwise
-            # remain.
+            # The arrivals are reset, because `_deliver` takes minima and would keep times of the
+            # previous iteration.
             if before is not None:
                 self.arrival[gives] = before
             self._deliver(gives, end if units is None else np.repeat(end, units))
@@ -140,16 +145,16 @@ class AsynchronousExecution:
         return result
 
     def _guess(self, batch: Batch, free: list[Times]) -> Times:
-        """Return times between 0 and the synchronous ones.
+        """Return initial end times for the iteration, between 0 and the synchronous times.
 
-        The times are exact if links are idle in the batch only as long as in the synchronous model.
+        The times are exact if links in the batch are idle only as long as in the synchronous model.
         """
         step = self._packets.step[self._packets.begins[batch.packets]]
         early = self._clock[step[0] - 1] - max(free_from.max() for free_from in free)
         return np.asarray(np.maximum(self._clock[step] - max(early, 0), 0), self._ticks.dtype)
 
     def _row_order(self, batch: Batch, order: Indices) -> Indices:
-        """Return the rows of packets in another order."""
+        """Return the rows of a batch for its packets in the given order."""
         if self._packets.single:
             return order
         units = self._packets.units[batch.packets][order]
@@ -164,12 +169,12 @@ class AsynchronousExecution:
 
 
 class _Queue:
-    """The queues of a batch: the packets that use the same link or node, one after the other.
+    """The queues of a batch; a queue is the sequence of packets that use the same link or node.
 
     Attributes:
-        order: the packets of each link or node together, in the order of steps.
+        order: the packets grouped by link or node, and in the order of steps within a group.
         is_first: whether each packet in this order is the first of its queue.
-        first_free: when the queue of each packet in this order is free.
+        first_free: for each packet in this order, when its link or node is free before the batch.
     """
 
     def __init__(self, number: Column, free: Times) -> None:
@@ -180,24 +185,26 @@ class _Queue:
         self.first_free: Times = free[numbers]
 
     def previous_end(self, end: Times) -> Times:
-        """Return when the queue is free for each packet, if the packets end at given times."""
+        """Return when the previous packet of each packet's queue ends, given all end times."""
         free = np.where(self.is_first, self.first_free, np.roll(end[self.order], 1))
         result = np.empty_like(free)
         result[self.order] = free
         return result
 
     def release(self, end: Times) -> None:
-        """Record when each queue is free after the batch."""
+        """Record when the link or node of each queue is free after the batch."""
         last = self.order[np.append(self.is_first[1:], True)]
         self._free[self._number[last]] = end[last]
 
 
 class _FirstQueue:
-    """The ends of packets that start once they are ready and their queue is free.
+    """Computes the end times of packets that start once they are ready and their queue is free.
 
-    The end of packet i of a queue is the maximum of ready_j + d_j + .. + d_i over j <= i. With the
-    sums D_i = d_1 + .. + d_i, this is D_i plus a prefix maximum of ready_j - D_{j-1}. An offset per
-    queue, larger than these values can differ, lets one prefix maximum serve all queues.
+    Let d_j be the duration of packet j in a queue, and ready_j the time at which it is ready.
+    Packet i ends at the maximum of ready_j + d_j + .. + d_i over j <= i. With the sums D_i = d_1 +
+    .. + d_i, this is D_i plus a prefix maximum of ready_j - D_{j-1}. One prefix maximum serves all
+    queues, because each queue's values are shifted by an offset that keeps them apart from the
+    others.
     """
 
     def __init__(self, queue: _Queue, duration: Times, ticks: Ticks) -> None:
@@ -211,7 +218,7 @@ class _FirstQueue:
         self._dtype = ticks.dtype
 
     def ends(self, ready: Times) -> Times:
-        """Return the ends of packets, in the order of the queue."""
+        """Return when packets end that are ready at given times, in the order of the queue."""
         start = np.maximum(ready, self._least) + self._before
         np.maximum.accumulate(start, out=start)
         start += self._after
@@ -223,16 +230,17 @@ class CriticalSend(NamedTuple):
 
     Attributes:
         step: the step of the packet.
-        sender: label of the sending node. If several rows of a symmetric schedule form the packet,
-            it is the sender of the row whose unit the packet waited for, or else of the first row.
+        sender: label of the sending node. If a packet of a symmetric schedule has several rows,
+            this is the sender of the row whose unit the packet waited for, or of the first row if
+            it did not wait for a unit.
         port: the sender's port.
         receiver: label of the receiving node.
         units: the number of units in the packet.
         start: when the packet starts.
         end: when its units are at the receiver.
-        waits_for: the reason for the start time: ``step``, the end of the step before; ``unit``,
-            the arrival of the last unit; ``link``, ``sender`` or ``receiver``, which was busy until
-            then. Empty if the packet starts at 0.
+        waits_for: what the packet waited for: ``step``, the end of the previous step; ``unit``, the
+            arrival of its last unit; or ``link``, ``sender`` or ``receiver``, if this was busy.
+            Empty if the packet starts at 0.
     """
 
     step: int
@@ -250,10 +258,10 @@ class TracedPacket(NamedTuple):
 
     Attributes:
         packet: the number of the packet.
-        row: the row that represents it.
+        row: the row that represents the packet.
         start: the start of the packet.
         end: the end of the packet.
-        waits_for: the reason for the start time, with the values of `CriticalSend.waits_for`.
+        waits_for: what the packet waited for, as in `CriticalSend.waits_for`.
     """
 
     packet: int
@@ -264,13 +272,16 @@ class TracedPacket(NamedTuple):
 
 
 def trace_steps(packets: Packets, clock: Times) -> list[TracedPacket]:
-    """Return the first of the largest packets in each step; ``clock`` has the end of each step."""
+    """Return the largest packet of each step (if there are several, the first).
+
+    The argument ``clock`` contains the end time of each step.
+    """
     step = packets.first_of(packets.step)
     begins = np.flatnonzero(~repeats_previous(step))
     if not len(begins):
         return []
-    # Packets are sorted by step and units, ascending, then by number, descending; the last one is
-    # taken.
+    # Packets are sorted by step and units, ascending, then by number, descending. The last packet
+    # of each step is taken.
     order = np.lexsort((-np.arange(len(step)), packets.units, step))
     largest = order[np.append(begins[1:], len(step)) - 1]
     return [
@@ -288,7 +299,7 @@ def trace_steps(packets: Packets, clock: Times) -> list[TracedPacket]:
 def trace_data(
     packets: Packets, dependencies: Dependencies, execution: AsynchronousExecution
 ) -> list[TracedPacket]:
-    """Return a chain of packets that each wait for the previous one, up to the last to end."""
+    """Return the chain of packets that waited for one another, up to the one that ends last."""
     if not len(packets):
         return []
     end = execution.end
@@ -298,7 +309,8 @@ def trace_data(
     row_packet = np.repeat(np.arange(len(packets)), packets.units)
     gives = dependencies.gives(every_row)
     giver = np.full(dependencies.size, -1, dtype=np.int64)
-    # The order is reversed, so of several first deliveries the first row is written last.
+    # Rows are written in reverse order, so if several rows deliver first, the first of them is
+    # written last and stays.
     first = np.flatnonzero(end[row_packet] == execution.arrival[gives])[::-1]
     giver[gives[first]] = first
     path = []

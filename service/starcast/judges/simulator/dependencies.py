@@ -1,11 +1,11 @@
-"""Dependencies of rows on deliveries, by entries in a table of arrival times of units at nodes.
+"""Which deliveries each row of a schedule depends on, as entries in a table of arrival times.
 
-Every row *needs* the entry of its unit at its sender and *gives* the entry of its unit at its
-receiver. If every node must receive every unit (broadcast, allgather), the table has an entry for
-every (node, unit) pair. A unit with one destination makes a journey from node to node: then each
-row has an entry, which the next row of the journey needs. If journeys branch, meet or return to a
-node (copies of units along several trees), the (node, unit) pairs that occur are sorted, and pairs
-are looked up in this list.
+An entry of the table is the arrival time of a unit at a node. Every row *needs* the entry of its
+unit at its sender and *gives* the entry of its unit at its receiver. If every node must receive
+every unit (broadcast, allgather), the table has an entry for every (node, unit) pair. A unit with
+one destination makes a journey from node to node: then each row has an entry, which the next row of
+the journey needs. If journeys branch, meet or return to a node (copies of units along several
+trees), the (node, unit) pairs that occur are sorted, and pairs are looked up in this list.
 
 In a reduction each row gives an entry of its own. A row that sends a sum needs the entries of all
 rows that its sender has added in earlier steps; the latest of them counts.
@@ -29,15 +29,16 @@ from starcast.judges.simulator.simulation import Executed
 from starcast.judges.simulator.sums import Sums
 from starcast.judges.simulator.ticks import Times
 
-_MAX_HOPS = 32  # of a journey; starcast's own schedules need at most one more than the diameter
+_MAX_HOPS = 32  # hops of a unit; starcast's own schedules need at most one more than the diameter
 
 
 class Needs(NamedTuple):
-    """The entries that rows need; the latest entry of a row counts.
+    """The entries that rows need; a row waits for the latest of its entries.
 
     Attributes:
         entries: the needed entries, row by row.
-        begins: int64 ``[rows]``, where the entries of each row begin; None if each row has one.
+        begins: int64 ``[rows]``, where the entries of each row begin; None if each row has exactly
+            one entry.
     """
 
     entries: Indices
@@ -56,12 +57,12 @@ class Needs(NamedTuple):
 
 
 class Dependencies(ABC):
-    """The entries that rows need and give.
+    """The entries of the table of arrival times that rows need and give.
 
     Attributes:
         size: the number of entries.
         initial: the entries of units at their sources.
-        unique: True if no entry is given twice, and no initial entry is given.
+        unique: True if no entry is given by two rows, and no initial entry by any row.
     """
 
     size: int
@@ -89,8 +90,8 @@ class PairDependencies(Dependencies):
         self.size = self.pair_index.size
         units = np.arange(postcondition.units)
         self.initial = self.pair_index.of(postcondition.source(units), units)
-        # If there are as many rows as pairs that hold at the end but not at the start, no pair is
-        # given twice.
+        # If there are as many rows as pairs that are held at the end but not at the start, no two
+        # rows give the same pair.
         gained = (postcondition.pairs - postcondition.units) * executed.sources
         gained -= executed.simulation.missing
         is_counted = postcondition.to_all and executed.alive is None
@@ -115,7 +116,7 @@ class JourneyDependencies(Dependencies):
         self.unique = True
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return the entry of the row that brought each row's unit; 0 if the unit started there."""
+        """Return the entry of the row that brought each row's unit to its sender; else 0."""
         return Needs(self._previous[rows])
 
     def gives(self, rows: slice | Indices) -> Indices:
@@ -124,11 +125,12 @@ class JourneyDependencies(Dependencies):
 
 
 class SumDependencies(Dependencies):
-    """Dependencies in a reduction: entries of rows that add, and of delivered complete units.
+    """Dependencies in a reduction, with entries for rows that add and for complete units received.
 
-    Entry 0 stands for the nodes' own contributions, then each row that adds has an entry, then each
-    (node, unit) pair that receives a complete unit. A row that passes on a complete unit needs the
-    sum that is complete first by steps, or else the first delivery of the complete unit.
+    Entry 0 stands for the nodes' own contributions. It is followed by an entry for each row that
+    adds a sum, and an entry for each (node, unit) pair that receives a complete unit. A row that
+    passes on a complete unit needs the sender's sum that is complete in the earliest step, or the
+    first delivery of the complete unit to the sender if that comes in an earlier step.
 
     Attributes:
         sums: the sums of the reduction.
@@ -164,14 +166,14 @@ class SumDependencies(Dependencies):
         return self._needs(sender, packets.unit[numbers], lane, step, passes)
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return each adding row's own entry, or the entry of the pair that the row completes."""
+        """Return each adding row's own entry, or the entry of the receiver's complete unit."""
         packets = self._packets
         numbers = _numbers(rows)
         taken = self._pairs + self._pair(packets.receiver[numbers], packets.unit[numbers])
         return np.where(packets.combine[numbers], numbers + 1, taken)
 
     def completes(self, node: Indices, unit: Indices) -> Needs:
-        """Return the entries that give each node the complete unit, for units held at the end."""
+        """Return the entries that each node needs to have the complete unit, if it ever has it."""
         every = np.ones(len(node), dtype=bool)
         return self._needs(node, unit, unit, np.zeros_like(node), every)
 
@@ -197,7 +199,7 @@ class SumDependencies(Dependencies):
         return np.asarray(node.astype(np.int64) * self._units + unit)
 
     def _key(self, node: Column, lane: Indices, step: Column | int) -> Indices:
-        """Return keys that sort by node, lane and step."""
+        """Return keys that sort by node, then lane (a pair of unit and tree), then step."""
         last = int(self._packets.step[-1]) + 2 if len(self._packets.step) else 2
         sums = np.int64(self.sums.lanes.count)
         return (node.astype(np.int64) * sums + lane) * last + np.minimum(step, last - 1)
@@ -208,7 +210,7 @@ def _numbers(rows: slice | Indices) -> Indices:
 
 
 def make_dependencies(packets: Packets, executed: Executed) -> Dependencies:
-    """Return the dependencies of the executed rows, in the representation for the collective."""
+    """Return the dependencies of the executed rows, in a class that fits the collective."""
     if executed.postcondition.reduces:
         return SumDependencies(packets, executed)
     if not executed.postcondition.to_all:
@@ -245,7 +247,7 @@ def _follow_journeys(packets: Packets, executed: Executed) -> Indices | None:
 
 
 def _keeps_direction(packets: Packets, postcondition: Postcondition) -> bool:
-    """Return whether every row leads away from the root (in a gather, towards it)."""
+    """Return whether every row sends its unit away from the root (in a gather, towards it)."""
     if postcondition.collective == "alltoall":
         return False
     distance = packets.links.topology.distances(postcondition.root)
@@ -256,10 +258,10 @@ def _keeps_direction(packets: Packets, postcondition: Postcondition) -> bool:
 
 
 def _never_returns(unit: Column, receiver: Column, postcondition: Postcondition) -> bool:
-    """Return whether every unit visits each node once, for rows sorted by unit."""
+    """Return whether every unit visits each node at most once; rows are sorted by unit."""
     if (receiver == postcondition.source(unit.astype(np.int64))).any():
         return False
-    # Rows of one unit are adjacent, so each pass compares all rows that are `hops` apart.
+    # The rows of a unit are adjacent, so each pass compares rows at distance `hops`.
     for hops in range(1, _MAX_HOPS + 1):
         same_journey = unit[hops:] == unit[:-hops]
         if not same_journey.any():
@@ -273,8 +275,9 @@ def find_awaited(packets: Packets, executed: Executed) -> Indices:
     """Return all pairs of a row and a row that it waits for, int64 ``[2, pairs]``.
 
     Args:
-        packets: the packets of an execution without faults, with rows in the execution's order.
-        executed: the execution; its schedule is not symmetric.
+        packets: the packets of an execution without faults, with rows in the order of the
+            execution.
+        executed: the execution of a schedule that is not symmetric.
     """
     if not executed.postcondition.reduces:
         delivery = find_deliveries(executed.rows)
@@ -309,6 +312,6 @@ def find_deliveries(rows: Rows) -> Indices:
     wanted = rows.sender * units + rows.unit
     found = np.minimum(np.searchsorted(delivered[first], wanted), len(first) - 1)
     row = first[found]
-    # A unit may return to its source, which has sent it before.
+    # A unit may return to its source after the source has sent it; such a delivery is not awaited.
     is_delivery = (delivered[row] == wanted) & (rows.step[row] < rows.step)
     return np.where(is_delivery, row, -1)

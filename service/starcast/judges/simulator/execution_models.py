@@ -1,4 +1,4 @@
-"""The time that a schedule takes: step by step, as the papers assume, or as soon as data arrive."""
+"""Compute the time that a schedule takes, in the synchronous and the asynchronous model."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ from starcast.topologies import memory
 
 
 class PacketTimes(NamedTuple):
-    """The start and end times of packets, as columns sorted by step, sender and port.
+    """The start and end times of packets, as arrays sorted by step, sender and port.
 
     Attributes:
         step: the steps, int64 ``[packets]``, as are ``sender``, ``port``, ``receiver`` and
@@ -57,15 +57,15 @@ class PacketTimes(NamedTuple):
 class Timing:
     """The exact times of an execution.
 
-    Times are in the unit of T_s. They are integers, or fractions if they are not whole.
+    Times are in the unit of T_s. They are integers, or fractions if they are not whole numbers.
 
     Attributes:
         execution: ``synchronous`` or ``asynchronous``.
         time: the end of the last packet; in a synchronous execution, the end of the last step.
         arrivals: ``[nodes]``, when each node has received all of its units; 0 if it receives none,
             -1 if units are missing or the node is dead.
-        link_busy: ``[nodes, ports]``, how long each directed link carries packets altogether. Ports
-            are in the order of ``topology.ports``.
+        link_busy: ``[nodes, ports]``, the total time for which each directed link carries packets.
+            Ports are in the order of ``topology.ports``.
         simulation: the results of `starcast.simulate` for the same schedule and faults.
 
     The dtype of both arrays is int64, or object if a time is a fraction or exceeds int64.
@@ -83,21 +83,21 @@ class Timing:
     def critical_path(self) -> tuple[CriticalSend, ...]:
         """The packets that decide the total time, in the order of time.
 
-        In the synchronous model, these are the first of the largest packets in every step. In the
-        asynchronous model, the path ends with the last packet to end; before it comes the packet
-        whose end it waited for, and so on back to the start. If a packet waited equally long for
-        its link, sender or receiver and for a unit, that resource is named. For a symmetric
-        schedule, these are packets of the source whose rows are given.
+        In the synchronous model, the path has the largest packet of every step (the first one if
+        there are several). In the asynchronous model, the path is traced back from the packet that
+        ends last: each packet follows the packet whose end it waited for. If a packet waited
+        equally long for a unit and for its link, sender or receiver, that resource is named. For a
+        symmetric schedule, the packets belong to the source whose rows are given.
         """
         return self._path()
 
     @cached_property
     def packets(self) -> PacketTimes:
-        """The start and the end of every packet.
+        """The start and end times of every packet.
 
-        The packets of a symmetric schedule are sorted by step and port, unless it is executed under
-        faults or on a topology whose translation changes ports. Each packet then represents the
-        packets of all links of its port, and its sender and receiver are those of its first row.
+        In a symmetric schedule, each packet represents the packets of all links of its port.
+        Packets are then sorted by step and port, with the sender and receiver of their first row.
+        This does not apply under faults, or if the topology's translation changes ports.
         """
         return self._packets()
 
@@ -112,8 +112,8 @@ def timing(
 ) -> Timing:
     """Return the exact times of a schedule's execution.
 
-    A packet is all units with the same step, sender and port. It lasts
-    ``t_s + units * unit_bytes * t_c``, and its units are at the receiver at its end.
+    A packet consists of all units with the same step, sender and port. It lasts
+    ``t_s + units * unit_bytes * t_c``, and its units are at the receiver when it ends.
 
     *synchronous*: all packets of a step start together, and a step lasts as long as its largest
     packet (a step without packets: ``t_s``). The times of the steps add up.
@@ -123,9 +123,9 @@ def timing(
     sends one packet at a time and receives one at a time, both in the order of steps. A unit that
     several packets deliver is at the receiver when the earliest of them ends.
 
-    All times are computed with integers, as multiples of the largest time that divides both parts
-    of a packet's duration: int64 if they fit, else Python integers, which are about 50 times
-    slower. A float is taken as its exact binary fraction. Faults drop the same rows as in
+    All times are computed as integer multiples of the largest time that divides both parts of a
+    packet's duration. The integers are int64 if they fit, else Python integers, which are about 50
+    times slower. A float is taken as its exact binary fraction. Faults drop the same rows as in
     `starcast.simulate`. The rows of a symmetric schedule are executed without expanding it, unless
     translation changes ports (in most S_{n,k}) or there are faults.
 
@@ -158,7 +158,7 @@ def timing(
 
 
 def execute_valid(schedule: Schedule, faults: Iterable[FaultLike]) -> Executed:
-    """Execute a schedule, which must be valid so that it has times.
+    """Execute a schedule, and reject it if it has a violation (then its times are undefined).
 
     Raises:
         RejectedError: the schedule violates its port model.
@@ -174,7 +174,7 @@ def execute_valid(schedule: Schedule, faults: Iterable[FaultLike]) -> Executed:
 
 
 def time_executed(executed: Executed, ticks: Ticks, execution: ExecutionModel) -> Timing:
-    """Return the times of rows that have been executed without a violation; see `timing`."""
+    """Return the times of a schedule that has been executed without a violation; see `timing`."""
     simulation = executed.simulation
     topology = executed.rows.schedule.topology
     ticks.choose_dtype(ticks.end_of_steps(simulation), topology.degree * topology.nodes)
@@ -188,7 +188,7 @@ def time_executed(executed: Executed, ticks: Ticks, execution: ExecutionModel) -
 
 
 def make_ticks(unit_bytes: Number, t_s: Number, t_c: Number, execution: str) -> Ticks:
-    """Check the parameters of an execution, and return its ticks.
+    """Check the parameters of an execution, and return the tick that its times are multiples of.
 
     Raises:
         InputError: a number is negative, a unit has 0 bytes, or the execution model is unknown.
@@ -215,7 +215,8 @@ def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times
         if postcondition.to_all:
             table = _make_table(postcondition, ticks)
             pair = packets.receiver * np.int64(postcondition.units) + packets.unit
-            # If a pair has several values, numpy keeps the last one, here the earliest step.
+            # If a pair occurs several times, numpy keeps the last value written, here the earliest
+            # step.
             table[pair[::-1]] = end[::-1]
         arrivals = _find_arrivals(executed, packets, ticks, end, table)
     return Timing(
@@ -255,7 +256,7 @@ def _time_data(executed: Executed, packets: Packets, ticks: Ticks, clock: Times)
 
 
 def _find_required(sums: Sums) -> tuple[Indices, Indices, Indices]:
-    """Return the nodes and units that a reduction must complete, and the completing steps."""
+    """Return which nodes must complete which units in a reduction, and when (in steps)."""
     postcondition = sums.postcondition
     unit = np.arange(postcondition.units)
     if postcondition.to_all:
@@ -302,7 +303,8 @@ def _find_arrivals(
         packets: the same rows in the order of packets.
         ticks: the dtype of times.
         end: ``[rows]``, when each row ends.
-        first: ``[nodes * units]``, the earliest deliveries, if every node must receive every unit.
+        first: ``[nodes * units]``, when each unit first arrives at each node; used if every node
+            must receive every unit.
     """
     postcondition = executed.postcondition
     alive = executed.alive
@@ -329,9 +331,9 @@ def _find_arrivals(
 
 
 def _represent_all(arrivals: Times, executed: Executed, packets: Packets, ticks: Ticks) -> Times:
-    """Return the arrivals of all sources together, without those of dead nodes."""
+    """Return the arrival times for the units of all sources; dead nodes have no arrival times."""
     alive = executed.alive
-    if packets.symmetric:  # by symmetry, each node receives from other sources as they do from it
+    if packets.symmetric:  # by symmetry, every node receives its last unit at the same time
         arrivals[:] = arrivals.max(initial=0)
     if alive is not None:
         arrivals[~alive] = ticks.never

@@ -1,4 +1,4 @@
-"""Execution under faults, step by step: rows without a working link or their unit are dropped."""
+"""Execute schedules under faults, step by step, and drop rows that cannot deliver their unit."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -22,13 +22,17 @@ from starcast.judges.simulator.sums import Sums
 def execute_under_faults(
     rows: Rows, postcondition: Postcondition, outages: Outages, attempted: Mask | None = None
 ) -> tuple[Mask, Held, Sums | None]:
-    """Return which rows are executed, bool ``[rows]``, the final ownership of units, and the sums.
+    """Execute rows under faults, and drop those that cannot deliver their unit.
 
     Args:
         rows: rows with valid nodes, ports and units.
         postcondition: the source of each unit.
         outages: the faults.
         attempted: bool ``[rows]``, the rows that are attempted; by default all rows.
+
+    Returns:
+        Which rows are executed, bool ``[rows]``; which nodes hold which units at the end; and the
+        partial sums of a reduction.
     """
     possible = _find_links_up(rows, outages)
     if attempted is not None:
@@ -60,7 +64,7 @@ def find_executed(schedule: Schedule, faults: Iterable[FaultLike]) -> Mask:
 
 
 def _execute_batch(rows: Rows, selected: Indices, pair_index: PairIndex, held: Mask) -> Mask:
-    """Execute the selected rows in the order of time; update ``held``."""
+    """Execute the selected rows of a batch step by step, and record deliveries in ``held``."""
     source = pair_index.of(rows.sender[selected], rows.unit[selected])
     target = pair_index.of(rows.receiver[selected], rows.unit[selected])
     executed = np.zeros(len(selected), dtype=bool)
@@ -73,7 +77,7 @@ def _execute_batch(rows: Rows, selected: Indices, pair_index: PairIndex, held: M
 
 
 def _find_links_up(rows: Rows, outages: Outages) -> Mask:
-    """Return which rows have a working link in their step; all links of a dead node are down."""
+    """Return which rows have a working link in their step. All links of a dead node are down."""
     links = Links(outages.topology)
     down_from = outages.down_from(links)
     up = np.empty(len(rows), dtype=bool)

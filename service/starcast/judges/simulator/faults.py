@@ -27,7 +27,7 @@ class Fault:
     direction.
 
     Args:
-        what: a node (label or rank), or a link: a pair of neighbours.
+        what: a node (label or rank), or a link (a pair of neighbours).
         step: the first step of the outage; 1 means from the start.
 
     Raises:
@@ -59,7 +59,7 @@ class Fault:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return the fault that a text denotes.
+        """Parse a fault from its text form.
 
         Examples are ``21345``, ``12345-21345`` and ``21345@3``; ``#6`` is the node of rank 6.
 
@@ -79,7 +79,7 @@ class Fault:
         return self.what if isinstance(self.what, tuple) else (self.what,)
 
     def on(self, topology: Topology) -> "Fault":
-        """Return the same fault with labels; of a link's ends, the lower rank comes first.
+        """Return the same fault on a topology, with labels; a link's end of lower rank comes first.
 
         Raises:
             InputError: the topology has no such node or link.
@@ -104,7 +104,7 @@ FaultLike = Fault | End | tuple[End, End]
 
 
 class Outages:
-    """The faults of a simulation: each faulty node and link once, with its earliest step.
+    """The faults of a simulation; each faulty node or link occurs once, with its earliest step.
 
     Raises:
         InputError: a fault is neither a node nor a link of the topology.
@@ -123,7 +123,7 @@ class Outages:
         return bool(self.faults)
 
     def alive(self) -> Mask:
-        """Return the nodes that never die, bool ``[nodes]``."""
+        """Return which nodes never die, bool ``[nodes]``."""
         alive = np.ones(self.topology.nodes, dtype=bool)
         alive[[rank for rank, _ in self._dead_nodes()]] = False
         return alive
@@ -145,7 +145,7 @@ class Outages:
         return first
 
     def remarks(self, postcondition: Postcondition) -> tuple[str, ...]:
-        """Return sentences on how dead nodes change the postcondition."""
+        """Return sentences that explain how dead nodes change what must be delivered."""
         dead = self._dead_nodes()
         to_each = postcondition.many_senders and postcondition.collective != "gather"
         if (to_each or postcondition.reduces) and dead:

@@ -1,8 +1,7 @@
-"""Which nodes must receive each unit, and when they hold it.
+"""Determine which nodes must receive each unit, and when each node holds it.
 
 The *postcondition* of a collective states the source of every unit, and the nodes that must receive
-it. Units are numbered as `starcast.collectives.Schedule` describes; this module decodes the
-numbers.
+it. They follow from the number of the unit (see `starcast.collectives.Schedule`).
 
 *Ownership* over time is stored as arrival times of (node, unit) pairs.
 
@@ -35,9 +34,9 @@ from starcast.support.vocabulary import Collective
 
 Numbers = NDArray[np.int64]
 
-#: Collectives in which many nodes are sources: the units of a dead node need not be delivered.
+#: Collectives with many sources. In these, the units of dead nodes need not be delivered.
 _MANY_SENDERS = ("allgather", "gather", "alltoall")
-#: The exponent e in the number of sources and destinations of units, nodes^e.
+#: For each collective, the exponent e in its number of units, multiplicity times nodes^e.
 _POWERS = {
     "broadcast": 0,
     "allgather": 1,
@@ -48,7 +47,7 @@ _POWERS = {
     "reduce-scatter": 1,
     "allreduce": 0,
 }
-#: For a symmetric schedule, the collective of the single source whose rows are given.
+#: The collective that a single source of a symmetric schedule executes.
 _OF_ONE_SOURCE: dict[str, Collective] = {
     "allgather": "broadcast",
     "alltoall": "scatter",
@@ -85,7 +84,7 @@ class Postcondition:
 
     @property
     def reduces(self) -> bool:
-        """Whether all nodes contribute to every unit; a unit is then held once complete."""
+        """Whether all nodes contribute to every unit; a node then holds a unit once complete."""
         return self.collective in REDUCTIONS
 
     @property
@@ -95,7 +94,7 @@ class Postcondition:
 
     @property
     def pairs(self) -> int:
-        """The number of required (node, unit) pairs, including those that hold from the start."""
+        """The number of required (node, unit) pairs, including those held from the start."""
         return self.units * (self.nodes if self.to_all else 1)
 
     def source(self, unit: Numbers) -> Numbers:
@@ -129,16 +128,16 @@ def derive_postcondition(schedule: Schedule) -> Postcondition:
             f"a {schedule.collective} on {topology.spec} cannot have {units:,} units",
             hint=f"give a multiple of {parts:,}" if units >= 0 else "give 0 or more",
         )
-    # Other methods divide by the multiplicity, so it is at least 1 even without units.
+    # Other methods divide by the multiplicity, so it is at least 1 even if there are no units.
     multiplicity = max(units // parts, 1)
     return Postcondition(collective, topology.nodes, units, schedule.root, multiplicity)
 
 
-#: ``held(node, unit)`` returns whether each node holds the unit at the same index.
+#: ``held(node, unit)`` returns, for each index, whether this node holds this unit.
 Held = Callable[[Indices, Indices], Mask]
 
-_MAX_PAIRS = 2**31  # in a table, with one or two bytes each
-_MAX_UNITS = 2**27  # with one destination each: more than a schedule can have rows
+_MAX_PAIRS = 2**31  # (node, unit) pairs in a table, with one or two bytes each
+_MAX_UNITS = 2**27  # units with one destination each; no schedule can have so many rows
 _CHUNK = 2**20
 _NOT_HELD = "the sender does not hold the unit yet"
 
@@ -184,7 +183,7 @@ class Pairs(PairIndex):
         self.size = len(self.keys) + 1
 
     def of(self, node: Column, unit: Column) -> Indices:
-        """Return the index of each pair among those that can be held."""
+        """Return the index of each pair; pairs that cannot be held have the last index."""
         key = self._key(node, unit)
         index = np.searchsorted(self.keys, key)
         known = np.zeros(len(key), dtype=bool)
@@ -200,7 +199,7 @@ class Pairs(PairIndex):
 
 
 def make_pair_index(postcondition: Postcondition, rows: Rows, end: int) -> PairIndex:
-    """Return the index for the pairs of the postcondition and of the first ``end`` rows."""
+    """Return an index of the pairs that the postcondition and the first ``end`` rows use."""
     return Table(postcondition) if postcondition.to_all else Pairs(postcondition, rows, end)
 
 
@@ -222,7 +221,7 @@ def check_size(postcondition: Postcondition) -> None:
 
 
 def initial_ownership(postcondition: Postcondition, pair_index: PairIndex) -> Mask:
-    """Return the pairs that hold before the first step, bool ``[pair_index.size]``."""
+    """Return which nodes hold which units before the first step, bool ``[pair_index.size]``."""
     units = np.arange(postcondition.units)
     held = np.zeros(pair_index.size, dtype=bool)
     held[pair_index.of(postcondition.source(units), units)] = True
@@ -230,7 +229,7 @@ def initial_ownership(postcondition: Postcondition, pair_index: PairIndex) -> Ma
 
 
 class Deliveries(ABC):
-    """The deliveries of the first ``end`` rows, assuming that all of them deliver."""
+    """The deliveries of the first ``end`` rows, assuming that every row delivers its unit."""
 
     def __init__(self, postcondition: Postcondition, rows: Rows, end: int) -> None:
         self.postcondition = postcondition
@@ -243,7 +242,7 @@ class Deliveries(ABC):
 
     @abstractmethod
     def held_after(self, done: int) -> Held:
-        """Return which required pairs hold after the first ``done`` rows, all of full steps."""
+        """Return which required pairs are held after the first ``done`` rows (complete steps)."""
 
 
 class ArrivalTimes(Deliveries):
@@ -263,16 +262,17 @@ class ArrivalTimes(Deliveries):
         dtype = np.min_scalar_type(int(rows.step[end - 1]) + 1 if end else 1)
         self._never = int(np.iinfo(dtype).max)
         self._time = np.full(self.pair_index.size, self._never, dtype=dtype)
-        # Batches run from the last to the first, so the earliest step is written last.
+        # Batches are processed from the last to the first, so the earliest step is written last.
         for batch in reversed(list(rows.batches(end))):
             index = self.pair_index.of(rows.receiver[batch], rows.unit[batch])
-            # If a position has several values, numpy keeps the last one, here the earliest step.
+            # If an index occurs several times, numpy keeps the last value written, here the
+            # earliest step.
             self._time[index[::-1]] = rows.step[batch][::-1]
         units = np.arange(postcondition.units)
         self._time[self.pair_index.of(postcondition.source(units), units)] = 0
 
     def early(self, selection: slice | Indices) -> Indices:
-        """Return the indices, within a selection of rows, of rows whose sender lacks the unit."""
+        """Return the indices, within a selection, of the rows whose sender lacks the unit."""
         rows = self.rows
         time = self._time[self.pair_index.of(rows.sender[selection], rows.unit[selection])]
         return np.flatnonzero(time >= rows.step[selection])
@@ -286,18 +286,18 @@ class ArrivalTimes(Deliveries):
         return None
 
     def held_after(self, done: int) -> Held:
-        """Return which pairs have arrived before the step that follows these rows."""
+        """Return which pairs are held after the first ``done`` rows."""
         step = self._never if done == len(self.rows) else int(self.rows.step[done])
-        # Initial units (time 0) are held before any step.
+        # Units held from the start (time 0) are held even before step 1.
         before = min(max(step, 1), self._never)
         return lambda node, unit: np.asarray(self._time[self.pair_index.of(node, unit)] < before)
 
 
 class SortedRows(NamedTuple):
-    """Rows sorted by unit and tree, so the journey of a unit is a series of successive rows.
+    """Rows sorted by unit and tree, so that the rows of a unit's journey follow one another.
 
-    The column ``tree`` serves only for grouping: a row that continues the previous row has the
-    unit, whatever its tree.
+    The tree serves only for grouping: if the previous row delivered the unit to a row's sender, the
+    sender has the unit, whatever the tree.
 
     Attributes:
         order: the row at each index.
@@ -320,11 +320,12 @@ def sort_rows(
     group: Column,
     source: Callable[[Indices], Indices],
 ) -> SortedRows:
-    """Sort rows, given in the order of steps, by unit.
+    """Sort rows by unit; they are given in the order of steps.
 
     Args:
         columns: step, sender, receiver and unit.
-        group: a key that sorts by unit; rows of equal keys stay in the order of steps.
+        group: the key to sort by, such as unit and tree; rows with equal keys stay in the order of
+            steps.
         source: `Postcondition.source`.
     """
     order = pack_sort(group).order
@@ -334,7 +335,7 @@ def sort_rows(
 
 
 class Journeys(Deliveries):
-    """Deliveries of units with one destination each: every unit is followed from node to node."""
+    """Deliveries of units with one destination each, found by following each unit's journey."""
 
     @cached_property
     def sorted_rows(self) -> SortedRows:
@@ -357,7 +358,7 @@ class Journeys(Deliveries):
         return self.rows.violation(int(early[0]), _NOT_HELD) if len(early) else None
 
     def held_after(self, done: int) -> Held:
-        """Return which units have reached their destination in these rows."""
+        """Return which units have reached their destination after the first ``done`` rows."""
         postcondition = self.postcondition
         arrived = np.zeros(postcondition.units, dtype=bool)
         for batch in self.rows.batches(done):
@@ -369,7 +370,7 @@ class Journeys(Deliveries):
     def _find_suspects(self) -> Indices:
         """Return the rows that may not continue the journey of their unit, ascending.
 
-        The sender of such a row is neither the source nor the receiver of the previous row.
+        The sender of such a row is neither the unit's source nor the receiver of the previous row.
         """
         journeys = self.sorted_rows
         sound = journeys.departs.copy()
@@ -380,14 +381,14 @@ class Journeys(Deliveries):
 def find_missing(
     postcondition: Postcondition, held: Held, alive: Mask | None, examples: int
 ) -> tuple[int, list[tuple[int, int]]]:
-    """Return the number of required pairs that do not hold, and the first of them.
+    """Return how many required (node, unit) pairs are missing, and the first of them.
 
     Args:
         postcondition: the required pairs.
         held: the function of type `Held`; it is called with required pairs only.
         alive: bool ``[nodes]``, or None if all nodes are alive. Units to dead nodes, and units that
             dead nodes would have sent, need not be delivered.
-        examples: the number of (node, unit) pairs to return.
+        examples: the maximum number of missing pairs to return.
     """
     units = np.arange(postcondition.units)
     if alive is not None and postcondition.many_senders:

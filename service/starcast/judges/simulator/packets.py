@@ -1,4 +1,4 @@
-"""The packets of an execution: units that cross the same directed link in the same step.
+"""The packets of an execution; a packet has all units that cross a directed link in a step.
 
 The rows of a symmetric schedule represent all sources. If translation keeps ports, a row is
 translated to every directed link of its port exactly once (see
@@ -24,8 +24,8 @@ from starcast.judges.simulator.rows import (
 )
 from starcast.judges.simulator.simulation import Executed
 
-_BATCH = 2**16  # rows per batch of small steps
-_LARGE_STEP = 1000  # rows; from this size on, a step costs less per row than a batch
+_BATCH = 2**16  # rows per batch, if steps are small
+_LARGE_STEP = 1000  # rows; larger steps are faster one by one than in batches
 
 
 class Chain(NamedTuple):
@@ -68,12 +68,12 @@ class Batch(NamedTuple):
 
 
 class Packets:
-    """The executed rows in the order of packets, and the packets in the order of steps.
+    """The executed rows, grouped by packet, and the packets, in the order of steps.
 
     Attributes:
-        step: the steps, int ``[rows]``, as are ``sender``, ``port``, ``receiver``, ``tree`` and
-            ``unit``.
-        combine: bool ``[rows]``, in reductions.
+        step: the step of each row, int ``[rows]``; also ``sender``, ``port``, ``receiver``,
+            ``tree`` and ``unit``.
+        combine: bool ``[rows]``, whether each row adds to the receiver's sum; only in reductions.
         symmetric: whether each row represents all sources.
         begins: int64 ``[packets]``, the first row of each packet.
         units: int64 ``[packets]``, the number of units in each packet.
@@ -98,7 +98,8 @@ class Packets:
         self._names = tuple(schedule.columns.present())
         for name in self._names:
             setattr(self, name, getattr(rows, name)[executed.selection])
-        # Only these packets combine rows of several senders, which are apart in the order of time.
+        # Only in this case can a packet have rows of several senders, which are not adjacent in the
+        # order of time.
         self.keeps_rows = not (self.symmetric and schedule.packets)
         if not self.keeps_rows:
             self._sort_by_port()
@@ -119,7 +120,7 @@ class Packets:
 
     @cached_property
     def link(self) -> Indices:
-        """The number of each row's directed link, or its port's index in symmetric schedules."""
+        """The number of each row's directed link; in symmetric schedules, the index of its port."""
         if self.symmetric:
             return self.links.port_index(self.port)
         return self.links.number(self.sender, self.port)
@@ -139,8 +140,8 @@ class Packets:
 
         In the all-port model a packet waits for its directed link; in the one-port model, for its
         sender and its receiver. In a symmetric one-port schedule all packets of a step use the same
-        port: each node sends one of them and receives another, so one number represents all senders
-        and receivers.
+        port. Each node then sends one packet and receives one, so a single number represents all
+        senders and receivers.
         """
         nodes = self.links.topology.nodes
         if self.symmetric and self.one_port:
@@ -170,7 +171,7 @@ class Packets:
 
 
 def find_previous(number: Column) -> Indices:
-    """Return the previous packet of each packet in a chain; -1 if there is none.
+    """Return, for each packet, the previous packet with the same link or node; -1 if there is none.
 
     Args:
         number: ``[packets]``, the link or node that each packet uses, as in `Chain`.

@@ -1,4 +1,4 @@
-"""The rows of a schedule in the order of time, processed in batches of complete steps.
+"""Rows of a schedule, sorted by time and processed in batches of complete steps.
 
 This module numbers the directed links, and checks that every row names an existing link and unit.
 """
@@ -18,7 +18,7 @@ Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 _ORDER = ("step", "sender", "port", "tree", "unit")
-_BATCH = 2**16  # rows per batch: temporary arrays stay in the processor's cache
+_BATCH = 2**16  # rows per batch, so that temporary arrays fit into the processor's cache
 
 
 class Violation(NamedTuple):
@@ -34,7 +34,7 @@ class Violation(NamedTuple):
 
 
 class Rows:
-    """The columns of a schedule with their dtypes, sorted by step, sender, port, tree and unit."""
+    """The rows of a schedule, as columns sorted by step, sender, port, tree and unit."""
 
     step: Column
     sender: Column
@@ -56,7 +56,7 @@ class Rows:
         return len(self.step)
 
     def count_before(self, row: int) -> int:
-        """Return the number of rows in steps before a row's step; all rows for ``len(self)``."""
+        """Return how many rows have an earlier step than a row; for ``len(self)``, all rows."""
         if row == len(self):
             return row
         return int(np.searchsorted(self.step, self.step[row]))
@@ -66,12 +66,12 @@ class Rows:
         return complete_steps(self.step[:end])
 
     def first_rows(self, end: int) -> Schedule:
-        """Return the schedule with only the first ``end`` rows."""
+        """Return a schedule that has only the first ``end`` rows."""
         names = self.schedule.columns.present()
         return replace(self.schedule, **{name: getattr(self, name)[:end] for name in names})
 
     def violation(self, row: int, rule: str) -> Violation:
-        """Describe the violation of a rule by a row."""
+        """Return the violation of a rule by a row, with a sentence that describes it."""
         sender = self._label(self.sender[row])
         receiver = self._label(self.receiver[row])
         sends = f"{sender} sends unit {self.unit[row]} over port {self.port[row]} to {receiver}"
@@ -81,7 +81,7 @@ class Rows:
         """Return the first violation among the rows from ``begin`` on.
 
         Args:
-            begin: the number of the first row of the masks.
+            begin: the number of the row that the masks start with.
             checks: pairs of a mask of rows and the rule that they violate. If a row violates
                 several rules, the first one is reported.
         """
@@ -97,7 +97,7 @@ class Rows:
 
 
 def complete_steps(step: Column, rows: int = _BATCH) -> Iterator[slice]:
-    """Yield batches of about ``rows`` rows, of complete steps.
+    """Yield batches of complete steps, with about ``rows`` rows each.
 
     Args:
         step: the steps of all rows, ascending.
@@ -113,7 +113,7 @@ def complete_steps(step: Column, rows: int = _BATCH) -> Iterator[slice]:
 
 
 def repeats_previous(*columns: Column) -> Mask:
-    """Return which rows agree with the row before them in all columns."""
+    """Return which rows have the same values as the previous row in all given columns."""
     same = np.zeros(len(columns[0]), dtype=bool)
     same[1:] = True
     for column in columns:
@@ -127,7 +127,7 @@ def _as_signed(column: Column) -> Column:
 
 
 def _is_sorted(columns: list[Column]) -> bool:
-    """Return whether rows are sorted by these columns, the first column first."""
+    """Return whether rows are sorted by the given columns; the first column is the primary key."""
     length = len(columns[0])
     for begin in range(0, length, _BATCH):
         part = slice(begin, begin + _BATCH + 1)  # batches overlap by one row
@@ -159,17 +159,17 @@ def pack_sort(keys: Column) -> SortedKeys:
         order = np.argsort(keys, kind="stable")
         return SortedKeys(keys[order].astype(np.int64), order)
     packed = keys.astype(np.int64) << 32
-    # Row numbers in the low bits keep equal keys in their order.
+    # The low bits contain the row numbers, so equal keys keep their order.
     packed |= np.arange(len(keys))
     packed.sort()
     return SortedKeys(packed >> 32, packed & (2**32 - 1))
 
 
-_TREE_NUMBERS = 256  # for a schedule without a forest: the column is uint8
+_TREE_NUMBERS = 256  # number of possible trees without a forest, since the column is uint8
 
 
 class Links:
-    """Directed links, numbered by port and sender; ports in the topology's order.
+    """Numbers the directed links by port and sender; ports are in the topology's order.
 
     Links over ports that do not exist get negative numbers.
     """
@@ -177,7 +177,8 @@ class Links:
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
         self.count = topology.degree * topology.nodes
-        # The table has an entry for every uint8; ports that do not exist give negative numbers.
+        # The table has an entry for every uint8 value; ports that do not exist give negative
+        # numbers.
         self._first = np.full(256, -self.count, dtype=np.int64)
         self._first[list(topology.ports)] = np.arange(topology.degree) * topology.nodes
 
@@ -203,7 +204,8 @@ class Receivers:
 
     def __init__(self, topology: Topology, rows: int) -> None:
         self.links = Links(topology)
-        # For many rows a complete table is faster; for few rows only their receivers are computed.
+        # A table of all neighbours is faster for many rows; for few rows only their receivers are
+        # computed.
         self._table = topology.table().reshape(-1) if rows > topology.nodes // 8 else None
 
     def of(self, sender: Column, port: Column) -> NDArray[np.int32]:

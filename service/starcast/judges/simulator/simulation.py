@@ -1,9 +1,9 @@
-"""Execution of a schedule: check its rows, deliver its units, and report the results.
+"""Execute a schedule: check its rows, deliver its units, and report the results.
 
-*Traffic* means the use of directed links: here the port models' rules are checked, and the busy
-links of each step counted. There are three cases. Either the rows of a schedule are the traffic; or
-the rows of one source represent all sources, if translation keeps ports; or the schedule is
-expanded to all sources.
+*Traffic* means the use of directed links. The traffic classes check the rules of the port model,
+and count the links used in each step. There are three cases. The rows of a schedule without
+symmetry are the traffic. In a symmetric schedule, the rows of one source represent all sources if
+translation keeps ports; otherwise the schedule is expanded to all sources.
 """
 
 from collections.abc import Iterable, Iterator
@@ -77,7 +77,7 @@ class Traffic:
         return None
 
     def measure(self, executed: slice | Mask) -> tuple[Counts, Counts]:
-        """Return the links used and the units of the largest packet, int64 ``[steps]`` each."""
+        """Return each step's links used and units in its largest packet, int64 ``[steps]`` each."""
         step = self.rows.step[executed]
         steps = _last_step(step)
         same_packet = repeats_previous(step, self.rows.sender[executed], self.rows.port[executed])
@@ -102,7 +102,7 @@ class Traffic:
 
 
 class TranslatedTraffic(Traffic):
-    """The traffic of all sources, if translation keeps ports.
+    """The traffic of a symmetric schedule for all sources, if translation keeps ports.
 
     Translated to all sources, a row's link becomes every directed link of its port exactly once, so
     a link carries as many units in a step as there are rows of that step and port. The sources of
@@ -136,19 +136,19 @@ class TranslatedTraffic(Traffic):
 
 
 class ExpandedTraffic(Traffic):
-    """The traffic of the expanded schedule, if translation maps links to other ports.
+    """The traffic of a symmetric schedule that is expanded, because translation changes ports.
 
     Raises:
         LimitError: the expanded schedule does not fit into memory.
     """
 
     def find_violation(self, end: int) -> Violation | None:
-        """Find the first row with a translation that violates the port model."""
+        """Find the first row that violates the port model after translation to some source."""
         self._all = Traffic(Rows(self.rows.first_rows(end).expand()))
         violation = self._all.find_violation(len(self._all.rows))
         if violation is None:
             return None
-        # The row may belong to another source: only its step can be found among the given rows.
+        # The row may belong to another source, so only its step can be found among the given rows.
         step = self._all.rows.step[violation.row]
         return Violation(int(np.searchsorted(self.rows.step, step)), violation.sentence)
 
@@ -172,7 +172,7 @@ def make_traffic(schedule: Schedule, rows: Rows) -> Traffic:
 
 
 def _receives_again(step: Column, sender: Column, receiver: Column, packet: Mask) -> Mask:
-    """Return which rows have a receiver that another node also sends to in the same step.
+    """Return which rows send to a node that another node also sends to in the same step.
 
     Args:
         step: the steps, ascending.
@@ -198,7 +198,7 @@ def _receives_again(step: Column, sender: Column, receiver: Column, packet: Mask
 def _occurred_before(step: Column, port: Column) -> Mask:
     """Return which rows have the step and port of an earlier row."""
     repeated = np.zeros(len(step), dtype=bool)
-    # Ports are uint8, so with this factor different pairs of step and port have different keys.
+    # Ports are uint8, so this factor gives different pairs of step and port different keys.
     key = np.multiply(step - step[0], 256, dtype=np.int64) + port
     if repeats_previous(np.sort(key)).any():
         order = np.argsort(key, kind="stable")
@@ -207,14 +207,14 @@ def _occurred_before(step: Column, port: Column) -> Mask:
 
 
 def _last_step(step: Column, width: int = 2) -> int:
-    """Return the last of ascending steps, after checking that the numbers per step fit into memory.
+    """Return the last step, after checking that arrays with an entry per step fit into memory.
 
     Args:
         step: the steps.
-        width: how many numbers are kept per step.
+        width: the number of entries per step.
 
     Raises:
-        LimitError: the numbers do not fit into memory.
+        LimitError: the arrays do not fit into memory.
     """
     last = int(step[-1]) if len(step) else 0
     if 8 * width * last > memory.physical():
@@ -232,17 +232,17 @@ def _count_per_step(step: Column, steps: int) -> Counts:
 
 
 def _greatest_per_step(sizes: Counts, counts: Counts) -> Counts:
-    """Return the maximum size in each step, which has ``counts`` sizes; 0 if it has none."""
+    """Return the largest of each step's sizes; step i has ``counts[i]`` of them (0 if none)."""
     greatest = np.zeros(len(counts), dtype=np.int64)
     used = counts > 0
     greatest[used] = np.maximum.reduceat(sizes, (np.cumsum(counts) - counts)[used])
     return greatest
 
 
-_EXAMPLES = 10  # how many undelivered units are named
+_EXAMPLES = 10  # maximum number of undelivered units that are named
 
 
-#: The columns of a stored step profile, after the step.
+#: The columns of a stored step profile, in the order in which they follow the step.
 PROFILE_COLUMNS = ("links_used", "packets", "largest_packet")
 
 #: Links used, packets and units in the largest packet, int64 ``[steps]`` each; may be empty.
@@ -255,16 +255,18 @@ class Simulation:
 
     Attributes:
         steps: the last step in which a unit moved.
-        transmissions: the number of executed rows (units times links).
+        transmissions: the number of executed rows (each sends one unit over one link).
         largest_packet: the maximum number of units on one directed link in one step.
         complete: True if the postcondition holds: every live node received all of its units.
         missing: the number of (node, unit) pairs that are missing.
         undelivered: the first missing pairs, as (label, unit). For a symmetric schedule without
             faults, the pairs and units belong to the source whose rows are given; under faults,
             they belong to the schedule of `Schedule.expand`.
-        violation: None, or one sentence with step, sender, port, receiver and the violated rule.
-        links_used: int64 ``[steps]``, directed links busy in each step, with one packet each.
-        packet_sizes: int64 ``[steps]``, units in the largest packet of each step.
+        violation: one sentence with step, sender, port, receiver and the violated rule; None if
+            there is no violation.
+        links_used: int64 ``[steps]``, the number of directed links used in each step; each carries
+            one packet.
+        packet_sizes: int64 ``[steps]``, the number of units in the largest packet of each step.
         remarks: sentences that explain the results, for example that the root is dead.
     """
 
@@ -292,7 +294,8 @@ class Executed(NamedTuple):
     Attributes:
         simulation: the results.
         rows: all rows in the order of time; under faults, the rows of all sources.
-        selection: the executed rows: the first ones, or under faults a mask of ``rows``.
+        selection: which rows were executed: a slice from the first row on, or under faults a mask
+            of ``rows``.
         sources: the number of sources that each row represents.
         postcondition: the postcondition of ``rows``.
         alive: bool ``[nodes]``, the nodes that never die; None without faults.
@@ -314,9 +317,9 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
     """Execute a schedule and check it.
 
     Under faults a row whose node or link is down, or whose sender does not hold the unit, is
-    dropped; this is not a violation. Units to nodes that die, at whatever step, need not be
-    delivered, nor in an allgather, gather or alltoall the units that these nodes would have sent.
-    Faults break the symmetry, so a symmetric schedule is expanded.
+    dropped; this is not a violation. Units need not be delivered to nodes that die, in whatever
+    step. In an allgather, gather or alltoall, the units that come from these nodes need not be
+    delivered either. Faults break the symmetry, so a symmetric schedule is expanded.
 
     In a reduction, counting a contribution twice is a violation, and so is passing on an incomplete
     unit as complete. Under faults such a row is dropped instead, and a unit is complete with the
@@ -351,9 +354,10 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
     check_size(postcondition)
     rows = Rows(schedule)
     traffic = make_traffic(schedule, rows)
-    # Each check ends at the violation already known, so any violation that it finds is earlier.
+    # Each check stops at the first violation known so far, so any violation that it finds is
+    # earlier.
     violation = find_invalid_address(rows)
-    # From an invalid address on, rows may have no link that could be counted.
+    # Rows from the first invalid address on are not counted, since their links may not exist.
     violation = traffic.find_violation(_end(rows, violation)) or violation
     if postcondition.reduces:
         violation = find_double_count(postcondition, rows, _end(rows, violation)) or violation
@@ -369,7 +373,7 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
 
 
 def make_deliveries(postcondition: Postcondition, rows: Rows, end: int) -> Deliveries:
-    """Return the deliveries of the first ``end`` rows, in the representation for the collective."""
+    """Return the deliveries of the first ``end`` rows, in a class that fits the collective."""
     if postcondition.reduces:
         return Sums(postcondition, rows, end)
     return (ArrivalTimes if postcondition.to_all else Journeys)(postcondition, rows, end)
@@ -386,7 +390,7 @@ def execute_outages(
     Args:
         schedule: a schedule that is not symmetric.
         outages: the faults.
-        violation: the violation that ended the schedule, if any.
+        violation: the violation at which the execution ends, if any.
         attempted: bool ``[rows]``, the rows that are attempted; by default all rows.
     """
     postcondition = derive_postcondition(schedule)

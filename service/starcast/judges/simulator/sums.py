@@ -1,20 +1,20 @@
-"""Partial sums: which contributions each node holds in a reduction, without listing them.
+"""Partial sums in a reduction: how many contributions each node has added, without listing them.
 
-Along each tree a node holds a partial sum of each unit, at first its own contribution. A row with
-``combine`` adds the sender's sum to the receiver's; other rows pass on a complete unit. The pair of
-unit and tree is a *lane*; lanes are independent of one another, except that a unit is complete at a
-node if its sum is complete in any lane.
+For each tree and unit, a node holds a partial sum, which is its own contribution at first. A row
+with ``combine`` adds the sender's sum to the receiver's; other rows pass on a complete unit. The
+pair of unit and tree is a *lane*; lanes are independent of one another, except that a unit is
+complete at a node if its sum is complete in any lane.
 
-*Numbers suffice.* The size of a disjoint union is the sum of the sizes. So as long as no
+*Counting suffices.* The size of a disjoint union is the sum of the sizes. So as long as no
 contribution is counted twice, the number of contributions in a sum is exact, and a sum of N
 contributions is complete.
 
-*Nothing is counted twice* in a lane in which each node sends its sum once, after it has received
-all its rows. There each node has at most one row to send, and steps ascend along these rows, so
-they form a forest. The sum of a node contains the nodes below it, and the sums of different
-children are disjoint. Lanes of other forms, which schedules of users can have, are executed with
-sets, one bit per node. Removing rows makes sets smaller, so a schedule without double counting has
-none under faults either.
+*Nothing is counted twice* in a lane in which each node sends its sum at most once, after it has
+received all sums sent to it. The rows of such a lane form a forest, since the steps ascend from
+each row to the next. The sum of a node contains the contributions of the nodes below it, and the
+sums of different children are disjoint. Other lanes, which can occur in schedules saved by users,
+are executed with sets of contributions, one bit per node. Removing rows makes sets smaller, so a
+schedule that counts nothing twice counts nothing twice under faults either.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ _INCOMPLETE = "the unit is passed on as complete, but the sender lacks contribut
 
 
 class Lanes:
-    """Numbers for the lanes, the pairs of unit and tree; one lane per unit if it has one tree.
+    """Numbers of the lanes (pairs of unit and tree); one lane per unit if it has one tree.
 
     Attributes:
         of: int64 ``[rows]``, the lane of each row.
@@ -60,21 +60,21 @@ class Lanes:
             )
 
     def cells(self, node: Column, rows: slice | Indices) -> Indices:
-        """Return, for each row, the index of a node's sum in the row's lane."""
+        """Return, for each row, the array index of the sum of its node in its lane."""
         return np.asarray(node.astype(np.int64) * self.count + self.of[rows])
 
 
 class Sums(Deliveries):
-    """The sums after the first ``end`` rows, computed step by step.
+    """The partial sums after the first ``end`` rows of a reduction, computed step by step.
 
     Attributes:
         lanes: the lanes of the rows.
         executed: bool ``[end]``, the rows that are executed: all attempted rows, except those that
             pass on a complete unit that the sender does not have.
         summed: int32 ``[nodes * units]``, the first step in which a node's sum is complete; 0 if
-            its own contribution is the only one; `never` if the sum stays incomplete.
-        lane: int64 ``[nodes * units]``, the lane of that sum.
-        taken: the step in which the node first receives the complete unit, or `never`.
+            its own contribution is the whole sum; `never` if the sum stays incomplete.
+        lane: int64 ``[nodes * units]``, the lane of the first complete sum.
+        taken: the step in which each node first receives each complete unit, or `never`.
 
     Args:
         postcondition: the postcondition of the rows.
@@ -112,19 +112,22 @@ class Sums(Deliveries):
         return np.asarray(np.minimum(self.summed[pair], self.taken[pair]))
 
     def contributions(self) -> Indices:
-        """Return how many contributions to each unit nodes hold at the end, ``[nodes, units]``."""
+        """Return, for each node and unit, how many contributions it holds at the end.
+
+        The shape is ``[nodes, units]``.
+        """
         nodes, units = self.postcondition.nodes, self.postcondition.units
         size = self._size.reshape(nodes, units, self.lanes.trees).max(axis=2).astype(np.int64)
         size[self.taken.reshape(nodes, units) < self.never] = self._counted.sum()
         return np.asarray(size)
 
     def find_early_send(self) -> Violation | None:
-        """Find the first row whose sender lacks a contribution when the step begins."""
+        """Find the first row that passes on a complete unit that its sender does not have."""
         early = np.flatnonzero(~self.executed)
         return self.rows.violation(int(early[0]), _INCOMPLETE) if len(early) else None
 
     def held_after(self, done: int) -> Held:
-        """Return which nodes have the complete unit before the step that follows these rows."""
+        """Return which nodes have which complete units after the first ``done`` rows."""
         step = self.never if done >= len(self.rows) else int(self.rows.step[done])
         before = min(max(step, 1), self.never)
         return lambda node, unit: self.complete(node, unit) < before
@@ -145,7 +148,8 @@ class Sums(Deliveries):
             passed = passed[has]
             added = index[adds]
             target = lanes.cells(rows.receiver[added], added)
-            # `size[target] +=` would add only one of several sums that a node receives in a step.
+            # If a node receives several sums in a step, `size[target] +=` would add only one of
+            # them.
             np.add.at(size, target, size[lanes.cells(rows.sender[added], added)])
             self._mark_complete(target[size[target] == goal], step)
             pair = rows.receiver[passed].astype(np.int64) * self.postcondition.units
@@ -181,7 +185,8 @@ def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Vio
     twice = np.zeros(size, dtype=bool)
     twice[senders[repeats_previous(senders)]] = True
     irregular = combine & (twice[source] | (sent[target] <= step))
-    # In this usual case numbers suffice; sets would take a bit per node for each sum.
+    # This is the usual case, in which counting suffices; sets would need one bit per node for each
+    # sum.
     if not irregular.any():
         return violation
     odd = np.unique(lanes.of[irregular])
@@ -194,7 +199,7 @@ def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Vio
 def _find_overlap(
     postcondition: Postcondition, rows: Rows, lanes: Lanes, added: Indices, odd: Indices
 ) -> int | None:
-    """Execute some lanes with sets; return the first row whose sum overlaps its receiver's sum."""
+    """Execute some lanes with sets; return the first row whose sum overlaps the receiver's sum."""
     nodes = postcondition.nodes
     words = -(-nodes // 64)
     at_once = max(_BYTES_OF_SETS // (8 * words * nodes), 1)
@@ -221,7 +226,7 @@ def _find_overlap(
 def _add_sets(
     rows: Rows, index: Indices, source: Indices, target: Indices, sets: NDArray[np.uint64]
 ) -> int | None:
-    """Add sets to each receiver, row by row; return the first row whose sets are not disjoint."""
+    """Add the sum of each row to its receiver; return the first row whose sum overlaps it."""
     step = rows.step[index]
     begins = np.flatnonzero(~repeats_previous(step)).tolist()
     for begin, end in pairwise([*begins, len(index)]):
@@ -231,7 +236,8 @@ def _add_sets(
         starts = np.flatnonzero(~repeats_previous(into))
         position = np.arange(len(into)) - np.repeat(starts, np.diff(starts, append=len(into)))
         wrong = []
-        # The sums that reach a node in one step are added one by one, because they too may overlap.
+        # Sums that reach a node in the same step are added one by one, because they may overlap one
+        # another.
         for turn in range(int(position.max()) + 1):
             chosen = order[position == turn]
             pair = target[begin:end][chosen]

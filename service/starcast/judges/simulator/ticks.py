@@ -1,4 +1,4 @@
-"""Exact times as integers: every time in an execution is a multiple of one tick."""
+"""Exact times as integers: all times in an execution are multiples of a tick."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from starcast.judges.simulator.simulation import Simulation
 from starcast.support.errors import InputError
 
-#: Values of these types have an exact value as a fraction.
+#: Types whose values can be converted exactly to fractions.
 Number = int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]
-#: Ticks: int32 or int64, or Python integers (dtype object) if int64 could overflow.
+#: Times in ticks: int32 or int64, or Python integers (dtype object) if int64 could overflow.
 Times = NDArray[Any]
 
 # Half of the maxima of int64 and int32, so the sum of two times does not overflow.
@@ -23,7 +23,7 @@ _MAX_SHORT = 2**30
 
 
 class Ticks:
-    """The tick of a machine: the largest time that divides T_s and the time per unit.
+    """The tick of an execution: the largest time that divides T_s and the time per unit.
 
     Args:
         start_up: T_s.
@@ -44,7 +44,7 @@ class Ticks:
         self.wide_dtype: type = object
 
     def choose_dtype(self, latest: int, links: int) -> None:
-        """Choose the dtypes of arrays, and of the sums in which `asynchronous` separates queues.
+        """Choose the dtypes of times, and of the wider sums that `asynchronous` computes.
 
         Args:
             latest: an upper bound of all times, in ticks.
@@ -55,12 +55,12 @@ class Ticks:
         self.dtype = np.int32 if self.never < _MAX_SHORT else self.wide_dtype
 
     def end_of_steps(self, simulation: Simulation) -> int:
-        """Return the end of a synchronous execution in ticks; no execution ends later."""
+        """Return when a synchronous execution ends, in ticks; an asynchronous one ends no later."""
         sent = int(simulation.packet_sizes.sum())
         return simulation.steps * self.start_up + sent * self.per_unit
 
     def full(self, size: int, value: int) -> Times:
-        """Return an array of ``size`` equal times."""
+        """Return an array of ``size`` times that are all equal to a value."""
         return np.full(size, value, dtype=self.dtype)
 
     def durations(self, units: NDArray[np.int64]) -> Times:
@@ -68,7 +68,7 @@ class Ticks:
         return units.astype(self.dtype) * self.per_unit + self.start_up
 
     def time(self, ticks: int) -> int | Fraction:
-        """Convert ticks to a time; an int if it is a whole number."""
+        """Convert ticks to a time, which is an int if it is a whole number."""
         return simplify(int(ticks) * self.tick)
 
     def times(self, ticks: Times) -> Times:
@@ -88,12 +88,12 @@ class Ticks:
 
 
 def simplify(time: Fraction) -> int | Fraction:
-    """Return a time, as an int if it is a whole number."""
+    """Convert a time to an int if it is a whole number."""
     return int(time) if time.denominator == 1 else time
 
 
 def exact_number(value: object, name: str) -> Fraction:
-    """Return a number of 0 or more as a fraction of exactly the same value.
+    """Convert a nonnegative number to a fraction that is exactly equal.
 
     Raises:
         InputError: the value is not a finite number, or negative.

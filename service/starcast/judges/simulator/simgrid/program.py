@@ -1,9 +1,9 @@
-"""A program for SimGrid: executes packets as processes that send, receive and wait.
+"""A program that simulates packets with SimGrid, by processes that send, receive and wait.
 
 It runs in an interpreter that has SimGrid's Python module, reads a list of problems from stdin as
 JSON and writes a list of results to stdout, in the same order. It imports no code of starcast. It
-derives from the rows alone which units are sent together, which units a node holds, and what a
-process waits for.
+derives everything from the rows alone: which units are sent together, which units a node holds, and
+what a process waits for.
 
 SimGrid has one engine per operating system process, whose clock cannot be reset. Every problem is
 therefore executed in a forked child, so a crash does not affect the others.
@@ -72,10 +72,10 @@ class Sums:
         self._sent: dict[int, set[int]] = {}
 
     def are_ready(self, row: int) -> bool:
-        """Return whether the sender has added all contributions that a row sends.
+        """Return whether the partial sum or complete unit that a row sends is ready.
 
-        A sum is ready when all rows of earlier steps have arrived. A complete unit is ready when a
-        sum has had all contributions since an earlier step.
+        A sum is ready when all rows that add to it in earlier steps have arrived. A complete unit
+        is ready if a sum of the sender was complete in an earlier step.
         """
         step, sender, _, unit, tree, combine = self._rows[row]
         if not combine:
@@ -87,7 +87,7 @@ class Sums:
         return True
 
     def add(self, row: int) -> bool:
-        """Add a row's contributions; return False if it has brought a complete unit."""
+        """Add a row's contributions to the receiver; False for a complete unit."""
         step, _, receiver, unit, tree, combine = self._rows[row]
         if combine:
             self._contributions((receiver, unit, tree)).update(self._sent[row])
@@ -177,7 +177,7 @@ class Processes:
             served[owner(packet)][packet.step] = packet
         self._processes += [(key[0], action, packets) for key, packets in served.items()]
 
-    # The methods below are the code of the processes.
+    # The methods below run in the processes.
 
     def _serve(self, action: Action, packets: dict[int, Packet]) -> None:
         for _, packet in sorted(packets.items()):
@@ -251,7 +251,8 @@ def execute_in_child(simgrid: Any, problem: dict[str, Any]) -> dict[str, Any]:
         problem: the argument of `Processes`.
 
     Returns:
-        the result of `Processes.run`; if the child fails, ``error``: the last line of its messages.
+        the result of `Processes.run`; if the child fails, the last line of its messages as
+        ``error``.
     """
     with tempfile.TemporaryFile("w+") as result, tempfile.TemporaryFile("w+") as messages:
         child = multiprocessing.get_context("fork").Process(

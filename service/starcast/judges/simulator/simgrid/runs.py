@@ -1,4 +1,4 @@
-"""Execution by SimGrid, an independent simulator whose clock confirms the times of `timing`.
+"""Execute schedules with SimGrid, an independent simulator that confirms the times of `timing`.
 
 Reference: H. Casanova, A. Giersch, A. Legrand, M. Quinson, F. Suter, "Versatile, Scalable, and
 Accurate Simulation of Distributed Applications and Platforms", JPDC 74(10), 2014.
@@ -29,9 +29,9 @@ from starcast.support.vocabulary import ExecutionModel
 MAX_TICKS = 10**9
 #: SimGrid's processes are threads of the operating system.
 MAX_PROCESSES = 10_000
-#: Number of rows that SimGrid executes in about a minute.
+#: Maximum number of rows; SimGrid executes this many in about a minute.
 MAX_ROWS = 1_000_000
-#: The interpreter for which Debian packages SimGrid.
+#: The Python interpreter for which Debian provides SimGrid's module.
 SYSTEM_PYTHON = Path("/usr/bin/python3")
 _ROUNDING = 1e-3  # ticks
 _TESTED = "starcast is tested with SimGrid 3.32"
@@ -45,13 +45,13 @@ _INSTALL = (
 class SimGridRun:
     """An execution by SimGrid.
 
-    Times are in the unit of T_s. They are integers, or fractions if they are not whole.
+    Times are in the unit of T_s. They are integers, or fractions if they are not whole numbers.
 
     Attributes:
         version: the version of SimGrid.
         time: SimGrid's clock at the end.
-        ends: when each executed row has arrived. The rows are those of all sources, sorted by step,
-            sender, port, tree and unit.
+        ends: when the unit of each executed row arrives. The rows are those of all sources, sorted
+            by step, sender, port, tree and unit.
     """
 
     version: str
@@ -103,13 +103,13 @@ def run_simgrid(
     *,
     installation: Path | None = None,
 ) -> SimGridRun:
-    """Execute a schedule by SimGrid.
+    """Execute a schedule with SimGrid.
 
     SimGrid executes the rows that `starcast.simulate` executes; a symmetric schedule is expanded.
     Every directed link is a SimGrid link of latency T_s and bandwidth 1/T_c. starcast does not
-    compute which packet waits for which: processes send packets in the order of steps, as soon as
-    their node has received the units or, in the synchronous model, when all processes have finished
-    the step before.
+    compute which packet waits for which: processes send packets in the order of steps. A process
+    sends as soon as its node has received the units or, in the synchronous model, when all
+    processes have finished the previous step.
 
     Args:
         schedule: any schedule that `starcast.timing` accepts.
@@ -142,13 +142,13 @@ def run_simgrid(
 def run_simgrid_batch(
     requests: Iterable[SimGridRequest], *, installation: Path | None = None
 ) -> list[SimGridRun | StarcastError]:
-    """Execute several schedules by SimGrid, in one interpreter.
+    """Execute several schedules with SimGrid, in one interpreter.
 
     Starting an interpreter takes longer than executing a small schedule. All requests are checked
     before the first one is executed.
 
     Args:
-        requests: the schedules, each with its execution model and machine.
+        requests: the schedules, each with its execution model, T_s and T_c.
         installation: as in `run_simgrid`.
 
     Returns:
@@ -174,7 +174,7 @@ def run_simgrid_batch(
 def execute_rows(
     problems: Sequence[SimGridProblem], installation: Path | None
 ) -> list[SimGridRun | StarcastError]:
-    """Execute rows by SimGrid, like `run_simgrid_batch` but without its checks."""
+    """Execute rows with SimGrid, like `run_simgrid_batch` but without its checks."""
     results = _run_program([_describe(problem) for problem in problems], installation)
     return [_read(result, problem) for result, problem in zip(results, problems, strict=True)]
 
@@ -274,7 +274,7 @@ def _run_program(problems: list[dict[str, Any]], installation: Path | None) -> l
                 text=True,
                 check=False,
             )
-        except OSError:  # this interpreter does not exist
+        except OSError:  # the interpreter does not exist
             continue
         if ran.returncode == program.NOT_INSTALLED:
             continue
@@ -294,8 +294,8 @@ def _interpreters(installation: Path | None) -> Iterator[tuple[Path, dict[str, s
         yield Path(sys.executable), {}
         yield SYSTEM_PYTHON, {}
     elif installation.is_dir():
-        # Neither Python nor the library loader searches packages that are unpacked but not
-        # installed.
+        # The packages are unpacked but not installed, so Python and the library loader would not
+        # find them.
         libraries = [str(folder) for folder in sorted(installation.glob("usr/lib/*-linux-gnu*"))]
         yield (
             SYSTEM_PYTHON,
@@ -309,6 +309,6 @@ def _interpreters(installation: Path | None) -> Iterator[tuple[Path, dict[str, s
 
 
 def _exact(time: float, ticks: Ticks) -> int | Fraction:
-    """Return the exact time for a floating-point time of SimGrid's clock."""
+    """Return the exact time that a floating-point time of SimGrid's clock stands for."""
     nearest = round(time)
     return simplify((nearest if abs(time - nearest) < _ROUNDING else Fraction(time)) * ticks.tick)
