@@ -107,8 +107,8 @@ class Crossing:
 def find_crossovers(panel: Panel) -> list[Crossing]:
     """Return all crossovers within the stored message sizes of a panel.
 
-    Each pair of curves is compared twice: with each curve at its best number of segments, and at
-    every number of segments that both curves have.
+    Each pair of curves is compared in two ways: with each curve at its best number of segments,
+    and at every number of segments that both curves have.
     """
     # Simulation and closed form often have the same crossover; then it is listed once.
     merged: dict[Crossing, list[str]] = {}

@@ -153,10 +153,11 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """The curves whose runs have the same parameters `AXES`, and these parameters.
+    """Curves that can share a plot, because their runs have the same values on `AXES`.
 
     Attributes:
-        question: the values of `AXES`; for a crossed axis, a text with the values of all curves.
+        question: these values; for a crossed axis, a text with the values of all curves.
+        curves: the curves.
     """
 
     question: Mapping[str, Any]
@@ -176,7 +177,7 @@ class Panel:
 
     @property
     def bound(self) -> Mapping[Fraction, Fraction]:
-        """The smallest lower bound at each message size, so it holds for any number of copies."""
+        """The lower bound at each message size; it holds for any number of copies."""
         lines = self.bound_lines()
         return {m: max(line.at(m) for line in lines) for m in self.sizes} if lines else {}
 
@@ -220,7 +221,7 @@ class Panel:
         return {place: replace(self, curves=tuple(curves)) for place, curves in groups.items()}
 
     def profiled(self) -> list[tuple[Curve, models.Run]]:
-        """Return each curve's fastest run at the largest message size that all curves have."""
+        """Return every curve with its fastest run at the largest size that all curves have."""
         sizes = [{spot.message_bytes for spot in curve.spots()} for curve in self.curves]
         common = set.intersection(*sizes)
         runs = []
@@ -234,7 +235,7 @@ class Panel:
 
 
 def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Line] | None:
-    """Return the line through two spots by number of segments; None if their numbers differ."""
+    """Return the line through two spots, as in `Curve.lines`; None if their segments differ."""
     if low.run.segments != high.run.segments:
         return None
     return Curve("", (low.run, high.run)).lines((low.message_bytes, high.message_bytes), kind)

@@ -66,7 +66,7 @@ def lay_out(
 def layouts(
     comparison: Comparison, *, everything: bool = False
 ) -> Iterator[tuple[Comparison, Layout]]:
-    """Yield layouts from widest to narrowest, each with the comparison that has its side names."""
+    """Yield layouts from widest to narrowest, each with the comparison whose side names it uses."""
     short = comparison.with_short_names()
     candidates = [(short, True)]
     if len(comparison.sides) <= MAX_ABREAST:

@@ -144,7 +144,7 @@ def list_grid(side: Side) -> Table:
 
 
 def list_repetitions(repetitions: Sequence[Repetition], name: str) -> Table:
-    """List repeated runs, each with its figures and whether they agree with the stored ones.
+    """List repeated runs, each with its figures and whether they agree with the stored figures.
 
     The table's failure states how many runs have figures that do not agree.
     """

@@ -43,7 +43,7 @@ class Side:
     """A named set of runs, which a comparison compares with other sets.
 
     Attributes:
-        name: its name.
+        name: the name of the side.
         runs: its runs.
         commands: the command lines that execute the runs and store them in another database.
         title: the title of the experiment, if the side has one.
@@ -281,7 +281,7 @@ class _Pairing:
         for size in range(1, len(question) + 1):
             for apart, last in product(combinations(question, size), ((self._points.by,), ())):
                 # Runs with equal message units are paired first: a row should have as few
-                # differences as possible, so that its reason names only the relevant ones.
+                # differences as possible, so that its reason names only relevant differences.
                 if len(chosen) == len(ours) or not free:
                     return chosen
                 axes = [axis for axis in (*question, *self._common, *last) if axis not in apart]

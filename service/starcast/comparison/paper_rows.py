@@ -46,7 +46,7 @@ def find_table(name: str) -> PaperTable:
 def table_of(experiment: models.Experiment) -> str:
     """Return the name of the paper table for which an experiment was run.
 
-    The experiment must have the title of the table's grid that comes with starcast.
+    The experiment must have the title of the example that comes with starcast for this table.
 
     Raises:
         InputError: the experiment is not that of a paper table.

@@ -18,9 +18,9 @@ from starcast.support.axes import AXES, CHOICE, POINT_AXES, QUESTION, read_count
 from starcast.support.errors import InputError, NotFoundError
 from starcast.topologies import as_topology, count_nodes
 
-#: Separates an experiment's name from a part's name, if a side is only a part.
+#: Separates the names of an experiment and of a part, if a side is only part of an experiment.
 PART = "/"
-#: Separates the values of different sides.
+#: Separates the values of different sides in a text.
 EACH = " | "
 #: The selected values of each axis, in the form of `as_text`.
 Conditions = Mapping[str, frozenset[str]]

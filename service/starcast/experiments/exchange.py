@@ -247,7 +247,7 @@ def _profile(run: RunRecord) -> Profile:
 
 # Shards are parts of an experiment that are executed without a database and stored when merged.
 #
-# Each task in a shard is a group of points with the same schedule.
+# Each task is a group of points with the same schedule.
 
 
 def run_shard(

@@ -309,8 +309,8 @@ def iterate(experiments: Sequence[IncomingExperiment]) -> Iterator[tuple[str, Ru
 # Checking the figures of runs computed elsewhere, without executing them
 #
 # The closed form and the lower bound of a point are computed again. The simulated figures must
-# follow from the step profile and the unit size, and without faults no figure may be smaller than
-# the lower bound.
+# follow from the step profile and the unit size. No schedule without faults can be better than the
+# lower bound.
 
 
 _FIGURES = ("steps", "start_ups", "transmissions", "bytes", "time")
@@ -410,7 +410,7 @@ class _Judge:
                 )
 
     def _check_bytes(self, stated: Fraction, units: int) -> None:
-        """Check that the given number of bytes is that of so many units, all of equal size."""
+        """Check the bytes of a number of units, each of which is an equal part of the message."""
         point = self._point
         if (point.collective, point.algorithm) in costs.FORMS:
             unit = costs.unit_bytes(
@@ -422,7 +422,7 @@ class _Judge:
             )
             self.compare("simulated, bytes", stated, units * unit)
             return
-        # Without a closed form, the unit size is unknown, but the message is a multiple of it.
+        # Without a closed form, the unit size is unknown, but it must divide the message size.
         sent = units * point.message_bytes
         if (stated == 0) != (sent == 0) or (stated and (sent / stated).denominator != 1):
             self._reject(f"simulated, bytes is {_shown(stated)}, not a multiple of a unit")

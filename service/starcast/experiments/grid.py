@@ -63,7 +63,7 @@ class Grid(_Axes):
     An axis that does not apply to an algorithm is ignored for it, so that no point is repeated.
     Arguments fixed in an algorithm, as in ``forest(base=multiple)``, replace those of the axes. If
     ports or base are not given, each algorithm's default is used; if messages are not given, the
-    segments are used. Counts may be words: ``best`` stands for the optimal integer
+    segments are used. Counts may be words: ``best`` stands for the optimal number
     (`starcast.costs.optimal_pieces`) at each message_bytes, t_s and t_c; ``degree`` stands for the
     degree of the topology, which is n-1 on S_n. Faults are ``none``, a number of faults to be
     drawn at random, such as ``2 nodes`` or ``1 link``, or labels of nodes and links separated by

@@ -44,7 +44,7 @@ class Repetition:
 
     @property
     def agrees(self) -> bool:
-        """Whether all figures are the same as the stored ones."""
+        """Whether all new figures equal the stored figures."""
         return set(self.figures.values()) == {SAME}
 
 

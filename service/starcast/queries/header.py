@@ -14,7 +14,7 @@ from starcast.queries.parameters import Parameter, Type
 from starcast.support.errors import InputError
 from starcast.support.text import did_you_mean
 
-#: The names of all fields in order, of those that contain items, and of the optional ones.
+#: The names of all fields in order, of the fields with items, and of the optional fields.
 FIELDS = ("title", "question", "parameters", "columns", "cost", "revision", "reference")
 ITEMISED = ("parameters", "columns")
 OPTIONAL = ("cost", "revision", "reference")

@@ -53,7 +53,7 @@ class Proof:
         proof_sha256: SHA-256 of the proof; empty if there is no proof.
         proof_bytes: the length of the proof in bytes.
         checker: the programs that accepted the proof, or the second solver.
-        command: the command that makes the formula and the proof again.
+        command: the command that creates the formula and the proof again.
         seconds: the time to make and check the proof; 0 if it was not measured.
     """
 
@@ -197,7 +197,7 @@ def _combine(first: Record, second: Record) -> Record:
     sign = 1 if PROBLEMS[first.problem] == "least" else -1
     holder = second if sign * (first.value - second.value) > 0 else first
     bounding = second if sign * (second.bound - first.bound) > 0 else first
-    # If bounds are equal, the one with better evidence is kept.
+    # If bounds are equal, the bound with better evidence is kept.
     if first.bound == second.bound and _rank_evidence(second) > _rank_evidence(first):
         bounding = second
     shared = _count_shared(first.tried, second.tried)

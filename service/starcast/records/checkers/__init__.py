@@ -4,8 +4,7 @@ Every checker takes a topology, the array ``parent_port`` (uint8 ``[trees, nodes
 port towards its parent, 0 at the root and where a node is not in that tree) and the root's rank.
 It uses only `Topology.neighbours` and the labels of the topology. Parents are the neighbours across
 the ports, levels are counted from the root outwards, and distances are found by breadth-first
-search.
-Checkers share no code with `starcast.trees`, so the two can be compared.
+search. Checkers share no code with `starcast.trees`, so the two can be compared.
 
 The result is an `Evidence`: whether the property holds, the measured values, and the first
 counterexample. All checkers except `rooted` and `spanning` raise an error for arrays that are not
