@@ -32,25 +32,25 @@ from starcast.support.progress import Reporter
 USUAL = ("steps", "time", MISSING)
 
 BETTER, WORSE, SAME, NOT_COMPARABLE = "better", "worse", "same", "not comparable"
-#: The columns of every side except the baseline.
+#: The additional columns of every side except the baseline.
 CHANGES = ("change", "change_percent", "verdict")
 
 #: Change in time, change in per cent, and verdict.
 Judgement = tuple[Fraction | None, float | None, str | None]
 
-#: Usual parameter values, which a header omits.
+#: The usual value of each parameter as text; headers omit usual values.
 _USUAL_VALUES = {name: as_text(axis.usual) for name, axis in AXES.items() if axis.has_usual}
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The matched runs of several sides.
+    """The matched runs of several sides (named sets of runs).
 
     Attributes:
         sides: the sides, the baseline first.
-        matches: one per row.
+        matches: the matched runs, one match per row.
         across: the crossed axes, on which the runs of a row may differ.
-        by: the split that matched runs share: equal ``message_units``, or equal ``segments``.
+        by: the last parameter on which runs were matched: ``message_units`` or ``segments``.
     """
 
     sides: tuple[Side, ...]
@@ -71,7 +71,7 @@ class Comparison:
 
     @cached_property
     def suffixes(self) -> dict[str, str]:
-        """Suffixes of column names, by side: the side's name as an identifier, made unique."""
+        """The column-name suffix of each side: its name as an identifier, made unique."""
         suffixes: dict[str, str] = {}
         for side in self.sides:
             word = re.sub(r"\W+", "_", side.name).strip("_")
@@ -83,7 +83,7 @@ class Comparison:
         return suffixes
 
     def column(self, what: str, side: Side) -> str:
-        """Return the column name of one side's figure or parameter, such as ``time_greedy``."""
+        """Return the column name of a side's figure or parameter, such as ``time_greedy``."""
         return f"{what}_{self.suffixes[side.name]}"
 
     def shown(self, *, everything: bool = False) -> tuple[Match, ...]:
@@ -99,7 +99,7 @@ class Comparison:
         ]
 
     def default_figures(self, *, everything: bool = False) -> list[str]:
-        """Return the figures to show as columns: the time and usual figures that differ, or all."""
+        """Return the figures to show as columns: time and those of `USUAL` that differ, or all."""
         if everything:
             return list(self.figures)
         return [
@@ -110,7 +110,7 @@ class Comparison:
         ]
 
     def shared_parameters(self, *, everything: bool = False) -> dict[str, str]:
-        """Return the parameters that are not shown as columns, with their values."""
+        """Return the values of parameters without a column, as text; usual values are omitted."""
         columns = self.parameters(everything=everything)
         values = {name: self._common(name) for name in PARAMETERS if name not in columns}
         return {
@@ -120,7 +120,7 @@ class Comparison:
         }
 
     def header_parameters(self, *, everything: bool = False) -> dict[str, str]:
-        """Return the shared parameters whose values are not part of the sides' names."""
+        """Return those of `shared_parameters` whose values are not part of the sides' names."""
         return {
             name: text
             for name, text in self.shared_parameters(everything=everything).items()
@@ -135,7 +135,7 @@ class Comparison:
         return replace(self, sides=side_names.with_letters(self.sides))
 
     def with_short_names(self) -> "Comparison":
-        """Return the comparison without the experiment's name in the names of its parts.
+        """Return the comparison with the common experiment's name removed from the sides' names.
 
         The reasons why runs are not comparable keep the original names.
         """
@@ -157,7 +157,7 @@ class Comparison:
         return columns + (["note"] if noted else [])
 
     def change_columns(self, side: Side) -> list[str]:
-        """Return the columns of a side's change; with two sides they omit the side's name."""
+        """Return a side's columns for `CHANGES`; with two sides, the side's name is omitted."""
         return [name if len(self.sides) == 2 else self.column(name, side) for name in CHANGES]
 
     def data_columns(self, *, everything: bool = False) -> list[str]:
@@ -179,7 +179,7 @@ class Comparison:
         return list(dict.fromkeys([*columns, *rest, *self.crossed_columns(), "best", *note]))
 
     def crossed_columns(self) -> list[str]:
-        """Return each side's columns for values on crossed axes.
+        """Return the names of each side's columns for its values on the crossed axes.
 
         If the topology is crossed, they include the nodes, degree and links of the side's network.
         """
@@ -197,7 +197,7 @@ class Comparison:
         return side_names.networks(run for side in self.sides for run in side.runs)
 
     def blocking_axes(self) -> list[str]:
-        """Return the axes that prevent rows from being comparable and that could be crossed."""
+        """Return the axes that make runs of a row not comparable, but that could be crossed."""
         pairs = [
             (match.runs[0], run)
             for match in self.matches
@@ -267,7 +267,7 @@ class Comparison:
         return [*self.columns(everything=True), *each, *crossed, "best"]
 
     def judgements(self, match: Match) -> list[Judgement]:
-        """Return each side's change in time, in per cent, and verdict, except the baseline's."""
+        """Return the change in time, its percentage and the verdict of each non-baseline side."""
         return [
             _judge(match.runs[0], run) if reason is None else (None, None, NOT_COMPARABLE)
             for run, reason in zip(match.runs[1:], match.reasons, strict=True)
@@ -275,7 +275,7 @@ class Comparison:
 
     @cached_property
     def _redundant(self) -> set[str]:
-        """Parameters that are not shown: the message units, if runs are matched by segments."""
+        """Parameters that need no column: the message units, if runs are matched by segments."""
         return set() if self.by == MESSAGE_UNITS else {MESSAGE_UNITS}
 
     def _each(self, parameter: str) -> list[str]:
@@ -303,7 +303,7 @@ class Comparison:
         return row
 
     def _common(self, parameter: str) -> str | None:
-        """Return the value common to all runs, or each side's value; None if a side has several."""
+        """Return a parameter's value for all runs or for each side; None if a side has several."""
         values = []
         for column in zip(*(match.runs for match in self.different or self.matches), strict=True):
             present = {as_text(value(run, parameter)) for run in column if run is not None}
@@ -325,11 +325,12 @@ def compare(
     """Match the runs of every side (a set of runs) with those of the baseline side.
 
     Args:
-        sides: two or more sides; a single one is split by algorithm, base and copies.
+        sides: two or more sides; a single side is split by algorithm, base and copies.
         baseline: the name of the side that the others are compared with; by default the first.
-        across: axes of `CROSSABLE` to be crossed; every side is split by them.
+        across: axes of `CROSSABLE` on which matched runs may differ; every side is split by them.
         by: match runs with equal numbers of message units, or with equal numbers of segments per
-            tree. The two are the same, and called segments, unless a message is split among trees.
+            tree. If no message is split among trees, both numbers are the same and are called
+            segments.
 
     Raises:
         InputError: there is nothing to compare, or an axis cannot be crossed.
@@ -348,14 +349,14 @@ def compare(
         )
     first = 0 if baseline is None else side_names.find_side(parts, baseline)
     ordered = (parts[first], *parts[:first], *parts[first + 1 :])
-    # If the numbers are equal, a column of message units would only repeat the segments.
+    # If every run has as many segments as message units, one of the two columns is enough.
     if all(value(run, MESSAGE_UNITS) == run.segments for side in ordered for run in side.runs):
         by = "segments"
     return Comparison(ordered, tuple(find_matches(ordered, axes, by)), axes, by)
 
 
 def shared_value(match: Match, parameter: str) -> Any:
-    """Return a row's parameter: the common value, or the values of all sides as text."""
+    """Return the value of a parameter in a row, or the values of all sides as text."""
     values = match.values(parameter)
     if len(values) > 1:
         return side_names.EACH.join(map(as_text, values))
@@ -363,7 +364,7 @@ def shared_value(match: Match, parameter: str) -> Any:
 
 
 def single_value(run: models.Run | None, parameter: str) -> Any:
-    """Return a parameter of a run, with faults as text; None if there is no run."""
+    """Return the value of a run's parameter, with faults as text; None if there is no run."""
     if run is None:
         return None
     return as_text(value(run, parameter)) if parameter == "faults" else value(run, parameter)
@@ -376,7 +377,7 @@ def _judge(baseline: models.Run | None, run: models.Run | None) -> Judgement:
     if before is None or after is None:
         return None, None, NOT_COMPARABLE
     change = after - before
-    # Three significant digits, because a small loss rounded to tenths would be 0.
+    # Rounded to three significant digits, because a small loss rounded to tenths would be 0.
     relative = float(f"{float(100 * change / before):.3g}") if before else None
     if change == 0:
         return change, relative, SAME
@@ -384,7 +385,7 @@ def _judge(baseline: models.Run | None, run: models.Run | None) -> Judgement:
 
 
 def _varies(parameter: str, matches: Sequence[Match]) -> bool:
-    """Return whether a parameter varies on a side or, if there is one row, between sides."""
+    """Return whether a parameter varies within a side, or between sides if there is one row."""
     # With a single row, only differences between its sides can be shown.
     if len(matches) == 1:
         return len(matches[0].values(parameter)) > 1

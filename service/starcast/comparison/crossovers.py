@@ -1,10 +1,10 @@
 """Crossovers: message sizes at which the better of two algorithms changes.
 
-With a fixed number of segments the time is linear in the message size m, so the crossover of two
-algorithms is computed exactly, in rational numbers. The minimum time over several numbers of
-segments is the lower envelope of their lines, and its crossovers are exact as well. If the stored
-times are not on such lines (for example if each m has its own number of segments), the crossover is
-only known to lie between two stored message sizes.
+With a fixed number of segments, the time is a linear function of the message size m, so the
+crossover of two algorithms is computed exactly, in rational numbers. The minimum time over several
+numbers of segments is the lower envelope of their lines, and its crossovers are exact as well. If
+the stored times are not on such lines (for example if each m was run with its own number of
+segments), the crossover is only known to lie between two stored message sizes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from starcast.comparison.curves import (
 from starcast.comparison.matching import as_text
 from starcast.support.text import format_value
 
-#: The compared kinds of cost, and the text used if both give the same crossover.
+#: The kinds of cost for which crossovers are computed, and the text if both give the same one.
 KINDS = ("simulated", "closed form")
 BOTH = " and ".join(KINDS)
 
@@ -43,19 +43,21 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Crossing:
-    """A crossover of two curves.
+    """A crossover of two curves of time over message size.
 
     Attributes:
-        question: the values of `AXES`, which both curves share.
+        question: the values of `AXES`, which are the same for both curves.
         first, second: the labels of the curves.
-        segments: their numbers of segments at the crossover, or at the lower end of its range.
-        segments_until: their numbers of segments at the upper end.
+        segments: the curves' numbers of segments at the crossover, or at the lower end of its
+            range.
+        segments_until: the curves' numbers of segments at the upper end of its range.
         low, high: the range of message sizes in bytes; equal if the crossover is exact.
-        how: `AT` low exactly; somewhere `BETWEEN` low and high; or `EQUAL` from low to high.
+        how: the curves cross exactly `AT` low, somewhere `BETWEEN` low and high, or are `EQUAL`
+            from low to high.
         below, above: the labels of the better curves for smaller and for larger messages.
         figures: the kind of cost: simulated times, closed forms, or `BOTH`.
         choice: whether each curve uses the `BEST` stored number of segments at every message size,
-            `ONE` of several stored numbers, or the `ONLY` one.
+            `ONE` of several stored numbers, or the `ONLY` stored number.
         time: the time of both curves at an exact crossover.
     """
 
@@ -75,7 +77,7 @@ class Crossing:
 
     @property
     def segments_text(self) -> str:
-        """The segments as text: ``4``, ``16 | 4``, ``best 16 | 4``, ``best 2 | 6 to 3 | 7``."""
+        """The segments of both curves as text, such as ``16 | 4`` or ``best 2 | 6 to 3 | 7``."""
         ends = dict.fromkeys(
             str(first) if first == second else f"{first} | {second}"
             for first, second in (self.segments, self.segments_until)
@@ -85,7 +87,7 @@ class Crossing:
 
     @property
     def place(self) -> str:
-        """The message size as text."""
+        """The message size of the crossover as text, or its range."""
         if self.how == AT:
             return exact_text(self.low)
         joint = "and" if self.how == BETWEEN else "to"
@@ -93,7 +95,7 @@ class Crossing:
 
     @property
     def change(self) -> str:
-        """A sentence with the message size, the better curves below and above, and the segments."""
+        """A text with the message size, the better curve below and above it, and the segments."""
         at = "at message_bytes =" if self.how == AT else "with message_bytes"
         better = f"{self.below} is better below, {self.above} above"
         return f"{at} {self.place}: {better} (segments: {self.segments_text})"
@@ -105,8 +107,8 @@ class Crossing:
 def find_crossovers(panel: Panel) -> list[Crossing]:
     """Return all crossovers within the stored message sizes of a panel.
 
-    Each pair of curves is compared at each curve's best number of segments, and at every number of
-    segments that both have.
+    Each pair of curves is compared in two ways: with each curve at its best number of segments,
+    and at every number of segments that both curves have.
     """
     # Simulation and closed form often have the same crossover; then it is listed once.
     merged: dict[Crossing, list[str]] = {}
@@ -123,7 +125,7 @@ def all_crossovers(comparison: Comparison) -> list[Crossing]:
 
 
 def best_crossovers(crossings: Iterable[Crossing]) -> list[Crossing]:
-    """Return the crossovers of simulated times at best segments, by panel and message size."""
+    """Return the crossovers of the best simulated times, sorted by panel and message size."""
     best = [
         crossing
         for crossing in crossings
@@ -136,7 +138,7 @@ def best_crossovers(crossings: Iterable[Crossing]) -> list[Crossing]:
 
 
 def crossover_rows(crossings: Iterable[Crossing]) -> list[dict[str, Any]]:
-    """Return crossovers as rows of `COLUMNS`."""
+    """Convert crossovers to table rows with the columns `COLUMNS`."""
     rows = []
     for crossing in crossings:
         row = dict(zip(AXES, crossing.question, strict=True))
@@ -157,7 +159,7 @@ def crossover_rows(crossings: Iterable[Crossing]) -> list[dict[str, Any]]:
 
 
 def table_columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the columns to show to people: no range ends, and faults only if there are any."""
+    """Return the columns to show to people: no ends of ranges, and faults only if there are any."""
     hidden = {"message_bytes_from", "message_bytes_to"}
     if all(row["faults"] == as_text(()) for row in rows):
         hidden.add("faults")
@@ -172,16 +174,17 @@ def exact_text(m: Fraction) -> str:
 def lower_envelope(
     lines: Mapping[int, Line], low: Fraction, high: Fraction
 ) -> list[tuple[Fraction, int]]:
-    """Return the lower envelope of lines from low to high.
+    """Return the lower envelope of lines on the message sizes from low to high.
 
     Returns:
-        Pairs of a message size and the segments of the line that is lowest from that size on.
+        Pairs of a message size, and the number of segments of the line that is lowest from that
+        size up to that of the next pair.
     """
     segments = min(lines, key=lambda p: (lines[p].at(low), lines[p].rate, p))
     pieces = [(low, segments)]
     while True:
-        # Only a flatter line can take over, and only beyond the start of the current line, because
-        # the current line is the lowest there.
+        # The current line is the lowest where it starts, so only a flatter line can become lower,
+        # and only to the right of this start.
         current = lines[segments]
         flatter = [
             ((line.fixed - current.fixed) / (current.rate - line.rate), line.rate, other)
@@ -210,7 +213,7 @@ class _Region(NamedTuple):
         difference: the time of the first curve minus that of the second, in the middle of the
             range.
         segments: the numbers of segments of both curves.
-        line: the time of the first curve if it is linear.
+        line: the first curve as a line; None if its times are not linear.
     """
 
     low: Fraction
@@ -270,10 +273,11 @@ def _spot_regions(
     sizes: Sequence[Fraction],
     kind: str,
 ) -> Iterator[_Region]:
-    """Return the regions between stored message sizes if no lines pass through all sizes.
+    """Return the regions of two curves whose times are not linear over all stored sizes.
 
-    Between two sizes a region is exact if each curve has the same segments at both, which gives a
-    line: the lowest of several lines at two sizes is also the lowest in between.
+    Between two neighbouring sizes, the regions are exact if each curve has the same number of
+    segments at both, and so is linear between them: a line that is the lowest of several at both
+    sizes is also the lowest in between.
     """
     for low, high in pairwise(sizes):
         ours = shared_line(first[low], first[high], kind)
@@ -281,8 +285,8 @@ def _spot_regions(
         if ours is not None and theirs is not None:
             yield from _line_regions(ours, theirs, low, high)
             continue
-        # Two single points instead of a range, because it is unknown where the curves meet in
-        # between.
+        # The regions are the two sizes themselves, because it is unknown where the curves meet
+        # in between.
         for m in (low, high):
             segments = (first[m].run.segments, second[m].run.segments)
             yield _Region(m, m, first[m].time - second[m].time, segments)
@@ -291,7 +295,7 @@ def _spot_regions(
 def _line_regions(
     ours: Mapping[int, Line], theirs: Mapping[int, Line], low: Fraction, high: Fraction
 ) -> Iterator[_Region]:
-    """Return the regions from low to high, each with a single better curve."""
+    """Return the regions from low to high; in each region, the same curve is better throughout."""
     first, second = lower_envelope(ours, low, high), lower_envelope(theirs, low, high)
     starts = {start for start, _ in (*first, *second)}
     for begin, end in pairwise(sorted(starts | {high})):
@@ -306,5 +310,5 @@ def _line_regions(
 
 
 def _segments_at(envelope: Sequence[tuple[Fraction, int]], m: Fraction) -> int:
-    """Return the segments of the line that is lowest from m on."""
+    """Return the number of segments of the line that is lowest at m and just above it."""
     return next(segments for start, segments in reversed(envelope) if start <= m)

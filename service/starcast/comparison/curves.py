@@ -1,8 +1,8 @@
-"""Curves of the times of stored runs over the message size.
+"""Curves that show the times of stored runs as functions of the message size.
 
-A panel is a set of curves that can share a plot: their runs agree on the axes of `QUESTION`, except
-the message size. Each curve is an algorithm, and each panel has a lower bound. As in the papers, m
-is the message size in bytes and p the number of segments.
+A panel is a set of curves that can share a plot: all their runs have the same values on the axes of
+`QUESTION`, except the message size. Each curve shows an algorithm, and each panel has a lower
+bound. As in the papers, m is the message size in bytes and p the number of segments.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,16 +22,16 @@ from starcast.stores.database import models, repository
 from starcast.support.axes import QUESTION
 from starcast.topologies import as_topology, count_nodes
 
-#: The parameters that all runs of a panel share.
+#: The parameters that have the same value in all runs of a panel.
 AXES = tuple(axis for axis in QUESTION if axis != "message_bytes")
 
 _BOUND = "lower bound"
 #: Number of points of a drawn line between two stored message sizes.
 _SAMPLES = 24
 
-#: Points of a drawn line: message size and time.
+#: The points of a drawn line, as pairs of message size and time.
 Path = list[tuple[Fraction, Fraction]]
-#: Runs by values of `AXES`, then by values of the crossed axes and `PARTS`, then by side.
+#: Runs grouped by their values on `AXES`, then on the crossed axes and `PARTS`, then by side.
 _Key = tuple[Any, ...]
 _Parts = dict[_Key, dict[str, list[models.Run]]]
 _Questions = dict[_Key, _Parts]
@@ -58,11 +58,11 @@ class Spot(NamedTuple):
 
 @dataclass(frozen=True)
 class Curve:
-    """The runs of one algorithm, with its base and copies, in a panel.
+    """The runs in a panel that have the same algorithm, base and copies.
 
     Attributes:
         label: the name of the curve.
-        runs: runs with any number of segments.
+        runs: the runs, with any number of segments.
         place: the curve's values on the crossed axes, as text.
     """
 
@@ -77,7 +77,7 @@ class Curve:
         return 2 * as_topology(spec).links if count_nodes(spec) else 0
 
     def spots(self, kind: str = "simulated") -> tuple[Spot, ...]:
-        """Return the minimum time at each message size; equal times prefer fewer segments."""
+        """Return the fastest run at each message size; equal times prefer fewer segments."""
         if kind not in self._spots:
             best: dict[Fraction, Spot] = {}
             for run in sorted(self.runs, key=lambda run: run.segments):
@@ -88,7 +88,7 @@ class Curve:
         return self._spots[kind]
 
     def path(self) -> Path:
-        """Return the points to draw: the spots, and samples between them where the time is linear.
+        """Return the points to draw: `spots`, and samples between them where the time is linear.
 
         Samples are needed because a line is curved on logarithmic axes. A message of 0 bytes or a
         time of 0 is omitted.
@@ -106,7 +106,7 @@ class Curve:
         return sorted(points)
 
     def at(self, segments: int) -> "Curve":
-        """Return the curve that consists of the runs with this number of segments."""
+        """Return a curve of only the runs with this number of segments."""
         return self._by_segments[segments]
 
     @property
@@ -115,11 +115,11 @@ class Curve:
         return tuple(self._by_segments)
 
     def lines(self, sizes: Sequence[Fraction], kind: str = "simulated") -> dict[int, Line] | None:
-        """Return the times as lines through all these message sizes, by number of segments.
+        """Return, for each number of segments, the line on which the times at these sizes lie.
 
         A schedule does not depend on the message size, so its start-ups are constant and its bytes
         grow linearly. This is checked against the stored runs. The result is None if the minimum
-        stored times are not the minimum of such lines.
+        stored time at some size is not on the lowest of these lines.
         """
         lines = {
             segments: line
@@ -143,7 +143,7 @@ class Curve:
         groups: dict[int, list[models.Run]] = {}
         for run in self.runs:
             groups.setdefault(run.segments, []).append(run)
-        # The curve itself instead of a copy, so that its cached spots are used again.
+        # This curve is used instead of a copy, so that its cached spots are used again.
         if len(groups) == 1:
             return dict.fromkeys(groups, self)
         return {
@@ -153,10 +153,11 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """A question without its message size, and the curves that answer it.
+    """Curves that can share a plot, because their runs have the same values on `AXES`.
 
     Attributes:
-        question: the values of `AXES`; for a crossed axis, the values of all curves.
+        question: these values; for a crossed axis, a text with the values of all curves.
+        curves: the curves.
     """
 
     question: Mapping[str, Any]
@@ -176,15 +177,16 @@ class Panel:
 
     @property
     def bound(self) -> Mapping[Fraction, Fraction]:
-        """The smallest lower bound at each message size, which holds for any number of copies."""
+        """The lower bound at each message size; it holds for any number of copies."""
         lines = self.bound_lines()
         return {m: max(line.at(m) for line in lines) for m in self.sizes} if lines else {}
 
     def bound_lines(self) -> tuple[Line, Line] | None:
-        """Return the lines for start-ups and bytes, whose maximum is the lower bound.
+        """Return the lower bound's two lines: the time for start-ups and the time for bytes.
 
-        They are the smallest over all runs, because more copies need more bytes at every message
-        size. The result is None if there is no bound for a message above 0 bytes.
+        The lower bound is the larger of the two times. The smallest lines of all runs are used,
+        because more copies need more bytes at every message size. The result is None if there is
+        no bound for a message above 0 bytes.
         """
         pairs = [
             (
@@ -198,10 +200,10 @@ class Panel:
         return min(pairs, default=None)
 
     def bound_path(self) -> Path:
-        """Return the points of the lower bound to draw.
+        """Return the points at which to draw the lower bound.
 
-        Both of its lines are straight on logarithmic axes, so the bound bends only where they
-        cross.
+        Both lines of `bound_lines` are straight on logarithmic axes, so the bound bends only where
+        they cross.
         """
         path = dict(self.bound)
         if path and (lines := self.bound_lines()):
@@ -212,14 +214,14 @@ class Panel:
         return sorted((m, time) for m, time in path.items() if m > 0 and time > 0)
 
     def by_place(self) -> dict[str, "Panel"]:
-        """Return one panel per combination of crossed values; its curves share a lower bound."""
+        """Split the panel by crossed values; all curves of a part have the same lower bound."""
         groups: dict[str, list[Curve]] = {}
         for curve in self.curves:
             groups.setdefault(curve.place, []).append(curve)
         return {place: replace(self, curves=tuple(curves)) for place, curves in groups.items()}
 
     def profiled(self) -> list[tuple[Curve, models.Run]]:
-        """Return each curve's fastest run at the largest message size of all curves."""
+        """Return every curve with its fastest run at the largest size that all curves have."""
         sizes = [{spot.message_bytes for spot in curve.spots()} for curve in self.curves]
         common = set.intersection(*sizes)
         runs = []
@@ -233,7 +235,7 @@ class Panel:
 
 
 def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Line] | None:
-    """Return the line through two spots with equal segments, by their number; else None."""
+    """Return the line through two spots, as in `Curve.lines`; None if their segments differ."""
     if low.run.segments != high.run.segments:
         return None
     return Curve("", (low.run, high.run)).lines((low.message_bytes, high.message_bytes), kind)
@@ -255,7 +257,7 @@ def panels(comparison: Comparison) -> list[Panel]:
     """
     questions: _Questions = {}
     for side, run in _complete_runs(comparison):
-        # A crossed axis is part of a curve's label instead, so that all its values share a panel.
+        # A crossed axis is part of the curves' labels instead, so that its values share one panel.
         question = tuple(None if axis in comparison.across else value(run, axis) for axis in AXES)
         part = tuple(getattr(run, name) for name in (*comparison.across, *PARTS))
         sides = questions.setdefault(question, {}).setdefault(part, {})
@@ -268,10 +270,10 @@ def panels(comparison: Comparison) -> list[Panel]:
 
 
 def panels_with_steps(every: Iterable[Panel]) -> list[Panel]:
-    """Return the panels that have a schedule which no earlier panel has.
+    """Return the panels with at least one schedule that no earlier panel has.
 
-    A schedule does not depend on message_bytes, t_s, t_c and faults; faults only remove some of
-    its links, so panels without faults come first.
+    A schedule does not depend on message_bytes, t_s, t_c and faults. Faults only remove some
+    of the links used, so panels without faults come first.
     """
     chosen = []
     seen: set[tuple[Any, ...]] = set()
@@ -291,13 +293,13 @@ def profiled_runs(comparison: Comparison) -> list[models.Run]:
 
 
 def _samples(sizes: Sequence[Fraction]) -> list[Fraction]:
-    """Return message sizes with samples in between, evenly spaced on a logarithmic axis."""
+    """Return the sizes, and samples between them that are evenly spaced on a logarithmic axis."""
     places = (
         (log10(low), log10(high), place / _SAMPLES)
         for low, high in pairwise(sizes)
         for place in range(1, _SAMPLES)
     )
-    # Powers are rounded, so a sample may lie beyond the ends.
+    # Powers are rounded, so a sample may lie outside the range of sizes.
     more = (Fraction(10 ** (low + (high - low) * share)) for low, high, share in places)
     return sorted({*sizes, *(m for m in more if sizes[0] < m < sizes[-1])})
 
@@ -325,7 +327,7 @@ def _complete_runs(comparison: Comparison) -> Iterator[tuple[str, models.Run]]:
 
 
 def _labels(questions: _Questions, across: Sequence[str]) -> dict[_Key, tuple[str, bool]]:
-    """Return the label of each part, and whether the figures of its sides differ anywhere."""
+    """Return the label of each part, and whether its sides have different figures in any panel."""
     parts = {part for panel in questions.values() for part in panel}
     places = range(len(across) + len(PARTS))
     varying = [place for place in places if len({part[place] for part in parts}) > 1]
@@ -367,11 +369,11 @@ def _fingerprint(runs: Iterable[models.Run]) -> frozenset[tuple[Any, ...]]:
 
 
 def _line(runs: Sequence[models.Run], sizes: Sequence[Fraction], kind: str) -> Line | None:
-    """Return the line through the times of runs with equal segments at all sizes, or None."""
+    """Return the line on which the runs' times at all sizes lie, or None if there is none."""
     stored = {run.message_bytes: run for run in runs if figure(run, "time", kind) is not None}
     if len(sizes) < 2 or any(m not in stored for m in sizes):
         return None
-    # The line follows from one run and is checked against all. The largest of two sizes is never 0.
+    # The line is computed from one run and checked against all. The larger of two sizes is never 0.
     largest = stored[max(sizes)]
     start_ups, carried = figure(largest, "start_ups", kind), figure(largest, "bytes", kind)
     if start_ups is None or carried is None:

@@ -1,4 +1,4 @@
-"""The table of a comparison: columns, rows, and the best values of each row."""
+"""Comparison tables: their columns, rows, and the best values of each row."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,11 +15,11 @@ MAX_ABREAST = 3
 
 @dataclass(frozen=True)
 class Layout:
-    """A table.
+    """A comparison as a table.
 
     Attributes:
         columns: the column names in order.
-        rows: a value for each column, and possibly others.
+        rows: mappings with a value for each column; they may have further values.
         best: for each row, the columns that hold the best value of all sides.
         together: the number of consecutive rows per match.
         parameters: the number of leftmost columns that hold the parameters of a match.
@@ -66,7 +66,7 @@ def lay_out(
 def layouts(
     comparison: Comparison, *, everything: bool = False
 ) -> Iterator[tuple[Comparison, Layout]]:
-    """Yield layouts from widest to narrowest, each with the comparison as it names the sides."""
+    """Yield layouts from widest to narrowest, each with the comparison whose side names it uses."""
     short = comparison.with_short_names()
     candidates = [(short, True)]
     if len(comparison.sides) <= MAX_ABREAST:
@@ -86,7 +86,7 @@ def as_cells(row: Mapping[str, Any]) -> Row:
 
 
 def tabulate(comparison: Comparison, *, everything: bool = False) -> Table:
-    """Return the rows of a comparison with a single value in each cell, for programs.
+    """Return a comparison as a table for programs, with a single value in each cell.
 
     The table's note states how many rows without a difference are omitted.
     """
@@ -104,7 +104,7 @@ def tabulate_layout(comparison: Comparison, *, everything: bool = False) -> Layo
 
 
 def tabulate_crossovers(comparison: Comparison) -> Table:
-    """Return the message sizes at which another side becomes the fastest."""
+    """Return all crossovers of a comparison as a table for programs."""
     return Table.of(map(with_numbers, crossover_rows(all_crossovers(comparison))), COLUMNS)
 
 
@@ -143,7 +143,7 @@ def _stack(comparison: Comparison, *, everything: bool) -> Layout:
 
 
 def _block(comparison: Comparison, match: Match, own: Sequence[str]) -> list[dict[str, Any]]:
-    """Return a line for each side; the baseline has no change."""
+    """Return the lines of one match, one for each side; the baseline has no change."""
     common = {name: shared_value(match, name) for name in comparison.parameters(everything=True)}
     judgements = [(None, None, "baseline"), *comparison.judgements(match)]
     reasons = (None, *match.reasons)

@@ -25,7 +25,7 @@ PROVENANCE = (
 )  # fmt: skip
 COST_COLUMNS = ("cost", "steps", "start_ups", "transmissions", "bytes", "time", "gap", "source")
 EXPERIMENT_COLUMNS = ("experiment", "runs", "points", "failed", *AXES, "created")
-#: Axes that are omitted, in this order, until a table fits into the terminal.
+#: Axes that are omitted one by one, in this order, until a table fits into the terminal.
 _SPARE_AXES = tuple(
     sorted((name for name, axis in AXES.items() if axis.spare), key=lambda name: -AXES[name].spare)
 )
@@ -39,7 +39,7 @@ class RunList(Table):
     """A listing of runs."""
 
     def readable(self) -> Table:
-        """Return the table without usual and shared parameters; its note states the latter."""
+        """Omit usual values and parameters that all rows share; a note states the latter."""
         columns = list(self.columns)
         shared = []
         for name, value in self.rows[0].items() if self.rows else ():
@@ -58,7 +58,7 @@ class ExperimentList(Table):
     """A listing of experiments with the values of their axes."""
 
     def readable(self) -> Table:
-        """Return the table with a few values per axis, and points only for incomplete grids."""
+        """Return the table with a few values per axis, and the points of incomplete grids only."""
         rows = []
         for row in self.rows:
             incomplete = row["points"] is not None and row["runs"] < row["points"]
@@ -71,7 +71,7 @@ class ExperimentList(Table):
 
 
 def _is_usual(name: str, value: Any) -> bool:
-    """Return whether a value is the usual one, which need not be shown to people."""
+    """Return whether a value is usual for its column, and so need not be shown to people."""
     if name in AXES and AXES[name].has_usual:
         return format_value(value) == format_value(AXES[name].usual)
     return value == SAME or (name, value) in _USUAL_FIGURES
@@ -84,7 +84,7 @@ def _abbreviate(values: Sequence[str]) -> list[str]:
 
 
 def list_experiments(session: Session) -> Table:
-    """Return the stored experiments with their grids and the numbers of stored runs and points."""
+    """List the stored experiments with the axes of their grids and the numbers of their runs."""
     counts = repository.count_runs(session)
     rows: list[dict[str, Any]] = []
     for experiment in repository.list_experiments(session):
@@ -101,7 +101,7 @@ def list_experiments(session: Session) -> Table:
 
 
 def list_examples() -> Table:
-    """Return the experiments that come with starcast, with their titles and numbers of runs."""
+    """List the experiments that come with starcast, with their titles and numbers of runs."""
     designs = {name: read_design(str(file)) for name, file in examples().items()}
     rows = [
         {
@@ -117,7 +117,7 @@ def list_examples() -> Table:
 
 
 def list_runs(session: Session, experiment: str | None = None) -> Table:
-    """Return the stored runs, or those of one experiment, in the order of their numbers.
+    """List all stored runs, or those of one experiment, in the order of their numbers.
 
     Raises:
         NotFoundError: no such experiment is stored.
@@ -134,7 +134,7 @@ def list_runs(session: Session, experiment: str | None = None) -> Table:
 
 
 def list_grid(side: Side) -> Table:
-    """Return the runs of an experiment in the order of its points.
+    """List the runs of an experiment in the order of its points.
 
     The table's note states how many runs are missing.
     """
@@ -144,9 +144,9 @@ def list_grid(side: Side) -> Table:
 
 
 def list_repetitions(repetitions: Sequence[Repetition], name: str) -> Table:
-    """Return repeated runs, each with its figures and whether all of them agree.
+    """List repeated runs, each with its figures and whether they agree with the stored figures.
 
-    The failure message states how many runs do not agree.
+    The table's failure states how many runs have figures that do not agree.
     """
     rows = [
         {**run_row(each.run, name), **each.figures, "agrees": each.agrees} for each in repetitions
@@ -169,13 +169,13 @@ def list_repetitions(repetitions: Sequence[Repetition], name: str) -> Table:
 
 
 def list_profile(profile: Sequence[models.StepProfile | models.ScheduleStep]) -> Table:
-    """Return a step profile, one row per step."""
+    """Return a step profile as a table with one row per step."""
     columns = ("step", *PROFILE_COLUMNS)
     return Table.of(({name: getattr(step, name) for name in columns} for step in profile), columns)
 
 
 def run_row(run: models.Run, experiment: str) -> dict[str, Any]:
-    """Return a stored run as a row: parameters, simulated figures, and gap."""
+    """Return a stored run as a table row: its parameters, simulated figures, and gap."""
     figures = {
         "steps": figure(run, "steps"),
         "time": figure(run, "time"),
@@ -195,7 +195,7 @@ def run_row(run: models.Run, experiment: str) -> dict[str, Any]:
 
 
 def cost_rows(run: models.Run) -> list[dict[str, Any]]:
-    """Return the costs of a run, the simulated cost first, each with time / lower bound."""
+    """Return the costs of a run as rows, the simulated cost first, each with its gap."""
     kinds = ("simulated", "closed form", "lower bound")
     bound = next((cost.time for cost in run.costs if cost.kind == "lower bound"), None)
     rows = []
@@ -226,7 +226,7 @@ def require_complete(run: models.Run) -> None:
 
 
 def run_facts(run: models.Run, experiment: str) -> dict[str, Any]:
-    """Return everything that is stored about a run, by name."""
+    """Return the stored parameters, figures, timings and provenance of a run, by name."""
     row = run_row(run, experiment)
     facts = {name: row[name] for name in RUN_COLUMNS}
     facts |= {"messages": run.messages, "error": run.error}

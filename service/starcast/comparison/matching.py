@@ -1,16 +1,17 @@
 """Matching of stored runs: which runs share a row of a comparison, and why some do not.
 
-Two runs are comparable if they have the same values on the axes of `QUESTION`, such as the
-topology, message_bytes and the faults: then they answer the same question. Axes that a comparison
-crosses (``across``) are not part of the question. The other axes are choices, in which comparable
-runs may differ: the crossed axes, and those of `CHOICE`, such as the algorithm and its segments.
+Two runs are comparable if they solve the same problem, that is, if they have the same values on the
+axes of `QUESTION`, such as the topology, message_bytes and the faults. A comparison can cross some
+of these axes (``across``), and comparable runs may then differ in them. They may always differ in
+the axes of `CHOICE`, such as the algorithm and its segments. Below, the crossed axes and those of
+`CHOICE` are called choices.
 
-Among the runs with the same question, the runs of two sides are matched on one choice after the
-other. If the sides have common values of a choice, runs with equal values are matched; otherwise
-that choice is the difference to be compared. The last choice is the number of units into which a
-message is split: ``segments`` of `multiple` split each tree's share, and segments of
-`edge-disjoint` split the entire message. Runs without a counterpart of equal number are reduced to
-the fastest of each side, and these are matched: each algorithm with its best number.
+Runs of two sides that solve the same problem are matched on one choice after the other. If both
+sides have some value of a choice, runs with equal values are matched; otherwise that choice is the
+difference to be compared. The last choice is the number of units into which a message is split.
+(``segments`` of `multiple` split each tree's share, but those of `edge-disjoint` split the entire
+message.) If a number of units occurs on one side only, the fastest of such runs on each side are
+matched, so each algorithm is compared at its best number.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,10 +27,10 @@ from starcast.stores.database import models
 from starcast.support.axes import CHOICE, QUESTION
 from starcast.topologies import count_nodes
 
-#: The units into which a message is split. Segments split each tree's share.
+#: The last parameter on which runs are matched: all units of a message, or segments per tree.
 MESSAGE_UNITS, SEGMENTS = "message_units", "segments"
-#: All parameters used for matching. Messages are not among them, because they equal the segments if
-#: an algorithm takes messages.
+#: All parameters used for matching. The parameter ``messages`` is omitted, because it equals the
+#: segments if an algorithm takes messages.
 PARAMETERS = (*QUESTION, *CHOICE, MESSAGE_UNITS)
 
 FIGURES = ("steps", "transmissions", "start_ups", "bytes", "time")
@@ -39,10 +40,10 @@ MISSING = "missing"
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison: a named set of runs.
+    """A named set of runs, which a comparison compares with other sets.
 
     Attributes:
-        name: its name.
+        name: the name of the side.
         runs: its runs.
         commands: the command lines that execute the runs and store them in another database.
         title: the title of the experiment, if the side has one.
@@ -60,18 +61,19 @@ class Side:
 
 @dataclass(frozen=True)
 class Match:
-    """The runs of one row.
+    """The runs in one row of a comparison.
 
     Attributes:
         runs: one run per side, the baseline's first; None if a side has no matching run.
-        reasons: for each other side, why its run is not comparable; None if it is comparable.
+        reasons: for each side except the baseline, why its run is not comparable with the
+            baseline's; None if it is comparable.
     """
 
     runs: tuple[models.Run | None, ...]
     reasons: tuple[str | None, ...]
 
     def values(self, parameter: str) -> tuple[Any, ...]:
-        """Return a parameter's values: a single one if all runs agree, else one per run."""
+        """Return a parameter's values: one if all runs have the same value, else one per run."""
         values = tuple(None if run is None else value(run, parameter) for run in self.runs)
         present = {value for value, run in zip(values, self.runs, strict=True) if run is not None}
         return (present.pop(),) if len(present) == 1 else values
@@ -83,9 +85,9 @@ class Match:
 
 
 def value(run: models.Run, parameter: str) -> Any:
-    """Return a parameter of a run; faults as a sorted tuple.
+    """Return the value of a parameter of a run; faults as a sorted tuple.
 
-    Message units that an older version did not store default to the segments.
+    Older versions did not store the message units; then the number of segments is returned.
     """
     if parameter == MESSAGE_UNITS:
         return run.message_units or run.segments
@@ -93,7 +95,7 @@ def value(run: models.Run, parameter: str) -> Any:
 
 
 def figure(run: models.Run | None, name: str, kind: str = "simulated") -> Any:
-    """Return a figure of one kind of cost, or the number of missing units.
+    """Return a figure, such as ``time``, from one kind of cost; or the number of missing units.
 
     The result is None if there is no run or no such cost.
     """
@@ -107,8 +109,8 @@ def figure(run: models.Run | None, name: str, kind: str = "simulated") -> Any:
 def gap(run: models.Run | None) -> Fraction | None:
     """Return a run's simulated time divided by the lower bound.
 
-    The result is None if there is no time, if the bound is 0, or if units are missing: the bound
-    holds for complete delivery.
+    The result is None if there is no time, if the bound is 0, or if units are missing, because
+    the bound applies to complete delivery only.
     """
     if run is None or run.missing:
         return None
@@ -122,7 +124,7 @@ def find_matches(
     """Return the rows of a comparison, sorted by topology and parameters.
 
     Every run of every side is in at least one row. The first side is the baseline. Runs are matched
-    first on the crossed axes ``across``, and last on ``by``.
+    first on the axes ``across``, in which they may differ, and last on the parameter ``by``.
     """
     baseline, *others = (replace(side, runs=tuple(_distinct(side.runs))) for side in sides)
     points = _Points([baseline, *others], across, by)
@@ -142,7 +144,7 @@ def find_matches(
 
 
 def as_text(value: Any) -> str:
-    """Return a parameter's value as text; a dash for None."""
+    """Return the value of a parameter as text; a dash for None."""
     if isinstance(value, tuple):
         return " ".join(value) or "none"
     return "-" if value is None else str(value)
@@ -152,9 +154,9 @@ class _Points:
     """The parameters of every run, read once.
 
     Attributes:
-        question: the axes on which comparable runs agree.
-        choice: the other axes, in the order in which runs are matched on them.
-        by: the last axis on which runs are matched.
+        question: the axes that define the problem, on which comparable runs agree.
+        choice: the axes on which comparable runs may differ, in the order of matching.
+        by: the last of these axes.
     """
 
     def __init__(self, sides: Iterable[Side], across: Sequence[str], by: str) -> None:
@@ -169,26 +171,26 @@ class _Points:
         self._numbers: dict[str, dict[Any, int]] = {axis: {} for axis in PARAMETERS}
 
     def key(self, run: models.Run, axes: Iterable[str]) -> tuple[Any, ...]:
-        """Return the values of a run on some axes."""
+        """Return the values of a run on the given axes."""
         values = self._values[run]
         return tuple(values[axis] for axis in axes)
 
     def group(
         self, runs: Iterable[models.Run], axes: Sequence[str]
     ) -> dict[tuple[Any, ...], list[models.Run]]:
-        """Return the runs by their values on some axes."""
+        """Group runs by their values on the given axes."""
         groups: dict[tuple[Any, ...], list[models.Run]] = {}
         for run in runs:
             groups.setdefault(self.key(run, axes), []).append(run)
         return groups
 
     def differing(self, run: models.Run, other: models.Run, axes: Iterable[str]) -> list[str]:
-        """Return the axes on which two runs have different values."""
+        """Return those of the axes on which two runs have different values."""
         ours, theirs = self._values[run], self._values[other]
         return [axis for axis in axes if ours[axis] != theirs[axis]]
 
     def code(self, run: models.Run) -> NDArray[np.int64]:
-        """Return the parameters of a run as numbers, for a fast search for the nearest run."""
+        """Encode a run's parameters as integers, for a fast search for the most similar run."""
         codes = []
         for axis, each in self._values[run].items():
             numbers = self._numbers[axis]
@@ -204,13 +206,13 @@ class _Points:
 
 
 class _Pairing:
-    """The runs of another side for each run of the baseline.
+    """The runs of another side that share rows with each run of the baseline.
 
     Attributes:
-        partners: for each run of the baseline, the runs of the other side in its rows. These are
-            its matches. If the other side has no run with the same question, the partner is the
-            nearest run with a question that the baseline does not have, so that the row can show
-            both runs and the reason why they are not comparable; None if there is no such run.
+        partners: for each run of the baseline, its matches on the other side. If no run of the
+            other side solves the same problem, the partner is the most similar run that solves
+            a problem which the baseline does not have. The row then shows both runs and the
+            reason why they are not comparable. None if there is no such run.
     """
 
     def __init__(self, points: _Points, baseline: Side, other: Side) -> None:
@@ -220,7 +222,7 @@ class _Pairing:
         self._baseline_codes = np.array([points.code(run) for run in baseline.runs])
         self._other_codes = np.array([points.code(run) for run in other.runs])
         self._matches: dict[models.Run, list[models.Run]] = {run: [] for run in baseline.runs}
-        #: The choices, except the last, for which the two sides have common values.
+        #: The choices, except the last, of which both sides have some value in common.
         self._common = [
             axis
             for axis in points.choice
@@ -247,7 +249,7 @@ class _Pairing:
         choice: Sequence[str],
         matched: tuple[str, ...],
     ) -> None:
-        """Match runs with the same question on one choice after the other."""
+        """Match runs that solve the same problem on one choice after the other."""
         if not choice or not ours or not theirs:
             self._matched |= dict.fromkeys((*ours, *theirs), matched)
             for run in ours:
@@ -264,22 +266,22 @@ class _Pairing:
             self._match(mine.pop(key), others.pop(key), rest, (*matched, axis))
         left, right = _joined(mine), _joined(others)
         self._matched |= dict.fromkeys((*left, *right), (*matched, axis))
-        # Pairing every number of units with every other would multiply the rows, and most rows
-        # would compare an algorithm at a number that is not its best.
+        # Only the fastest runs are paired: pairing all numbers of units would multiply the rows,
+        # and most rows would compare an algorithm at a number that is not its best.
         if axis == self._points.by and left and right:
             self._match(_fastest(left), _fastest(right), rest, matched)
 
     def _pair_nearest(
         self, ours: Sequence[models.Run], theirs: Sequence[models.Run]
     ) -> dict[models.Run, models.Run]:
-        """Pair runs of different questions, those that differ in the fewest parameters first."""
+        """Pair runs of different problems, starting with pairs that differ in the fewest axes."""
         chosen: dict[models.Run, models.Run] = {}
         free = dict.fromkeys(theirs)
         question = self._points.question
         for size in range(1, len(question) + 1):
             for apart, last in product(combinations(question, size), ((self._points.by,), ())):
-                # Runs with equal message units come first: a row should have as few differences as
-                # possible, so that its reason names what really separates the runs.
+                # Runs with equal message units are paired first: a row should have as few
+                # differences as possible, so that its reason names only relevant differences.
                 if len(chosen) == len(ours) or not free:
                     return chosen
                 axes = [axis for axis in (*question, *self._common, *last) if axis not in apart]
@@ -294,7 +296,7 @@ class _Pairing:
         return chosen
 
     def find_unmatched(self) -> list[models.Run]:
-        """Return the runs of the other side that are not in a row of the baseline."""
+        """Return the runs of the other side that share no row with a run of the baseline."""
         used = {run for runs in self.partners.values() for run in runs}
         return [run for run in self._other.runs if run not in used]
 
@@ -314,7 +316,7 @@ class _Pairing:
         return next(filter(None, no_figures), None) or _undelivered(pair)
 
     def describe_missing(self, run: models.Run, side: Side) -> str:
-        """Return why no run of one side matches a run of the other side."""
+        """Return the reason why the given side has no match for a run of the other side."""
         if not side.runs:
             return f"{side.name} has no runs"
         question = self._points.question
@@ -322,7 +324,7 @@ class _Pairing:
         columns = [PARAMETERS.index(axis) for axis in axes]
         codes = self._other_codes if side is self._other else self._baseline_codes
         apart = codes[:, columns] != self._points.code(run)[columns]
-        # A run with the same question counts as nearer than any run with a different question.
+        # A run of the same problem counts as more similar than any run of another problem.
         weights = [len(axes) if axis in question else 1 for axis in axes]
         nearest = side.runs[int((apart @ weights).argmin())]
         missing = " and ".join(
@@ -337,8 +339,8 @@ def _divide_into_rows(
 ) -> list[tuple[models.Run | None, ...]]:
     """Return the rows of a baseline run, given its partners on every other side.
 
-    If a side has several partners, each of them appears in a row, together with the most similar
-    partners of the other sides, so that the rows are not multiplied.
+    If a side has several partners, each of them appears in a row, together with only the most
+    similar partner of each other side. Otherwise, every combination would be a row.
     """
     rows: list[tuple[models.Run | None, ...]] = []
     for place, candidates in enumerate(partners):
@@ -363,7 +365,7 @@ def _most_similar(
 
 
 def _distinct(runs: Iterable[models.Run]) -> Iterable[models.Run]:
-    """Return each run once: two seeds may draw the same faults and give the same execution."""
+    """Remove runs with equal parameters and figures: two seeds may have drawn the same faults."""
     distinct: dict[tuple[Any, ...], models.Run] = {}
     for run in runs:
         figures = (run.status, *(figure(run, name) for name in (*FIGURES, MISSING)))
@@ -372,7 +374,7 @@ def _distinct(runs: Iterable[models.Run]) -> Iterable[models.Run]:
 
 
 def _fastest(runs: Iterable[models.Run]) -> list[models.Run]:
-    """Return the fastest runs among those that deliver everything."""
+    """Return the fastest of the runs that deliver all units, or of all runs if none does."""
     times = {run: (bool(run.missing), figure(run, "time")) for run in runs}
     timed = [time for time in times.values() if time[1] is not None]
     return [run for run, time in times.items() if not timed or time == min(timed)]
@@ -389,7 +391,7 @@ def _without_figures(side: Side, run: models.Run) -> str | None:
 
 
 def _undelivered(pair: Sequence[tuple[Side, models.Run]]) -> str | None:
-    """Return the runs that leave units missing; their time is never comparable."""
+    """Return the sides that leave units missing, as text; their times are not comparable."""
     incomplete = [
         f"{side.name} leaves {run.missing} missing under its faults"
         for side, run in pair

@@ -1,4 +1,4 @@
-"""A comparison as one JSON object, and as a page that shows this object."""
+"""Export a comparison as a JSON object, or as an HTML page that shows this object."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,12 +25,12 @@ from starcast.support.html import inline_files, render_page
 from starcast.support.table import as_number, with_numbers
 
 VERDICTS = (BETTER, WORSE, SAME, NOT_COMPARABLE)
-#: Symbols of the verdicts, so that they are not distinguished by colour alone.
+#: A symbol for each verdict, so that verdicts are not distinguished by colour alone.
 SIGNS = {BETTER: "▼", WORSE: "▲", SAME: "=", NOT_COMPARABLE: "✕"}
 PROVENANCE = (
     "version", "revision", "dirty", "host", "machine", "python", "numpy", "psycopg", "postgres",
 )  # fmt: skip
-#: The directed links used in steps 1, 2, ..., by run number.
+#: For each run number, the number of directed links used in steps 1, 2, ...
 Profiles = Mapping[int, Sequence[int]]
 
 #: The maximum number of segment counts that are listed one by one.
@@ -45,7 +45,7 @@ def describe(
 
     Args:
         comparison: the comparison, with its rows in the order to be shown.
-        profiles: the step profiles of `profiled_runs`; runs may be missing.
+        profiles: the step profiles of `profiled_runs`; some may be missing.
         everything: include all parameters, figures and rows.
     """
     table = tabulate(comparison, everything=everything)
@@ -78,7 +78,7 @@ def describe(
 def page_values(
     comparison: Comparison, profiles: Profiles, *, everything: bool = False
 ) -> dict[str, Any]:
-    """Return the variables of the template; the arguments are those of `describe`."""
+    """Return the variables of the page template; the arguments are those of `describe`."""
     layout = tabulate_layout(comparison, everything=everything)
     described = describe(comparison, profiles, everything=everything)
     return {
@@ -96,7 +96,8 @@ def page_values(
 def render_file(comparison: Comparison, profiles: Profiles, *, everything: bool = False) -> str:
     """Return the page of a comparison as one HTML file; the arguments are those of `describe`.
 
-    The file holds its data, scripts and style. Without scripts it shows tables instead of plots.
+    The file contains its data, scripts and styles. If scripts are disabled, it shows tables instead
+    of plots.
     """
     values = page_values(comparison, profiles, everything=everything)
     now = datetime.now(UTC).astimezone().isoformat(sep=" ", timespec="seconds")
@@ -105,7 +106,7 @@ def render_file(comparison: Comparison, profiles: Profiles, *, everything: bool 
 
 
 def title_of(comparison: Comparison) -> str:
-    """Return the names of the sides, or their number; an experiment's name precedes its parts."""
+    """Return a title with the sides' names or number, and with their common experiment, if any."""
     names = [side.name for side in comparison.with_short_names().sides]
     few = len(names) <= MAX_ABREAST
     title = " against ".join(names) if few else f"{len(names)} sides compared"
@@ -114,7 +115,7 @@ def title_of(comparison: Comparison) -> str:
 
 
 def summarize(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return each side's numbers of runs, best rows and verdicts, and its networks."""
+    """Return for each side its networks, and the numbers of its runs, best rows and verdicts."""
     judged = [
         [verdict for *_, verdict in comparison.judgements(match)] for match in comparison.matches
     ]
@@ -140,22 +141,23 @@ def count_reasons(comparison: Comparison) -> dict[str, int]:
 
 
 def list_sources(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return the code versions, hosts and engines of the runs, with run counts and dates."""
+    """Return the versions and machines that produced the runs, with run counts and dates."""
     groups: dict[tuple[Any, ...], list[models.Run]] = {}
     for run in dict.fromkeys(run for side in comparison.sides for run in side.runs):
         key = tuple((run.provenance or {}).get(name) for name in PROVENANCE)
         groups.setdefault(key, []).append(run)
     return [
         {**dict(zip(PROVENANCE, key, strict=True)), "runs": len(runs), **_dates(runs)}
-        # Sorted as text, because older runs lack some values, and None cannot be ordered.
+        # Keys are sorted as text, because None stands for values that older runs lack.
         for key, runs in sorted(groups.items(), key=lambda item: str(item[0]))
     ]
 
 
 def list_commands(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return the commands that execute the runs again, once for sides that share them.
+    """Return the commands that execute the runs again; sides with equal commands are combined.
 
-    ``repeat`` also compares the stored figures; ``elsewhere`` is for another machine or database.
+    The command ``repeat`` also compares new and stored figures. The commands ``elsewhere`` are for
+    another machine or database.
     """
     sides: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for side in comparison.sides:
@@ -174,7 +176,7 @@ def describe_panels(comparison: Comparison, profiles: Profiles) -> list[dict[str
 def _panels(
     comparison: Comparison, profiles: Profiles
 ) -> list[tuple[dict[str, Any], list[Crossing]]]:
-    """Return each panel with all its crossovers; a schedule common to several is shown once."""
+    """Return each panel with its crossovers; a schedule used in several panels is shown once."""
     every = panels(comparison)
     with_steps = panels_with_steps(every)
     described = []
@@ -231,7 +233,7 @@ def _bound(place: str, panel: Panel) -> dict[str, Any]:
 
 
 def _path(points: Path) -> list[tuple[float, float]]:
-    """Return points with six significant digits, which is enough for a drawing."""
+    """Round the points to six significant digits, which is enough for a drawing."""
     return [(float(f"{float(m):.6g}"), float(f"{float(time):.6g}")) for m, time in points]
 
 
@@ -250,7 +252,7 @@ def _crossover(crossing: Crossing) -> dict[str, Any]:
 
 
 def _describe_runs(runs: Iterable[models.Run]) -> str:
-    """Return a text with the algorithms and segments of a side."""
+    """Return a text with the algorithms and numbers of segments of some runs."""
     listed = list(runs)
     if not listed:
         return "no runs"

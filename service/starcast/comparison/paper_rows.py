@@ -44,10 +44,12 @@ def find_table(name: str) -> PaperTable:
 
 
 def table_of(experiment: models.Experiment) -> str:
-    """Return the name of the paper table whose grid (one that comes with starcast) was executed.
+    """Return the name of the paper table for which an experiment was run.
+
+    The experiment must have the title of the example that comes with starcast for this table.
 
     Raises:
-        InputError: the experiment has another grid.
+        InputError: the experiment is not that of a paper table.
     """
     title = experiment.grid.get("title")
     for name in PAPER_TABLES:
@@ -61,18 +63,21 @@ def table_of(experiment: models.Experiment) -> str:
 
 @cache
 def _shipped_title(name: str) -> str:
-    """Return the title of a paper table's design; cached, because reading it expands its grids."""
+    """Return the title of the experiment that comes with starcast for a table.
+
+    The result is cached, because reading the experiment expands its grids.
+    """
     return read_design(str(examples()[name])).title
 
 
 @dataclass(frozen=True)
 class PaperCases:
-    """A paper's table with the figures of an experiment.
+    """A paper's table, filled with the figures of an experiment.
 
     Attributes:
         name: the name of the table.
         table: its definition.
-        cases: the rows for every topology and message.
+        cases: the parameters of every case, with the table's rows for them.
     """
 
     name: str
@@ -88,13 +93,13 @@ def load_table(
     table: str | None = None,
     conditions: Iterable[str] = (),
 ) -> PaperCases:
-    """Return an experiment as the table of its paper.
+    """Fill a paper's table with the figures of an experiment.
 
     Args:
         session: a session of the database.
         experiment: the name of the experiment.
         reporter: receives the number of missing runs.
-        table: the paper's table; by default the one whose grid the experiment has.
+        table: the name of the paper's table; by default, that for which the experiment was run.
         conditions: conditions on the runs, such as ``topology=S5``.
 
     Raises:
@@ -112,7 +117,7 @@ def load_table(
 
 
 def tabulate(paper: PaperCases) -> Table:
-    """Return the rows of all cases, each with the parameters of its case."""
+    """Return one table with the rows of all cases, each with the parameters of its case."""
     records = [
         with_numbers({**case_values(paper.table, case), **row})
         for case, rows in paper.cases
@@ -133,7 +138,7 @@ def case_values(table: PaperTable, case: Case) -> dict[str, Any]:
 
 
 def paper_rows(table: PaperTable, runs: Sequence[models.Run]) -> Iterator[tuple[Case, list[Row]]]:
-    """Yield the rows of a table for every case found in the runs.
+    """Yield each case that occurs in the runs, with the table's rows for it.
 
     Runs with faults, asynchronous runs, and failed runs are ignored.
 
@@ -162,7 +167,7 @@ def paper_rows(table: PaperTable, runs: Sequence[models.Run]) -> Iterator[tuple[
 
 
 def _cases(table: PaperTable, runs: Iterable[models.Run]) -> list[Case]:
-    """Return the distinct cases of the runs, in order."""
+    """Return the distinct cases of the runs, in order of first appearance."""
     cases = dict.fromkeys(_case(table, run) for run in runs)
     axis = table.axis_with_1
     several = [case for case in cases if axis is not None and getattr(case, axis) > 1]
@@ -182,7 +187,7 @@ def _case(table: PaperTable, run: models.Run) -> Case:
 def _finder(
     table: PaperTable, case: Case, runs: Iterable[models.Run]
 ) -> tuple[Find, list[models.Run]]:
-    """Return a function that finds a case's executions, and the list that collects their runs."""
+    """Return a function that finds the figures of a row, and the list of the runs it has used."""
     has_machine = "machine" in table.axes
     machine = case.machine
     chosen = [

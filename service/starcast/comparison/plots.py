@@ -1,8 +1,8 @@
 """Plots of a comparison as files for a paper, drawn with matplotlib.
 
-Plots show time against message size, and the links used in each step. They are drawn without a
-window. Files have no background and contain their fonts. Equal figures give identical files,
-whatever the user's matplotlib settings are.
+The plots show time against message size, and the links used in each step. They are drawn without
+opening a window. The files have a transparent background and contain their fonts. Equal figures
+give identical files, whatever the user's matplotlib settings are.
 """
 
 import logging
@@ -25,7 +25,7 @@ from starcast.support.errors import InputError, UnavailableError
 from starcast.support.html import PALETTE
 
 try:
-    # No warnings about a home without write permission or about the first search for fonts.
+    # This hides warnings about a read-only home directory and the first search for fonts.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     import matplotlib as mpl
     from matplotlib.axes import Axes
@@ -39,7 +39,7 @@ except ModuleNotFoundError as error:
         hint="install it with: pip install 'starcast[plots]'",
     ) from error
 
-#: File suffixes, with metadata settings that make the files of equal plots identical.
+#: Metadata settings by file suffix; they make the files of equal plots identical.
 _FORMATS: dict[str, dict[str, Any]] = {
     "svg": {"Date": None},
     "pdf": {"CreationDate": None},
@@ -49,13 +49,13 @@ INK, FAINT = "#1b1f24", "#6b7280"
 _DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)), (0, (1, 1)))
 _MARKS = "osD^vPX"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-# Sizes in inches, for one column of a paper: the axes and their margins; a line, a line sample and
-# a character of the legend.
+# Sizes in inches, for one column of a paper. The first line gives those of the axes and their
+# margins; the second those of a legend line, of its line sample, and of a character.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 3.3, 2.2, 0.55, 0.12, 0.42, 0.45
 _LEGEND_LINE, _LEGEND_SAMPLE, _LEGEND_CHARACTER = 0.16, 0.5, 0.062
 #: An axis with fewer powers of ten than this also has labels at 2 and 5 times a power.
 _SHORT = 2
-#: The marker of a crossover, and the share of the plot width that its number takes.
+#: The marker of a crossover, and the share of the plot width that its number needs.
 _RING: dict[str, Any] = {
     "marker": "o",
     "markersize": 8,
@@ -92,7 +92,7 @@ _SETTINGS: dict[Any, Any] = {
     "legend.frameon": False,
     "legend.labelcolor": INK,
 }
-#: matplotlib's arguments for each curve, by label; the same in all plots of a comparison.
+#: matplotlib arguments by curve label; a curve looks the same in all plots of a comparison.
 Styles = Mapping[str, Mapping[str, Any]]
 
 
@@ -112,10 +112,11 @@ def check_plot(file: Path) -> None:
 def plot_file(comparison: Comparison, profiles: Profiles, suffix: str) -> bytes:
     """Return a file with all plots of a comparison, one below the other.
 
-    For each panel of the page, the plot of times is followed by the plot of links.
+    For each panel of the page, the plot of times is followed by the plot of links used.
 
     Args:
-        profiles: the step profiles of `profiled_runs`; runs may be missing.
+        comparison: the comparison.
+        profiles: the step profiles of `profiled_runs`; some may be missing.
         suffix: the format: ``.svg``, ``.pdf`` or ``.png``.
 
     Raises:
@@ -145,7 +146,7 @@ def plot_file(comparison: Comparison, profiles: Profiles, suffix: str) -> bytes:
 
 
 def make_styles(labels: Iterable[str]) -> Styles:
-    """Return the curve styles by label; if there are many labels, styles repeat."""
+    """Return a style for each curve label; styles are reused if there are many labels."""
     return {
         label: {
             "color": PALETTE[place % len(PALETTE)][1],
@@ -160,12 +161,13 @@ def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], axes
     """Plot time against message size m on logarithmic axes.
 
     Each algorithm is a curve with its best stored number of segments p; the lower bound is a curve
-    as well. Stored points are marked. Between them a curve is exact if the times are linear in m;
-    otherwise it is a straight line in the plot. A message of 0 bytes or a time of 0 is not shown.
+    as well. Stored points are marked. Between them, a curve is exact if the times are linear in m;
+    otherwise the points are joined by straight lines. Messages of 0 bytes and times of 0 are not
+    shown.
 
     Args:
         panel: a panel with at least two message sizes above 0.
-        styles: the styles of the labels of all curves.
+        styles: a style for the label of every curve.
         crossings: the crossovers to mark, numbered from 1.
         axes: empty axes.
     """
@@ -194,10 +196,12 @@ def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], axes
 def plot_links(panel: Panel, profiles: Profiles, styles: Styles, axes: Axes) -> None:
     """Plot the directed links used in each step, for the runs of `Panel.profiled`.
 
-    On networks of different size, the plot shows shares of each network's directed links.
+    If the networks have different sizes, the plot shows percentages of each network's directed
+    links.
 
     Args:
-        profiles: the links used in steps 1, 2, ..., by run number.
+        panel: the panel of the runs.
+        profiles: for each run number, the number of links used in steps 1, 2, ...
         styles: as in `plot_times`.
         axes: empty axes.
     """
@@ -225,7 +229,7 @@ def plot_links(panel: Panel, profiles: Profiles, styles: Styles, axes: Axes) -> 
 
 @contextmanager
 def _settings() -> Iterator[None]:
-    """Use this module's matplotlib settings within the context only."""
+    """Apply this module's matplotlib settings within the context only."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_SETTINGS)
@@ -233,14 +237,14 @@ def _settings() -> Iterator[None]:
 
 
 def _title(panel: Panel) -> str:
-    """Return a title of two lines: topology, ports and execution model; and the machine."""
+    """Return a two-line title: the collective and network, then the machine parameters."""
     question, _, machine = panel.name.partition(", t_s = ")
     start_up, _, byte = machine.partition(", t_c = ")
     return f"{question}\n$T_s$ = {start_up}, $T_c$ = {byte}"
 
 
 def _format_powers(axis: Axis, ends: tuple[float, float]) -> None:
-    """Label a logarithmic axis with powers of ten; a short axis also with 2 and 5 times them."""
+    """Label a logarithmic axis at 1, 10, 100, ..., and a short axis also at 2, 5, 20, 50, ..."""
     short = log10(ends[1] / ends[0]) < _SHORT
     axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
     axis.set_minor_formatter(
@@ -255,9 +259,10 @@ def _power(value: float) -> str:
 
 
 def compose(plots: Sequence[Callable[[Axes], None]]) -> Figure:
-    """Return plots one below the other, each with a legend in as many columns as fit below it.
+    """Return a figure with the plots one below the other, each with its legend below it.
 
-    This is done by hand, because matplotlib's layouts would draw everything twice.
+    A legend has as many columns as fit. Positions are computed here, because matplotlib's layouts
+    would draw everything twice.
     """
     # pyplot would open a window system and keep every figure in memory.
     figure = Figure()
@@ -288,7 +293,7 @@ def compose(plots: Sequence[Callable[[Axes], None]]) -> Figure:
 
 
 def _mark_crossovers(axes: Axes, crossings: Sequence[Crossing]) -> None:
-    """Mark exact crossovers with rings and others with bands, numbered from 1."""
+    """Mark exact crossovers with rings and others with bands, all numbered from 1."""
     rings: list[tuple[int, tuple[float, float]]] = []
     bands: dict[tuple[float, float], list[int]] = {}
     for number, crossing in enumerate(crossings, start=1):
@@ -315,7 +320,7 @@ def _mark_crossovers(axes: Axes, crossings: Sequence[Crossing]) -> None:
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """Return ascending numbers as ranges: ``1-4, 7``."""
+    """Return ascending numbers as text with ranges, such as ``1-4, 7``."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:
@@ -328,7 +333,7 @@ def _ranges(numbers: Sequence[int]) -> str:
 def _clusters(
     rings: Sequence[tuple[int, tuple[float, float]]], width: float
 ) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Yield one label for rings whose numbers would overlap, such as ``3-5`` at the middle ring."""
+    """Yield the labels of rings; rings whose numbers would overlap share one, such as ``3-5``."""
     groups: list[list[tuple[int, tuple[float, float]]]] = []
     for number, spot in rings:
         near = bool(groups) and log10(spot[0] / groups[-1][0][1][0]) < _NEAR * width

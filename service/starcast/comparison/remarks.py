@@ -6,12 +6,12 @@ from starcast.comparison.compare import Comparison
 from starcast.comparison.crossovers import all_crossovers, best_crossovers
 from starcast.comparison.matching import MESSAGE_UNITS
 
-#: Maximum number of crossovers in the text; a listing has all.
+#: Maximum number of crossovers in the text; the option --crossovers lists all.
 _MAX_CROSSOVERS = 12
 
 
 def explain(comparison: Comparison, *, everything: bool = False) -> list[str]:
-    """Return sentences on what is compared, shared by all rows, hidden, and not comparable."""
+    """Describe what is compared, what all rows share, and what is hidden or not comparable."""
     baseline, *others = (side.name for side in comparison.sides)
     head = f"{', '.join(others)} against {baseline}"
     lines = [f"{head}; gap = time / lower bound; {matched_by(comparison)}"]
@@ -41,14 +41,14 @@ def explain(comparison: Comparison, *, everything: bool = False) -> list[str]:
 
 
 def matched_by(comparison: Comparison) -> str:
-    """Return a phrase that states by which numbers the runs of a row are matched."""
+    """Return a phrase that states whether rows are matched by message units or by segments."""
     if comparison.by == MESSAGE_UNITS:
         return "rows matched by message_units, the pieces of a message"
     return "rows matched by segments"
 
 
 def tell_crossovers(comparison: Comparison) -> list[str]:
-    """Return sentences on the crossovers of all algorithms with their best segments."""
+    """Return one line per crossover of algorithms at their best numbers of segments."""
     crossings = best_crossovers(all_crossovers(comparison))
     single = len({crossing.question for crossing in crossings}) == 1
     lines = [
@@ -75,7 +75,7 @@ def tell_commands(comparison: Comparison) -> list[str]:
 
 
 def legend(comparison: Comparison, shown: Comparison) -> list[str]:
-    """Return lines with the full names of renamed sides and, if compared, with the networks."""
+    """Return lines with the full names of renamed sides, and with the networks if they differ."""
     renamed = [
         f"{short.name} = {side.name}"
         for short, side in zip(shown.sides, comparison.sides, strict=True)
@@ -88,7 +88,7 @@ def legend(comparison: Comparison, shown: Comparison) -> list[str]:
 def caption(
     comparison: Comparison, shown: Comparison, columns: Iterable[str], *, everything: bool = False
 ) -> str:
-    """Return the caption of a table with the given columns: subject, and what all rows share."""
+    """Return a table's caption: the sides compared, and the parameters that all rows share."""
     baseline, *others = (side.name for side in shown.sides)
     pieces = "pieces per message" if comparison.by == MESSAGE_UNITS else "segments"
     has_gap = any(name.startswith("gap") for name in columns)

@@ -1,4 +1,4 @@
-"""The sides (sets of runs) of a comparison: loading, naming, selecting, splitting, networks."""
+"""The sides (named sets of runs) of a comparison: how they are loaded, named and split."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -18,9 +18,9 @@ from starcast.support.axes import AXES, CHOICE, POINT_AXES, QUESTION, read_count
 from starcast.support.errors import InputError, NotFoundError
 from starcast.topologies import as_topology, count_nodes
 
-#: Separates an experiment's name from a part's name, if a side is only a part.
+#: Separates the names of an experiment and of a part, if a side is only part of an experiment.
 PART = "/"
-#: Separates the values of different sides.
+#: Separates the values of different sides in a text.
 EACH = " | "
 #: The selected values of each axis, in the form of `as_text`.
 Conditions = Mapping[str, frozenset[str]]
@@ -57,7 +57,7 @@ def experiment_side(session: Session, name: str) -> Side:
 
 
 def letter(place: int) -> str:
-    """Return A, B, ..., Z, AA, AB, ..., as spreadsheets name columns."""
+    """Return the letter for a position, as in spreadsheet columns: A, B, ..., Z, AA, AB, ..."""
     before, last = divmod(place, len(ascii_uppercase))
     return (letter(before - 1) if before else "") + ascii_uppercase[last]
 
@@ -68,7 +68,7 @@ def with_letters(sides: Sequence[Side]) -> tuple[Side, ...]:
 
 
 def parent(sides: Sequence[Side]) -> str | None:
-    """Return the name of the experiment of which all sides are parts, or None."""
+    """Return the name of the experiment of which all sides are parts, or None if there is none."""
     parents = {side.name.partition(PART)[0] if PART in side.name else None for side in sides}
     return parents.pop() if len(parents) == 1 else None
 
@@ -81,7 +81,7 @@ def with_short_names(sides: Sequence[Side]) -> tuple[Side, ...]:
 
 
 def names_contain(sides: Sequence[Side], values: str) -> bool:
-    """Return whether each side's name contains the side's value, given as ``S5 | Q7``."""
+    """Return whether each side's name contains its value in a text such as ``S5 | Q7``."""
     each = values.split(EACH)
     words = (side.name.partition(PART)[2].split() for side in sides)
     return len(each) == len(sides) and all(
@@ -90,7 +90,7 @@ def names_contain(sides: Sequence[Side], values: str) -> bool:
 
 
 def with_distinct_names(sides: Iterable[Side]) -> tuple[Side, ...]:
-    """Return the sides with distinct names, since an experiment may be compared with itself."""
+    """Number the sides with equal names; an experiment may be compared with itself."""
     seen: dict[str, int] = {}
     renamed = []
     for side in sides:
@@ -189,10 +189,10 @@ def _meets(run: models.Run, conditions: Conditions) -> bool:
 
 # Comparison across topologies or machines
 #
-# Compared runs normally have the same topology. With ``across topology`` they may differ in it, as
-# in the algorithm: each side then runs on its own network, a change is a change between networks,
-# and nothing is normalised. The output therefore states the size of each network, and each gap
-# refers to the lower bound of the side's own network.
+# Compared runs normally have the same topology. With ``across topology`` their topologies may
+# differ: each side then runs on its own network, a change is a change between networks, and nothing
+# is normalised. The output therefore states the size of each network, and each gap refers to the
+# lower bound of the side's own network.
 #
 # Other axes can be crossed as well, such as the port model and t_s. Axes that cannot be crossed,
 # because times for different values cannot be compared, are declared in `starcast.support.axes`.
@@ -200,15 +200,15 @@ def _meets(run: models.Run, conditions: Conditions) -> bool:
 
 #: The axes of `QUESTION` that can be crossed.
 CROSSABLE = tuple(axis for axis in QUESTION if not AXES[axis].not_crossed)
-#: The size of a side's network.
+#: The names of a network's sizes, as columns and attributes of `Network`.
 SIZES = ("nodes", "degree", "links")
-#: The axes by which the runs of a single experiment are split into sides: all of `CHOICE` but the
-#: segments, on which runs are matched.
+#: The axes by which the runs of a single experiment are split into sides: all of `CHOICE` except
+#: the segments, because runs are matched on them.
 PARTS = CHOICE[:-1]
 
 
 class Network(NamedTuple):
-    """The size of a topology; each undirected link is two directed links."""
+    """The size of a topology; ``links`` counts undirected links."""
 
     spec: str
     nodes: int
@@ -256,7 +256,7 @@ def networks(runs: Iterable[models.Run]) -> tuple[Network, ...]:
 
 
 def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:
-    """Return a side's values on the crossed axes, and the network's size if topology is crossed.
+    """Return a side's value on each crossed axis, and its network's size if topology is crossed.
 
     The values are None if the side has no runs.
     """
@@ -269,7 +269,7 @@ def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:
 
 
 def split_side(side: Side, axes: Sequence[str], *, alone: bool) -> list[Side]:
-    """Split a side by the values on the crossed axes, and by those of `PARTS` if it is alone."""
+    """Split a side by the values on the crossed axes, and on those of `PARTS` if it is alone."""
     groups: dict[tuple[Any, ...], list[models.Run]] = {}
     names = (*axes, *PARTS) if alone else axes
     for run in side.runs:
@@ -284,10 +284,10 @@ def split_side(side: Side, axes: Sequence[str], *, alone: bool) -> list[Side]:
 
 
 def _part_name(key: Sequence[Any], keys: Sequence[Sequence[Any]], axes: Sequence[str]) -> str:
-    """Return the values that distinguish one part from the others.
+    """Return the name of a part, made of the values that distinguish it from the other parts.
 
-    These are the values on crossed axes that vary; the algorithm if there are several; and its base
-    and copies if they vary for this algorithm.
+    These are its values on crossed axes that vary, the algorithm if there are several, and its
+    base and copies if they vary for this algorithm.
     """
     words = []
     for place, axis in enumerate(axes):

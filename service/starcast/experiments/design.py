@@ -1,4 +1,4 @@
-"""The design of an experiment: one or several grids with a title.
+"""Experiment designs: the points of an experiment, given by one or several grids.
 
 Designs are read from TOML files and stored as JSON. Some come with starcast as examples.
 """
@@ -22,7 +22,7 @@ from starcast.support.text import did_you_mean, pluralize
 
 _TEXTS = ("title", "description")
 _GRID = "grid"
-#: Maximum number of points of all grids together.
+#: Maximum number of points in all grids of a design together.
 _MAX_POINTS = 2 * MAX_POINTS
 _NAME = re.compile(r"(?!\d+$)[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -36,16 +36,16 @@ class Design:
     description: str = ""
 
     def points(self) -> list[Point]:
-        """Return all points in grid order, with points of the same structure next to each other."""
+        """Return all points in grid order, but points with the same schedule next to each other."""
         return [point for group in self.groups for point in group]
 
     @cached_property
     def groups(self) -> list[list[Point]]:
-        """The points, grouped by structure."""
+        """The points, grouped by `Point.structure`."""
         return group_by_structure(point for grid in self.grids for point in grid.points())
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stored form: the axes of a single grid, or a list of grids."""
+        """Return the stored form: the axes of the grid, or a list of grids if there are several."""
         texts = {key: value for key in _TEXTS if (value := getattr(self, key))}
         grids = [grid.as_json() for grid in self.grids]
         return texts | (grids[0] if len(grids) == 1 else {_GRID: grids})
@@ -55,9 +55,9 @@ class Design:
         """Return a design from its stored form, or from the keys of a TOML file.
 
         Args:
-            stored: the axes of one grid, or ``grid`` with a list of such mappings; optionally
-                ``title`` and ``description``.
-            options: axes that replace those of every grid.
+            stored: the axes of one grid, or the key ``grid`` with a list of grids; optionally
+                also ``title`` and ``description``.
+            options: axes that replace the axes of the same name in every grid.
 
         Raises:
             InputError: a key is unknown, or the values of an axis are not valid; if there are
@@ -99,7 +99,7 @@ def as_toml(stored: Mapping[str, Any]) -> str:
 
 
 def check_name(name: str) -> str:
-    """Return an experiment name after checking it; digits alone would name a run by its number.
+    """Check an experiment name and return it; a name of digits alone would denote a run.
 
     Raises:
         InputError: the name is not valid.
@@ -113,11 +113,12 @@ def check_name(name: str) -> str:
 
 
 def read_design(name: str | None, options: Mapping[str, Any] | None = None) -> Design:
-    """Return the design from a TOML file, an example that comes with starcast, or options alone.
+    """Read a design from a TOML file or an example, or build it from options alone.
 
     Args:
-        name: path of a file, or name of an example; None for options alone.
-        options: axes that replace those of every grid.
+        name: path of a file, or name of an example that comes with starcast; None for options
+            alone.
+        options: axes that replace the axes of the same name in every grid.
 
     Raises:
         InputError: the file cannot be read, or is not a valid design; the message names the file,
@@ -126,7 +127,7 @@ def read_design(name: str | None, options: Mapping[str, Any] | None = None) -> D
     if name is None:
         return Design.from_json({}, options)
     shipped = examples()
-    # A file of this name in the working directory takes precedence over the example.
+    # A file in the working directory takes precedence over an example of the same name.
     is_example = name in shipped and not Path(name).exists()
     parsed = _parse(name, shipped[name] if is_example else Path(name))
     try:
@@ -148,8 +149,8 @@ def stored_design(experiment: models.Experiment) -> Design:
 def sort_runs(experiment: models.Experiment, runs: Sequence[models.Run]) -> list[models.Run]:
     """Return the runs of an experiment in the order of its points.
 
-    Parallel jobs store runs in any order. If the plug-in of an algorithm is not loaded, the stored
-    order is kept.
+    Parallel jobs store runs in any order. If the points cannot be determined, for example because
+    the plug-in of an algorithm is not loaded, the stored order is kept.
     """
     if not experiment.grid:
         return list(runs)
@@ -164,7 +165,7 @@ def sort_runs(experiment: models.Experiment, runs: Sequence[models.Run]) -> list
 def stored_axes(stored: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the values on every axis of a stored design, as text.
 
-    No grid is expanded, so this also works for designs that this version considers invalid.
+    The points are not computed, so this also works for designs that are not valid in this version.
     """
     axes: dict[str, dict[str, None]] = {}
     for table in stored.get(_GRID, [stored]):
@@ -174,7 +175,7 @@ def stored_axes(stored: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def describe_missing(experiment: models.Experiment, runs: Sequence[models.Run]) -> str | None:
-    """Return a sentence that states how many runs are missing; None if none are."""
+    """Return a sentence that states how many runs are missing, or None if none is missing."""
     total = experiment.points or 0
     if total <= len(runs):
         return None
@@ -183,11 +184,11 @@ def describe_missing(experiment: models.Experiment, runs: Sequence[models.Run]) 
 
 
 def examples() -> dict[str, Path]:
-    """Return the files of the experiments that come with starcast, by name."""
+    """Return the design files of the example experiments that come with starcast, by name."""
     return {file.stem: file for file in sorted(data_folder("examples").glob("*.toml"))}
 
 
-# Expanding a grid of several thousand points takes longer than loading their runs.
+# Computing several thousand points of a grid takes longer than loading their runs.
 @lru_cache(maxsize=8)
 def _read_stored(text: str) -> Design:
     return Design.from_json(json.loads(text))
@@ -241,5 +242,5 @@ def _read_text(value: object, key: str) -> str:
 
 
 def _quote(value: Any) -> str:
-    """Return a value as TOML; its strings are JSON strings in which DEL must be escaped."""
+    """Return a value as TOML, whose strings are JSON strings with an escaped DEL character."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,7 +1,7 @@
 """Export and import of experiments as files with all runs and their provenance.
 
 Everything in a file is checked before anything is stored (`starcast.experiments.exchange_file`). If
-the store already holds a run, in any experiment, the figures must be the same.
+any stored experiment already has a run of the same point, the figures must be the same.
 """
 
 import gzip
@@ -52,9 +52,9 @@ class Imported:
     """The result of importing one experiment.
 
     Attributes:
-        name: its name in this store.
-        created: runs that were stored.
-        kept: runs that the experiment already held, with the same figures.
+        name: the name under which the experiment is stored.
+        created: the number of runs that were stored.
+        kept: the number of runs that the experiment already had, with the same figures.
     """
 
     name: str
@@ -66,7 +66,7 @@ def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:
     """Write experiments with their runs to a file, compressed if its name ends with ``.gz``.
 
     Returns:
-        The number of runs.
+        The number of exported runs.
 
     Raises:
         NotFoundError: an experiment is not stored.
@@ -114,13 +114,13 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
 
 
 def record_run(run: models.Run, profile: Profile) -> dict[str, Any]:
-    """Convert a run that is not stored to the JSON values that `read_records` expects."""
+    """Convert a new run and its step profile to the JSON values that `read_records` expects."""
     steps = zip(*(column.tolist() for column in profile), strict=True)
     return _record(run, list(steps)).model_dump(mode="json")
 
 
 def import_experiment(engine: Engine, experiment: IncomingExperiment) -> Imported:
-    """Store an experiment that was read from a file and checked; runs already stored are kept.
+    """Store an experiment that was read from files and checked; runs already stored are kept.
 
     Raises:
         InputError: a stored experiment of this name has another grid, or PostgreSQL refuses a
@@ -183,7 +183,7 @@ def _values(row: models.Run | models.Cost, columns: Sequence[str]) -> dict[str, 
 
 
 def _refuse_contradictions(session: Session, experiments: Sequence[IncomingExperiment]) -> None:
-    """Check that stored runs of the same points, in any experiment, have the same figures."""
+    """Check that stored runs of the same points have the same figures, in all experiments."""
     stored = _stored_runs(session, (run for _, run in iterate(experiments)))
     differences = []
     for name, run in iterate(experiments):
@@ -206,7 +206,7 @@ def _refuse_contradictions(session: Session, experiments: Sequence[IncomingExper
 
 
 def _stored_runs(session: Session, runs: Iterable[RunRecord]) -> dict[Point, list[models.Run]]:
-    """Return the stored runs that may have the same points as these runs, by point."""
+    """Return by point all stored runs with the topologies and algorithms of the given runs."""
     points = (each.point for each in runs)
     kinds = {(point.topology, point.collective, point.algorithm) for point in points}
     column = models.Run.__table__.c
@@ -245,9 +245,9 @@ def _profile(run: RunRecord) -> Profile:
     return tuple(np.array(run.profile, dtype=np.int64).T) if run.profile else ()
 
 
-# Shards: parts of an experiment, executed without a database and stored when merged
+# Shards are parts of an experiment that are executed without a database and stored when merged.
 #
-# Each task of the job is a group of points with the same schedule.
+# Each task is a group of points with the same schedule.
 
 
 def run_shard(
@@ -272,7 +272,7 @@ def run_shard(
         executor: executes the points instead of processes on this machine.
 
     Returns:
-        The number of runs.
+        The number of executed points.
 
     Raises:
         InputError: the name is not valid, ``jobs`` is less than 1, or the file cannot be written.
@@ -302,7 +302,7 @@ def run_shard(
 
 
 def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = None) -> Imported:
-    """Store the experiment whose shards are in files, in one transaction.
+    """Read all shards of an experiment from files, and store it in one transaction.
 
     Args:
         engine: a database with a checked schema.
@@ -310,9 +310,10 @@ def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = N
         name: the name of the experiment; by default the name given to the shards.
 
     Raises:
-        InputError: the files are damaged or not exactly the shards of one experiment; or a stored
-            experiment of this name has another grid.
-        RejectedError: other code computed the shards, or a run differs from a stored one.
+        InputError: the files are damaged, they are not exactly the shards of one experiment, or
+            a stored experiment of this name has another grid.
+        RejectedError: the shards were computed with other code than this, or a run differs from
+            a stored run of the same point.
         BusyError: another process is using the experiment.
     """
     return import_experiment(engine, read_shards(files, name))
@@ -323,7 +324,7 @@ def read_shards(files: Sequence[Path], name: str | None = None) -> IncomingExper
 
     Raises:
         InputError: the files are not all shards of one experiment, or are damaged.
-        RejectedError: other code than this computed the shards.
+        RejectedError: the shards were computed with other code than this.
     """
     job, results = merge_shards(files, "experiment", {"name": str, "grid": dict}, [dict])
     design = Design.from_json(job.description["grid"])

@@ -1,8 +1,8 @@
-"""The format of experiment files, and how they are read and checked.
+"""The format of experiment files, and the functions that read and check them.
 
-Everything in a file is checked as user input: names, grids and points, that the runs belong to the
-grids, and that their figures agree with the papers' formulas and the lower bounds. Runs are read
-one after the other, so that a file never takes much more memory than its text.
+Everything in a file is checked like user input: names, grids and points must be valid, the runs
+must belong to the grids, and their figures must agree with the papers' formulas and the lower
+bounds. Runs are parsed one at a time, so reading a file takes little more memory than its text.
 """
 
 from array import array
@@ -34,7 +34,7 @@ _MAX_EXPERIMENTS = 10_000
 
 
 class _Header(StrictRecord):
-    """The description of an experiment in a file."""
+    """The fields of an experiment in a file, without its runs."""
 
     name: str
     grid: dict[str, Any]
@@ -65,11 +65,11 @@ class IncomingExperiment:
     """An experiment that was read and checked.
 
     Attributes:
-        name: its name.
-        grid: its grid; empty for single runs.
-        points: the number of points in the grid.
-        created_at: when it was created.
-        runs: its runs; runs from a file are read again from its text whenever they are needed.
+        name: the name of the experiment.
+        grid: its design in the stored form; empty for single runs.
+        points: the number of points in the design; None for single runs.
+        created_at: when the experiment was created.
+        runs: its runs; those from a file are parsed again whenever they are needed.
     """
 
     name: str
@@ -84,7 +84,7 @@ class IncomingExperiment:
         Raises:
             RejectedError: the figures of a run contradict formulas, bounds or each other.
             StarcastError: a name, a grid or a point is not valid.
-            pydantic.ValidationError: a run has a wrong form.
+            pydantic.ValidationError: a run does not match the schema.
         """
         check_name(self.name)
         allowed = self._design_points()
@@ -105,14 +105,14 @@ class IncomingExperiment:
         return self
 
     def _check_source(self, run: RunRecord) -> None:
-        """Check that every loaded plug-in has the same source as when it produced the run."""
+        """Check that loaded plug-ins have the same source code as when the run was executed."""
         if changed := find_changed(run.provenance.get("plugins", {})):
             raise RejectedError(
                 f"a run was made with another version of the plug-in that defines '{changed[0]}'"
             )
 
     def _design_points(self) -> set[Point] | None:
-        """Return the points of the grid; None if there is no grid or a plug-in is not loaded."""
+        """Return the points of the grid, or None if there is no grid or a plug-in is missing."""
         if not self.grid or any(run.needs_plugin for run in self.runs):
             return None
         points = set(Design.from_json(self.grid).points())
@@ -122,14 +122,14 @@ class IncomingExperiment:
 
 
 class _Runs(Sequence[RunRecord]):
-    """The runs of an experiment in a file's text, read when they are needed."""
+    """The runs of an experiment in the text of a file; each run is parsed when it is needed."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._places = array("q")
 
     def add(self, start: int, end: int) -> None:
-        """Add the run found in a range of the text."""
+        """Add the run whose JSON text lies in the given range of bytes."""
         if len(self) == _MAX_RUNS:
             raise LimitError(
                 f"it holds more than {_MAX_RUNS:,} runs", hint="export fewer experiments"
@@ -153,7 +153,7 @@ class _Runs(Sequence[RunRecord]):
 
 
 def read_file(file: Path) -> list[IncomingExperiment]:
-    """Return the experiments of a file after checking everything in it.
+    """Read the experiments of a file, and check everything in it.
 
     Raises:
         InputError: the file cannot be read or is not valid.
@@ -182,11 +182,11 @@ def read_file(file: Path) -> list[IncomingExperiment]:
 def read_records(
     name: str, design: Design, records: Sequence[Mapping[str, Any]]
 ) -> IncomingExperiment:
-    """Return an experiment from its runs' JSON values, after checking them.
+    """Build an experiment from the JSON values of its runs, and check it.
 
     Args:
         name: the name of the experiment.
-        design: its points.
+        design: the design with its points.
         records: the runs as JSON values.
 
     Raises:
@@ -264,7 +264,7 @@ def _read_experiment(cursor: JsonCursor) -> IncomingExperiment:
 
 
 def _few_fields(fields: dict[str, Any], value: Any) -> Any:
-    """Return a value after checking that its object does not have too many fields."""
+    """Return the value of a new field, after checking that there are not too many fields yet."""
     if len(fields) >= MAX_KEYS:
         raise ValueError(f"more than {MAX_KEYS} keys")
     return value
@@ -284,7 +284,7 @@ def _checked(file: Path, experiment: IncomingExperiment) -> IncomingExperiment:
 
 
 def describe(error: pydantic.ValidationError) -> str:
-    """Return the first reason why a record is not valid, and where it occurs."""
+    """Return the first reason why a record is not valid, with the place in the record."""
     details = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(map(str, details["loc"]))
     reason = details["msg"].removeprefix("Value error, ")
@@ -292,7 +292,7 @@ def describe(error: pydantic.ValidationError) -> str:
 
 
 def invalid(file: Path, reason: str) -> InputError:
-    """Return the error for a file that is not valid."""
+    """Return the error that reports why a file is not valid."""
     return InputError(
         f"{file} is not a valid file of experiments: {reason}",
         hint="name a file that 'starcast experiment export' has written; nothing was stored",
@@ -300,7 +300,7 @@ def invalid(file: Path, reason: str) -> InputError:
 
 
 def iterate(experiments: Sequence[IncomingExperiment]) -> Iterator[tuple[str, RunRecord]]:
-    """Yield all runs of the experiments, each with the name of its experiment."""
+    """Yield every run of the experiments, together with the name of its experiment."""
     for experiment in experiments:
         for run in experiment.runs:
             yield experiment.name, run
@@ -309,17 +309,17 @@ def iterate(experiments: Sequence[IncomingExperiment]) -> Iterator[tuple[str, Ru
 # Checking the figures of runs computed elsewhere, without executing them
 #
 # The closed form and the lower bound of a point are computed again. The simulated figures must
-# follow from the step profile and the unit size, and no schedule without faults can beat the lower
-# bound.
+# follow from the step profile and the unit size. No schedule without faults can be better than the
+# lower bound.
 
 
 _FIGURES = ("steps", "start_ups", "transmissions", "bytes", "time")
-#: Figures for which no execution without faults can beat the lower bound.
+#: The figures that cannot be smaller than their lower bound in an execution without faults.
 _BOUNDED = ("steps", "transmissions", "time")
 
 
 def check_figures(point: Point, run: RunRecord) -> None:
-    """Check that the figures of a run are consistent with formulas, bounds and each other.
+    """Check that the figures of a run agree with the formulas, the bounds and each other.
 
     Args:
         point: the point of the run.
@@ -354,8 +354,9 @@ def _known_costs(
 ) -> Mapping[str, costs.Cost | CostRecord]:
     """Return the costs that can be computed without an execution, by kind.
 
-    A plug-in's algorithm has no closed form. If the plug-in is not loaded, the stated bound shows
-    whether the algorithm takes messages, and the bound on an unknown topology cannot be computed.
+    The algorithm of a plug-in has no closed form. If the plug-in is not loaded, the bound given in
+    the run shows whether the algorithm takes messages. The bound on a topology of that plug-in
+    cannot be computed; then the given one is returned.
     """
     if not run.needs_plugin:
         return formula_costs(point)
@@ -365,13 +366,13 @@ def _known_costs(
 
 
 class _Judge:
-    """Comparison of a point's figures, which raises `RejectedError` for a contradiction."""
+    """Checks of the figures of a point, which raise `RejectedError` for a contradiction."""
 
     def __init__(self, point: Point) -> None:
         self._point = point
 
     def compare(self, figure: str, stated: object, expected: object) -> None:
-        """Reject a stated figure that differs from the expected one."""
+        """Reject the run if the figure given in it differs from the expected one."""
         if stated != expected:
             self._reject(f"{figure} is {_shown(stated)} and must be {_shown(expected)}")
 
@@ -382,7 +383,7 @@ class _Judge:
         # A packet has at least one unit, and no more units than the largest packet of its step.
         most_units = sum(row[1] * row[2] for row in profile)
         for links, sent, units in profile:
-            # A busy link carries one packet in a step, so the two numbers are equal.
+            # A busy link carries one packet in a step, so there are as many packets as busy links.
             if links != sent or (sent == 0) != (units == 0):
                 self._reject(f"a step has {links} links with {sent} packets of up to {units} units")
         self.compare("simulated, steps", cost.steps, len(profile))
@@ -400,7 +401,7 @@ class _Judge:
         self.compare("simulated, time", cost.time, time)
 
     def check_bound(self, cost: CostRecord, bound: costs.Cost | CostRecord) -> None:
-        """Reject an execution that beats the lower bound."""
+        """Reject the run if one of its figures is smaller than the lower bound."""
         for name in _BOUNDED:
             least, stated = getattr(bound, name), getattr(cost, name)
             if least is not None and stated < least:
@@ -409,7 +410,7 @@ class _Judge:
                 )
 
     def _check_bytes(self, stated: Fraction, units: int) -> None:
-        """Check the bytes stated for a number of units, each an equal part of the message."""
+        """Check the bytes of a number of units, each of which is an equal part of the message."""
         point = self._point
         if (point.collective, point.algorithm) in costs.FORMS:
             unit = costs.unit_bytes(
@@ -421,7 +422,7 @@ class _Judge:
             )
             self.compare("simulated, bytes", stated, units * unit)
             return
-        # Without a closed form the unit size is unknown, but it must divide the message.
+        # Without a closed form, the unit size is unknown, but it must divide the message size.
         sent = units * point.message_bytes
         if (stated == 0) != (sent == 0) or (stated and (sent / stated).denominator != 1):
             self._reject(f"simulated, bytes is {_shown(stated)}, not a multiple of a unit")

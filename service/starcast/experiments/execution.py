@@ -1,6 +1,6 @@
 """Execution of experiment points: build, verify, simulate and price schedules.
 
-No database is needed. Points can be executed in parallel, as far as processes and memory allow.
+No database is needed. Several points can be executed in parallel if there is enough memory.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,10 +31,10 @@ from starcast.support.provenance import provenance
 from starcast.support.text import pluralize
 from starcast.topologies import as_topology
 
-#: Peak memory per row of a schedule: 45 to 85 bytes were measured on S8 and S9.
+#: Estimated peak memory per row of a schedule. On S8 and S9, 45 to 85 bytes were measured.
 BYTES_PER_ROW = 100
-#: If all schedules together need less memory than this, starting processes takes longer than the
-#: work.
+#: If all schedules together need fewer bytes than this, starting processes takes longer than
+#: executing the points.
 _WORTH_PROCESSES = 200_000_000
 
 
@@ -42,15 +42,15 @@ _WORTH_PROCESSES = 200_000_000
 class Execution:
     """The result of building and simulating the schedule of a point.
 
-    Points of the same structure share one execution.
+    Points with the same `Point.structure` share one execution.
 
     Attributes:
-        simulation: the simulation, or None if the schedule was rejected before.
-        error: the reason why there are no valid figures: the first violation, or units missing
-            without faults.
+        simulation: the simulation, or None if the schedule was rejected before it.
+        error: the reason why there are no valid figures, for example the first violation, or
+            units that are missing although there are no faults; None if the figures are valid.
         message_units: the number of units into which one message is split.
         critical_work: the work of the critical path of an asynchronous execution.
-        timings: seconds per phase.
+        timings: the seconds that each phase took.
         started_at: when the execution began.
     """
 
@@ -63,7 +63,7 @@ class Execution:
 
     @property
     def valid_simulation(self) -> Simulation | None:
-        """The simulation if its figures are valid."""
+        """The simulation, or None if it has no valid figures."""
         return None if self.error else self.simulation
 
     @property
@@ -101,7 +101,7 @@ def execute_unchecked(point: Point) -> Execution:
                 ports=point.ports,
                 **point.arguments,
             )
-        # A schedule may have no units, but the message is divided by their number below.
+        # A schedule may have no units, but the message size is divided by their number below.
         execution.message_units = max(1, schedule.message_units)
         with _measure(execution.timings, "verify"):
             if schedule.forest is not None:
@@ -127,30 +127,31 @@ def _load_plugins(names: tuple[str, ...]) -> None:
 
 
 def _execute_in_worker(plugin_names: tuple[str, ...], point: Point) -> Execution:
-    """Execute a point in a process that has not loaded its parent's plug-ins."""
+    """Execute a point in a worker process, after loading the given plug-ins there."""
     _load_plugins(plugin_names)
     return execute_unchecked(point)
 
 
 def required_memory(point: Point) -> int:
-    """Return the estimated bytes for executing a point.
+    """Estimate the memory for executing a point, in bytes.
 
-    The rows of its schedule are counted without building it.
+    The rows of its schedule are counted without building the schedule.
     """
     algorithm = point.catalogue_entry
     topology = as_topology(point.topology)
     rows = algorithm.count(topology, point.ports, point.arguments)
-    # All sources are expanded if faults break the symmetry or translation may change ports.
+    # The rows of all sources are built if faults break the symmetry or translations may change
+    # ports.
     if point.collective in MULTI_SOURCE and (point.faults or not topology.translation_keeps_ports):
         rows *= topology.nodes // algorithm.sources(topology, point.ports)
     return rows * BYTES_PER_ROW
 
 
 def check_memory(point: Point, free: int) -> int:
-    """Return the estimated bytes for a point after checking that this much memory is free.
+    """Check that there is enough memory for a point, and return the estimate in bytes.
 
     Raises:
-        LimitError: less memory is free.
+        LimitError: there is less free memory.
     """
     required = required_memory(point)
     if required > free:
@@ -163,7 +164,7 @@ def check_memory(point: Point, free: int) -> int:
 
 
 def count_processes(points: Sequence[Point], jobs: int | None = None) -> int:
-    """Return the number of processes for executing points; 1 means this process.
+    """Return the number of processes for executing points; 1 stands for this process alone.
 
     Args:
         points: the points to execute.
@@ -192,15 +193,15 @@ def execute_all(
 
     Raises:
         LimitError: a point does not fit into free memory, or its processes were killed; in the
-            latter case, the executions of all others have been yielded.
+            latter case, the executions of all other points have been yielded.
         InputError: several processes are requested, and a plug-in is defined in a script.
     """
     if executor is None and jobs == 1:
         yield ((point, execute(point)) for point in points)
         return
     perform = execute_unchecked
-    # Processes on this machine have to load the plug-ins. Tasks sent to a cluster carry the
-    # plug-ins' source code.
+    # Processes on this machine load plug-ins by name. Tasks sent to a cluster carry their source
+    # code.
     if not getattr(executor, "is_remote", False):
         perform = partial(_execute_in_worker, plugins.loadable())
     work = parallel.Workload(perform, required_memory, _free_memory, check_memory, Point.command)
@@ -263,13 +264,13 @@ def _find_error(simulation: Simulation, *, has_faults: bool) -> str | None:
 
 
 def _price(point: Point, simulation: Simulation, execution: Execution) -> list[models.Cost]:
-    """Return the costs of a run: its closed form, if there is one, execution and lower bound."""
+    """Return the costs of a run: closed form, if there is one, simulated cost and lower bound."""
     unit = point.message_bytes / execution.message_units
     machine = costs.Machine(point.t_s, point.t_c)
     simulated = costs.price_simulation(simulation, unit, machine, execution.critical_work)
     known = formula_costs(point)
-    # The first key only reserves its position, so that the order is that of listings: closed form,
-    # execution, lower bound.
+    # "closed form" comes first even if there is none, so that the costs have the order of listings:
+    # closed form, simulated, lower bound.
     priced = {"closed form": known.get("closed form"), "simulated": simulated, **known}
     return [_cost_row(kind, cost) for kind, cost in priced.items() if cost is not None]
 
@@ -295,7 +296,7 @@ def formula_costs(point: Point) -> dict[str, costs.Cost]:
 
 
 def bound_cost(point: Point, *, takes_messages: bool) -> costs.Cost:
-    """Return the lower bound of a point, including steps if its algorithm takes messages."""
+    """Return the lower bound of a point, with steps only if its algorithm takes messages."""
     topology = as_topology(point.topology)
     messages = point.messages if takes_messages else None
     form = costs.FORMS.get((point.collective, point.algorithm))

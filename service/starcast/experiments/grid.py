@@ -24,8 +24,8 @@ __all__ = ["Grid", "Point", "group_by_structure"]
 MAX_POINTS = 100_000
 
 _REQUIRED = tuple(name for name, axis in AXES.items() if axis.is_required)
-#: The axes that vary for one algorithm on one topology. Axes that only affect the price of a
-#: schedule vary fastest; the seeds vary with the faults that they determine.
+#: The axes that vary for one algorithm on one topology. Axes that only affect the cost of a
+#: schedule vary fastest. The seeds are not listed, because they vary together with the faults.
 _VARIED = sorted(
     (name for name in POINT_AXES if name not in {"topology", "collective", "algorithm", "seed"}),
     key=lambda name: not AXES[name].is_structural,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         def __getattr__(self, axis: str) -> tuple[Any, ...]: ...
 
 else:
-    # The fields follow from the declared axes, so a static class cannot list them.
+    # The fields are those of the declared axes, so they cannot be written out in a class.
     _OPTIONAL = [
         (name, tuple, field(default=axis.grid_default))
         for name, axis in AXES.items()
@@ -55,18 +55,19 @@ else:
 
 
 class Grid(_Axes):
-    """All combinations of the values on the axes, each axis in ascending order.
+    """A grid of points: all combinations of the values on several axes.
 
-    Each of `AXES` is an attribute that holds a tuple. Topologies, algorithms and message_bytes are
-    required and may be given by position in this order.
+    Each of `AXES` is an attribute that holds a tuple of values in ascending order. Topologies,
+    algorithms and message_bytes are required and may be given by position in this order.
 
     An axis that does not apply to an algorithm is ignored for it, so that no point is repeated.
     Arguments fixed in an algorithm, as in ``forest(base=multiple)``, replace those of the axes. If
     ports or base are not given, each algorithm's default is used; if messages are not given, the
-    segments are used. Counts may be words: ``best`` is the integer of
-    `starcast.costs.optimal_pieces` at each message_bytes, t_s and t_c; ``degree`` is the degree of
-    the topology, n-1 on S_n. Faults are ``none``, ``2 nodes`` or ``1 link`` to be drawn at random,
-    or labels of nodes and links separated by blanks; seeds are ignored if no faults are drawn.
+    segments are used. Counts may be words: ``best`` stands for the optimal number
+    (`starcast.costs.optimal_pieces`) at each message_bytes, t_s and t_c; ``degree`` stands for the
+    degree of the topology, which is n-1 on S_n. Faults are ``none``, a number of faults to be
+    drawn at random, such as ``2 nodes`` or ``1 link``, or labels of nodes and links separated by
+    blanks. Seeds are ignored if no faults are drawn.
 
     Example:
         >>> Grid(("S5",), ("multiple",), (Fraction(1024),), segments=(1, "best")).points()
@@ -80,7 +81,7 @@ class Grid(_Axes):
             order: Callable[[Any], Any] = _topology_order if axis == "topology" else _value_order
             # The class is frozen; attributes are set only here, while the object is created.
             object.__setattr__(self, axis, tuple(sorted(set(values), key=order)))
-        # Counted before any point is created, because a few long axes could exhaust the memory.
+        # Points are counted before any is created, because a few long axes could exhaust memory.
         most = prod(max(len(getattr(self, axis)), 1) for axis in AXES)
         if most > MAX_POINTS:
             raise LimitError(
@@ -91,7 +92,7 @@ class Grid(_Axes):
         self.points()  # raises an error if a point is not valid
 
     def points(self) -> list[Point]:
-        """Return all points, the slowest axis first, with points of the same structure together.
+        """Return all points; those with the same `Point.structure` are next to each other.
 
         Raises:
             InputError: a point is not valid.
@@ -141,7 +142,7 @@ class Grid(_Axes):
                 values = dict(zip(_VARIED, choice, strict=True))
                 values["faults"], values["seed"] = values["faults"]
                 if values["segments"] == BEST:
-                    # Imported only here: few grids need the closed forms.
+                    # Imported only here, because few grids need the closed forms.
                     from starcast import costs  # noqa: PLC0415
 
                     others = {"copies": values["copies"]}
@@ -159,9 +160,9 @@ class Grid(_Axes):
     def _choices(
         self, algorithm: Algorithm, topology: Topology, fixed: Mapping[str, int | str]
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield the values on each of `_VARIED` for one algorithm on one topology.
+        """Yield, for each axis of `_VARIED`, its values for an algorithm on a topology.
 
-        Values on the axis ``faults`` are pairs of the faults and their seed.
+        The values on the axis ``faults`` are pairs of faults and the seed of their drawing.
         """
         names = _argument_names(algorithm)
         for axis in _VARIED:
@@ -172,7 +173,7 @@ class Grid(_Axes):
                 values = tuple(
                     (resolve_faults(topology, text, seed), seed)
                     for text in values
-                    # The seed has no effect on faults given by name.
+                    # The seed has no effect on faults given by labels.
                     for seed in (self.seed if drawn_faults(text) else (0,))
                 )
             elif axis == "segments":
@@ -195,12 +196,12 @@ class Grid(_Axes):
         return self.segments
 
     def _check_use(self) -> None:
-        """Reject values on an axis that applies to none of the algorithms."""
+        """Raise an error if values are given on an axis that applies to none of the algorithms."""
         names: set[str] = set()
         for pair in product(self.collective, self.algorithm):
             algorithm, fixed = _find_algorithm(*pair)
             names |= _argument_names(algorithm) - fixed.keys()
-        # If the axis ``messages`` is not given, ``segments`` replaces it (`_shares`).
+        # If the axis ``messages`` is not given, `_shares` uses ``segments`` instead.
         if not self.messages and "messages" in names:
             names.add("segments")
         for axis in ARGUMENT_AXES:
@@ -226,7 +227,7 @@ def grid_command(stored: Mapping[str, Any], name: str) -> str:
 
 
 def group_by_structure(points: Iterable[Point]) -> list[list[Point]]:
-    """Return points without repetition, grouped by structure, in order of first appearance."""
+    """Group distinct points by `Point.structure`, in order of first appearance."""
     groups: dict[Structure, dict[Point, None]] = {}
     for point in points:
         groups.setdefault(point.structure, {})[point] = None
@@ -256,7 +257,7 @@ def _as_json(value: Any) -> Any:
 
 
 def _value_order(value: Any) -> tuple[bool, bool, Any]:
-    """Sort numbers before words, and ``none`` before other words."""
+    """Return a sort key that puts numbers before words, and ``none`` before other words."""
     return isinstance(value, str), value != NONE, value
 
 

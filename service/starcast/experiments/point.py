@@ -30,7 +30,7 @@ from starcast.topologies import Topology, as_topology
 #: Algorithm arguments that are axes of a grid.
 ARGUMENT_AXES = tuple(name for name, axis in AXES.items() if axis.is_argument)
 
-#: The axes that determine a schedule and its execution.
+#: The values on the axes that determine a schedule and its execution.
 Structure = tuple[Any, ...]
 
 
@@ -49,8 +49,8 @@ class Point(Parameters):
             )
         check_execution(self.execution)
         self._check_numbers()
-        # Different spellings of one point have to be equal, or a run would be executed and stored
-        # twice: default arguments written out, faults in another order, a seed without faults.
+        # Different spellings of one point have to be equal, or its run would be stored twice.
+        # Spellings differ in default arguments, the order of faults, and seeds without faults.
         object.__setattr__(self, "algorithm", self._normalize_algorithm(topology))
         object.__setattr__(self, "base", self._resolve_arguments().get("base"))
         object.__setattr__(self, "faults", canonical_faults(topology, self.faults))
@@ -99,7 +99,7 @@ class Point(Parameters):
         return format_spec(name, changed)
 
     def _resolve_arguments(self) -> Mapping[str, int | str]:
-        """Return all arguments of the algorithm; reject values for arguments that it lacks."""
+        """Return all arguments of the algorithm; reject values of axes that it does not use."""
         algorithm = self.catalogue_entry
         names = {argument.name for argument in algorithm.arguments}
         given: dict[str, int | str] = {}
@@ -120,8 +120,8 @@ class Point(Parameters):
     def of(cls, run: object) -> Self:
         """Return the point of a run, without checking it again.
 
-        It was checked when it was executed, so a stored run can be read without the plug-in that
-        defines its algorithm.
+        The point was checked when it was executed. Without a second check, stored runs can be read
+        even if the plug-in that defines their algorithm is not loaded.
         """
         point = object.__new__(cls)
         for axis in AXES:
@@ -143,9 +143,9 @@ class Point(Parameters):
     def structure(self) -> Structure:
         """The values that determine the schedule and its execution.
 
-        Points that differ only in message_bytes, t_s, t_c and seed have the same structure. In an
-        asynchronous execution these numbers determine which packets wait, so they are part of the
-        structure.
+        Points that differ only in message_bytes, t_s, t_c and seed have the same structure if the
+        execution is synchronous. In an asynchronous execution, these numbers determine which
+        packets wait, so they are part of the structure.
         """
         is_stepwise = self.execution == "synchronous"
         return tuple(
@@ -155,7 +155,7 @@ class Point(Parameters):
         )
 
     def command(self) -> str:
-        """Return the command line that runs this point, with named faults instead of a seed."""
+        """Return the command line that runs this point; faults are given by labels, not by seed."""
         split = "messages" if self.messages > 1 else "segments"
         values = {name: getattr(self, name) for name in POINT_AXES if name != "seed"}
         words = [str(values.pop(name)) for name in ("topology", "collective", "algorithm")]
@@ -175,14 +175,14 @@ def _with_defaults(
     return entry.resolve_arguments(as_topology(spec), dict(given))
 
 
-# Faults: given by name in the grid, or drawn at random independently of the schedule
+# Faults are given by labels in the grid, or drawn at random independently of the schedule.
 
 
 def resolve_faults(topology: Topology, text: str, seed: int) -> tuple[str, ...]:
-    """Return the faults that a value of the axis ``faults`` represents on a topology.
+    """Return the faults that a value on the axis ``faults`` stands for, drawing them if needed.
 
     Args:
-        topology: the topology; its root, the identity, is never drawn.
+        topology: the topology; its root, the identity node, is never drawn.
         text: ``none``, ``2 nodes``, ``1 link``, or labels of nodes and links.
         seed: the random seed. The same topology, text and seed give the same faults for every
             algorithm.
@@ -212,7 +212,8 @@ def resolve_faults(topology: Topology, text: str, seed: int) -> tuple[str, ...]:
 def canonical_faults(topology: Topology, named: Iterable[str]) -> tuple[str, ...]:
     """Return faults in the notation of `starcast.judges.simulator.Fault`, without repetition.
 
-    They are sorted by rank, nodes before links; a link begins with its lower rank.
+    The faults are sorted by rank, nodes before links. Of a link's two nodes, that with the lower
+    rank comes first.
 
     Raises:
         InputError: a label is not a node, two nodes are not linked, or a step is 0.
@@ -228,8 +229,8 @@ def _draw_nodes(topology: Topology, amount: int, random: np.random.Generator) ->
 
 def _draw_links(topology: Topology, amount: int, random: np.random.Generator) -> list[str]:
     """Draw undirected links with equal probability."""
-    # Directed links are drawn, because they are easily numbered. At most two of them are the same
-    # undirected link, so drawing twice as many is enough.
+    # Directed links are drawn, because they are easily numbered. Each undirected link is drawn at
+    # most twice, once per direction, so drawing twice as many is enough.
     directed = random.choice(topology.nodes * topology.degree, size=2 * amount, replace=False)
     rank, place = np.divmod(directed, topology.degree)
     other = topology.step(np.array(topology.ports, dtype=np.uint8)[place], rank)
@@ -262,6 +263,6 @@ def _read_fault(topology: Topology, word: str) -> tuple[tuple[int, ...], str]:
 
 
 def _neighbours(topology: Topology, rank: int) -> list[str]:
-    """Return the labels of a node's neighbours, by port."""
+    """Return the labels of a node's neighbours, in the order of its ports."""
     ranks = [int(topology.neighbours(port, [rank])[0]) for port in topology.ports]
     return [topology.label(neighbour) for neighbour in ranks]

@@ -18,10 +18,10 @@ from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session
 from starcast.support.progress import Reporter
 
-#: The figures compared, in the order of a listing.
+#: The figures that are compared, in the order in which they are listed.
 FIGURES = ("status", "steps", "transmissions", "costs", "missing", "profile")
 
-#: The step profile of a simulation.
+#: The step profile of a simulation: the columns of each step, by its number.
 Steps = dict[int, tuple[int, ...]]
 
 SAME, _NOTHING = "same", "nothing"
@@ -31,11 +31,12 @@ _COSTS = ("time", "steps", "start_ups", "transmissions", "bytes")
 
 @dataclass(frozen=True)
 class Repetition:
-    """A stored run and its repetition.
+    """The figures of a stored run, compared with those of its repetition.
 
     Attributes:
         run: the stored run.
-        figures: for each of `FIGURES` either ``same``, or the stored and the new value.
+        figures: for each of `FIGURES` either ``same``, or a text with the stored and the new
+            value.
     """
 
     run: models.Run
@@ -43,7 +44,7 @@ class Repetition:
 
     @property
     def agrees(self) -> bool:
-        """Whether every figure is the same."""
+        """Whether all new figures equal the stored figures."""
         return set(self.figures.values()) == {SAME}
 
 
@@ -54,7 +55,7 @@ def reproduce(
     jobs: int | None = None,
     executor: Executor | None = None,
 ) -> list[Repetition]:
-    """Execute every run of an experiment, or a single run, again with the same faults.
+    """Execute a single run, or every run of an experiment, again with the same faults.
 
     Nothing is stored.
 
@@ -97,7 +98,7 @@ def _repeat(
     engine: Engine, runs: Sequence[models.Run], jobs: int | None, executor: Executor | None
 ) -> Iterator[Repetition]:
     stored = {Point.of(run): run for run in runs}
-    # Points of the same structure share an execution.
+    # Points with the same structure have the same schedule, so one execution is enough.
     groups = {group[0]: group for group in group_by_structure(stored)}
     first_points = list(groups)
     count = count_processes(first_points, jobs)
@@ -124,14 +125,14 @@ def load_steps(session: Session, run: int) -> Steps:
 def compare_figures(
     stored: models.Run, new: models.Run, old_steps: Steps, new_steps: Steps
 ) -> dict[str, str]:
-    """Return for each of `FIGURES` either ``same``, or the stored and the new value."""
+    """Return, for each of `FIGURES`, ``same`` or a text with the stored and the new value."""
     before = _figures(stored, old_steps)
     after = _figures(new, new_steps)
     return {figure: _first_difference(before[figure], after[figure]) for figure in FIGURES}
 
 
 def _figures(run: models.Run, steps: Steps) -> dict[str, dict[str, str]]:
-    """Return each figure as named parts, so that the first differing part can be reported."""
+    """Return the named parts of each figure, so that the first part that differs can be named."""
     costs = {cost.kind: cost for cost in run.costs}
     simulated = costs.get("simulated")
     return {

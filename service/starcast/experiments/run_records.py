@@ -1,4 +1,4 @@
-"""Runs and costs as written to files; every field is checked when a file is read."""
+"""Schemas of runs and costs in files; every field is checked when a file is read."""
 
 import re
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from starcast.support.spec_syntax import parse_spec
 from starcast.topologies import count_nodes
 from starcast.trees.construction import CONSTRUCTIONS
 
-#: Maximum number of keys in one part of a run, because pydantic reports every unknown key.
+#: Maximum number of keys in a JSON object, because pydantic reports every unknown key.
 MAX_KEYS = 64
 _BIGINT = 2**63 - 1
 _RATIONAL = re.compile(r"\d{1,200}(/[1-9]\d{0,200})?", re.ASCII)
@@ -48,7 +48,7 @@ _Rational = Annotated[
     pydantic.PlainValidator(_read_rational),
     pydantic.PlainSerializer(str),
 ]
-#: A time that datetime can convert to every time zone.
+#: A time that `datetime` can convert to every time zone.
 Moment = Annotated[
     pydantic.AwareDatetime,
     pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
@@ -56,7 +56,7 @@ Moment = Annotated[
 
 
 class StrictRecord(pydantic.BaseModel):
-    """A part of a file, in which unknown fields are errors."""
+    """An object in a file that must not have unknown fields."""
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=False)
 
@@ -72,7 +72,7 @@ class _Plugin(StrictRecord):
 
 
 class CostRecord(StrictRecord):
-    """One of the three costs of a run."""
+    """A cost of a run: closed form, simulated cost, or lower bound."""
 
     kind: Literal["closed form", "simulated", "lower bound"]
     steps: _Count | None
@@ -89,11 +89,11 @@ _PLUGINS = pydantic.TypeAdapter(
 
 
 def _axis_field(axis: Axis) -> tuple[Any, Any]:
-    """Return the type and default of an axis; files older than the axis have its usual value."""
+    """Return the type and default of an axis; the default is used if an older file lacks it."""
     kinds: dict[Any, Any] = {
         Fraction: _Rational,
         int: Annotated[int, pydantic.Field(ge=axis.least, le=2 ** (axis.bits - 1) - 1)],
-        # Without FailFast, a long list of wrong elements would give one error per element.
+        # Without FailFast, a long list of invalid elements would give one error per element.
         Sequence[str]: Annotated[list[str], pydantic.FailFast()],
     }
     kind = Literal[axis.words] if axis.words else kinds.get(axis.type, axis.type)
@@ -103,7 +103,7 @@ def _axis_field(axis: Axis) -> tuple[Any, Any]:
 if TYPE_CHECKING:
     _Axes = StrictRecord
 else:
-    # The fields follow from the declared axes, so a static class cannot list them.
+    # The fields are those of the declared axes, so they cannot be written out in a class.
     _Axes = pydantic.create_model(
         "_Axes",
         __base__=StrictRecord,
@@ -112,7 +112,7 @@ else:
 
 
 class RunRecord(_Axes):
-    """A run with its costs and its profile."""
+    """A run in a file, with its costs and its step profile."""
 
     message_units: Annotated[int, pydantic.Field(ge=1, le=_BIGINT)] | None = None
     missing: _Count
@@ -123,21 +123,21 @@ class RunRecord(_Axes):
     started_at: Moment
     finished_at: Moment
     costs: Annotated[list[CostRecord], pydantic.FailFast()]
-    #: One row per step: links used, packets, units in the largest packet.
+    #: One row per step: links used, packets sent, and units in the largest packet.
     profile: Annotated[list[tuple[_Count, _Count, _Count]], pydantic.FailFast()]
 
     def as_model(self) -> models.Run:
-        """Return the run as a database row that is not stored yet."""
+        """Return the run as a new database row, which is not stored."""
         values = {name: getattr(self, name) for name in RUN_COLUMNS}
         costs = [models.Cost(**dict(cost)) for cost in self.costs]
         return models.Run(**values, costs=costs)
 
     @property
     def point(self) -> Point:
-        """The point of the run; it is not checked if `needs_plugin` is true.
+        """The point of the run; if `needs_plugin` is true, it is not checked.
 
         Raises:
-            StarcastError: a name or a number is not valid.
+            StarcastError: a name or a number in the point is not valid.
         """
         if self.needs_plugin:
             return Point.of(self)
@@ -152,10 +152,10 @@ class RunRecord(_Axes):
 
     @property
     def needs_plugin(self) -> bool:
-        """Whether its point has an unknown name that comes from a plug-in that is not loaded.
+        """Whether the run has an unknown name and was executed with a plug-in that is not loaded.
 
         Raises:
-            StarcastError: the algorithm is not a name with arguments.
+            StarcastError: the algorithm is not a name with optional arguments in parentheses.
         """
         point = Point.of(self)
         is_known = (

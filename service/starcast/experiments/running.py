@@ -1,8 +1,8 @@
 """Running experiments: named sets of runs that are executed once and stored.
 
-Each run is stored with its costs and profile in one transaction, the first run together with its
-experiment. An interrupted experiment therefore holds complete runs only, and running it again
-executes the missing runs.
+Each run is stored with its costs and step profile in one transaction. The first run's transaction
+also stores the experiment. An interrupted experiment therefore contains only complete runs, and
+running it again executes the missing runs.
 """
 
 from collections.abc import Iterator
@@ -34,11 +34,11 @@ from starcast.support.processes import check_jobs
 from starcast.support.progress import Reporter
 from starcast.support.text import pluralize
 
-#: The default experiment for single runs.
+#: The name of the experiment in which single runs are stored by default.
 ADHOC = "adhoc"
-#: Seconds that a finished single run waits for other writers to its collection.
+#: Seconds that a finished single run waits while other processes write to its collection.
 SAVE_SECONDS = 60
-#: Constraints that are violated if another process writes at the same time.
+#: Database constraints that are violated if two processes write at the same time.
 _CONCURRENT_WRITES = {"uq_run_point", "uq_experiment_name", "fk_run_experiment"}
 
 
@@ -48,9 +48,9 @@ class Outcome:
 
     Attributes:
         name: the name of the experiment.
-        kept: runs that were stored before.
-        created: new runs.
-        failed: new runs that failed.
+        kept: the number of runs that were already stored.
+        created: the number of new runs.
+        failed: the number of new runs that failed.
     """
 
     name: str
@@ -81,7 +81,7 @@ def run_experiment(
     jobs: int | None = None,
     executor: Executor | None = None,
 ) -> Outcome:
-    """Execute and store every point that the experiment does not hold yet.
+    """Execute and store every point of an experiment that is not stored yet.
 
     Args:
         engine: a database with a checked schema.
@@ -97,8 +97,8 @@ def run_experiment(
         InputError: the name is not valid or belongs to an experiment with other points, or ``jobs``
             is less than 1.
         BusyError: another process is running or dropping this experiment.
-        UnavailableError: a connection to the database was lost; finished runs are stored.
-        LimitError: a point does not fit into memory; earlier runs are stored.
+        UnavailableError: a connection to the database was lost; runs finished before are stored.
+        LimitError: a point does not fit into memory; runs finished before are stored.
     """
     check_jobs(jobs)
     design = wanted if isinstance(wanted, Design) else Design((wanted,))
@@ -108,8 +108,7 @@ def run_experiment(
                 repository.drop_experiment(session, name)
             stored = _stored_points(session, name, design)
         missing = [point for point in design.points() if point not in stored]
-        # Every run is saved in its own session, so that runs finished before an interruption stay
-        # stored.
+        # Every run is saved in its own session, so that an interruption loses no finished run.
         writer = _Writer(engine, lock, name, design)
         failed = _run_points(writer, missing, reporter, jobs, executor) if missing else 0
     return Outcome(name, len(stored), len(missing), failed)
@@ -118,17 +117,17 @@ def run_experiment(
 def run_once(
     engine: Engine, point: Point, name: str = ADHOC, reporter: Reporter | None = None
 ) -> models.Run:
-    """Execute one point and store it in a collection of single runs.
+    """Execute one point and store its run in a collection of single runs.
 
     The new run replaces an earlier run of the same point. Other processes may write to the
     collection while the point is executed. The reporter receives the remarks of the simulation.
 
     Raises:
         InputError: the name is not valid, or belongs to an experiment with a grid.
-        BusyError: another process held the collection for `SAVE_SECONDS` after the execution.
+        BusyError: after the execution, another process blocked the collection for `SAVE_SECONDS`.
         LimitError: the point does not fit into memory.
     """
-    # Checked before the execution, which may take long, and again when the result is stored.
+    # The collection is checked before the execution, which may take long, and before storing.
     with open_session(engine) as session:
         _check_collection(session, check_name(name))
     execution = execute(point)
@@ -163,7 +162,7 @@ def drop_experiment(engine: Engine, name: str) -> int:
 
 
 def exclusive(engine: Engine, name: str) -> AbstractContextManager[Lock]:
-    """Hold the lock of an experiment.
+    """Return a context that holds the lock of an experiment.
 
     Raises:
         BusyError: another process holds the lock.
@@ -183,7 +182,7 @@ def _busy(name: str) -> BusyError:
 
 
 def _stored_points(session: Session, name: str, design: Design) -> set[Point]:
-    """Return the stored points of an experiment after checking that its design is the same."""
+    """Check that an experiment has the given design, and return the points that are stored."""
     experiment = repository.find_experiment(session, name)
     if experiment is None:
         return set()
@@ -197,9 +196,9 @@ def _stored_points(session: Session, name: str, design: Design) -> set[Point]:
 
 
 def check_design(experiment: models.Experiment, design: Design | None) -> None:
-    """Check that a stored experiment has a design's points; no design means single runs.
+    """Check that a stored experiment has the points of a design, or single runs if it is None.
 
-    Designs with the same points are equal, whatever their titles and the order of values.
+    Designs with the same points count as equal, whatever their titles and the order of values.
 
     Raises:
         InputError: the experiment has other points, or is a collection of single runs.
@@ -224,7 +223,7 @@ def _check_collection(session: Session, name: str) -> None:
 
 
 def _ensure_experiment(session: Session, name: str, design: Design | None = None) -> int:
-    """Return the experiment's number; the transaction of its first run creates the experiment."""
+    """Return the number of an experiment, and create the experiment if it does not exist."""
     experiment = repository.find_experiment(session, name)
     if experiment is None and design is not None:
         points = len(design.points())
@@ -236,7 +235,7 @@ def _ensure_experiment(session: Session, name: str, design: Design | None = None
 
 @dataclass(frozen=True)
 class _Writer:
-    """The writer of an experiment's runs, which holds the experiment's lock."""
+    """Saves the runs of an experiment whose lock is held."""
 
     engine: Engine
     lock: Lock
@@ -248,8 +247,8 @@ class _Writer:
         """Open a session for saving a run.
 
         Raises:
-            UnavailableError: the lock is lost.
-            BusyError: the lock was lost before, and another process has written meanwhile.
+            UnavailableError: the lock has been lost.
+            BusyError: another process has written to the experiment at the same time.
         """
         try:
             with open_session(self.engine) as session:
@@ -274,7 +273,7 @@ def _run_points(
     jobs: int | None,
     executor: Executor | None,
 ) -> int:
-    """Execute and store points; return the number of failed runs."""
+    """Execute points, store their runs, and return the number of failed runs."""
     groups = {group[0]: group for group in group_by_structure(points)}
     first_points = list(groups)
     jobs = count_slots(executor) if executor else count_processes(first_points, jobs)
@@ -305,9 +304,9 @@ def _save(
 
 
 class _Remarks:
-    """The remarks from all simulations of an experiment, each reported once at the end.
+    """The remarks from all simulations of an experiment, each reported only once at the end.
 
-    A report names the first run with the remark and the number of such runs.
+    A report names the first run with the remark, and states how many runs have it.
     """
 
     def __init__(self, reporter: Reporter) -> None:
@@ -315,7 +314,7 @@ class _Remarks:
         self._runs: dict[str, list[models.Run]] = {}
 
     def add(self, run: models.Run, execution: Execution) -> None:
-        """Collect the remarks on a stored run."""
+        """Collect the simulation remarks of a stored run."""
         for remark in execution.remarks:
             self._runs.setdefault(remark, []).append(run)
 

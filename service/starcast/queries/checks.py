@@ -2,7 +2,7 @@
 
 The server refuses writes too: statements run in read transactions, and the embedded server
 restricts procedures and LOAD CSV. This second guard needs no server, and protects servers with
-other settings. It refuses a keyword anywhere in the text, so names that equal keywords need
+other settings. It refuses keywords anywhere in the text, so a name that is also a keyword needs
 backticks.
 """
 
@@ -29,14 +29,14 @@ _WRITES = (
     "|DROP|ALTER|RENAME|GRANT|DENY|REVOKE"
 )
 _BACKTICKS = "put a name that is not a clause in `backticks`"
-#: Pattern, message and hint of each problem.
+#: A pattern for each problem, with its error message and hint.
 _PROBLEMS = (
     (
         rf"\A\s*+(?!(?:{'|'.join(_FIRST)})\b)",
         "a query must begin with a reading clause",
         f"begin with one of {', '.join(_FIRST)}",
     ),
-    # `_blank` keeps only literals that are never closed; the text after them was not searched.
+    # Quotes left by `_blank` are never closed, so the text after them was not searched.
     (r"/\*|['\"`]", "{} is not closed", "close it"),
     (r";(?=\s*\S)", "a query must be a single statement", "remove the text from ';' on"),
     (rf"\b(?:{_WRITES})\b", "queries must be read-only: {} writes", _BACKTICKS),
@@ -64,8 +64,8 @@ def check_reads_only(cypher: str, source: Path) -> None:
     Raises:
         InputError: the statement may write; the message names file and line.
     """
-    # Some servers replace Unicode escapes before parsing comments and strings, which this guard
-    # skips.
+    # Some servers replace Unicode escapes before they parse comments and strings, which are not
+    # searched here.
     if "\\u" in cypher:
         message = f"{source}: Unicode escapes are not allowed"
         raise InputError(message, hint="write the character itself")
@@ -78,11 +78,11 @@ def check_reads_only(cypher: str, source: Path) -> None:
 
 
 def _blank(literal: re.Match[str]) -> str:
-    """Blank out a comment with spaces and another literal with ``#``, keeping line breaks."""
+    """Replace a comment by spaces and any other literal by ``#``, keeping line breaks."""
     # An unclosed literal stays unchanged, so that the pattern for unclosed literals matches it.
     if literal["opened"] and not literal["closed"]:
         return literal[0]
-    # A comment may stand where a string may not, such as before the first clause or after the `;`.
+    # Comments are replaced by spaces, because they may also precede the first clause or follow `;`.
     is_comment = literal[0].startswith("/")
     return re.sub(r"[^\n]", " " if is_comment else "#", literal[0])
 

@@ -1,7 +1,7 @@
-"""Cypher queries for the location of a counterexample, to be pasted into Neo4j Browser.
+"""Cypher queries that show where a counterexample is, to be pasted into Neo4j Browser.
 
-The query contains labels and ids as literals; a comment above it gives the 'starcast ingest'
-command that stores what it shows.
+A query contains labels and ids as literals. A comment above it gives the 'starcast ingest' command
+that stores the forest, schedule or topology shown.
 """
 
 import shlex
@@ -19,7 +19,7 @@ from starcast.topologies import Topology, topology
 _ARROW = " -> "
 #: The keys under which a counterexample names nodes, the most important first.
 _NODES = ("node", "other", "source", "root")
-#: The keys under which a counterexample names a tree, and the number of the first tree in each.
+#: The keys under which a counterexample names a tree, with the number that the first tree has.
 _TREES = {"tree": 0, "subtree": 2, "i": 1}
 
 
@@ -49,7 +49,7 @@ class Location:
 
 
 def to_cypher(verdict: Verdict) -> str:
-    """Return a query for the location of a verdict's counterexample, with comments that explain it.
+    """Return a commented query that shows the location of a verdict's counterexample.
 
     Raises:
         NotFoundError: the verdict has no counterexample, or it has no location in a topology.
@@ -89,8 +89,8 @@ def _require_counterexample(verdict: Verdict) -> Place:
 
 
 def quote_string(text: str) -> str:
-    """Return a string literal of Cypher."""
-    # Literals instead of parameters, because text pasted into Neo4j Browser has no values.
+    """Return a text as a Cypher string literal."""
+    # Queries have no parameters, because pasting them into Neo4j Browser would set no values.
     inside = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
     return f"'{inside}'"
 
@@ -177,7 +177,7 @@ def _sends_query(at: Location) -> list[str]:
 
 
 def _summary_query(at: Location) -> list[str]:
-    """Return a query for the node of a forest, schedule or topology."""
+    """Return a query that shows the main figures of a forest, schedule or topology."""
     if at.forest:
         forest = f"(forest:{FOREST.name} {{id: {quote_string(at.forest)}}})"
         return [
@@ -204,14 +204,14 @@ def _node(at: Location, name: str, label: str) -> str:
 
 
 def _find_topology(verdict: Verdict, counterexample: Mapping[str, object]) -> Topology:
-    """Return the topology of a counterexample, one of those on which the claim was checked.
+    """Return the topology of a counterexample among those on which the claim was checked.
 
     Raises:
         NotFoundError: the counterexample is on none of those topologies.
     """
     n = counterexample.get("n")
     k = counterexample.get("k")
-    # The most specific name first: a counterexample on S5,3 has an n as well.
+    # The most specific name comes first, because a counterexample on S5,3 also has an n.
     candidates = [f"S{n},{k}", f"S{n}", f"Q{k}"]
     spec = next((each for each in candidates if each in verdict.sizes), None)
     if spec is None:
@@ -240,7 +240,7 @@ def _locate(network: Topology, counterexample: Mapping[str, object], of: str) ->
 
 
 def _labels(network: Topology, values: Iterable[object]) -> Iterable[str]:
-    """Yield the node labels of those values that are labels or ranks."""
+    """Convert labels and ranks to node labels, and skip all other values."""
     for value in values:
         # Python's True and False are integers too: they would become the nodes 1 and 0.
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < network.nodes:
@@ -253,14 +253,14 @@ def _labels(network: Topology, values: Iterable[object]) -> Iterable[str]:
 
 
 def _number(value: object, first: int = 0) -> int | None:
-    """Convert a number counted from ``first`` to one counted from 0; None if it is invalid."""
+    """Convert a number that counts from ``first`` to one from 0; None if it is not valid."""
     if isinstance(value, bool) or not isinstance(value, int) or value < first:
         return None
     return value - first
 
 
 def _ingest_command(network: Topology, of: str) -> str:
-    """Return the command that ingests a forest or schedule, or an empty text if there is none."""
+    """Return the command that ingests a forest or schedule; empty if no command can store it."""
     parts = of.split(":")
     trees = ""
     schedules = ""
@@ -280,7 +280,7 @@ def _ingest_command(network: Topology, of: str) -> str:
         artifacts = parse_request(network.spec, trees, schedules, root, ports).artifacts
     except StarcastError:
         return ""
-    # A valid request can still store an artifact with a different id than the one to show.
+    # Even a valid request may store another artifact than the one to be shown.
     if of not in {artifact.id for artifact in artifacts}:
         return ""
     if root != network.label(0):

@@ -1,4 +1,4 @@
-"""Run queries, and check the server's query plans.
+"""Run queries, and check the plans that the server makes for them.
 
 Queries are read-only, have a row limit and a time-out, and use only completely stored artifacts.
 """
@@ -32,18 +32,18 @@ _KEYS = {
     "forest": ("Forest", "id"),
     "schedule": ("Schedule", "id"),
 }
-#: Operators that read or multiply the complete store, and what to do instead.
+#: Plan operators that read the complete store or form a product, and how to avoid them.
 _COSTLY = {
     "CartesianProduct": "connect the two patterns, or put one into a CALL (v) {} subquery",
     "AllNodesScan": "give each node a label",
     "AllRelationshipsScan": "give each relationship a type",
 }
-# The server refuses writes only on execution; EXPLAIN plans them without an error.
+# The server refuses writes only during execution; EXPLAIN plans them without an error.
 _WRITING = re.compile(
     r"Create|Merge|Delete|Remove|^Set|Foreach|LoadCSV|ProcedureCall"
     r"|TransactionForeach|TransactionApply"
 )
-#: GQL status codes: a label, type or property that does not occur in the store.
+#: GQL status codes for labels, types and properties that do not occur in the store.
 _UNKNOWN_NAME = {"01N50", "01N51", "01N52"}
 
 
@@ -55,16 +55,17 @@ def run(
     row_limit: int = 1_000,
     timeout: float = 30.0,
 ) -> QueryResult:
-    """Run a query.
+    """Run a query and return its rows.
 
     Args:
         graph: the open graph store.
+        query: the query.
         given: values of the query's parameters, as text or as Python values.
         row_limit: the maximum number of rows.
-        timeout: seconds after which the server stops it.
+        timeout: seconds after which the server stops the query.
 
     Returns:
-        The rows; ``more`` tells whether the row limit cut off further rows.
+        The rows; ``more`` is true if there are more rows than the row limit.
 
     Raises:
         InputError: a parameter is unknown, missing or of the wrong type, the server refuses the
@@ -74,7 +75,7 @@ def run(
         UnavailableError: the server cannot be reached.
     """
     values = bind(query.parameters, given)
-    # For a missing artifact, a query would return no rows, which looks like a valid result.
+    # If an artifact is missing, a query returns no rows, which looks like a valid result.
     require_complete(graph, query.parameters, values)
     try:
         result = graph.run(query.cypher, query.compute(values), timeout, row_limit)
@@ -126,7 +127,7 @@ def _incomplete(kind: str, artifact_id: str, state: str) -> NotFoundError:
 
 
 def _missing(graph: Graph, kind: str, artifact_id: str) -> NotFoundError:
-    # All ids are read only to suggest a similar one after the look-up has failed.
+    # All ids are read in order to suggest a similar one.
     label, key = _KEYS[kind]
     rows = graph.read(f"MATCH (o:{label}) RETURN o.{key} AS id ORDER BY id")
     suggestion = did_you_mean(artifact_id, [row["id"] for row in rows])
@@ -147,13 +148,13 @@ def _check_trees(forests: Mapping[str, Mapping[str, Any]], trees: Sequence[int])
 
 
 def ingest_command(kind: str, artifact_id: str) -> str:
-    """Return the command that stores an artifact, or that lists artifacts if the id is invalid.
+    """Return the command that stores an artifact or, if the id is not valid, lists artifacts.
 
     Args:
         kind: ``topology``, ``forest`` or ``schedule``.
         artifact_id: the artifact's id.
     """
-    # Imported only here, for messages: queries of stored artifacts do not need the catalogue.
+    # Imported only here, because successful queries do not need the catalogue.
     from starcast.collectives.algorithm import REGISTRIES  # noqa: PLC0415
     from starcast.collectives.model import EXPANDED  # noqa: PLC0415
     from starcast.trees import constructions  # noqa: PLC0415
@@ -173,8 +174,8 @@ def ingest_command(kind: str, artifact_id: str) -> str:
 
 
 def has_indexes(graph: Graph) -> bool:
-    """Return whether the store has all indexes of the schema; the first ingest creates them."""
-    # The planner ignores an index that is still being filled.
+    """Return whether the store has all indexes of the schema, which the first ingest creates."""
+    # An index that is still being filled does not count, because the planner ignores it.
     rows = graph.read("SHOW INDEXES YIELD name, state WHERE state = 'ONLINE' RETURN name")
     online = {row["name"] for row in rows}
     declared = [name for element in (*LABELS, *RELATIONSHIPS) for name in element.index_names()]
@@ -182,13 +183,13 @@ def has_indexes(graph: Graph) -> bool:
 
 
 def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]:
-    """Return the problems found by the server's planner, one sentence each; nothing is executed.
+    """Let the server plan a query without executing it, and return the problems as sentences.
 
     Args:
         graph: the open graph store.
         query: the query to plan.
-        indexes: whether the store has the schema's indexes. Without them the planner cannot avoid
-            operators that read or multiply the complete store, so those are not reported.
+        indexes: whether the store has the schema's indexes. Without them, the planner cannot avoid
+            operators that read the complete store or form a product, so they are not reported.
     """
     sample = {
         each.name: each.type.sample() if each.required else each.default
@@ -222,7 +223,7 @@ def find_unknown_names(result: QueryResult) -> list[str]:
 
 
 def _is_expected(status: str, text: str) -> bool:
-    """Return whether a notice concerns a schema name that does not occur in the store yet."""
+    """Return whether a notice concerns a name of the schema that is not in the store yet."""
     declared = {
         name for element in (*LABELS, *RELATIONSHIPS) for name in (element.name, *element.names)
     }

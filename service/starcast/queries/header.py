@@ -1,4 +1,4 @@
-"""The header of a query file: ``//`` lines for people that are also parsed strictly.
+"""The header of a query file: ``//`` comments that people can read and starcast parses strictly.
 
 The fields have a fixed order, and each occurs once; `docs/queries.md` shows the form.
 """
@@ -14,7 +14,7 @@ from starcast.queries.parameters import Parameter, Type
 from starcast.support.errors import InputError
 from starcast.support.text import did_you_mean
 
-#: All fields in order, the fields with items, and the optional fields.
+#: The names of all fields in order, of the fields with items, and of the optional fields.
 FIELDS = ("title", "question", "parameters", "columns", "cost", "revision", "reference")
 ITEMISED = ("parameters", "columns")
 OPTIONAL = ("cost", "revision", "reference")
@@ -28,12 +28,12 @@ _HINT = "see the form of a query file in docs/queries.md"
 
 
 class Column(NamedTuple):
-    """A column of the result.
+    """A column of a query's result, as declared in the header.
 
     Attributes:
-        name: its name.
+        name: the name of the column.
         meaning: its description.
-        type: the type of its values, declared only for columns that contain nodes or links.
+        type: the type of its values, declared only if they are nodes or links.
     """
 
     name: str
@@ -46,7 +46,7 @@ Item = TypeVar("Item", Parameter, Column)
 
 @dataclass(frozen=True)
 class Header:
-    """The fields of a header."""
+    """The fields of the header of a query file."""
 
     title: str
     question: str
@@ -70,7 +70,7 @@ def parse_header(text: str) -> Header:
     if not values["columns"]:
         raise InputError("a query has at least one column", hint=_HINT)
     if "revision" in fields:
-        # `int` would also accept signs, underscores and any number of digits.
+        # `int` alone would also accept signs, underscores and any number of digits.
         if not re.fullmatch(r"[1-9][0-9]{0,8}", values["revision"]):
             message = "the revision is not an integer of at least 1"
             raise InputError(message, hint="write 1 in a new file, and add 1 with every change")
@@ -79,7 +79,7 @@ def parse_header(text: str) -> Header:
 
 
 def _read_fields(text: str) -> dict[str, list[str]]:
-    """Return the text of each field, followed by its items."""
+    """Return the lines of each field by name: its text, then its items."""
     lines = takewhile(lambda line: line.startswith("//"), text.splitlines())
     header = "\n".join(line.rstrip() for line in lines)
     fields: dict[str, list[str]] = {}
@@ -132,7 +132,7 @@ def _check_texts(fields: dict[str, list[str]]) -> None:
 def _parse_items(
     name: str, fields: dict[str, list[str]], parse_item: Callable[[str], Item]
 ) -> tuple[Item, ...]:
-    """Parse the items of a field; errors name the field."""
+    """Parse the items of a field; error messages name the field."""
     text, *lines = fields[name]
     if text not in {"", "none"} or bool(text) == bool(lines):
         message = f"{name}: the items must follow on the next lines, or the field must be 'none'"

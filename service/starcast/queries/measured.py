@@ -1,9 +1,9 @@
-"""The query listing, with the measured times of starcast's own queries.
+"""The query listing, with the measured times of the queries that come with starcast.
 
-The times are in `queries/measured.json`, which `benchmarks/packs.py` writes; it is never edited by
-hand. It holds the machine, the Neo4j version, and for one revision of each query the seconds of its
-worst case by topology (null if it did not finish within ``timeout`` seconds) and the seconds of
-other libraries on the largest topology.
+The times are in `queries/measured.json`, which `benchmarks/packs.py` writes and which is never
+edited by hand. The file contains the machine, the Neo4j version, and the times of one revision of
+each query: the seconds of its worst case on each topology (null if it did not finish within
+``timeout`` seconds), and the seconds that other libraries took on the largest topology.
 """
 
 from collections.abc import Iterable
@@ -26,8 +26,8 @@ class Figures(pydantic.BaseModel):
 
     Attributes:
         revision: the revision of the query that was measured.
-        seconds: by topology; None if the query did not finish.
-        others: seconds on `LARGEST` by library.
+        seconds: the query's seconds by topology; None if it did not finish.
+        others: the seconds of other libraries on the topology `LARGEST`, by library.
     """
 
     model_config = pydantic.ConfigDict(frozen=True)
@@ -38,10 +38,10 @@ class Figures(pydantic.BaseModel):
 
 
 class Measurements(pydantic.BaseModel):
-    """All measured times, and the machine on which they were measured; empty without the file.
+    """All measured times and the machine used; empty if there is no file of measurements.
 
     Attributes:
-        timeout: the time-out in seconds.
+        timeout: the time-out of the measured queries in seconds.
     """
 
     model_config = pydantic.ConfigDict(frozen=True)
@@ -52,16 +52,16 @@ class Measurements(pydantic.BaseModel):
     queries: dict[str, Figures] = {}
 
     def find(self, query: Query) -> Figures | None:
-        """Return a query's times; None unless it is an unchanged query that comes with starcast."""
+        """Return a query's times, or None if this revision of the query was not measured."""
         figures = self.queries.get(query.name)
-        # A user's query may have the same name as one that comes with starcast.
+        # A query of the user may have the same name as one that comes with starcast.
         is_shipped = query.path.is_relative_to(data_folder("queries"))
         if figures is None or not is_shipped or figures.revision != query.header.revision:
             return None
         return figures
 
     def format_seconds(self, figures: Figures | None, spec: str) -> str:
-        """Return the seconds on a topology: ``0.012``, ``> 30``, or empty text if not measured."""
+        """Return the seconds on a topology, such as ``0.012`` or ``> 30``; empty if unknown."""
         if figures is None or spec not in figures.seconds:
             return ""
         seconds = figures.seconds[spec]
@@ -97,7 +97,7 @@ def read_measurements(path: Path) -> Measurements:
     """
     try:
         return Measurements.model_validate_json(path.read_bytes())
-    # A folder of packs that was copied without the file can still be used.
+    # The query packs can still be used if they were copied without this file.
     except FileNotFoundError:
         return Measurements()
     except (OSError, pydantic.ValidationError):
@@ -108,7 +108,7 @@ def read_measurements(path: Path) -> Measurements:
 
 
 def list_queries(queries: Iterable[Query], note: str = "") -> Table:
-    """Return queries with their parameters and the seconds measured on S6, S7 and S8."""
+    """Return a table of queries with their parameters and the seconds on S6, S7 and S8."""
     seconds_columns = {f"seconds_{spec.lower()}": spec for spec in SIZES}
     known = measurements()
     rows = []

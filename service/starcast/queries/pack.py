@@ -47,11 +47,11 @@ class Query:
 
     Args:
         path: the file from which the query was read.
-        text: the text of the file; the complete text is sent to the server, including the comments.
+        text: the text of the file, which is sent to the server with its comments.
 
     Raises:
-        InputError: the header is not valid, or the Cypher writes or does not use the declared
-            parameters; the message names the file.
+        InputError: the header is not valid, the Cypher statement writes, or its parameters are not
+            those declared in the header; the message names the file.
     """
 
     path: Path
@@ -60,7 +60,7 @@ class Query:
     def __post_init__(self) -> None:
         check_reads_only(self.text, self.path)
         declared = [parameter.name for parameter in self.parameters]
-        # The server notices a missing value only on execution, and a superfluous value never.
+        # The server reports a missing value only on execution, and a superfluous value never.
         used = find_parameters(self.text)
         for name in self.computed:
             for needed in COMPUTED[name][0]:
@@ -77,7 +77,7 @@ class Query:
                 raise self._error(message, "use it or remove the declaration")
 
     def check_columns(self, returned: Sequence[str]) -> None:
-        """Check that the result columns, as named by the server, are the declared columns.
+        """Check that the columns returned by the server are those declared in the header.
 
         Raises:
             InputError: the columns have other names or another order.
@@ -121,7 +121,7 @@ class Query:
 
     @cached_property
     def header(self) -> Header:
-        """The parsed header."""
+        """The parsed header of the query."""
         try:
             return parse_header(self.text)
         except InputError as error:
@@ -129,17 +129,17 @@ class Query:
 
     @property
     def pack(self) -> str:
-        """The name of its pack, which is the name of the folder."""
+        """The name of the query's pack, which is the name of its folder."""
         return self.path.parent.name
 
     @property
     def name(self) -> str:
-        """Its full name, such as ``overlap/shared-links``."""
+        """The full name of the query, such as ``overlap/shared-links``."""
         return f"{self.pack}/{self.path.stem}"
 
     @property
     def summary(self) -> str:
-        """Its name, title and question in lower case, for searching."""
+        """The query's name, title and question in lower case, for searching."""
         return f"{self.name} {self.header.title} {self.header.question}".casefold()
 
     @property
@@ -149,18 +149,18 @@ class Query:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Its parameters."""
+        """The parameters declared in the header."""
         return self.header.parameters
 
     @property
     def computed(self) -> list[str]:
-        """The names of the values that starcast computes for this query."""
+        """The names of the values in `COMPUTED` that the query uses."""
         declared = {parameter.name for parameter in self.parameters}
         used = find_parameters(self.text)
         return [name for name in used if name in COMPUTED and name not in declared]
 
     def compute(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values that the statement needs: parameter values and computed values.
+        """Add the computed values that the statement needs to the parameter values.
 
         Raises:
             InputError: a value cannot be computed from the parameter values.
@@ -173,24 +173,24 @@ class Query:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns of its result."""
+        """The columns of the result, as declared in the header."""
         return self.header.columns
 
 
 @lru_cache(maxsize=1_000)
 def _checked(path: Path, text: str) -> Query:
-    """Return a checked query from the cache, or check it if its file has changed."""
+    """Create and check a query, or return the cached one if the file has not changed."""
     return Query(path, text)
 
 
 @dataclass(frozen=True)
 class Library:
-    """The valid queries of some packs, and the errors of the others.
+    """The valid queries of several packs, and the errors of the other queries.
 
     Attributes:
         queries: the valid queries by full name, in order.
-        faults: the errors by full query name; ``pack/`` stands for a pack that cannot be read,
-            ``FOLDER/`` for a folder of packs.
+        faults: the errors by full query name; by ``pack/`` for a pack that cannot be read, or by
+            ``FOLDER/`` for a folder of packs that cannot be read.
     """
 
     queries: dict[str, Query] = field(default_factory=dict)
@@ -214,7 +214,7 @@ class Library:
             raise InputError(
                 f"several queries are named '{name}'", hint=f"write one of {full_names}"
             )
-        # If the query is one that could not be loaded, its fault is the reason.
+        # If the query could not be loaded, its error is raised.
         for key, fault in self.faults.items():
             in_pack = key.endswith("/") and name.startswith(key)
             if in_pack or name in {key, key.rpartition("/")[2]}:
@@ -251,7 +251,7 @@ class Library:
         """Return the queries if all of them are valid.
 
         Raises:
-            InputError: a query is not valid; this is the first fault.
+            InputError: a query is not valid; this is the first error in `faults`.
         """
         for fault in self.faults.values():
             raise fault
@@ -259,13 +259,13 @@ class Library:
 
 
 def load_library(*packs: Path, stem: str | None = None) -> Library:
-    """Load starcast's packs and those in the user's folders; invalid queries become faults.
+    """Load starcast's packs and those in the user's folders; errors are stored as `Library.faults`.
 
-    If several folders contain a pack of the same name, all its queries become faults.
+    If several folders contain packs of the same name, the queries of these packs count as errors.
 
     Args:
-        packs: the user's folders.
-        stem: load only queries with this name in their pack.
+        packs: the user's folders of packs.
+        stem: load only queries with this name, which does not include the pack.
     """
     return _load_packs((data_folder("queries"), *dict.fromkeys(packs)), stem)
 
@@ -280,7 +280,7 @@ def load_queries(*packs: Path) -> dict[str, Query]:
 
 
 def load_folder(directory: Path) -> dict[str, Query]:
-    """Return all queries of a pack, or of the packs in a folder, by full name, in order.
+    """Return the queries in the folder of a pack, or in a folder of packs, by full name in order.
 
     Raises:
         InputError: the folder cannot be read, or a query is not valid.
@@ -303,10 +303,10 @@ def find(name: str, *packs: Path) -> Query:
     """
     if is_file(name):
         return Query.read(Path(name).absolute())
-    # Usually the name is right, and then only the files with this name need to be read.
+    # If the name is right, which is usual, only the files with this name need to be read.
     with suppress(NotFoundError):
         return load_library(*packs, stem=name.rpartition("/")[2]).find(name)
-    return load_library(*packs).find(name)  # its error names similar queries
+    return load_library(*packs).find(name)  # the error names similar queries
 
 
 def is_file(name: str) -> bool:
@@ -315,7 +315,7 @@ def is_file(name: str) -> bool:
 
 
 def write_template(name: str, directory: Path) -> Path:
-    """Write the template of a valid query to a new file, and return its path.
+    """Write a small valid query to a new file as a template, and return its path.
 
     Args:
         name: ``pack/name``.
@@ -363,7 +363,7 @@ def _load_packs(roots: Iterable[Path], stem: str | None = None) -> Library:
 
 
 def _load_pack(folders: Sequence[Path], library: Library, stem: str | None = None) -> None:
-    """Load the queries of a pack; they become faults if several folders contain the pack."""
+    """Load the queries of a pack; record errors instead if several folders contain the pack."""
     files = [path for each in folders for path in _entries(each) if path.suffix == SUFFIX]
     for path in files:
         if stem not in {None, path.stem}:
@@ -383,7 +383,7 @@ def _load_pack(folders: Sequence[Path], library: Library, stem: str | None = Non
 
 @contextmanager
 def _record_fault(library: Library, key: str) -> Iterator[None]:
-    """Record an InputError as a fault and continue."""
+    """Record an InputError raised in the context as a fault of the library, and continue."""
     try:
         yield
     except InputError as error:
@@ -405,7 +405,7 @@ def _entries(directory: Path) -> list[Path]:
     try:
         entries = sorted(directory.iterdir())
         for entry in entries[:1]:
-            entry.lstat()  # fails in a folder that may be listed but not entered
+            entry.lstat()  # fails if the folder may be listed but not entered
     except OSError as error:
         raise InputError(
             f"the folder of query packs {directory} cannot be read: {error.strerror}",

@@ -1,7 +1,7 @@
 """Typed query parameters: their declarations, and the conversion of given values.
 
-A value is text from the command line or a Python value from a program; the same type applies to
-both.
+Values are given as text on the command line, or as Python values by a program. The same types apply
+to both.
 """
 
 import math
@@ -41,12 +41,12 @@ _INTEGER_LIMIT = 2**63  # Neo4j's integers have 64 bits
 
 @dataclass(frozen=True)
 class Type:
-    """The type of a parameter.
+    """The type of a query parameter or result column.
 
     Attributes:
         name: a name in `EXPECTED`.
-        many: whether the parameter is a list of such values.
-        least: the smallest valid number, or None.
+        many: whether a value is a list of values of this type.
+        least: the smallest valid number, or None if there is none.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Type:
         """Parse a type such as ``int``, ``int >= 1`` or ``list of node``.
 
         Raises:
-            InputError: there is no such type.
+            InputError: the text is not a valid type.
         """
         match = _TYPE.fullmatch(text)
         if (
@@ -116,7 +116,7 @@ class Type:
 
 
 def _integer(given: object) -> int:
-    # `int` would also accept underscores and the digits of other scripts.
+    # `int` alone would also accept underscores and the digits of other scripts.
     if isinstance(given, str) and re.fullmatch(r"[+-]?[0-9]+", given.strip()):
         given = int(given)
     if (
@@ -190,7 +190,7 @@ _READERS: dict[str, Callable[[object], Any]] = {
 
 def _disjoint_paths(spec: str, source: str, target: str) -> list[list[str]]:
     """Return the node labels of the disjoint paths between two nodes."""
-    # Imported only here: few queries need them.
+    # Imported only here, because few queries need disjoint paths.
     from starcast.topologies import topology  # noqa: PLC0415
     from starcast.topologies.disjoint_paths import find_disjoint_paths  # noqa: PLC0415
 
@@ -199,8 +199,8 @@ def _disjoint_paths(spec: str, source: str, target: str) -> list[list[str]]:
     return [[network.stored_label(rank) for rank in path] for path in paths]
 
 
-#: Values that starcast computes for statements that use them: for each, the parameters that it is
-#: computed from, and the function.
+#: Values that starcast computes if a statement uses them: for each value, the names of the
+#: parameters from which it is computed, and the function.
 COMPUTED: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "disjoint_paths": (("topology", "source", "target"), _disjoint_paths),
 }
@@ -211,9 +211,9 @@ class Parameter:
     """A parameter as declared in a query's header.
 
     Args:
-        name: its name, without the dollar sign.
+        name: the name of the parameter, without the dollar sign.
         type: the type of its values.
-        meaning: its description, one line.
+        meaning: its description, in one line.
         default: the value if none is given; ignored when ``required``.
         required: whether it has no default.
     """
@@ -226,13 +226,13 @@ class Parameter:
 
     def __post_init__(self) -> None:
         if not self.required:
-            # The class is frozen. A default is converted to the parameter's type like a given
-            # value.
+            # Defaults are converted like given values. The class is frozen, so an assignment would
+            # raise an error.
             object.__setattr__(self, "default", self.value(self.default))
 
     @property
     def declaration(self) -> str:
-        """Its type and default, such as ``int >= 1, default 2``."""
+        """The parameter's type and default, such as ``int >= 1, default 2``."""
         return f"{self.type}" if self.required else f"{self.type}, default {self.default}"
 
     def value(self, given: object) -> Any:
@@ -251,7 +251,7 @@ class Parameter:
 
 
 def bind(parameters: Sequence[Parameter], given: Mapping[str, object]) -> dict[str, Any]:
-    """Return the value of every parameter: the given one, or else its default.
+    """Return the value of every parameter: the given value, or else the default.
 
     Raises:
         InputError: a parameter is unknown, missing or of the wrong type, or a node, link or pattern
@@ -278,7 +278,7 @@ def bind(parameters: Sequence[Parameter], given: Mapping[str, object]) -> dict[s
 def values_of_type(
     parameters: Sequence[Parameter], values: Mapping[str, Any], kind: str
 ) -> list[str]:
-    """Return the distinct values of all parameters of a type, in order, with lists flattened."""
+    """Return the distinct values of all parameters of a type, including the elements of lists."""
     flat: list[str] = []
     for parameter in parameters:
         if parameter.type.name == kind:
@@ -289,7 +289,7 @@ def values_of_type(
 def named_topologies(
     parameters: Sequence[Parameter], values: Mapping[str, Any]
 ) -> list["Topology"]:
-    """Return the distinct topologies of all artifacts that the parameters name.
+    """Return the topologies, without repetition, of all artifacts that the parameters name.
 
     Raises:
         InputError: the value of a topology parameter is not a topology.
@@ -301,7 +301,7 @@ def named_topologies(
     # The ids of forests and schedules begin with the spec of their topology.
     for kind in STORED[1:]:
         for artifact_id in values_of_type(parameters, values, kind):
-            with suppress(InputError):  # invalid ids are reported when the artifact is looked up
+            with suppress(InputError):  # invalid ids are reported when artifacts are looked up
                 topologies.append(topology(artifact_id.split(":")[0]))
     return list(dict.fromkeys(topologies))
 
@@ -309,7 +309,7 @@ def named_topologies(
 def _check_membership(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> None:
     """Refuse nodes, links and patterns that belong to none of the named topologies.
 
-    The server would return no rows for them without giving a reason.
+    For them, the server would return no rows and no reason.
     """
     checked = ("topology", *_MEMBERSHIP_CHECKS)
     if not any(values_of_type(parameters, values, kind) for kind in checked):
@@ -349,8 +349,8 @@ def _check_link(network: "Topology", link: str) -> InputError | None:
 
 def _check_pattern(network: "Topology", pattern: str) -> InputError | None:
     example = network.label(0)
-    # A single label need not contain every symbol: on S5,2 a label has two of the five. A thousand
-    # evenly spaced labels contain all symbols, and take less time than millions.
+    # A single label need not contain every symbol: on S5,2, a label has two of the five. Of large
+    # topologies, only about a thousand evenly spaced labels are read; they contain all symbols.
     ranks = range(0, network.nodes, max(1, network.nodes // 1_000))
     symbols = set("".join(network.labels(ranks).tolist()))
     if len(pattern) == len(example) and set(pattern) <= symbols | {"*"}:
@@ -361,7 +361,7 @@ def _check_pattern(network: "Topology", pattern: str) -> InputError | None:
     )
 
 
-#: For each type that depends on a topology, a function that returns an invalid value's error.
+#: For each type that depends on a topology, a function that returns an error or None for a value.
 _MEMBERSHIP_CHECKS: dict[str, Callable[["Topology", str], InputError | None]] = {
     "node": _check_node,
     "link": _check_link,

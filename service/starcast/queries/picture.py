@@ -1,11 +1,11 @@
-"""A query result as a picture of the nodes and links in its rows.
+"""Pictures of query results, which show the nodes and links in their rows.
 
-A node column is declared as such (`sender (node)`). A row with two node columns whose nodes are
-adjacent is drawn as an arrow from the first to the second. A row with one node column and a column
-``port`` is drawn as a link to the node given as query parameter, if they are adjacent. A list
-``path`` is drawn as a path. All other nodes are drawn without links. Levels are counted from the
-common first node of the paths, or else from the node given as query parameter, or else from the
-root of the forest or schedule.
+A query's header declares which columns contain nodes, as in `sender (node)`. A row with two node
+columns is drawn as an arrow from the first node to the second, if the two are adjacent. A row with
+one node column and a column ``port`` is drawn as a link between this node and the node given as
+query parameter, if the two are adjacent. A list ``path`` is drawn as a path. All other nodes are
+drawn without links. Levels are counted from the common first node of the paths, or else from the
+node given as query parameter, or else from the root of the forest or schedule.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ PATH = "path"
 
 
 def check_drawable(query: Query, values: Mapping[str, Any]) -> Topology:
-    """Return the topology of the nodes in a query's result.
+    """Check that a query's result can be drawn, and return the topology of its nodes.
 
     Raises:
         InputError: no column contains nodes, or the parameters do not name exactly one topology.
@@ -56,7 +56,7 @@ def build_subgraph(
 
     Raises:
         InputError: no column contains nodes, the parameters do not name exactly one topology, or a
-            value is not one of its nodes.
+            value is not a node of this topology.
     """
     topology = check_drawable(query, values)
     ranks = _Ranks(topology)
@@ -77,21 +77,21 @@ def build_subgraph(
 
 
 class _Ranks:
-    """Cached conversion of labels to ranks and of pairs of ranks to links."""
+    """Convert labels to ranks, and pairs of ranks to links; results are cached."""
 
     def __init__(self, topology: Topology) -> None:
         self._topology = topology
-        # Rows name the same few nodes many times.
+        # Results are cached, because rows name the same few nodes many times.
         self._rank = cache(topology.rank)
         self._ports = cache(self._ports_of)
 
     def of(self, value: Any) -> list[int]:
-        """Return the ranks of a label or of a list of labels; none for None."""
+        """Return the ranks of a label or of a list of labels; an empty list for None."""
         labels = value if isinstance(value, list) else [value]
         return [self._rank(str(label)) for label in labels if label is not None]
 
     def links(self, ranks: Sequence[int]) -> Iterator[Link]:
-        """Yield the links between consecutive nodes that are adjacent."""
+        """Yield the links between those consecutive nodes that are adjacent."""
         for sender, receiver in pairwise(ranks):
             port = self._ports(sender).get(receiver)
             if port is not None:
@@ -114,7 +114,7 @@ def _has_paths(query: Query) -> bool:
 
 
 def _path_start(rows: Sequence[Mapping[str, Sequence[int]]]) -> int | None:
-    """Return the common first node of all paths, or None."""
+    """Return the first node of all paths, or None if they begin at different nodes."""
     starts = {row[PATH][0] for row in rows if row[PATH]}
     return starts.pop() if len(starts) == 1 else None
 
@@ -142,7 +142,7 @@ def _row_links(
         yield from ranks.links(row[PATH])
     ends = [end for name in single for end in row[name]]
     has_port = any(column.name == "port" for column in query.columns)
-    # If a node is null (from an OPTIONAL MATCH), only one end is left, so there is no link.
+    # If a node is null (from an OPTIONAL MATCH), only one end is left and no link is drawn.
     if len(single) == len(ends) == 2:
         yield from ranks.links(ends)
     elif len(single) == len(ends) == 1 and source is not None and has_port:

@@ -1,6 +1,6 @@
 """Records: the best known objects of each problem, with witnesses and proofs.
 
-A record is a JSON file with a witness, an npz file, next to it. `verify` computes the value of a
+A record is a JSON file; its witness is an npz file next to it. `verify` computes the value of a
 witness from the problem's definition, independently of the search that found it.
 """
 

@@ -1,19 +1,21 @@
-"""Values of witnesses, computed from the definitions of the problems.
+"""Checks that compute the values of witnesses from the definitions of the problems.
 
-The checks share no code with the searches: a witness consists of arrays, and a check reads only
-these and the topology. For N nodes, the arrays of a witness are
+The checks share no code with the searches. A witness consists of arrays, and a check reads only
+these arrays and the topology. For N nodes, the arrays of a witness are
 
 * ``one-port-broadcast``: ``parent_port`` [N], the port to the node that informs each node (0 at the
-  root, rank 0), and ``round`` [N], the round in which it does so, from 1 (0 at the root);
+  root, rank 0), and ``round`` [N], the round in which each node is informed, from 1 (0 at the
+  root);
 * ``hamiltonian-decomposition``: ``ports`` [cycles, N], the ports along each cycle from rank 0;
 * ``edge-disjoint-trees`` and ``congestion-trees``: ``parent_port`` [degree, N], trees with root 0;
 * ``independent-trees``: ``parent_port`` [trees, N], undirected trees, stored with root 0;
-* ``fault-diameter``: ``faults``, the faulty nodes, and ``pair``, two nodes whose distance is the
-  value; and ``paths``, paths from rank 0, padded with -1, from which the bound follows;
-* ``bisection-width``: ``side`` [N], 0 or 1; and the certificate of `starcast.records.cut_bounds`.
+* ``fault-diameter``: ``faults``, the faulty nodes; ``pair``, two nodes whose distance without the
+  faulty nodes is the value; and ``paths``, paths from rank 0, padded with -1, for the bound;
+* ``bisection-width``: ``side`` [N], the half of each node, 0 or 1; and the arrays of a certificate,
+  described in `starcast.records.cut_bounds`.
 
-A witness may have no other arrays: otherwise a certificate for bisections would "prove" bounds of
-other problems.
+A witness must not have other arrays. Otherwise, a certificate for bisections could "prove" a bound
+of another problem.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,9 +33,9 @@ from starcast.topologies import Topology, topology
 
 #: The names of all problems.
 PROBLEM_NAMES = tuple(PROBLEMS)
-#: Number of nodes of the largest topology whose records are checked (in 600 MB); S9 has 362,880.
+#: Maximum number of nodes of a topology whose records are checked (in 600 MB); S9 has 362,880.
 LARGEST = 500_000
-#: The names of a witness's arrays, by problem, including the evidence for the bound.
+#: The names of the arrays of a witness, by problem, including the evidence for the bound.
 ARRAYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "one-port-broadcast": ("parent_port", "round"),
@@ -50,10 +52,10 @@ Arguments = Mapping[str, int]
 
 
 def verify(record: Record) -> None:
-    """Check that a record's witness has the stated value, and that its bound is consistent.
+    """Check that a record's witness has the given value, and that its bound is consistent.
 
     Raises:
-        RejectedError: the record is wrong.
+        RejectedError: the witness, the value or the bound is wrong.
         InputError: the topology does not exist.
     """
     _check_names(record)
@@ -63,7 +65,7 @@ def verify(record: Record) -> None:
     least = PROBLEMS[record.problem] == "least"
     if record.bound > record.value if least else record.bound < record.value:
         raise _rejected(record.id, f"value {record.value} contradicts the bound {record.bound}")
-    # Evidence is optional: other bounds follow from theory or from a proof.
+    # Arrays of evidence are optional: other bounds follow from theory or from a proof.
     if record.witness.keys() & set(CERTIFICATE):
         _check_certificate(record)
     if "paths" in record.witness:
@@ -71,10 +73,10 @@ def verify(record: Record) -> None:
 
 
 def witness_value(problem: str, spec: str, arguments: Arguments, witness: Witness) -> int:
-    """Return the value of a witness.
+    """Compute the value of a witness, such as the number of rounds of a broadcast.
 
     Raises:
-        RejectedError: the witness is not an object of the problem.
+        RejectedError: the witness is not a valid object of the problem.
         InputError: the topology does not exist.
     """
     return _CHECKS[problem](_Judge(topology(spec), f"{problem} on {spec}", witness), arguments)
@@ -88,7 +90,7 @@ def _check_names(record: Record) -> None:
 
 
 class _Judge:
-    """A witness with its topology; the methods raise `RejectedError`."""
+    """A witness with its topology; the methods raise `RejectedError` if the witness is wrong."""
 
     def __init__(self, graph: Topology, subject: str, witness: Witness) -> None:
         self.graph = graph
@@ -97,7 +99,7 @@ class _Judge:
         self.require(graph.nodes <= LARGEST, f"its topology has more than {LARGEST:,} nodes")
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.int64]:
-        """Return an array of whole numbers from the witness; None allows any length."""
+        """Return an integer array of the witness with the given shape; None allows any length."""
         array = self._witness.get(name)
         self.require(array is not None, f"the array '{name}' is missing")
         values = np.asarray(array)
@@ -106,7 +108,7 @@ class _Judge:
         )
         self.require(fits, f"the array '{name}' has a wrong shape")
         self.require(values.dtype.kind in "iub", f"the array '{name}' has no whole numbers")
-        # A huge unsigned number would become negative, and might pass the other checks.
+        # A huge unsigned number would become negative in int64, and might pass the other checks.
         is_small = values.dtype != np.uint64 or values.max(initial=0) <= np.iinfo(np.int64).max
         self.require(is_small, f"an entry of the array '{name}' is too large")
         return values.astype(np.int64)
@@ -138,7 +140,7 @@ def _broadcast(judge: _Judge, _arguments: Arguments) -> int:
     others = np.arange(1, nodes)
     senders = judge.neighbours_of(others, ports[1:])
     judge.require((rounds[1:] > rounds[senders]).all(), "a node sends before it is informed")
-    # If a pair of sender and round occurs twice, there is one column less.
+    # If a node sends twice in a round, the same pair of sender and round occurs only once here.
     sends = np.unique(np.stack([senders, rounds[1:]]), axis=1)
     judge.require(sends.shape[1] == nodes - 1, "a node sends twice in a round")
     return int(rounds.max())
@@ -176,7 +178,7 @@ def _congestion(judge: _Judge, arguments: Arguments) -> int:
 
 
 def _independent(judge: _Judge, _arguments: Arguments) -> int:
-    """Check that trees share no link, and that no node is inner in two trees (Hasunuma 2001)."""
+    """Return the number of trees, which must not share links or inner nodes (Hasunuma 2001)."""
     graph = judge.graph
     rows = judge.forest(None)
     used: set[tuple[int, int]] = set()
@@ -187,8 +189,7 @@ def _independent(judge: _Judge, _arguments: Arguments) -> int:
         used |= {(min(link), max(link)) for link in zip(*(children, parents), strict=True)}
         degrees = np.bincount(parents, minlength=graph.nodes) + 1
         degrees[0] -= 1
-        # A leaf of one tree may be an inner node of another; only inner nodes of two trees are
-        # forbidden.
+        # A node may be a leaf of any number of trees, but an inner node of only one.
         inner += degrees > 1
     judge.require(len(used) == len(rows) * (graph.nodes - 1), "two trees share a link")
     judge.require((inner <= 1).all(), "a node is inner in two trees")
@@ -219,7 +220,7 @@ def _check_paths(judge: _Judge, longest: int) -> None:
     """Check that the rows of ``paths`` are paths from rank 0 with at most ``longest`` links."""
     rows = judge.array("paths", None, None)
     judge.require(rows.shape[1] > 0, "its paths have no nodes")
-    # Whether these paths suffice for the bound is shown by the proof of their formula.
+    # Only the paths are checked here. That they imply the bound is proven with their formula.
     judge.require(rows.shape[1] <= longest + 1, "a path is longer than the bound")
     table = np.stack([judge.graph.neighbours(port) for port in judge.graph.ports])
     judge.require((rows[:, 0] == 0).all(), "a path does not begin at rank 0")

@@ -1,15 +1,16 @@
 """Certificates for lower bounds on bisections: inequalities, added up in exact arithmetic.
 
-Let y be a bisection, y_u = +-1, with sum 0 (or +-1 if N is odd). For every vector b of whole
-numbers, (b y)^2 is at least 0, and at least 1 if the sum of b is odd. Automorphisms map bisections
-to bisections, so the average z of y_u y_v over the images of a pair of nodes is the same for all
-pairs of an orbit. Every inequality becomes an inequality about these averages, and the number of
-links between the halves is linear in them. A certificate gives each inequality a multiplier. Terms
-that do not cancel in the sum are bounded by their absolute values, since -1 <= z <= 1.
+Let the vector y describe a bisection of N nodes: y_u is +1 or -1, depending on the half of node u,
+and the sum of y is 0 (or +-1 if N is odd). For every integer vector b, the square (b y)^2 of the
+scalar product is at least 0, and at least 1 if the sum of b is odd. Automorphisms map bisections to
+bisections, so the average z of y_u y_v over the images of a pair (u, v) of nodes is the same for
+all pairs of an orbit. Every inequality becomes an inequality about these averages, and the number
+of links between the halves is linear in them. A certificate gives each inequality a multiplier.
+Terms that do not cancel in the sum are bounded by their absolute values, since -1 <= z <= 1.
 
-For N nodes, the arrays of a certificate are ``automorphisms`` [count, N], images of the nodes;
-``vectors`` [inequalities, N], the vectors b; ``multipliers`` [inequalities + 1], whole numbers, the
-last of which belongs to the sum of y; and ``denominator`` [1], by which they are divided.
+The arrays of a certificate are ``automorphisms`` [count, N], the images of the nodes; ``vectors``
+[inequalities, N], the vectors b; ``multipliers`` [inequalities + 1], integers, the last of which
+belongs to the sum of y; and ``denominator`` [1], by which the multipliers are divided.
 
 Products of entries are added in 64 bits, which is exact: `quadratic_form` rejects a vector whose
 sums could overflow. All other sums use Python's integers and fractions.
@@ -24,9 +25,9 @@ from numpy.typing import NDArray
 from starcast.support.errors import RejectedError
 from starcast.topologies import Topology
 
-#: Maximum number of nodes of a checked certificate; matrices over all pairs need 30 bytes per pair.
+#: Maximum number of nodes; matrices over all pairs of nodes need 30 bytes per pair.
 LARGEST = 1_000
-#: Largest absolute value of an entry of a vector.
+#: Largest absolute value of an entry of a vector b.
 MAX_ENTRY = 10**6
 
 Integers = NDArray[np.int64]
@@ -39,14 +40,16 @@ def certified_cut(
     multipliers: Integers,
     denominator: int,
 ) -> int:
-    """Return a lower bound on the number of links that a bisection cuts.
+    """Return the lower bound that a certificate proves for the number of links in any bisection.
+
+    The arrays are described in the module.
 
     Args:
         graph: the topology.
-        automorphisms: the array described in the module; it is checked.
-        vectors: the array described in the module.
-        multipliers: the array described in the module; those of inequalities must not be negative.
-        denominator: a positive number.
+        automorphisms: images of the nodes; they are checked.
+        vectors: one vector b per inequality.
+        multipliers: one per inequality, which must not be negative, and one for the sum of y.
+        denominator: the positive number by which the multipliers are divided.
 
     Raises:
         RejectedError: the topology or an entry is too large, a map is not an automorphism, a
@@ -67,7 +70,7 @@ def certified_cut(
     nodes = np.arange(graph.nodes)
     for port in graph.ports:
         linked += np.bincount(orbit[nodes, graph.neighbours(port)], minlength=count)
-    # Python integers are used, because multipliers of 10**15 times sums do not fit in 64 bits.
+    # Python integers are used, because sums times multipliers of 10**15 do not fit in 64 bits.
     total = np.zeros(count, dtype=object)
     constant = 0
     for vector, multiplier in zip(vectors, multipliers[:-1].tolist(), strict=True):
@@ -75,8 +78,7 @@ def certified_cut(
         constant += multiplier * (int(vector.sum()) % 2)
     total += int(multipliers[-1]) * sizes.astype(object)
     constant += int(multipliers[-1]) * (graph.nodes % 2)
-    # The sum of `linked` is twice the number of links, counted from both ends; a link is cut if z =
-    # -1.
+    # `linked` counts each link twice, from both ends. A link is cut if its z is -1.
     bound = Fraction(graph.links, 2) + Fraction(constant, denominator)
     diagonal = int(orbit[0, 0])
     for number in range(count):
@@ -86,10 +88,11 @@ def certified_cut(
 
 
 def round_cut(graph: Topology, value: int) -> int:
-    """Return the smallest possible number of links between halves that is at least a value.
+    """Round a lower bound up to the next number of links that a bisection can cut.
 
-    The number of links that leave n nodes is degree n, less twice the number of links between them.
-    So if the number N of nodes is even, all bisections have the parity of degree N / 2.
+    A set of n nodes is left by degree * n links, less twice the number of links inside the set. So
+    if the number N of nodes is even, all bisections cut numbers of links with the parity of
+    degree * N / 2.
     """
     if graph.nodes % 2 == 0 and (value - graph.degree * graph.nodes // 2) % 2:
         return value + 1
@@ -97,12 +100,12 @@ def round_cut(graph: Topology, value: int) -> int:
 
 
 def quadratic_form(orbit: Integers, vector: Integers, count: int) -> Integers:
-    """Return the coefficient of each orbit in (b y)^2, int64 ``[count]``.
+    """Return the coefficient of each orbit of pairs in (b y)^2 for a vector b, int64 ``[count]``.
 
     Raises:
         OverflowError: a sum of products could exceed 64 bits.
     """
-    # No sum of products of entries exceeds the square of the sum of absolute values.
+    # The square of the sum of absolute values is an upper bound for all sums of products.
     largest = sum(abs(entry) for entry in vector.tolist()) ** 2
     if largest > np.iinfo(np.int64).max:
         raise OverflowError("the products of the entries of a vector do not fit in 64 bits")
@@ -114,27 +117,30 @@ def quadratic_form(orbit: Integers, vector: Integers, count: int) -> Integers:
 
 
 def pair_orbits(graph: Topology, automorphisms: Integers) -> Integers:
-    """Return the number of the orbit of each pair of nodes, int64 ``[N, N]``, from 0.
+    """Number the orbits of pairs of nodes from 0, and return the number of each pair.
 
-    The pairs (u, v) and (v, u) are in the same orbit, since y_u y_v is y_v y_u. The diagonal must
-    be a single orbit: the automorphisms must map any node to any other.
+    The pairs (u, v) and (v, u) are in the same orbit, since y_u y_v is y_v y_u. All pairs (u, u)
+    must be in a single orbit, that is, the automorphisms must map any node to any other.
+
+    Returns:
+        int64 ``[N, N]``.
 
     Raises:
-        RejectedError: a map is not an automorphism, or the diagonal is divided.
+        RejectedError: a map is not an automorphism, or the pairs (u, u) are in several orbits.
     """
     nodes = graph.nodes
     linked = np.zeros((nodes, nodes), dtype=bool)
     for port in graph.ports:
         linked[np.arange(nodes), graph.neighbours(port)] = True
     for images in automorphisms:
-        # Nothing is assumed about the maps, because they come from a file.
+        # The maps are checked, because they come from a file.
         is_map = np.array_equal(np.sort(images), np.arange(nodes))
         if not is_map or not np.array_equal(linked[np.ix_(images, images)], linked):
             raise _rejected(graph, "a map is not an automorphism")
     least = np.arange(nodes * nodes).reshape(nodes, nodes)
     while True:
         before = least.copy()
-        # y_u y_v is y_v y_u: both orders of a pair are one orbit.
+        # Both orders of a pair are in one orbit, because y_u y_v is y_v y_u.
         np.minimum(least, least.T, out=least)
         for images in automorphisms:
             moved = np.ix_(images, images)

@@ -33,7 +33,7 @@ def shipped_folder() -> Path:
 
 
 def known_folders(home: Path) -> list[Path]:
-    """Return the folders of known records: the folder of starcast, and the folder of the user.
+    """Return the folders with known records: that of starcast and that of the user.
 
     Args:
         home: the user's home directory of starcast.
@@ -69,7 +69,7 @@ def save_record(folder: Path, record: Record) -> Path:
         ) from None
     packed = pack_witness(record.witness)
     digest = hashlib.sha256(packed).hexdigest()
-    # The name contains the digest, so an interruption between the two writes loses nothing.
+    # The name contains the digest, so the old witness stays until the new record is written.
     name = f"{path.stem}.{digest[:12]}.npz"
     with atomic_write(path.with_name(name)) as file:
         file.write(packed)
@@ -125,7 +125,7 @@ def load_all(folder: Path) -> Iterator[Record]:
 def find_record(
     folders: list[Path], problem: str, topology: str, arguments: Mapping[str, int] | None = None
 ) -> Record | None:
-    """Return the best record in some folders, or None if there is none.
+    """Return the best record of a problem in the given folders, or None if there is none.
 
     Raises:
         InputError: see `load_record`.
@@ -135,7 +135,7 @@ def find_record(
         path = path_of(folder, problem, topology, arguments)
         if path.is_file():
             record = load_record(path)
-            # A renamed file would be taken for the record of another problem.
+            # A renamed file must not pass for the record of another problem.
             if path_of(folder, record.problem, record.topology, record.arguments) != path:
                 raise not_a_record(str(path), f"it is the record {record.id}")
             best = record if best is None or is_better(record, best) else best
@@ -144,7 +144,7 @@ def find_record(
 
 @lru_cache(maxsize=32)
 def shipped_record(problem: str, topology: str) -> Record:
-    """Return the record of a problem without arguments that comes with starcast.
+    """Return the record that comes with starcast for a problem without arguments.
 
     Raises:
         NotFoundError: starcast has no such record.
@@ -159,7 +159,7 @@ def shipped_record(problem: str, topology: str) -> Record:
 
 
 def missing_reason(problem: str, topology: str, *, optimal: bool) -> str | None:
-    """Return why starcast has no record that an algorithm could use, or None if it has one.
+    """Return why no record that comes with starcast suits an algorithm, or None if one does.
 
     Args:
         problem: a problem without arguments.
@@ -181,7 +181,7 @@ def pack_witness(witness: Witness) -> bytes:
 
 
 def unpack_witness(content: bytes, source: str) -> Witness:
-    """Return the arrays that `pack_witness` packed.
+    """Return the arrays of a witness from the content of an npz file.
 
     Args:
         content: the content of the npz file.
@@ -205,14 +205,14 @@ def _natural_order(path: Path) -> tuple[int, str]:
 
 
 class Published(NamedTuple):
-    """A published value and its source.
+    """A value published in a paper, and its source.
 
     Attributes:
         value: the value.
         source: the paper, as a key of references.bib.
         statement: what the paper states.
         read: how much of the paper was read: all, the abstract, or only a citation of it.
-        also: other papers with this value.
+        also: other papers that state this value.
     """
 
     value: int
@@ -224,7 +224,7 @@ class Published(NamedTuple):
 
 @cache
 def published_values() -> dict[str, Published]:
-    """Return the published values, by record id.
+    """Return the values published in papers, by record id.
 
     Example:
         >>> published_values()["one-port-broadcast:S7"].value

@@ -45,7 +45,7 @@ def load_files(folders: Sequence[Path]) -> list[Record]:
 
 
 class RecordTable(Table):
-    """A table of records that can be summarized: one line per problem and range of topologies."""
+    """A table with one row per record, which is summarized for people."""
 
     def readable(self) -> Table:
         """Return a table with one row per problem and series of topologies, such as S3, S4, ..."""
@@ -83,17 +83,17 @@ def _value(row: Row) -> str:
 def as_table(
     records: Iterable[Record], note: str = "", failure: StarcastError | None = None
 ) -> Table:
-    """Return a row for each record."""
+    """Return a table with one row per record."""
     return Table.of(map(record_row, records), COLUMNS, note, failure, SPARE)
 
 
 def as_summary(records: Iterable[Record]) -> RecordTable:
-    """Return a row for each record; a terminal shows a row per problem and range of topologies."""
+    """Return a table with one row per record, which a terminal shows in summarized form."""
     return RecordTable.of(map(record_row, records), COLUMNS, spare=SPARE)
 
 
 def record_row(record: Record) -> dict[str, Any]:
-    """Return a record as a row of a listing."""
+    """Return a record as a table row."""
     row = {name: getattr(record, name) for name in COLUMNS}
     row["arguments"] = dict(record.arguments)
     row["proof"] = describe_evidence(record)
@@ -120,8 +120,8 @@ def evidence_kind(record: Record) -> str:
 def describe_evidence(record: Record) -> str:
     """Describe the evidence for a record's bound, and whether a checker has accepted it.
 
-    Theory and inequalities are computed again, within a moment, whenever a record is verified. That
-    a proof was accepted is only a statement of the file until the proof is made again.
+    Bounds from theory and inequalities are computed again, which is fast, whenever a record is
+    verified. For a proof, only the file states that a checker accepted it, until it is made again.
     """
     if record.proof is None:
         return evidence_kind(record)

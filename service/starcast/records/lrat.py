@@ -1,14 +1,14 @@
 """A checker of LRAT proofs, which shares no code with the solvers that write them.
 
-An LRAT proof is a text. The clauses of the formula have the ids 1, 2, 3, ... in this order. A line
-``ID LITERALS 0 HINTS 0`` adds a clause, and ``ID d IDS 0`` deletes clauses. An added clause follows
-by unit propagation. Each hint is the id of an earlier clause. If all literals of the added clause
-were false, each hinted clause in turn would have a single literal left, which then has to be true,
-and the last one would have none left. So the checker does not have to search. The proof is complete
-when it adds the clause without literals.
+An LRAT proof is a text that refutes a formula. The clauses of the formula have the ids 1, 2, 3, ...
+A line ``ID LITERALS 0 HINTS 0`` adds a clause, and ``ID d IDS 0`` deletes clauses. An added clause
+must follow from earlier clauses by unit propagation; the hints are their ids. Assume that all
+literals of the added clause are false. Then each hinted clause in turn has a single literal left,
+which must be true, and the last hinted clause has none left. So the checker does not have to
+search. The proof is complete when it adds the clause without literals.
 
-The checker reads the part of the format that CaDiCaL writes. It rejects steps of another kind
-(RAT), which have negative hints.
+The checker reads the part of the format that CaDiCaL writes. It rejects RAT steps, which have
+negative hints.
 """
 
 from collections.abc import Iterable, Sequence
@@ -63,7 +63,7 @@ def rejected_proof(reason: str, checker: str = CHECKER) -> RejectedError:
 
 
 def _execute(known: dict[int, Clause], words: Sequence[str]) -> Clause | None:
-    """Execute a line: delete clauses, or add and return a clause that follows."""
+    """Process a proof line: delete clauses, or check, add and return a clause."""
     if words[1:2] == ["d"]:
         _delete(known, [int(word) for word in words[2:]])
         return None
@@ -77,7 +77,7 @@ def _execute(known: dict[int, Clause], words: Sequence[str]) -> Clause | None:
 
 
 def _parse_addition(numbers: Sequence[int]) -> tuple[int, Clause, Sequence[int]]:
-    """Return the id, the literals and the hints of a line."""
+    """Return the id, the literals and the hints of a line that adds a clause."""
     if not numbers or numbers[0] < 1 or numbers[-1] != 0:
         raise ValueError("it does not begin with an id and end with 0")
     end = numbers.index(0)
@@ -103,7 +103,7 @@ def _require_implied(known: dict[int, Clause], clause: Clause, hints: Sequence[i
         if used is None:
             raise ValueError(f"the hint {hint} is not the id of a clause")
         left = [literal for literal in used if literal not in false]
-        # This hint is contradicted, so the clause follows; further hints do not matter.
+        # The hinted clause is contradicted, so the added clause follows; other hints do not matter.
         if not left:
             return
         if len(left) > 1:

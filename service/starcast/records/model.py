@@ -1,4 +1,4 @@
-"""Records: the known value and bound of a problem on a topology, and how records are combined."""
+"""Records of the best known value and bound of a problem on a topology, and their combination."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -13,7 +13,7 @@ FORMAT = 1
 
 #: Whether a problem asks for the smallest or the largest value.
 Sense = Literal["least", "greatest"]
-#: The problems by name, each with its sense.
+#: The sense of each problem, by name.
 PROBLEMS: Mapping[str, Sense] = MappingProxyType(
     {
         "one-port-broadcast": "least",
@@ -32,8 +32,8 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 Witness = Mapping[str, NDArray[Any]]
-#: Arrays stored with a witness from which the bound follows: paths, or a certificate of
-#: inequalities.
+#: Names of the arrays that prove a bound and are stored with the witness: those of a certificate of
+#: inequalities, or paths.
 CERTIFICATE = ("automorphisms", "vectors", "multipliers", "denominator")
 EVIDENCE = ("paths", *CERTIFICATE)
 
@@ -48,12 +48,12 @@ class Proof:
     Attributes:
         statement: the proven statement, such as ``no 3 arc-disjoint spanning trees of height 5``.
         format: ``LRAT`` or ``DRAT``, or ``second solver`` if another solver repeated the search
-            instead, which cannot be checked.
+            instead; its answer cannot be checked.
         formula_sha256: SHA-256 of the formula in DIMACS; the problem can write the formula again.
-        proof_sha256: SHA-256 of the proof; empty without one.
-        proof_bytes: the length of the proof.
+        proof_sha256: SHA-256 of the proof; empty if there is no proof.
+        proof_bytes: the length of the proof in bytes.
         checker: the programs that accepted the proof, or the second solver.
-        command: the command that makes the formula and the proof again.
+        command: the command that creates the formula and the proof again.
         seconds: the time to make and check the proof; 0 if it was not measured.
     """
 
@@ -74,10 +74,11 @@ class Attempt:
     Attributes:
         method: how the search works.
         target: the value that the search was to reach.
-        result: ``witness``, ``none`` or ``open``.
-        seconds: how long it took.
-        value: the value of the object that the search found, if it was better than the known value;
-            it need not reach the target.
+        result: ``witness`` if the target was reached, ``none`` if it was proven impossible, and
+            ``open`` otherwise.
+        seconds: the time of the search.
+        value: the value that the search found, if it was better than the known value; it need not
+            reach the target.
         seed: the random seed; None in records of older versions.
     """
 
@@ -98,7 +99,7 @@ class Record:
         topology: spec of the topology.
         value: the value of the witness.
         bound: no object has a better value than this.
-        reason: why the bound holds.
+        reason: the reason why the bound holds.
         witness: arrays by name; `starcast.records.checks` explains them.
         arguments: arguments of the problem, by name.
         proof: evidence for the bound, if it does not follow from theory.
@@ -136,7 +137,7 @@ class Record:
         return ":".join(parts)
 
     def fields(self) -> dict[str, Any]:
-        """Return all fields except the witness, in the form that is written to JSON."""
+        """Return all fields except the witness, as they are written to the JSON file."""
         values = {name: getattr(self, name) for name in FIELDS}
         values["arguments"] = dict(self.arguments)
         values["proof"] = None if self.proof is None else asdict(self.proof)
@@ -151,8 +152,8 @@ FIELDS = tuple(each.name for each in fields(Record) if each.name != "witness")
 def combine_records(records: Iterable[Record]) -> Record:
     """Combine records of one problem and topology into a record with the best value and bound.
 
-    Searches that started from the same record begin with the same attempts; the result contains
-    these attempts once.
+    Records whose searches started from the same record begin with the same attempts. The result
+    contains these attempts only once.
 
     Args:
         records: at least one record; if values are equal, the first record's witness is kept.
@@ -164,13 +165,12 @@ def is_better(record: Record, other: Record) -> bool:
     """Return whether a record is better than another record of the same problem and topology.
 
     It is better if its value or its bound is better and neither is worse. If both are equal, the
-    record with the better evidence for its bound is better, then the record with more searches.
+    evidence for the bound decides, and then the number of searches.
     """
     sign = 1 if PROBLEMS[record.problem] == "least" else -1
     value = sign * (other.value - record.value)
     bound = sign * (record.bound - other.bound)
-    # A better value with a worse bound does not make a better record: `combine_records` combines
-    # both.
+    # A record with a better value but a worse bound is not better; `combine_records` combines both.
     if value < 0 or bound < 0:
         return False
     if value > 0 or bound > 0:
@@ -180,12 +180,12 @@ def is_better(record: Record, other: Record) -> bool:
 
 
 def improve_record(known: Record | None, found: Record, keep: Callable[[Record], object]) -> Record:
-    """Return a record with the best value and bound of the known and the found record.
+    """Combine a known record with a newly found one, and return the result.
 
     Args:
         known: the record before the search, if there is one.
         found: the record after it.
-        keep: called with the result if it is better than the known record.
+        keep: a function that is called with the result if it is better than the known record.
     """
     record = found if known is None else combine_records([known, found])
     if known is None or is_better(record, known):
@@ -197,7 +197,7 @@ def _combine(first: Record, second: Record) -> Record:
     sign = 1 if PROBLEMS[first.problem] == "least" else -1
     holder = second if sign * (first.value - second.value) > 0 else first
     bounding = second if sign * (second.bound - first.bound) > 0 else first
-    # If bounds are equal, the one with better evidence is kept.
+    # If bounds are equal, the bound with better evidence is kept.
     if first.bound == second.bound and _rank_evidence(second) > _rank_evidence(first):
         bounding = second
     shared = _count_shared(first.tried, second.tried)
@@ -217,14 +217,14 @@ def _combine(first: Record, second: Record) -> Record:
 
 
 def _rank_evidence(record: Record) -> int:
-    """Return the rank of the evidence for a bound; a second solver's answer cannot be checked."""
+    """Rank the evidence for a bound; a second solver's answer, which cannot be checked, is last."""
     if record.proof is None:
         return 1
     return {"second solver": 0, "DRAT": 2, "LRAT": 3}[record.proof.format]
 
 
 def _count_shared(first: tuple[Attempt, ...], second: tuple[Attempt, ...]) -> int:
-    """Return the number of attempts with which both sequences begin."""
+    """Return the number of equal attempts at the beginning of both sequences."""
     shared = 0
     for one, other in zip(first, second, strict=False):
         if one != other:

@@ -1,4 +1,4 @@
-"""The schema of a record's file: its fields and their valid values.
+"""The schema of record files: the fields of a record and their valid values.
 
 Files are user input: a record can come from anywhere. A record that matches the schema is only well
 formed; `starcast.records.checks` and `starcast.search.verification` check whether it is true.
@@ -23,7 +23,7 @@ from starcast.records.model import (
 )
 from starcast.support.errors import InputError
 
-#: Largest number that PostgreSQL's integers hold.
+#: Largest value of the type ``integer`` in PostgreSQL.
 _MAX_INTEGER = 2**31 - 1
 #: Maximum length of a text, such as a reason or a command.
 _MAX_LENGTH = 2_000
@@ -76,7 +76,7 @@ class _Attempt(_Part):
 
 
 class WitnessFile(_Part):
-    """The witness file, which is next to the record's file."""
+    """The name and digest of the witness file, which is in the same folder as the record."""
 
     file: Annotated[str, pydantic.Field(pattern=r"^[A-Za-z0-9,._=-]{1,200}\.npz$")]
     sha256: _Digest
@@ -123,7 +123,7 @@ def as_record(fields: object, witness: Witness, source: str) -> Record:
     Args:
         fields: the mapping that `Record.fields` returned; it may also name the witness file.
         witness: the arrays.
-        source: what was read, for messages.
+        source: the name of the file or row, for messages.
 
     Raises:
         InputError: a field is missing, unknown, or has an invalid value.
@@ -157,8 +157,8 @@ def _validate(fields: object, source: str) -> _Fields:
     try:
         return _Fields.model_validate(fields)
     except pydantic.ValidationError as error:
-        # The first error suffices: files are written by programs, so usually the whole file is
-        # wrong.
+        # Only the first error is reported: files are written by programs, so usually the whole file
+        # is wrong.
         details = error.errors(include_url=False)[0]
         place = ".".join(map(str, details["loc"]))
         reason = details["msg"].removeprefix("Value error, ")
@@ -166,7 +166,7 @@ def _validate(fields: object, source: str) -> _Fields:
 
 
 def not_a_record(source: str, reason: object) -> InputError:
-    """Return the error for a file or row that is not a record."""
+    """Return the error that reports why a file or row is not a record."""
     return InputError(
         f"{source} is not a record: {reason}", hint="restore the file, or search again"
     )

@@ -10,9 +10,9 @@ from starcast.topologies.permutations import Ranks
 
 
 def level_dimensions(topology: Topology, parent_port: Ports, root: int) -> Ranks:
-    """Return the number of links of each port on each level, in all trees together.
+    """Return the number of links for each level and port, in all trees together.
 
-    The port of a link is the port of the parent that leads to the child.
+    A link belongs to the level of its child, and to the port of the parent that leads to the child.
 
     Returns:
         int32 ``[height + 1, ports]``; level 0 has no links.
@@ -36,8 +36,8 @@ def dimension_balance(topology: Topology, parent_port: Ports, root: int) -> Evid
     """Check that all trees together use every dimension equally often on every level.
 
     If so, the translations of these trees to all roots use every directed link equally often on
-    every level. The measured value is the number of links of a dimension, by level from 1; if
-    dimensions differ, that of the dimension used most.
+    every level. The measured values are, for each level from 1, the numbers of links in the
+    dimension that is used most.
 
     Raises:
         RejectedError: the array is not a forest.

@@ -14,8 +14,8 @@ class Evidence:
         check: the name of the property.
         measured: the measured value, or one value per tree or port; see the checker.
         counterexample: None if the property holds. Otherwise the first place where it fails, given
-            by ``tree``, ``node`` (label), ``link`` (``1234 -> 2134``), ``level`` or ``dimension``,
-            and the difference: ``found`` and ``stated``, or ``why``.
+            by ``tree``, ``node`` (label), ``link`` (``1234 -> 2134``), ``level`` or ``dimension``.
+            It also has the values ``found`` and ``stated``, or the reason ``why``.
     """
 
     check: str
@@ -24,7 +24,7 @@ class Evidence:
 
     @property
     def holds(self) -> bool:
-        """Whether the property holds everywhere."""
+        """Whether the property holds, so that there is no counterexample."""
         return self.counterexample is None
 
     def require(self) -> None:

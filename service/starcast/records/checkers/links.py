@@ -12,8 +12,8 @@ from starcast.topologies.permutations import Ranks
 def loads(topology: Topology, parent_port: Ports, root: int) -> Ranks:
     """Return the number of trees that use each directed link, int32 ``[nodes, ports]``.
 
-    The indices are the parent and its port towards the child, in the order of the topology's ports.
-    The two directions of a link are two directed links.
+    A link is indexed by the parent and by the parent's port to the child, in the order of the
+    topology's ports. The two directions of a link count as two directed links.
 
     Raises:
         RejectedError: the array is not a forest.
@@ -50,7 +50,7 @@ def _loads(graph: UncheckedForest, trees: list[TraversedTree]) -> Ranks:
         children = np.flatnonzero(tree.levels > 0)
         parents = tree.parents[children]
         for column, neighbours in enumerate(graph.neighbours):
-            # The port is found from the child, not from the entry, so the link itself is checked.
+            # The port is found from the child, not from the array, so the link itself is checked.
             users = parents[neighbours[parents] == children]
             load[column] += np.bincount(users, minlength=nodes).astype(np.int32)
     return np.ascontiguousarray(load.T)

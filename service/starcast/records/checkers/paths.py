@@ -11,22 +11,22 @@ from starcast.records.checkers.shape import traverse_forest
 from starcast.records.checkers.traversal import Ports, TraversedTree, UncheckedForest
 from starcast.topologies import Topology
 
-_CELLS = 4_000_000  # steps of paths per batch: some 100 MB, including memory for sorting
+_CELLS = 4_000_000  # links of paths per batch; sorting included, they need some 100 MB
 
 
 def disjoint_paths(
     topology: Topology, parent_port: Ports, root: int, apart: Literal["nodes", "links"] = "nodes"
 ) -> Evidence:
-    """Check for every node that its paths in the trees that contain it are disjoint.
+    """Check, for every node, that its paths from the root in different trees are disjoint.
 
-    The measured value is the largest number of paths to one node that share a place.
+    The measured value is the largest number of paths to one node that share a node or link.
 
     Args:
         parent_port: the trees.
         root: rank of the root.
-        apart: "nodes" if the paths may share no node except the two ends, nor the direct link
-            between them; "links" if they may share no link in either direction, so a broken link
-            interrupts at most one path.
+        apart: "nodes" if the paths may share no node except their two ends, and not the direct
+            link between the ends; "links" if they may share no link, in either direction, so that
+            a broken link interrupts at most one path.
 
     Raises:
         RejectedError: the array is not a forest.
@@ -49,10 +49,10 @@ def disjoint_paths(
 def _steps(
     graph: UncheckedForest, tree: TraversedTree, ends: NDArray[np.int64], apart: str
 ) -> NDArray[np.int64]:
-    """Return the places on the paths to some nodes, int64 ``[height, ends]``, padded with -1.
+    """Return the nodes or links on the paths to ``ends``, int64 ``[height, ends]``, padded with -1.
 
-    If places are nodes, these are the interior nodes, and the root for a path without interior
-    nodes. If places are links, both ends of each link are combined into one number.
+    For nodes, these are the interior nodes; a path without interior nodes is represented by the
+    root. For links, both ends of each link are combined into one number.
     """
     count = graph.topology.nodes
     nodes = np.where(tree.levels[ends] > 0, ends, graph.root)
@@ -64,8 +64,8 @@ def _steps(
             links = np.minimum(nodes, parents) * count + np.maximum(nodes, parents)
             steps.append(np.where(moving, links, -1))
         else:
-            # A path of one link is represented by the root: two trees must not both use the direct
-            # link.
+            # A path of one link is represented by the root, because two trees must not both use
+            # the direct link.
             inner = moving & ((parents != graph.root) | (step == 0))
             steps.append(np.where(inner, parents, -1))
         nodes = parents
@@ -74,7 +74,7 @@ def _steps(
 
 def _repetitions(steps: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return how often the most frequent non-negative number occurs in each column, at least 1."""
-    # In sorted columns, equal places are next to each other.
+    # In sorted columns, equal numbers are next to each other.
     ordered = np.sort(steps, axis=0)
     run = np.ones(steps.shape[1], dtype=np.int64)
     longest = run.copy()

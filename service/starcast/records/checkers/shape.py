@@ -9,7 +9,7 @@ from starcast.topologies.permutations import Ranks
 
 
 def rooted(topology: Topology, parent_port: Ports, root: int) -> Evidence:
-    """Check that every node with an entry is a descendant of the root, which has no parent.
+    """Check that the root has no parent, and that all nodes with a parent are its descendants.
 
     Hence there is no cycle and no second root. The measured values are the numbers of nodes of the
     trees, including the root.
@@ -26,7 +26,7 @@ def spanning(topology: Topology, parent_port: Ports, root: int) -> Evidence:
 
 
 def height(topology: Topology, parent_port: Ports, root: int, bound: int) -> Evidence:
-    """Check that no node is more than ``bound`` links from the root; measures each tree's height.
+    """Check that no tree is higher than ``bound``; the measured values are the trees' heights.
 
     Raises:
         RejectedError: the array is not a forest.
@@ -46,9 +46,9 @@ def height(topology: Topology, parent_port: Ports, root: int, bound: int) -> Evi
 
 
 def shortest_paths(topology: Topology, parent_port: Ports, root: int, detour: int = 0) -> Evidence:
-    """Check that no level exceeds the distance from the root by more than ``detour``.
+    """Check that no tree path from the root exceeds a shortest path by more than ``detour`` links.
 
-    The measured values are the largest excesses in the trees.
+    The measured values are the largest differences in the trees.
 
     Raises:
         RejectedError: the array is not a forest.
@@ -70,7 +70,7 @@ def shortest_paths(topology: Topology, parent_port: Ports, root: int, detour: in
 
 
 def branch_sizes(topology: Topology, parent_port: Ports, root: int) -> Ranks:
-    """Return the number of nodes that each tree reaches over each of the root's links.
+    """Return the number of nodes that each tree reaches through each link of the root.
 
     Returns:
         int32 ``[trees, ports]``, in the order of the topology's ports.
@@ -86,11 +86,11 @@ def branch_sizes(topology: Topology, parent_port: Ports, root: int) -> Ranks:
 
 
 def balance(topology: Topology, parent_port: Ports, root: int, slack: int = 1) -> Evidence:
-    """Check that the root's links lead to equally many nodes, with a tolerance of ``slack``.
+    """Check that the numbers of nodes reached through the root's links differ by ``slack`` at most.
 
-    All trees count together. For one tree, the sizes of its branches are compared; for partial
-    trees with one link of the root each, the sizes of the trees. The measured values are the
-    numbers of nodes over each port; a node in several trees counts several times.
+    The numbers are sums over all trees. For one tree, this compares the sizes of its branches. For
+    partial trees that use one link of the root each, it compares the sizes of the trees. The
+    measured values are the numbers by port; a node in several trees counts several times.
 
     Raises:
         RejectedError: the array is not a forest.
@@ -133,11 +133,11 @@ def _check_trees(
     trees = list(graph.trees()) if trees is None else trees
     measured = tuple(int(np.count_nonzero(tree.levels >= 0)) for tree in trees)
     for number, (row, tree) in enumerate(zip(graph.rows, trees, strict=True)):
-        # Partial trees have entries only at their nodes.
+        # A partial tree has entries only for its own nodes.
         member = row != 0
         member[graph.root] = True
         wrong = np.flatnonzero((tree.levels < 0) & (member | spanning))
-        # This error is reported first, because the traversal ignores the root's entry.
+        # A parent of the root is reported first, because the traversal ignores it.
         if row[graph.root]:
             wrong = np.array([graph.root])
         if len(wrong):

@@ -15,13 +15,13 @@ Ports = NDArray[np.uint8]
 
 
 class TraversedTree(NamedTuple):
-    """The result of traversing a tree from its root; each column is int32 ``[nodes]``.
+    """A tree traversed from its root; each attribute is an array int32 ``[nodes]``.
 
     Attributes:
-        parents: the neighbour across the entry; -1 if there is no entry or it is not a port.
+        parents: the parent of each node; -1 if the node has no entry or its entry is not a port.
         levels: the distance from the root in the tree; -1 for nodes that the root does not reach.
-        branches: the child of the root that is an ancestor of the node, or the node itself; the
-            root at the root; -1 for nodes that the root does not reach.
+        branches: the child of the root whose subtree contains the node; for the root, the root
+            itself; -1 for nodes that the root does not reach.
     """
 
     parents: Ranks
@@ -30,10 +30,10 @@ class TraversedTree(NamedTuple):
 
 
 class UncheckedForest:
-    """A topology and an array that may or may not be a forest.
+    """A topology and an array of parent ports, which may not be a forest.
 
     Attributes:
-        rows: the array, ``[trees, nodes]``.
+        rows: the array of parent ports, ``[trees, nodes]``.
         root: rank of the root.
         neighbours: the neighbours across all ports, int32 ``[degree, nodes]``.
 
@@ -62,7 +62,7 @@ class UncheckedForest:
         return f"{self.label(tail)} -> {self.label(head)}"
 
     def trees(self) -> Iterator[TraversedTree]:
-        """Iterate over the trees."""
+        """Traverse the trees one after the other."""
         return (self._traverse(self._parents(row)) for row in self.rows)
 
     @cached_property
@@ -79,7 +79,7 @@ class UncheckedForest:
         return distances
 
     def _parents(self, row: Ports) -> Ranks:
-        # Entries that are not ports stay -1, and are reported with their node.
+        # The parent stays -1 if the entry is not a port; such entries are reported with their node.
         parents = np.full(self.topology.nodes, -1, dtype=np.int32)
         for port, neighbours in zip(self.topology.ports, self.neighbours, strict=True):
             parents = np.where(row == port, neighbours, parents)
@@ -88,7 +88,7 @@ class UncheckedForest:
     def _traverse(self, parents: Ranks) -> TraversedTree:
         above = parents.copy()
         above[self.root] = -1  # the traversal begins here and never returns to the root
-        # Children of a node are next to each other in this order, so levels are slices.
+        # In this order, the children of a node are next to each other, so they form a slice.
         siblings = np.argsort(above, kind="stable").astype(np.int32)
         first = np.searchsorted(above[siblings], np.arange(self.topology.nodes + 1))
         levels, branches = np.full((2, self.topology.nodes), -1, dtype=np.int32)
