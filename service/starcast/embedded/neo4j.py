@@ -98,8 +98,9 @@ internal.dbms.tx_log.fail_on_corrupted_log_files=false
 WITHOUT_HTTP = """\
 server.http.enabled=false
 """
-#: Settings for Neo4j Browser without the HTTP API. The policy keeps the page from connecting to other
-#: hosts. The command keeps it from showing all relationships between the nodes of a result.
+#: Settings for Neo4j Browser without the HTTP API. The policy keeps the page from connecting to
+#: other hosts. The command keeps the page from showing all relationships between the nodes of a
+#: result.
 WITH_BROWSER = """\
 server.http.enabled=true
 server.http.listen_address={address}:{http_port}

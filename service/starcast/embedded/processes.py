@@ -32,8 +32,8 @@ Matcher = Callable[[psutil.Process], bool]
 
 #: The shell exits and the server becomes a child of init, which reaps it, so no zombie is left.
 _DETACH = '"$@" >&2 & echo $!'
-#: Tolerance of start times in seconds, since clocks are adjusted. Start times only guard against
-#: coincidences.
+#: Tolerance in seconds when comparing start times, since clocks are adjusted. The comparison only
+#: guards against coincidences.
 _CLOCK_TOLERANCE = 60.0
 _ERROR_LINE = re.compile(r"\b(ERROR|FATAL|PANIC|error|Error|\w*Exception|Caused by)\b")
 DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
@@ -139,8 +139,8 @@ def start_detached(command: Sequence[str], folder: Path, log: Path, user: User) 
     Args:
         command: the program and its arguments.
         folder: the working directory, entered before the user changes.
-        log: the file to which the output is appended, opened before the user changes. So folder
-            and log may be in places that the user cannot access.
+        log: the file to which the output is appended, opened before the user changes. Therefore
+            the user need not have access to the paths of ``folder`` and ``log``.
         user: the user to run as.
     """
     with log.open("ab") as output:

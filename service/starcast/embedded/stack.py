@@ -247,7 +247,7 @@ def stop(servers: Sequence[Server]) -> dict[str, bool]:
     """End every process of these servers.
 
     Returns:
-        Whether each server that was running ended without being killed, by server title.
+        By server title, whether each server that was running ended without being killed.
     """
     alive = {server: server.find_processes() for server in servers}
     for server, members in alive.items():

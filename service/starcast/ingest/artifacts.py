@@ -149,7 +149,7 @@ def _verify(structure: Structure) -> Callable[[Session], None]:
 
 
 def verify_schedule(built: Schedule) -> Simulation:
-    """Simulate a schedule, check that it is complete and without violations, return the results.
+    """Simulate a schedule, check that it is complete and valid, and return the simulation.
 
     Raises:
         RejectedError: the schedule violates its port model, or leaves units undelivered.

@@ -93,7 +93,7 @@ class _BatchTask:
 def load(
     stores: Stores, writer: BoltWriter, artifact: Artifact, reporter: Reporter, on_stage: OnStage
 ) -> Loaded:
-    """Create an artifact that is absent or failed in both stores; the stores must be locked.
+    """Create an absent or failed artifact in both stores, which must be locked.
 
     Raises:
         RejectedError: the verification or the comparison failed; only a row in state ``failed``
@@ -223,7 +223,7 @@ def _mark_failed(stores: Stores, artifact: Artifact, error: str) -> None:
 def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Reporter) -> None:
     """Delete an artifact from both stores.
 
-    If there is an error to keep, given here or recorded earlier, its row stays, in state
+    If there is an error to keep, given here or recorded earlier, the artifact's row stays in state
     ``failed``. After an interruption the artifact is ``loading`` in PostgreSQL or not complete in
     the graph, so that `recover` finds it.
     """
@@ -341,7 +341,7 @@ def find_dependents(session: Session, artifact: Artifact) -> list[Artifact]:
 
 
 def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
-    """Return the recorded artifacts with these ids and their dependents, or all without ids.
+    """Return the recorded artifacts with these ids and their dependents; all if ``ids`` is empty.
 
     Raises:
         NotFoundError: no artifact with such an id is stored.

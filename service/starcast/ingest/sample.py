@@ -126,7 +126,7 @@ def _compare_nodes(graph: Graph, topology: Topology, ranks: Sequence[int]) -> It
 
 
 def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Problem]:
-    """Yield the first rows that are missing or unexpected in the graph, and count the others."""
+    """Yield problems for the first rows that differ, and one with the number of further rows."""
     first = first_key(rows.topology)
     columns = [rows.start + first, rows.end + first, *rows.columns.values()]
     # Rows are compared as multisets, because the graph can hold a row twice.

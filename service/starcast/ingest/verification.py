@@ -224,7 +224,7 @@ class _Verification:
             yield from self._check_checksums(artifact, graph, contents)
 
     def _generate(self, artifact: Artifact) -> tuple[Artifact, list[Problem]]:
-        """Return the newly generated artifact, and any difference between it and stored trees."""
+        """Return the newly generated artifact, with a problem if PostgreSQL stores other trees."""
         with self.stores.session() as session:
             stored = artifact_from_id(session, artifact.kind, artifact.id)
         # A construction's forest is compared with a newly built one; a user's forest exists only in

@@ -371,14 +371,14 @@ def _run(
 ) -> None:
     """Run a PostgreSQL program on a database, with optional input and output streams.
 
-    The password is passed in the environment, because every user can read arguments.
+    The password is passed in the environment, because every user can read command-line arguments.
     """
     plain = url._replace(drivername="postgresql", password=None).render_as_string()
     target = make_conninfo(plain, connect_timeout=sessions.CONNECT_SECONDS, **TCP_OPTIONS)
-    # Messages in English, so that their prefixes can be removed below.
+    # The locale makes messages English, so that their prefixes can be removed below.
     environment = os.environ | {"LC_ALL": "C", "PGPASSWORD": str(url.password or "")}
-    # A file instead of a pipe: the messages are read only at the end, and a full pipe
-    # would block it.
+    # The messages go to a file, because they are read only at the end, and a full pipe would block
+    # the program.
     with tempfile.TemporaryFile() as messages:
         process = subprocess.Popen(
             [*command, f"--dbname={target}"],
@@ -389,7 +389,7 @@ def _run(
         )
         try:
             if source is not None and process.stdin is not None:
-                # If the program has ended, its exit code and its messages say why.
+                # If the program has ended, its exit code and its messages explain why.
                 with suppress(BrokenPipeError):
                     shutil.copyfileobj(source, process.stdin, _CHUNK)
             if output is not None and process.stdout is not None:

@@ -49,7 +49,7 @@ def copy_columns(session: Session, table: Table, columns: Mapping[str, NDArray[A
 def copy_rows(
     session: Session, table: Table, names: Sequence[str], rows: Iterable[Sequence[Any]]
 ) -> None:
-    """Insert a few large rows of any type, such as trees as bytes, in the session's transaction."""
+    """Insert a few large rows with columns of any type, in the session's transaction."""
     types = [
         table.c[name].type.compile(dialect=session.get_bind().dialect).lower() for name in names
     ]

@@ -160,7 +160,7 @@ def _axis_column(axis: Axis) -> MappedColumn[Any]:
 
 
 def axis_checks() -> Iterator[CheckConstraint]:
-    """Yield the constraints on the axis columns, and one that ``missing`` is not negative."""
+    """Yield the constraints on the axis columns, and one on ``missing``, which is not negative."""
     for name, axis in AXES.items():
         if axis.words:
             yield one_of(name, axis.words)

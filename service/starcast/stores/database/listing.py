@@ -29,7 +29,7 @@ _COLUMNS = {
 
 
 def columns(kind: str) -> list[str]:
-    """Return the column names for a listing of topologies, forests or schedules (the kind)."""
+    """Return the column names for a listing of artifacts of this kind."""
     return ["id", *_COLUMNS[kind], "state", "error"]
 
 

@@ -33,7 +33,7 @@ def _meanings(axes: Iterable[str], prefix: str = "") -> dict[str, str]:
 
 
 def _select(table: str, axes: Iterable[str], prefix: str = "") -> str:
-    """Return the select list for axis columns, with exact columns as doubles."""
+    """Return the SQL select list for axis columns, with `Exact` columns as doubles."""
     is_exact = {name: AXES[name].type is Fraction for name in axes}
     return ", ".join(
         f"{table}.{name}{'_value' * exact} as {prefix}{name}" for name, exact in is_exact.items()

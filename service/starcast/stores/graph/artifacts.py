@@ -1,4 +1,4 @@
-"""Artifacts as the graph stores them: a node (:Topology, :Forest or :Schedule), relationships."""
+"""Artifacts as the graph stores them: a :Topology, :Forest or :Schedule node and relationships."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace

@@ -23,14 +23,14 @@ class _Index(NamedTuple):
 
     def serves_as(self, declared: "_Index") -> bool:
         """Return whether an index in the store can serve as the declared one."""
-        # A constraint left by an earlier version also serves as an index. After an import, indexes
-        # are still being filled.
+        # A constraint left by an earlier version also serves as an index, and so does an index that
+        # is still being filled after an import.
         is_usable = self.state in {"ONLINE", "POPULATING"}
         return self.on == declared.on and self.unique >= declared.unique and is_usable
 
 
 def find_index_faults(graph: Graph) -> list[str]:
-    """Describe each declared index or constraint that is missing or not as the schema says."""
+    """Describe each index or constraint of the schema that is missing or differs in the store."""
     stored = _read_indexes(graph)
     faults = []
     for name, declared in _declared_indexes().items():

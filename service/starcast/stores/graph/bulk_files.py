@@ -163,7 +163,7 @@ class _Files:
     nodes: int = 0
 
     def write_artifact(self, artifact: GraphArtifact, task: Task) -> None:
-        """Write an artifact: its own node, a topology's nodes, and all relationships."""
+        """Write an artifact: its own node, its relationships, and, for a topology, its nodes."""
         with ThreadPoolExecutor(1) as pool:
             # numpy releases Python's lock, so two threads use two processors.
             nodes = None
@@ -233,7 +233,7 @@ class _Files:
         if tuple(columns) != element.names:
             raise ValueError(f"{element.name} has {element.names}, not {tuple(columns)}")
         if element.name not in self.opened:
-            # The folder is empty at the start, so a file that already exists is a defect.
+            # The folder is empty at the start, so an existing file means a defect.
             file = (self.folder / _file_name(element)).open("xb")
             self.opened[element.name] = self.stack.enter_context(file)
             file.write(_header(element, ids).encode())

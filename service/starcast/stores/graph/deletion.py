@@ -156,7 +156,7 @@ def _delete_by_index(relationship: Relationship) -> str:
 
 
 def _delete_by_scan(relationship: Relationship) -> str:
-    """Return Cypher to delete relationships that, lacking an indexed property, no index finds."""
+    """Return Cypher that deletes an artifact's relationships even if the index lacks them."""
     return (
         f"MATCH ()-[r:{relationship.name}]->() "
         f"WHERE r.{relationship.artifact_property} = $artifact {_DELETE}"
