@@ -96,7 +96,7 @@ def stale_names(home: Path) -> list[str]:
 
 
 def delete_stale(home: Path) -> None:
-    """Delete the directories of `stale_names`, which no server and no import may be using.
+    """Delete the directories that `stale_names` lists; no server or import may be using them.
 
     Raises:
         UnavailableError: the current directory cannot be determined; nothing is deleted.

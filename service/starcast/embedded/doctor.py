@@ -107,7 +107,7 @@ def _packages(settings: Settings) -> Iterator[Finding]:
 
 
 def check_embedded(settings: Settings) -> Iterator[Finding]:
-    """Check the processes of the embedded servers in use, except stopped ones; see `_servers`."""
+    """Check the processes of the embedded servers in use; for stopped servers see `_servers`."""
     if settings.neo4j_uri is None:
         yield check_jars(Neo4j(Home(settings.home)).jars(settings))
     uris = {"Neo4j": settings.neo4j_uri, "PostgreSQL": settings.postgres_uri}

@@ -67,7 +67,7 @@ def require_space(folder: Path, megabytes: int, purpose: str) -> None:
 
 
 def require_private(folder: Path) -> None:
-    """Check that only this user and root can change the contents of a folder.
+    """Check that only the current user and root can change the contents of a folder.
 
     Raises:
         UnavailableError: the folder belongs to another user, or group or others may write to it.

@@ -71,7 +71,7 @@ class Jar:
 
 @dataclass(frozen=True)
 class JarSet:
-    """The jars of a lock file and the cache folder that holds them."""
+    """The jars listed in a lock file, and the cache folder that holds them."""
 
     jars: tuple[Jar, ...]
     folder: Path
@@ -216,7 +216,7 @@ class _Download:
         downloaded: Path = artifact.resolve()
         if _sha256(downloaded) != jar.sha256:
             raise ValueError("its SHA-256 differs from the lock file")
-        downloaded.chmod(0o644)  # for the system user, whatever the umask is
+        downloaded.chmod(0o644)  # readable by the system user, whatever the umask is
         downloaded.replace(path)
         self._advance(jar.size)
 

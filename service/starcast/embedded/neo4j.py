@@ -91,7 +91,8 @@ server.bolt.connection_keep_alive_streaming_scheduling_interval=15s
 # Stops within 1 to 3 seconds; by default it waits ten seconds for idle clients.
 internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
 """
-#: The transaction log can end in the middle of a transaction, for example after a full disk.
+#: Setting to start with a damaged transaction log, which ends in the middle of a transaction, for
+#: example after a full disk.
 _WITH_DAMAGED_LOG = """\
 internal.dbms.tx_log.fail_on_corrupted_log_files=false
 """

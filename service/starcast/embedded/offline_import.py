@@ -51,10 +51,10 @@ def run_import(
     work_folder: Path,
     reporter: Reporter,
 ) -> None:
-    """Fill the data directory of a server, which no server may be using.
+    """Fill the data directory of a server by an import; no server may be using the directory.
 
     Args:
-        server: the server, on the data directory to fill.
+        server: the server whose data directory is filled.
         settings: the settings, for the cache that holds the jars and for further Java options.
         arguments: the tool's options that name the input files and their format.
         folder: the working directory of the tool, for relative file names.

@@ -95,7 +95,7 @@ class Postgres(Server):
 
     def _initdb(self, folder: Path) -> None:
         account = self._account
-        # An anonymous file: its mode and path cannot expose the password.
+        # The file is anonymous, so it has no path by which the password could be read.
         with tempfile.TemporaryFile() as password:
             password.write(self.password.encode())
             password.flush()

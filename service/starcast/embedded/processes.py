@@ -60,8 +60,8 @@ class Server(ABC):
     """One server of one home.
 
     Attributes:
-        name: its name in file names.
-        title: its name in messages.
+        name: the server's name in file names.
+        title: the server's name in messages.
         user: the user to log in as.
         database: the database to connect to.
         stop_signal: the signal that makes it shut down cleanly.

@@ -323,8 +323,8 @@ def _knows_all_artifacts(stores: Stores) -> bool:
 def _choose_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact], list[Artifact]]:
     """Return the artifacts to rebuild, and the other complete artifacts, in build order.
 
-    Besides the complete artifacts, these include artifacts that were lost from the graph or deleted
-    by an interrupted rebuild.
+    Artifacts that were lost from the graph, or deleted by an interrupted rebuild, are included as
+    well.
     """
     chosen: list[Artifact] = []
     others: list[Artifact] = []
@@ -413,7 +413,7 @@ def _recreate(stores: Stores, writer: BoltWriter, artifact: Artifact, reporter: 
     try:
         loaded = load(stores, writer, artifact, reporter, on_stage)
     except KeyboardInterrupt:
-        # The interrupted load has replaced the reason `REBUILDING` by the interruption.
+        # The interrupted load has replaced the reason `REBUILDING` with the interruption.
         _note_rebuilding(stores, artifact)
         raise
     _report_complete(artifact, reporter)

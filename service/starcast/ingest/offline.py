@@ -5,7 +5,7 @@ An import therefore writes all artifacts to files, creates a new store from them
 (`starcast.embedded.rebuild`), and replaces the old store only after checking the new one: it
 compares the total numbers of nodes and relationships, and everything at a sample of nodes. After an
 interruption at any point, either the old store or the checked new store is in use. If PostgreSQL's
-records do not match it, `starcast.ingest.loading.recover` cleans up.
+records do not match that store, `starcast.ingest.loading.recover` cleans up.
 """
 
 import time

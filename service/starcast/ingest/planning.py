@@ -74,8 +74,8 @@ def parse_request(
         schedules: algorithms, such as ``multiple``, ``allgather:necklace`` or ``all``. The forests
             that they use are stored with them.
         root: label or rank of the root of forests and schedules.
-        ports: port model of the schedules: ``all``, ``one``, ``both``, or ``default``: the default
-            of each algorithm.
+        ports: port model of the schedules: ``all``, ``one``, ``both``, or ``default`` for the
+            default of each algorithm.
         segments: segments per tree, for algorithms that segment the message; None for their
             defaults.
         messages: number of unit messages, for algorithms that send unit messages; None for their
@@ -151,8 +151,8 @@ def _select_schedules(
         The schedules, and the reasons why others that ``all`` covers were skipped.
 
     Raises:
-        InputError: a name, a port model or an argument is wrong, or a named algorithm does not
-            support it.
+        InputError: a name, a port model or an argument is wrong, or is not supported by a named
+            algorithm.
     """
     models = _port_models(ports)
     counts = {"segments": segments, "messages": messages}
