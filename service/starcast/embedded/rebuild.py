@@ -1,9 +1,10 @@
 """Rebuild Neo4j's store in a new data directory, and switch to it in one step.
 
 The old server answers queries until the import is complete. Then it stops, and a new server starts
-on the new directory, on the same port if that is free. Only the caller knows the new server, and
-verifies its contents. Then `StoreRebuild.commit` makes the new directory the current one. Until
-then the old directory stays current and unchanged, even after an error, Ctrl-C or kill -9.
+on the new directory, on the same port if that is free. At first only the caller knows the new
+server, and verifies its contents. Then `StoreRebuild.commit` makes the new directory the current
+one. Before the commit, the old directory stays current and unchanged, even after an error, Ctrl-C
+or kill -9.
 """
 
 import shutil

@@ -50,7 +50,7 @@ class ServerStatus:
     Attributes:
         server: its name.
         state: its state. ``starting`` includes a server left behind by an interrupted start; ``not
-            responding`` means that its process is alive but does not answer.
+            responding`` means that its process is alive but does not answer, such as a frozen one.
         pid: its process id.
         port: its TCP port on 127.0.0.1.
         uptime_s: seconds since its start.

@@ -100,7 +100,7 @@ def verify(
     for artifact_id in sorted(changed):
         listener.say(f"skipped {artifact_id}: it was changed meanwhile; verify it again")
     if changed:
-        # The row counts of the store include the changed artifacts.
+        # The row counts of the entire store include the artifacts that changed meanwhile.
         changed.add(WHOLE_STORE)
     return [problem for problem in problems if problem.artifact not in changed]
 
