@@ -5,8 +5,8 @@ root starts them, they run as the system user ``starcast``. That user may not be
 the folders above the home (``/root``, pytest's temporary folders), and changing their modes would
 be wrong. So the working directory is set before switching to that user, and a server reaches its
 home or its data by `WORKING_DIRECTORY`, without traversing the path. Logs and passwords are passed
-as open files for the same reason. Only programs are found by path: those in folders closed to that
-user are copied to ``/var/cache/starcast``.
+as open files for the same reason. Only programs are found by path: if their folder is closed to
+that user, they are copied to ``/var/cache/starcast``.
 """
 
 import os
@@ -26,14 +26,14 @@ from starcast.support.errors import UnavailableError
 SYSTEM_USER = "starcast"
 #: The account comment by which `starcast uninstall` recognises an account that starcast created.
 COMMENT = "servers of starcast"
-#: The folder of program files for the system user.
+#: The folder for copies of program files that the system user runs.
 SHARED = Path("/var/cache/starcast")
 #: Path of the current process's working directory; opening it traverses no folder above it.
 WORKING_DIRECTORY = "/proc/self/cwd"
 
 
 def server_account() -> processes.User:
-    """Return the account that runs the servers: the system user for root, else this user.
+    """Return the account that runs the servers: the system user for root, else the current user.
 
     Raises:
         UnavailableError: the system user cannot be created.
@@ -51,7 +51,7 @@ def system_user() -> processes.User:
     if entry is None:
         command = ["useradd", "--system", "--user-group", "--no-create-home", "--comment", COMMENT]
         command += ["--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin", SYSTEM_USER]
-        # A missing program or missing rights are reported by the check below.
+        # If useradd or the rights to run it are missing, the check below reports it.
         with suppress(OSError):
             subprocess.run(command, check=False, capture_output=True)
         entry = find_system_user()
@@ -72,10 +72,10 @@ def find_system_user() -> pwd.struct_passwd | None:
 
 
 def hand_over(folder: Path, account: processes.User) -> None:
-    """Give a folder and everything below it to an account; do nothing for this user's account.
+    """Make an account the owner of a folder and its contents; do nothing for the current user.
 
-    Everything below is checked even if the folder belongs to the account already, because an
-    offline import run by root may have written to it.
+    The contents are checked even if the folder already belongs to the account, because an offline
+    import run by root may have written to it.
     """
     uid, gid = account.uid, account.gid
     if uid is None or gid is None:
@@ -92,14 +92,14 @@ def is_open(folder: Path) -> bool:
 
 
 def readable_folder(folder: Path, account: processes.User) -> Path:
-    """Return a folder for program files that an account can read: the given one or `SHARED`."""
+    """Return a folder for program files that the account can read: the given one or `SHARED`."""
     return folder if account.uid is None or is_open(folder) else SHARED
 
 
 def readable_programs(
     site: Path, parts: Iterable[str | Path], name: str, account: processes.User
 ) -> Path:
-    """Return a folder with parts of a package that an account can read.
+    """Return a folder that holds parts of a package and that the account can read.
 
     Args:
         site: the folder that contains the parts, such as site-packages.

@@ -1,7 +1,7 @@
-"""Addresses and passwords of the running servers of a home.
+"""Addresses and passwords of the running embedded servers of a home folder.
 
-They are determined by the home and by ``stack.json``, which `up` writes. Nearly every command needs
-them, so this module imports neither the servers nor a driver.
+They follow from the folder and its file ``stack.json``, which `up` writes. Nearly every command
+needs them, so this module imports neither the servers nor a driver.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ from starcast.support.errors import UnavailableError
 if TYPE_CHECKING:
     from sqlalchemy import URL
 
-#: Display names of the servers, by the names used in file names.
+#: Display names of the servers, by the names that they have in file names.
 TITLES = {"neo4j": "Neo4j", "postgres": "PostgreSQL"}
 GRAPH_USER = "neo4j"
 STORE_DATABASE = "starcast"
@@ -39,7 +39,7 @@ def store_endpoint(home: Path, role: Role = "writer") -> "URL":
     Raises:
         UnavailableError: PostgreSQL is not running, or the password of the role is missing.
     """
-    # Imported only here, so that queries of the graph do not load SQLAlchemy.
+    # Imported only here, so that graph queries do not load SQLAlchemy.
     from sqlalchemy import URL  # noqa: PLC0415
 
     port = server_port("postgres", home)

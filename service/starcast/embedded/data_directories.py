@@ -1,8 +1,8 @@
 """Neo4j's data directories: the current one, and the new one that an offline import fills.
 
-The file ``store`` in Neo4j's home names the current directory; without that file it is ``data``.
-The file is written atomically, so it always names exactly one directory. Every other data directory
-is stale: an interrupted import left it, or a newer one replaced it.
+The file ``store`` in Neo4j's home names the current directory; without that file, the current
+directory is ``data``. The file is written atomically, so it always names exactly one directory.
+Every other data directory is stale: an interrupted import left it, or a newer one replaced it.
 """
 
 import os
@@ -23,7 +23,7 @@ _SYSTEM_PARTS = ("dbms", "server_id", "databases/system", "transactions/system")
 
 
 def current(home: Path) -> Path:
-    """Return the current data directory of a Neo4j home; before the first start it does not exist.
+    """Return the current data directory of a Neo4j home, which the first start creates.
 
     Raises:
         UnavailableError: the pointer file names a directory that does not exist.
@@ -55,7 +55,8 @@ def new_directory(home: Path) -> Path:
 def copy_system_data(old: Path, new: Path) -> None:
     """Copy users, passwords and the server's id from a directory whose server is stopped.
 
-    Links are copied as links, because the server's account could have created them to mislead root.
+    Links are copied as links: the server's account could have created them to make root copy other
+    files.
     """
     for name in _SYSTEM_PARTS:
         source = old / name
@@ -95,7 +96,7 @@ def stale_names(home: Path) -> list[str]:
 
 
 def delete_stale(home: Path) -> None:
-    """Delete the directories of `stale_names`, which no server and no import may be using.
+    """Delete the directories that `stale_names` lists; no server or import may be using them.
 
     Raises:
         UnavailableError: the current directory cannot be determined; nothing is deleted.

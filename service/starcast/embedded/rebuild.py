@@ -1,9 +1,10 @@
 """Rebuild Neo4j's store in a new data directory, and switch to it in one step.
 
-The old server answers queries until the import is complete. Then it stops, and a server starts on
-the new directory, on the same port if that is free. Only the caller knows this server, and verifies
-its contents. `StoreRebuild.commit` makes the new directory the current one. Until then the old
-directory stays current and unchanged, even after an error, Ctrl-C or kill -9.
+The old server answers queries until the import is complete. Then it stops, and a new server starts
+on the new directory, on the same port if that is free. At first only the caller knows the new
+server, and verifies its contents. Then `StoreRebuild.commit` makes the new directory the current
+one. Before the commit, the old directory stays current and unchanged, even after an error, Ctrl-C
+or kill -9.
 """
 
 import shutil
@@ -55,7 +56,7 @@ class StoreRebuild:
         offline_import.run_import(
             self._new, self._settings, arguments, self.folder, self._staging, self._reporter
         )
-        # The files are about as large as the store: free the disk before the server starts.
+        # The files are about as large as the store, so delete them before the server starts.
         shutil.rmtree(self._staging)
 
     def start(self) -> GraphAddress:
@@ -73,7 +74,7 @@ class StoreRebuild:
         return GraphAddress(uri, Neo4j.user, self._new.password, Neo4j.database)
 
     def commit(self) -> None:
-        """Make the new directory the current one, and list its server in ``stack.json``."""
+        """Make the new directory current, and list the new server in ``stack.json``."""
         data_directories.activate(self._new.data)
         self._committed = True
         self._startup.publish(self._started)
@@ -106,7 +107,7 @@ def clean_up(settings: Settings, reporter: Reporter) -> None:
 
 
 def _current_settings(home: Home, settings: Settings) -> Settings:
-    """Return the settings, with Neo4j Browser on or off as in the running server."""
+    """Return the settings with Neo4j Browser on or off, whichever it is in the running server."""
     port = Neo4j(home).browser_port
     return settings.model_copy(update={"browser": port is not None, "neo4j_http_port": port})
 

@@ -31,10 +31,10 @@ from starcast.support.settings import Settings
 
 ServerState = Literal["running", "not responding", "starting", "rebuilding", "stopped"]
 
-#: Time limit in seconds for a server start, which takes 5 on an idle machine, far more on a busy
-#: one or after a crash.
+#: Time limit in seconds for a server start, which takes 5 seconds on an idle machine, but far more
+#: on a busy machine or after a crash.
 _STARTUP_SECONDS = 180.0
-#: Seconds allowed for a clean shutdown; the rest of the 15 for `down` is for killing.
+#: Seconds allowed for a clean shutdown. `down` has 15 seconds; the rest is for killing processes.
 _SHUTDOWN_SECONDS = 11.0
 #: Seconds within which a running server answers, even on a busy machine.
 _RESPONSE_SECONDS = 3.0
@@ -49,8 +49,8 @@ class ServerStatus:
 
     Attributes:
         server: its name.
-        state: its state; ``starting`` also if an interrupted start left it behind, ``not
-            responding`` if its process is alive but does not answer, for example when it is frozen.
+        state: its state. ``starting`` includes a server left behind by an interrupted start; ``not
+            responding`` means that its process is alive but does not answer, such as a frozen one.
         pid: its process id.
         port: its TCP port on 127.0.0.1.
         uptime_s: seconds since its start.
@@ -78,7 +78,7 @@ def up(settings: Settings, reporter: Reporter) -> None:
     The database is migrated to the newest revision; see `prepare_store`.
 
     Raises:
-        InputError: a server is running on a port that differs from the settings.
+        InputError: a server is already running on another port than the settings request.
         RejectedError: a program file was changed after its download, or a newer starcast has
             created the tables; then the servers are running.
         UnavailableError: a download failed, or a server does not start.
@@ -113,7 +113,7 @@ def up(settings: Settings, reporter: Reporter) -> None:
                     class_archive.record(java, folder, home.neo4j, pid, reporter)
             else:
                 reporter.say(f"the embedded stack in {home.root} is already running")
-            # Done for a running stack too, since the `up` that started it may have been
+            # A running stack is prepared too, because the `up` that started it may have been
             # interrupted.
             prepare_store(home, reporter)
 
@@ -130,7 +130,7 @@ def _check_ports(settings: Settings) -> None:
 
 
 def _check_running(home: Home, running: dict[str, ServerProcess], settings: Settings) -> None:
-    """Check that running servers have the ports and Neo4j Browser that the settings request."""
+    """Check that running servers have the requested ports, and Neo4j Browser if requested."""
     restart = "run 'starcast down', then 'starcast up' again"
     for server in all_servers(home):
         wanted = getattr(settings, server.port_setting)
@@ -150,8 +150,8 @@ def _check_running(home: Home, running: dict[str, ServerProcess], settings: Sett
 def prepare_store(home: Home, reporter: Reporter) -> None:
     """Create the roles in a running PostgreSQL, and upgrade its tables to the newest revision.
 
-    If the database holds data in an older revision, a backup is written to ``backups`` of the home
-    first.
+    If the database holds data in an older revision, they are first backed up to the folder
+    ``backups`` of the home.
 
     Raises:
         RejectedError: a newer starcast or another program has created the tables.
@@ -247,7 +247,7 @@ def stop(servers: Sequence[Server]) -> dict[str, bool]:
     """End every process of these servers.
 
     Returns:
-        By title, for each server that was running, whether it ended without being killed.
+        By server title, whether each server that was running ended without being killed.
     """
     alive = {server: server.find_processes() for server in servers}
     for server, members in alive.items():
@@ -296,7 +296,7 @@ class Startup:
             LimitError: the disk is full.
         """
         try:
-            # Processes left behind by a killed server or 'starcast up' hold the lock on the data.
+            # Processes left behind by a killed server or 'starcast up' would keep the data locked.
             stop(servers)
             for server in servers:
                 server.prepare(self._settings)
@@ -310,7 +310,7 @@ class Startup:
         return started
 
     def publish(self, started: dict[str, ServerProcess]) -> None:
-        """Add these servers to ``stack.json``, which lists those already running."""
+        """Add these servers to those already listed in ``stack.json``."""
         self._home.publish(running_servers(self._home) | started)
 
     def _launch(self, server: Server) -> ServerProcess:
@@ -345,7 +345,7 @@ class Startup:
         while time.monotonic() < deadline:
             if not processes.is_alive(started.pid):
                 return False
-            # The owner is looked up only for an open port, because that reads all sockets.
+            # The port's owner is looked up only if the port is open, since that reads all sockets.
             listens = processes.is_listening(started.port) and processes.owns_port(
                 started.pid, started.port
             )
@@ -359,10 +359,10 @@ class Startup:
         )
 
     def _start_with_damage(self, server: Server) -> ServerProcess:
-        """Restart a server that cannot open its data, and let it discard the damage.
+        """Restart a server that cannot open its data, and let it discard damaged data.
 
         Raises:
-            UnavailableError: the server has no such mode, or that mode did not help before.
+            UnavailableError: the server cannot discard damage, or doing so has not helped before.
         """
         stop([server])
         if not server.tolerate_damage():

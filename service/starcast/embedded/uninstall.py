@@ -53,7 +53,8 @@ def find_traces(settings: Settings) -> list[Trace]:
     log = settings.log_file
     obstacle = _obstacle(home)
     traces = [Trace("home", path) for path in _existing(home.root, _HOME_ENTRIES)]
-    # All homes share a log or cache in the usual place; it is removed only with the usual home.
+    # All homes share a log or cache in the default place, so it is removed only with the default
+    # home.
     usual = Settings.model_construct()
     is_other = settings.home != usual.home
     kept = "other homes use it; uninstall the usual home to delete it"
@@ -119,7 +120,7 @@ def _obstacle(home: Home) -> str:
 def _delete(names: Iterable[str]) -> None:
     for path in map(Path, names):
         with files.translate_os_errors(path):
-            # The target of a link may belong to another program.
+            # Only a link itself is deleted, because its target may belong to another program.
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:

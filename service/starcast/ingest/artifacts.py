@@ -1,7 +1,7 @@
 """Artifacts that can be stored: topologies, forests and schedules.
 
-An artifact's size is known before it is built, and it is verified when it is built. Its id contains
-everything needed to build it again: ``S5``, ``S5:multiple:12345``,
+The size of an artifact is known before it is built. An artifact is verified when it is built. Its
+id contains everything needed to build it again: ``S5``, ``S5:multiple:12345``,
 ``S5:broadcast:multiple:all:segments=4:12345``.
 """
 
@@ -36,7 +36,7 @@ class Built(NamedTuple):
 
     Attributes:
         graph: the artifact in the form that the graph stores.
-        save: saves it to the relational store.
+        save: saves the artifact to the relational store.
     """
 
     graph: GraphArtifact
@@ -65,17 +65,17 @@ class Artifact:
 
     @property
     def rows(self) -> int:
-        """Number of nodes and relationships."""
+        """Total number of nodes and relationships."""
         return self.nodes + self.relationships
 
     @property
     def spec(self) -> str:
-        """Spec of its topology; every artifact id begins with a spec."""
+        """Spec of the artifact's topology, with which the artifact's id begins."""
         return self.id.partition(":")[0]
 
     @property
     def topology(self) -> Topology:
-        """Its topology.
+        """The artifact's topology.
 
         Raises:
             InputError: there is no such topology, or its plug-in is not loaded.
@@ -113,7 +113,7 @@ class Artifact:
         save = _verify(structure)
         graph = graph_artifact(structure)
         content = graph.content
-        # Estimates and limits relied on the planned size.
+        # Estimates and limits relied on the planned size, so the built size must agree.
         if (graph.id, content.nodes, content.relationships) != (
             self.id,
             self.nodes,
@@ -135,9 +135,9 @@ class Artifact:
 
 
 def _verify(structure: Structure) -> Callable[[Session], None]:
-    """Verify a built artifact; return the function that saves it.
+    """Verify a built artifact, and return the function that saves it to the relational store.
 
-    The links of a topology are verified when they are collected.
+    The links of a topology are not verified here, but when its relationships are collected.
     """
     if isinstance(structure, Forest):
         structure.verify()
@@ -149,7 +149,7 @@ def _verify(structure: Structure) -> Callable[[Session], None]:
 
 
 def verify_schedule(built: Schedule) -> Simulation:
-    """Return the simulation of a schedule, which must be complete and without violations.
+    """Simulate a schedule, check that it is complete and valid, and return the simulation.
 
     Raises:
         RejectedError: the schedule violates its port model, or leaves units undelivered.
@@ -209,7 +209,7 @@ def planned_forest(
 
 
 def schedule_artifact(schedule: ScheduleParameters) -> Artifact:
-    """Return the artifact of a schedule; a symmetric schedule has the rows of one source."""
+    """Return the artifact of a schedule; a symmetric one has the rows of a single source."""
     algorithm = schedule.algorithm
     entry = (f"{algorithm.collective} algorithm", algorithm.name)
     plugins = describe_used(schedule.topology, entry, schedule.arguments)
@@ -217,7 +217,7 @@ def schedule_artifact(schedule: ScheduleParameters) -> Artifact:
 
 
 def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
-    """Return the artifact with an id.
+    """Return the artifact with the given kind and id.
 
     A forest stored in PostgreSQL is loaded from there; anything else is built from its id.
 
@@ -256,12 +256,12 @@ def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenanc
 
 
 def recorded_artifact(row: models.Materialization) -> Artifact:
-    """Return a recorded artifact with its size but without the means to build it."""
+    """Convert a row of PostgreSQL to an artifact that has its size but cannot be built."""
     return Artifact(row.kind, row.id, row.expected_nodes, row.expected_relationships, row.plugins)
 
 
 def recorded_artifacts(session: Session) -> list[Artifact]:
-    """Return all complete artifacts with sizes, in build order, without the means to build them."""
+    """Return all complete artifacts in build order; they have their sizes but cannot be built."""
     is_complete = models.Materialization.state == LoadState.COMPLETE.value
     rows = session.scalars(select(models.Materialization).where(is_complete))
     return sorted(map(recorded_artifact, rows), key=lambda artifact: artifact.build_order)

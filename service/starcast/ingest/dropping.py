@@ -99,7 +99,7 @@ def _choose(stores: Stores, dropped: Sequence[Artifact], requested: LoadMethod) 
     try:
         refuse_import_losses(stores)
         check_space(embedded, remaining)
-    # An import is only a faster way here, so the drop continues if an import is not possible.
+    # An import would only be faster, so the drop continues over Bolt if an import is not possible.
     except (RejectedError, LimitError):
         if requested is LoadMethod.IMPORT:
             raise

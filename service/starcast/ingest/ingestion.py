@@ -2,11 +2,11 @@
 
 A rebuild recreates the graph from PostgreSQL's records, by an offline import or over Bolt.
 Everything stored can be built again, so no starcast data are lost. Data of other programs are
-deleted only on request, and over Bolt only relationships at recreated nodes are.
+deleted only on request; over Bolt, only their relationships at recreated nodes are deleted.
 
-Over Bolt, all artifacts to rebuild are first deleted. Until each has been recreated, it is
-``failed`` with the reason `REBUILDING`: after an interruption, the next rebuild continues, and an
-ingest creates the artifacts that it is asked for.
+Over Bolt, all artifacts to rebuild are first deleted. Each has the state ``failed``, with the
+reason `REBUILDING`, until it has been recreated. After an interruption, the next rebuild recreates
+the remaining artifacts, and an ingest recreates those that it is asked for.
 """
 
 import shlex
@@ -56,7 +56,7 @@ class Summary:
     Attributes:
         created: artifacts that were stored.
         present: ids of artifacts that were already stored.
-        recovered: ids of artifacts that were cleaned up first.
+        recovered: ids of unusable artifacts that were deleted first.
         seconds: duration of the ingest.
         outdated: ids of artifacts in ``present`` that another version of a plug-in built.
     """
@@ -165,9 +165,9 @@ def _refuse_other_trees(stores: Stores, plan: Plan) -> None:
     """Check that no user's forest has the id of a stored forest with other trees.
 
     Raises:
-        RejectedError: a forest has other trees than the stored forest with its id.
+        RejectedError: a forest differs from the stored forest with the same id.
     """
-    # Other forests are determined by their ids.
+    # The trees of all other forests are determined by their ids.
     for artifact_id, forest in plan.forests.items():
         with stores.session() as session:
             if session.get(models.Forest, artifact_id) is None:
@@ -197,8 +197,8 @@ def _create(
     writer = BoltWriter(stores.graph, stores.batch)
     writer.prepare()
     created = []
-    # One after the other, so that an interruption costs only one artifact and the next ingest
-    # continues there.
+    # Artifacts are loaded one after the other, so that an interruption affects only one of them and
+    # the next ingest continues there.
     for artifact in missing:
         created.append(load(stores, writer, artifact, reporter, on_stage))
         _report_complete(artifact, reporter)
@@ -309,7 +309,10 @@ def _take_over(stores: Stores) -> bool:
 
 
 def _knows_all_artifacts(stores: Stores) -> bool:
-    """Return whether the graph has artifacts, all known to PostgreSQL, and no newer schema."""
+    """Return whether PostgreSQL knows all artifacts in the graph.
+
+    The result is False for a graph without artifacts or with a newer schema.
+    """
     owner = ownership.read_owner(stores.graph)
     in_graph = read_artifact_nodes(stores.graph)
     with stores.session() as session:
@@ -320,8 +323,8 @@ def _knows_all_artifacts(stores: Stores) -> bool:
 def _choose_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact], list[Artifact]]:
     """Return the artifacts to rebuild, and the other complete artifacts, in build order.
 
-    Artifacts that were complete and are lost, or that an interrupted rebuild deleted, can be
-    rebuilt as well.
+    Artifacts that were lost from the graph, or deleted by an interrupted rebuild, are included as
+    well.
     """
     chosen: list[Artifact] = []
     others: list[Artifact] = []
@@ -350,7 +353,7 @@ def _refuse_rebuild_losses(
     Raises:
         RejectedError: the rebuild would delete data of other programs.
     """
-    # Over Bolt only the nodes of rebuilt topologies are deleted, with all their relationships.
+    # Over Bolt only the nodes of rebuilt topologies are deleted, with all relationships at them.
     topologies = None if by_import else [artifact.id for artifact in artifacts if artifact.nodes]
     nodes, relationships = audit.describe_losses(stores.graph, topologies)
     if nodes and not by_import:
@@ -368,7 +371,7 @@ def _rebuild_by_import(
 ) -> list[Loaded]:
     began = time.monotonic()
     with stores.session() as session:
-        # An import includes all complete artifacts, so only the others must be passed as new.
+        # An import includes all complete artifacts anyway, so only the others are passed as new.
         lost = [
             artifact
             for artifact in artifacts
@@ -393,7 +396,8 @@ def _rebuild_over_bolt(
     audit.drop_wrong_indexes(stores.graph)
     if is_outdated:
         delete_outdated_nodes(stores.graph)
-        # Not earlier: after an interruption before this point, everything must be rebuilt again.
+        # The new schema version is not recorded earlier, because after an interruption before this
+        # point everything must be rebuilt again.
         ownership.mark(stores.graph, str(stores.id))
     writer = BoltWriter(stores.graph, stores.batch)
     writer.prepare()
@@ -402,14 +406,14 @@ def _rebuild_over_bolt(
 
 def _recreate(stores: Stores, writer: BoltWriter, artifact: Artifact, reporter: Reporter) -> Loaded:
     def on_stage(stage: str, artifact: Artifact) -> None:
-        # Entering the state `planned` has just cleared the reason.
+        # Entering the state `planned` has just cleared the reason `REBUILDING`.
         if stage == "planned":
             _note_rebuilding(stores, artifact)
 
     try:
         loaded = load(stores, writer, artifact, reporter, on_stage)
     except KeyboardInterrupt:
-        # The interrupted load has recorded the interruption as the reason.
+        # The interrupted load has replaced the reason `REBUILDING` with the interruption.
         _note_rebuilding(stores, artifact)
         raise
     _report_complete(artifact, reporter)
@@ -417,6 +421,6 @@ def _recreate(stores: Stores, writer: BoltWriter, artifact: Artifact, reporter: 
 
 
 def _note_rebuilding(stores: Stores, artifact: Artifact) -> None:
-    """Record that the artifact was stored before, in case the rebuild is interrupted."""
+    """Record the reason `REBUILDING`, so that an interrupted rebuild can be continued."""
     with stores.session() as session:
         set_columns(session, artifact.kind, artifact.id, error=REBUILDING)

@@ -1,10 +1,9 @@
 """Load methods: how rows get into Neo4j, their estimates and limits, and the choice between them.
 
 Over Bolt, rows are written to a running server, about 40 000 relationships per second. An offline
-import writes files and fills a new store from them, ten times as fast; but everything that is
-already stored has to be imported again, the server has to be restarted, and it must be the embedded
-server. So small ingests, and all ingests into other servers, use Bolt; large ingests use the
-import.
+import writes files and fills a new store from them, ten times as fast. But it has to import
+everything that is already stored again and to restart the server, which must be the embedded one.
+So small ingests, and all ingests into other servers, use Bolt; large ingests use the import.
 """
 
 from collections.abc import Iterable
@@ -19,32 +18,32 @@ from starcast.support.table import Table
 from starcast.support.text import format_duration
 from starcast.support.vocabulary import LoadMethod
 
-#: Rows per second over Bolt on a warm server (docs/decisions/0002-keys-and-labels.md), and when
-#: reading in pages.
+#: Rows written per second over Bolt on a warm server (docs/decisions/0002-keys-and-labels.md), and
+#: rows compared per second by reading them in pages.
 NODES_PER_SECOND = 30_000
 RELATIONSHIPS_PER_SECOND = 40_000
 COMPARED_PER_SECOND = 400_000
 #: Costs of a server that has just started: seconds to plan its first statements, additional seconds
-#: per row while Java has not compiled the writing code yet, and the number of such rows. Measured
-#: with S7 and its trees (docs/engines.md).
+#: per row until Java has compiled the code that writes rows, and the number of rows written until
+#: then. Measured with S7 and its trees (docs/engines.md).
 FIRST_STATEMENTS_SECONDS = 2
 COLD_SECONDS_PER_ROW = 65e-6
 COLD_ROWS = 100_000
 #: Nodes and relationships deleted per second over Bolt, measured with S8, S9 and S10.
 DELETED_PER_SECOND = 70_000
 
-#: Fixed seconds of an import on two idle processors: starting the tool, restarting Neo4j.
+#: Fixed seconds of an import on two idle processors, for starting the tool and restarting Neo4j.
 RESTART_SECONDS = 20
 #: Rows per second of an import, including building, importing, indexing and comparing, measured
 #: with S10 and S9: ``python -m benchmarks offline``.
 IMPORTED_NODES_PER_SECOND = 130_000
 IMPORTED_RELATIONSHIPS_PER_SECOND = 330_000
 
-#: Size in Neo4j's store files, measured on S7 and S8. Three indexes take most of a node's bytes; a
-#: schedule's id is too long for the relationship's own record.
+#: Bytes in Neo4j's store files, measured on S7 and S8. Three indexes take most of a node's bytes.
+#: Relationships of schedules take more, because a schedule's id is too long for their own record.
 BYTES_PER_NODE = 250
 BYTES_PER_RELATIONSHIP = {"topology": 120, "forest": 120, "schedule": 250}
-#: Number of digits of the largest rank or unit in import files within the limit.
+#: Number of digits of the largest rank or unit in import files that are within the limit.
 _WIDTH = 8
 
 #: Maximum number of rows over Bolt. S10 without forests fits and takes about ten minutes. Rows are
@@ -79,7 +78,7 @@ class Estimate:
 
     @classmethod
     def of(cls, artifacts: Iterable[Artifact]) -> Self:
-        """Return the total estimate for several artifacts."""
+        """Return the estimated total size of several artifacts."""
         listed = list(artifacts)
         nodes = sum(artifact.nodes for artifact in listed)
         relationships = sum(artifact.relationships for artifact in listed)
@@ -91,29 +90,29 @@ class Estimate:
 
     @property
     def rows(self) -> int:
-        """Nodes and relationships."""
+        """Total number of nodes and relationships."""
         return self.nodes + self.relationships
 
     @property
     def seconds(self) -> float:
-        """Seconds for writing and comparing over Bolt on a warm server, without building."""
+        """Estimated seconds to write and compare over Bolt on a warm server, without building."""
         writing = self.nodes / NODES_PER_SECOND + self.relationships / RELATIONSHIPS_PER_SECOND
         return writing + self.rows / COMPARED_PER_SECOND
 
     @property
     def cold_seconds(self) -> float:
-        """Seconds for writing and comparing over Bolt on a server that has just started."""
+        """Estimated seconds to write and compare over Bolt on a server that has just started."""
         cold_rows = min(self.rows, COLD_ROWS)
         return self.seconds + FIRST_STATEMENTS_SECONDS + cold_rows * COLD_SECONDS_PER_ROW
 
     @property
     def deletion_seconds(self) -> float:
-        """Seconds for deleting over Bolt."""
+        """Estimated seconds to delete over Bolt."""
         return self.rows / DELETED_PER_SECOND
 
     @property
     def import_seconds(self) -> float:
-        """Seconds for an import into an empty store."""
+        """Estimated seconds for an import into an empty store."""
         nodes = self.nodes / IMPORTED_NODES_PER_SECOND
         return RESTART_SECONDS + nodes + self.relationships / IMPORTED_RELATIONSHIPS_PER_SECOND
 
@@ -126,7 +125,7 @@ class Estimate:
 def _file_bytes(artifact: Artifact) -> int:
     nodes = 0
     if artifact.nodes:
-        # A stored topology whose plug-in is not loaded cannot be imported in any case.
+        # A stored topology whose plug-in is not loaded cannot be imported anyway.
         with suppress(InputError):
             nodes = artifact.nodes * node_bytes(artifact.topology, _WIDTH)
     return nodes + artifact.relationships * row_bytes(artifact.kind, artifact.id, _WIDTH)

@@ -1,4 +1,4 @@
-"""Loading, deleting and recovering artifacts.
+"""Loading and deleting artifacts, and cleaning up after interruptions.
 
 An artifact is built and verified, written to both stores, read back, compared, and marked complete.
 If that is interrupted, or other programs change the stores, `recover` cleans up. The lock
@@ -47,7 +47,8 @@ from starcast.support.progress import Reporter, Task
 from starcast.support.text import did_you_mean
 from starcast.support.vocabulary import LoadMethod
 
-#: The stages of a load, in order; `OnStage` is called after each, and per batch for ``batch``.
+#: The stages of a load, in order. An `OnStage` callback is called after each stage, and after every
+#: batch with the stage ``batch``.
 STAGES = (
     "planned",
     "built",
@@ -60,7 +61,7 @@ STAGES = (
     "complete",
 )
 
-#: Error recorded for an artifact that was complete and is missing in the graph.
+#: Error recorded for a complete artifact that has disappeared from the graph.
 LOST = "it is no longer in the graph store"
 
 OnStage = Callable[[str, Artifact], None]
@@ -92,7 +93,7 @@ class _BatchTask:
 def load(
     stores: Stores, writer: BoltWriter, artifact: Artifact, reporter: Reporter, on_stage: OnStage
 ) -> Loaded:
-    """Create an artifact, which is absent or failed, in both stores, which must be locked.
+    """Create an absent or failed artifact in both stores, which must be locked.
 
     Raises:
         RejectedError: the verification or the comparison failed; only a row in state ``failed``
@@ -111,7 +112,7 @@ def load(
 def cleanup_on_error(
     stores: Stores, artifacts: Sequence[Artifact], reporter: Reporter
 ) -> Iterator[None]:
-    """After an error, delete these artifacts as far as possible; leave rows in state ``failed``."""
+    """If the context raises, delete these artifacts if possible, and record them as ``failed``."""
     try:
         yield
     except KeyboardInterrupt:
@@ -120,7 +121,7 @@ def cleanup_on_error(
             _mark_failed(stores, artifact, "interrupted")
         raise
     except UnavailableError:
-        # Nothing can be deleted now; from the states, the next ingest or drop knows what to clean
+        # Nothing can be deleted now. The recorded states tell the next ingest or drop what to clean
         # up.
         raise
     except Exception as error:
@@ -128,7 +129,7 @@ def cleanup_on_error(
         if isinstance(error, StarcastError):
             message = error.message
         for artifact in reversed(artifacts):
-            # If the deletion fails as well, the first error is the one to report.
+            # If the deletion fails as well, only the first error is reported.
             with suppress(StarcastError):
                 discard(stores, artifact, message, reporter)
         raise
@@ -148,8 +149,8 @@ def _load(
     on_stage("written", artifact)
     content = _compare(stores, built)
     on_stage("compared", artifact)
-    # The graph is marked first: after an interruption here, the artifact is complete in the graph
-    # but not in PostgreSQL, and is created again.
+    # The graph is marked first. After an interruption here, the artifact is complete in the graph
+    # but not in PostgreSQL, so it is created again.
     writer.finish(built)
     on_stage("finished", artifact)
     with stores.session() as session:
@@ -206,7 +207,7 @@ def _compare(stores: Stores, built: GraphArtifact) -> Content:
 
 
 def found_columns(content: Content) -> dict[str, object]:
-    """Return the content found in the graph as columns of ``materialization``."""
+    """Return the columns of ``materialization`` that record the content found in the graph."""
     return {
         "found_nodes": content.nodes,
         "found_relationships": content.relationships,
@@ -222,9 +223,9 @@ def _mark_failed(stores: Stores, artifact: Artifact, error: str) -> None:
 def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Reporter) -> None:
     """Delete an artifact from both stores.
 
-    Its row stays in state ``failed`` if there is an error to keep, new or recorded earlier. After
-    an interruption the artifact is ``loading`` in PostgreSQL or not complete in the graph, so that
-    `recover` finds it.
+    If there is an error to keep, given here or recorded earlier, the artifact's row stays in state
+    ``failed``. After an interruption the artifact is ``loading`` in PostgreSQL or not complete in
+    the graph, so that `recover` finds it.
     """
     kind, artifact_id = artifact.kind, artifact.id
     nodes, relationships = 0, 0
@@ -282,7 +283,7 @@ def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
         The deleted artifacts, in the order of deletion.
     """
     with stores.session() as session:
-        # Topologies of plug-ins that are not loaded are left alone.
+        # Artifacts on topologies whose plug-in is not loaded are left alone.
         known = {
             artifact: state
             for artifact, state in read_states(session).items()
@@ -291,7 +292,7 @@ def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
         forest_of = _read_forests(session)
     in_graph: dict[Artifact, str] = {}
     for (kind, artifact_id), [node, *_] in reader.read_artifact_nodes(stores.graph).items():
-        # The schedule may exist only in the graph.
+        # If a schedule exists only in the graph, PostgreSQL does not record its forest.
         for name, parent in node.parents:
             if name == USES.name:
                 forest_of[artifact_id] = parent
@@ -316,7 +317,7 @@ def _is_unusable(known: LoadState | None, in_graph: str | None) -> bool:
         return True
     if known is LoadState.COMPLETE:
         return in_graph != GraphState.COMPLETE
-    # Anything in the graph of a failed or unknown artifact is left over.
+    # If PostgreSQL records the artifact as failed or not at all, what the graph has is a remnant.
     return in_graph is not None
 
 
@@ -331,7 +332,7 @@ def is_well_formed(artifact_id: str | None) -> bool:
 
 
 def find_dependents(session: Session, artifact: Artifact) -> list[Artifact]:
-    """Return the known artifacts that depend on an artifact, in the order of deletion."""
+    """Return the recorded artifacts that depend on an artifact, in the order of deletion."""
     forest_of = _read_forests(session)
     dependents = [
         other for other in read_states(session) if _depends_on(other, {artifact}, forest_of)
@@ -340,7 +341,7 @@ def find_dependents(session: Session, artifact: Artifact) -> list[Artifact]:
 
 
 def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
-    """Return the known artifacts with these ids and their dependents; all if no ids are given.
+    """Return the recorded artifacts with these ids and their dependents; all if ``ids`` is empty.
 
     Raises:
         NotFoundError: no artifact with such an id is stored.
@@ -366,7 +367,7 @@ def read_states(session: Session) -> dict[Artifact, LoadState]:
 
 
 def _read_forests(session: Session) -> dict[str, str]:
-    """Return the forest that each stored schedule uses, by schedule."""
+    """Return the id of the forest that each stored schedule uses, by schedule id."""
     rows = session.execute(select(models.Schedule.id, models.Schedule.forest))
     return {schedule: forest for schedule, forest in rows if forest is not None}
 

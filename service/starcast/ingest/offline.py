@@ -3,9 +3,9 @@
 The graph is a materialization: PostgreSQL records its content, and every part can be built again.
 An import therefore writes all artifacts to files, creates a new store from them next to the old one
 (`starcast.embedded.rebuild`), and replaces the old store only after checking the new one: it
-compares the numbers of all nodes and rows, and everything at a sample of nodes. After an
+compares the total numbers of nodes and relationships, and everything at a sample of nodes. After an
 interruption at any point, either the old store or the checked new store is in use. If PostgreSQL's
-records do not match it, `starcast.ingest.loading.recover` cleans up.
+records do not match that store, `starcast.ingest.loading.recover` cleans up.
 """
 
 import time
@@ -160,7 +160,7 @@ def check_space(settings: Settings, artifacts: Iterable[Artifact]) -> None:
 
 
 class _Import:
-    """The steps of one import, and the sample of expected rows that they share."""
+    """One import: its steps, and the sample of expected rows that they share."""
 
     def __init__(
         self,
@@ -241,7 +241,8 @@ class _Import:
         self._reporter.say("comparing what was imported with its generators")
         with graph.concurrent(1) as pool:
             keys = pool.submit(writer.create_constraints, graph)
-            # Neo4j keeps these numbers as statistics, so they can be read while it sorts the keys.
+            # Neo4j keeps these counts as statistics, so they can be read while it creates the
+            # constraints.
             problems = list(compare_counts(graph, artifacts))
             keys.result()
         problems += self._sample.compare(graph)

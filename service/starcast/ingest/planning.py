@@ -1,6 +1,7 @@
-"""Ingest plans: the requested artifacts with their sizes. No server is needed.
+"""Ingest plans: the requested artifacts with their sizes.
 
-Planning builds nothing, so it can also report the size of a plan that exceeds the limits.
+Planning needs no server and builds nothing, so it can also report the size of a plan that exceeds
+the limits.
 
 Schedules are requested by algorithms: ``multiple``, ``allgather:necklace``,
 ``alltoall:edge-disjoint(copies=2)``. ``allgather:all`` names all algorithms of a collective that
@@ -33,7 +34,7 @@ from starcast.trees.catalogue import find_difference
 
 ALL = "all"
 BOTH = "both"
-#: The port model name that requests the default of each algorithm.
+#: The name that requests the default port model of each algorithm.
 DEFAULT_PORTS = "default"
 
 Arguments = Mapping[str, int | str]
@@ -64,7 +65,7 @@ def parse_request(
     messages: int | None = None,
     forests: Iterable[Forest] = (),
 ) -> Plan:
-    """Return the plan of a request to store artifacts of a topology, regardless of their size.
+    """Return the plan for storing a topology, forests and schedules, regardless of their size.
 
     Args:
         spec: the topology, such as ``S5``.
@@ -73,8 +74,8 @@ def parse_request(
         schedules: algorithms, such as ``multiple``, ``allgather:necklace`` or ``all``. The forests
             that they use are stored with them.
         root: label or rank of the root of forests and schedules.
-        ports: port model of the schedules: ``all``, ``one``, ``both``, or ``default``: the default
-            of each algorithm.
+        ports: port model of the schedules: ``all``, ``one``, ``both``, or ``default`` for the
+            default of each algorithm.
         segments: segments per tree, for algorithms that segment the message; None for their
             defaults.
         messages: number of unit messages, for algorithms that send unit messages; None for their
@@ -106,7 +107,7 @@ def parse_request(
     planned = [planned_forest(topology, *parse_spec(text), start) for text in texts]
     artifacts = [
         topology_artifact(topology),
-        # A user's forest with the id of a construction has the same trees.
+        # A user's forest replaces a construction's forest with the same id; the trees are equal.
         *(each for each in planned if each.id not in own),
         *map(forest_artifact, own.values()),
         *map(schedule_artifact, selected),
@@ -150,8 +151,8 @@ def _select_schedules(
         The schedules, and the reasons why others that ``all`` covers were skipped.
 
     Raises:
-        InputError: a name, a port model or an argument is wrong, or a named algorithm does not
-            support it.
+        InputError: a name, a port model or an argument is wrong, or is not supported by a named
+            algorithm.
     """
     models = _port_models(ports)
     counts = {"segments": segments, "messages": messages}
@@ -169,8 +170,8 @@ def _select_schedules(
         else:
             algorithms = (_named_algorithm(topology, collective, algorithm_name),)
         for algorithm in algorithms:
-            # Numbers given for all algorithms apply only to those with that argument; arguments in
-            # parentheses apply to this algorithm.
+            # A number of segments or messages applies to each algorithm with that argument, unless
+            # the algorithm's own arguments, in parentheses, override it.
             arguments = dict(own_arguments)
             split_argument = algorithm.split_argument
             count = counts.get(split_argument or "")
@@ -178,8 +179,8 @@ def _select_schedules(
                 arguments = {split_argument: count, **arguments}
             try:
                 resolved = algorithm.resolve_arguments(topology, arguments)
-                # Of several port models an algorithm uses those that it supports; a single one must
-                # be supported.
+                # If several port models are requested, an algorithm uses those that it supports. A
+                # single requested model must be supported.
                 selected += [
                     ScheduleParameters(
                         algorithm, topology, root, algorithm.resolve_ports(model), resolved
@@ -201,7 +202,7 @@ def _named_algorithm(topology: Topology, collective: str, name: str) -> Algorith
 
 
 def _collective_of(name: str) -> str:
-    """Return the collective of an algorithm that is named without its collective.
+    """Return the collective of an algorithm that is named without one.
 
     It is the only collective with an algorithm of this name, or broadcast if there are several.
     """

@@ -1,8 +1,8 @@
 """Comparison of the graph with artifacts: all counts, and all rows at randomly drawn nodes.
 
-The comparison reads little, whatever the size of the graph. A sample of 500 misses a difference at
-one of every hundred nodes with probability 0.99^500 < 0.7 %. A smaller topology is compared
-completely.
+The comparison reads little, whatever the size of the graph. If one of every hundred nodes differs,
+a sample of 500 nodes misses all of them with probability 0.99^500 < 0.7 %. A topology with fewer
+nodes is compared completely.
 """
 
 from collections import Counter
@@ -37,7 +37,7 @@ class Problem(NamedTuple):
 
     Attributes:
         artifact: id of the artifact, or `WHOLE_STORE`.
-        problem: one sentence.
+        problem: one sentence that describes the difference.
         found: the actual value, if there is one.
         expected: the expected value, if there is one.
     """
@@ -53,16 +53,16 @@ class Sample:
     """Nodes drawn at random from every topology, and the content expected at these nodes.
 
     Attributes:
-        size: number of nodes of each topology.
+        size: number of nodes drawn from each topology.
         seed: random seed.
-        artifacts: the expected artifacts; their rows are only those at the sampled nodes.
+        artifacts: the expected artifacts, with only the rows at the sampled nodes.
 
     Raises:
         InputError: the size is not a positive integer.
     """
 
     size: int = 500
-    # Each run draws a new sample, so repeated verifications find what a single one misses.
+    # Each run draws a new sample, so repeated verifications can find what a single one misses.
     seed: int = field(default_factory=lambda: randbelow(2**32))
     artifacts: list[GraphArtifact] = field(default_factory=list)
 
@@ -70,7 +70,7 @@ class Sample:
         check_count("sample", self.size)
 
     def ranks(self, topology: Topology) -> NDArray[np.int64]:
-        """Return the sorted sampled nodes of a topology; they depend only on topology and seed."""
+        """Return the sorted ranks of a topology's sampled nodes, which the seed determines."""
         generator = np.random.default_rng([self.seed, first_key(topology)])
         size = min(self.size, topology.nodes)
         return np.sort(generator.choice(topology.nodes, size, replace=False)).astype(np.int64)
@@ -99,7 +99,7 @@ class Sample:
 
 
 def compare_counts(graph: Graph, artifacts: Sequence[Artifact]) -> Iterator[Problem]:
-    """Compare the numbers of all nodes and rows with those of all artifacts."""
+    """Yield a problem for each label or relationship type whose count in the graph is wrong."""
     expected: Counter[Label | Relationship] = Counter({STORE: 1})
     for artifact in artifacts:
         expected[NODE] += artifact.nodes
@@ -126,10 +126,10 @@ def _compare_nodes(graph: Graph, topology: Topology, ranks: Sequence[int]) -> It
 
 
 def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Problem]:
-    """Yield the first rows found in only one of the two, and the number of further rows."""
+    """Yield problems for the first rows that differ, and one with the number of further rows."""
     first = first_key(rows.topology)
     columns = [rows.start + first, rows.end + first, *rows.columns.values()]
-    # Rows are counted, not compared as sets, because a row can be stored twice.
+    # Rows are compared as multisets, because the graph can hold a row twice.
     expected = Counter(zip(*(column.tolist() for column in columns), strict=True))
     actual = Counter(tuple(map(_comparable, row)) for row in found)
     differing = [
@@ -149,7 +149,7 @@ def _comparable(value: Any) -> Any:
 
 
 def _describe(rows: Rows, row: Sequence[Any]) -> str:
-    """Return ``LINK 1234-2134 (port 2)`` or ``TREE_EDGE 1234-2134 (tree 2, level 1, port 3)``."""
+    """Return a row as text, such as ``LINK 1234-2134 (port 2)``."""
     start, end = (_node_name(rows.topology, key) for key in row[:2])
     values = zip_longest(rows.relationship.columns, row[2:], fillvalue="and")
     listed = ", ".join(f"{name} {value}" for name, value in values)

@@ -31,7 +31,7 @@ class Stores:
     Attributes:
         engine: the relational store, with the current schema.
         graph: the graph store.
-        batch: rows per transaction in the graph.
+        batch: maximum number of rows per transaction in the graph.
         embedded: the settings, if the graph store is the embedded Neo4j, which may be stopped and
             whose data may be replaced; else None.
         lock: the lock for changing the stores, if this process holds it.
@@ -149,7 +149,7 @@ TRANSITIONS: dict[LoadState | None, frozenset[LoadState | None]] = {
 
 
 def read_state(session: Session, kind: str, artifact_id: str) -> LoadState | None:
-    """Return the state of an artifact, and lock its row; None if it has no row."""
+    """Lock an artifact's row and return its state, or None if it has no row."""
     row = session.get(models.Materialization, (kind, artifact_id), with_for_update=True)
     return None if row is None else LoadState(row.state)
 

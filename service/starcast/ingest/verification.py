@@ -1,8 +1,9 @@
 """Verification of Neo4j's content against freshly built artifacts.
 
-PostgreSQL records which artifacts are stored. Each is built again, and compared with the graph: its
-node, its rows at a sample of nodes, and the numbers of all nodes and rows. On request it is also
-verified again, and the counts and checksums of all its rows are compared.
+PostgreSQL records which artifacts are stored. Each artifact is built again and compared with the
+graph: its own node, and its rows at a sample of nodes. The total numbers of nodes and rows are
+compared as well. On request, each artifact is also verified again, and the counts and checksums of
+all its rows are compared.
 
 Verification only reads and takes no lock. Artifacts that an ingest, a drop or a rebuild changes
 meanwhile are skipped and reported.
@@ -99,7 +100,7 @@ def verify(
     for artifact_id in sorted(changed):
         listener.say(f"skipped {artifact_id}: it was changed meanwhile; verify it again")
     if changed:
-        # The row counts of the store include the changed artifacts.
+        # The row counts of the entire store include the artifacts that changed meanwhile.
         changed.add(WHOLE_STORE)
     return [problem for problem in problems if problem.artifact not in changed]
 
@@ -107,7 +108,7 @@ def verify(
 def _is_empty(stores: Stores) -> bool:
     """Return whether the graph is empty.
 
-    A graph whose (:Store) is missing or edited counts as starcast's if it holds artifacts.
+    A graph with artifacts is taken to be starcast's even if its node (:Store) is missing or edited.
 
     Raises:
         OwnershipError: the graph belongs to another program, or has an older schema.
@@ -180,7 +181,7 @@ class _Verification:
             yield Problem(WHOLE_STORE, problem, str(found), str(expected))
 
     def _read_contents(self) -> Contents | None:
-        """Return all counts and checksums, or None if a property cannot be summed."""
+        """Return all counts and checksums, or None if the type of a property prevents summing."""
         try:
             return reader.read_all_contents(self.stores.graph)
         except InputError:
@@ -223,7 +224,7 @@ class _Verification:
             yield from self._check_checksums(artifact, graph, contents)
 
     def _generate(self, artifact: Artifact) -> tuple[Artifact, list[Problem]]:
-        """Generate an artifact, and report any difference from the forest stored in PostgreSQL."""
+        """Return the newly generated artifact, with a problem if PostgreSQL stores other trees."""
         with self.stores.session() as session:
             stored = artifact_from_id(session, artifact.kind, artifact.id)
         # A construction's forest is compared with a newly built one; a user's forest exists only in
@@ -238,7 +239,7 @@ class _Verification:
         return forest_artifact(generated), [Problem(artifact.id, problem)]
 
     def _check_without_plugin(self, artifact: Artifact, reason: str) -> Iterator[Problem]:
-        """Compare an artifact that cannot be built with the counts that PostgreSQL recorded."""
+        """Compare an artifact whose plug-in is missing with PostgreSQL's counts and checksum."""
         if not is_well_formed(artifact.id):
             self.reporter.say(f"skipped {artifact.id}: {reason}")
             return
@@ -280,7 +281,7 @@ class _Verification:
 
 
 def list_problems(problems: Iterable[Problem]) -> Table:
-    """Return problems as a table, one row each."""
+    """Return problems as a table with one row per problem."""
     return Table.of((problem._asdict() for problem in problems), Problem._fields)
 
 

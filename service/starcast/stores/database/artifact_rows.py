@@ -1,8 +1,8 @@
 """Storage of topologies, forests and schedules in PostgreSQL.
 
-Every function works in the given session and never commits;
-`starcast.stores.database.sessions.open_session` does. Only forests and schedules that their
-checkers accept are stored.
+Every function works in the given session and leaves the commit to
+`starcast.stores.database.sessions.open_session`. Only forests and schedules that pass their checks
+are stored.
 """
 
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ _TREE_COLUMNS = ("forest", "number", "height", "leaves", "size", "parent_port")
 
 
 def save_topology(session: Session, topology: Topology) -> None:
-    """Store a topology's counts, replacing an earlier row of the same topology."""
+    """Store a topology with its numbers of nodes and links, replacing an earlier row."""
     noun = FAMILIES[topology.family].noun
     family = insert(models.Family).values(name=topology.family, noun=noun)
     session.execute(family.on_conflict_do_nothing())
@@ -51,13 +51,13 @@ def save_topology(session: Session, topology: Topology) -> None:
 def save_forest(session: Session, forest: Forest) -> None:
     """Store a forest and its trees, replacing a stored forest with the same id.
 
-    Its topology must be stored already.
+    The topology of the forest must be stored already.
 
     Raises:
-        RejectedError: the checker rejects the forest; nothing is stored.
+        RejectedError: the forest is invalid; nothing is stored.
     """
     forest.verify()
-    # COPY below can only insert rows, so earlier rows are deleted first.
+    # The COPY below can only insert rows, so earlier rows are deleted first.
     drop_forest_trees(session, forest.id)
     session.merge(
         models.Forest(
@@ -115,7 +115,7 @@ def load_forest(session: Session, forest_id: str) -> Forest:
 def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation") -> None:
     """Store a schedule's parameters and simulation results, replacing an earlier version.
 
-    Its topology and forest must be stored already.
+    The topology and the forest of the schedule must be stored already.
 
     Raises:
         RejectedError: the simulation found a violation or missing units, or a row names a tree

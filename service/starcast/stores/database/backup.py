@@ -52,13 +52,13 @@ _FORMATS = "set local timezone = 'UTC'; set local datestyle = 'ISO'; set local b
 
 @dataclass(frozen=True)
 class Programs:
-    """The PostgreSQL programs; their major version must be that of the server."""
+    """Paths of PostgreSQL's client programs, which must have the server's major version."""
 
     pg_dump: Path
     pg_restore: Path
 
 
-#: A time that datetime can convert to every time zone.
+#: A time that is far enough from datetime's limits to be converted to every time zone.
 _Moment = Annotated[
     pydantic.AwareDatetime,
     pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
@@ -135,7 +135,7 @@ def create(engine: Engine, file: Path, programs: Programs) -> Manifest:
         programs: PostgreSQL programs of the server's version.
 
     Raises:
-        InputError: the file cannot be written, or a pooler is in front of the server.
+        InputError: the file cannot be written, or the server is behind a connection pooler.
         RejectedError: the database does not hold a starcast store.
         UnavailableError: the server failed or refused the dump.
     """
@@ -193,12 +193,12 @@ def restore(
         file: the backup.
         programs: the programs of the server's version.
         reporter: receives messages.
-        keep: file to which existing data are backed up before they are replaced. None refuses a
-            store that holds data.
+        keep: file to which existing data are backed up before they are replaced. If it is None, a
+            store that holds data is refused.
 
     Raises:
-        InputError: the file is not a complete backup, ``keep`` cannot be written, or a pooler is
-            in front of the server.
+        InputError: the file is not a complete backup, ``keep`` cannot be written, or the server
+            is behind a connection pooler.
         RejectedError: the store is not empty, belongs to another program, or is too old for the
             backup; or the restored tables differ from the backup.
         UnavailableError: the server failed.
@@ -267,13 +267,13 @@ def check_empty(engine: Engine) -> None:
 
 
 def _check_direct(engine: Engine) -> None:
-    """Check that no pooler is in front of the server.
+    """Check that the server is not behind a connection pooler.
 
     pg_dump and pg_restore empty the search path of their session. Behind a pooler in transaction
     mode, the next client of that session would not find its tables.
 
     Raises:
-        InputError: a pooler is in front of the server.
+        InputError: the server is behind a connection pooler.
     """
     with sessions.translated_errors(engine.url), engine.connect() as connection:
         driver = connection.connection.driver_connection
@@ -345,15 +345,15 @@ def _tables(connection: Connection) -> list[str]:
 
 def _content(connection: Connection, table: str) -> TableContent:
     """Return the row count and the sum of all row hashes, which does not depend on row order."""
-    # The text of a bytea is twice as long as its bytes; the hash is short.
+    # A bytea is hashed first, because its text is twice as long as its bytes.
     values = [
         sql.SQL("md5({})" if isinstance(column["type"], BYTEA) else "{}").format(
             sql.Identifier(column["name"])
         )
         for column in inspect(connection).get_columns(table, "public")
     ]
-    # 60 bits of the hash are never negative as a bigint; a sum of bigints is a numeric, which
-    # cannot overflow.
+    # Only 60 bits of the hash are used, so that the bigint is never negative. PostgreSQL sums
+    # bigints as numeric, which cannot overflow.
     query = sql.SQL(
         "select count(*), coalesce(sum(('x' || left(md5(row({})::text), 15))::bit(60)::bigint), 0)"
         " from public.{}"
@@ -371,14 +371,14 @@ def _run(
 ) -> None:
     """Run a PostgreSQL program on a database, with optional input and output streams.
 
-    The password is passed in the environment, because every user can read arguments.
+    The password is passed in the environment, because every user can read command-line arguments.
     """
     plain = url._replace(drivername="postgresql", password=None).render_as_string()
     target = make_conninfo(plain, connect_timeout=sessions.CONNECT_SECONDS, **TCP_OPTIONS)
-    # Messages in English, so that their prefixes can be removed below.
+    # The locale makes messages English, so that their prefixes can be removed below.
     environment = os.environ | {"LC_ALL": "C", "PGPASSWORD": str(url.password or "")}
-    # A file instead of a pipe: the messages are read only at the end, and a full pipe
-    # would block it.
+    # The messages go to a file, because they are read only at the end, and a full pipe would block
+    # the program.
     with tempfile.TemporaryFile() as messages:
         process = subprocess.Popen(
             [*command, f"--dbname={target}"],
@@ -389,7 +389,7 @@ def _run(
         )
         try:
             if source is not None and process.stdin is not None:
-                # If the program has ended, its exit code and its messages say why.
+                # If the program has ended, its exit code and its messages explain why.
                 with suppress(BrokenPipeError):
                     shutil.copyfileobj(source, process.stdin, _CHUNK)
             if output is not None and process.stdout is not None:
@@ -436,7 +436,8 @@ def _begins_as_zip(file: Path) -> bool:
 def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
     if sorted(archive.namelist()) != [_MANIFEST, _DUMP]:
         raise _not_a_backup(file, f"it does not hold {_MANIFEST} and {_DUMP} alone")
-    # `create` compresses neither part, and a compressed part could expand without limit.
+    # `create` compresses neither member of the archive, and a compressed member could expand
+    # without limit.
     for part in archive.infolist():
         if part.compress_type != zipfile.ZIP_STORED or part.flag_bits & 1:
             raise _not_a_backup(file, f"its part {part.filename} is compressed or encrypted")

@@ -15,10 +15,11 @@ from psycopg import sql
 from sqlalchemy import BigInteger, Double, Integer, SmallInteger, Table
 from sqlalchemy.orm import Session
 
-#: Rows converted at a time: enough for efficient numpy, few enough for the processor's cache.
+#: Number of rows converted at a time: large enough to use numpy efficiently, and small enough for
+#: the rows to fit in the processor's cache.
 BLOCK = 1 << 15
 
-# The signature, the flags, and the length of an extension of the header; the last two are zero.
+# The signature, followed by the flags and the length of the header extension, which are both zero.
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 # A field count of -1 marks the end of the data.
 _TRAILER = b"\xff\xff"
@@ -48,7 +49,7 @@ def copy_columns(session: Session, table: Table, columns: Mapping[str, NDArray[A
 def copy_rows(
     session: Session, table: Table, names: Sequence[str], rows: Iterable[Sequence[Any]]
 ) -> None:
-    """Insert a few large rows of any type, such as trees as bytes, in the session's transaction."""
+    """Insert a few large rows with columns of any type, in the session's transaction."""
     types = [
         table.c[name].type.compile(dialect=session.get_bind().dialect).lower() for name in names
     ]
@@ -96,7 +97,7 @@ def _wire(table: Table, name: str) -> str:
 
 def _blocks(values: Sequence[NDArray[Any]], record: np.dtype[np.void]) -> Iterator[memoryview]:
     names = [name for name in record.names or () if not name.endswith(" width")]
-    # One array serves all blocks: numbers of fields and widths are the same in every row.
+    # All blocks reuse one array, because the field count and field widths never change.
     rows = np.empty(BLOCK, record)
     rows["fields"] = len(values)
     for name in names[1:]:

@@ -41,21 +41,23 @@ NAMING = {
     "ck": "ck_%(table_name)s_%(constraint_name)s",
     "ix": "ix_%(table_name)s_%(column_0_name)s",
 }
-#: A topology's spec: the letters of a family, then its sizes. Plug-in families match as well.
+#: Regular expression for a topology's spec, such as ``S5``: the letters of its family, then its
+#: sizes. Specs of plug-in families match as well.
 SPEC = r"^[A-Z][A-Za-z_-]*[0-9]+([,x][0-9]+)*$"
-#: Names of constructions and algorithms, perhaps with arguments: ``forest(base=greedy)``.
+#: Regular expression for the name of a construction or algorithm, which can have arguments:
+#: ``forest(base=greedy)``.
 NAME = r"^[a-z][a-z0-9-]*(\([^()]+\))?$"
 _INTEGERS = {16: SmallInteger, 32: Integer, 64: BigInteger}
 
 
 class Exact(TypeDecorator[Fraction]):
-    """A rational number, stored as the text of a `Fraction`: ``1024``, ``23/3``."""
+    """Column type of a rational number, stored as text such as ``1024`` or ``23/3``."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: Fraction | int | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Write the number in lowest terms."""
+        """Convert a number to text, in lowest terms."""
         return None if value is None else str(Fraction(value))
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Fraction | None:  # noqa: ARG002
@@ -64,7 +66,7 @@ class Exact(TypeDecorator[Fraction]):
 
 
 class Base(DeclarativeBase):
-    """The base class of all tables; their docstrings become comments in PostgreSQL."""
+    """The base class of all table models, whose docstrings become table comments in PostgreSQL."""
 
     metadata = MetaData(naming_convention=NAMING)
     type_annotation_map = {  # noqa: RUF012 - SQLAlchemy's declarative names are class attributes
@@ -85,28 +87,28 @@ class Base(DeclarativeBase):
 
 
 def one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
-    """Return a constraint that a column has one of these values."""
+    """Return a constraint that requires a column to have one of these values."""
     listed = ", ".join(f"'{value}'" for value in values)
     return CheckConstraint(f"{column} in ({listed})", name=column)
 
 
 def matches(column: str, pattern: str) -> CheckConstraint:
-    """Return a constraint that a column matches a regular expression."""
+    """Return a constraint that requires a column to match a regular expression."""
     return CheckConstraint(f"{column} ~ '{pattern}'", name=column)
 
 
 def rational(column: str) -> CheckConstraint:
-    """Return a constraint that a column holds a non-negative rational number."""
+    """Return a constraint that requires a column to hold a non-negative rational number."""
     return matches(column, r"^\d+(/[1-9]\d*)?$")
 
 
 def json_type(column: str, kind: str) -> CheckConstraint:
-    """Return a constraint that a column holds a JSON ``array`` or ``object``."""
+    """Return a constraint that requires a JSON column to hold an ``array`` or an ``object``."""
     return CheckConstraint(f"jsonb_typeof({column}) = '{kind}'", name=column)
 
 
 def belongs_to_topology() -> CheckConstraint:
-    """Return a constraint that an artifact's id begins with the spec of its topology."""
+    """Return a constraint that requires an artifact's id to begin with its topology's spec."""
     return CheckConstraint("starts_with(id, topology || ':')", name="id")
 
 
@@ -126,9 +128,10 @@ def moment(comment: str) -> MappedColumn[Any]:
 
 
 def double_of(column: str) -> Mapped[float | None]:
-    """Return a column that holds an exact column's value as a double.
+    """Return a generated column that holds the value of an `Exact` column as a double.
 
-    The expression is written as PostgreSQL prints it, because alembic compares the two texts.
+    The generating expression is written as PostgreSQL prints it, because alembic compares the two
+    as text.
     """
     numerator = f"split_part({column}, '/'::text, 1)"
     denominator = f"COALESCE(NULLIF(split_part({column}, '/'::text, 2), ''::text), '1'::text)"
@@ -138,7 +141,10 @@ def double_of(column: str) -> Mapped[float | None]:
 
 
 def _axis_column(axis: Axis) -> MappedColumn[Any]:
-    """Return the column of an axis; rows older than the axis get its usual value."""
+    """Return the column for an axis (a parameter of runs).
+
+    Rows stored before the axis existed get its usual value.
+    """
     kinds: dict[Any, Any] = {
         str: Text, str | None: Text, int: _INTEGERS[axis.bits],
         Fraction: Exact, Sequence[str]: JSONB,
@@ -154,7 +160,7 @@ def _axis_column(axis: Axis) -> MappedColumn[Any]:
 
 
 def axis_checks() -> Iterator[CheckConstraint]:
-    """Yield the constraints of all axes, and that ``missing`` is not negative."""
+    """Yield the constraints on the axis columns, and one on ``missing``, which is not negative."""
     for name, axis in AXES.items():
         if axis.words:
             yield one_of(name, axis.words)
@@ -166,11 +172,11 @@ def axis_checks() -> Iterator[CheckConstraint]:
     yield CheckConstraint(" and ".join([*counts, "missing >= 0"]), name="counts")
 
 
-#: The columns of the table ``run`` that follow from the axes.
+#: The columns of the table ``run`` for the axes.
 if TYPE_CHECKING:
     AxisColumns = Parameters
 else:
-    # The columns follow from the declared axes, so a static class cannot list them.
+    # These columns are generated from the declared axes, so a static class cannot list them.
     AxisColumns = type(
         "AxisColumns",
         (),

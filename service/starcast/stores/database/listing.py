@@ -29,12 +29,12 @@ _COLUMNS = {
 
 
 def columns(kind: str) -> list[str]:
-    """Return the column names of a listing of one kind of artifact."""
+    """Return the column names for a listing of artifacts of this kind."""
     return ["id", *_COLUMNS[kind], "state", "error"]
 
 
 def list_artifacts(session: Session, kind: str, spec: str | None = None) -> list[Row]:
-    """Return the known artifacts of a kind, complete or not, optionally of one topology only."""
+    """List the recorded artifacts of a kind, complete or not, or only those on one topology."""
     query = (
         select(models.Materialization)
         .where(models.Materialization.kind == kind)
@@ -45,10 +45,10 @@ def list_artifacts(session: Session, kind: str, spec: str | None = None) -> list
 
 
 def find(session: Session, kind: str, artifact_id: str) -> models.Materialization:
-    """Return the row of a known artifact.
+    """Return an artifact's row in the table ``materialization``.
 
     Raises:
-        NotFoundError: the artifact is not known; the hint names a similar id.
+        NotFoundError: the artifact has no row; the hint names a similar id.
     """
     row = session.get(models.Materialization, (kind, artifact_id))
     if row is None:
@@ -61,10 +61,10 @@ def find(session: Session, kind: str, artifact_id: str) -> models.Materializatio
 
 
 def find_kind(session: Session, artifact_id: str) -> str:
-    """Return the kind of a known artifact.
+    """Return the kind of a recorded artifact: topology, forest or schedule.
 
     Raises:
-        NotFoundError: the artifact is not known; the hint names a similar id.
+        NotFoundError: the artifact is not recorded; the hint names a similar id.
     """
     query = select(models.Materialization.id, models.Materialization.kind)
     kinds = {row.id: row.kind for row in session.execute(query)}
@@ -77,10 +77,10 @@ def find_kind(session: Session, artifact_id: str) -> str:
 
 
 def describe_artifact(session: Session, kind: str, artifact_id: str) -> Row:
-    """Return the known properties of an artifact.
+    """Return the recorded properties of an artifact, omitting those without a value.
 
     Raises:
-        NotFoundError: the artifact is not known.
+        NotFoundError: the artifact is not recorded.
     """
     row = find(session, kind, artifact_id)
     values = _describe(session, row)
@@ -99,7 +99,7 @@ def describe_artifact(session: Session, kind: str, artifact_id: str) -> Row:
 
 
 def _describe(session: Session, row: models.Materialization) -> Row:
-    """Return a row of a listing. Columns that were not saved, as after an error, are None."""
+    """Return an artifact's row of a listing; values never saved, as after an error, are None."""
     stored = session.get(_MODEL[row.kind], row.id)
     values: Row = {name: getattr(stored, name, None) for name in _COLUMNS[row.kind]}
     if values.get("arguments"):
@@ -111,7 +111,7 @@ def _describe(session: Session, row: models.Materialization) -> Row:
 def _describe_trees(session: Session, forest_id: str) -> Row:
     if session.get(models.Forest, forest_id) is None:
         return {}
-    # Imported only here: a listing needs neither trees nor numpy.
+    # Imported only here, because a listing needs neither trees nor numpy.
     from starcast.stores.database.artifact_rows import load_forest  # noqa: PLC0415
 
     forest = load_forest(session, forest_id)

@@ -1,9 +1,9 @@
 """The database schema: migrations, comments, views and rights, and comparison with the models.
 
 This module needs alembic, which imports slowly. Most commands only read the revision, for which
-`starcast.stores.database.sessions` is enough. Comments, views and rights hold no data, so they need
-no revision: `declare` writes them when an upgrade has reached the newest revision. A revision that
-changes the columns of a view drops the view first.
+`starcast.stores.database.sessions` is enough. Comments, views and rights hold no data, so they are
+not part of a revision: `declare` writes them when an upgrade has reached the newest revision. A
+revision that changes the columns of a view drops the view first.
 """
 
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ _INVALID_TABLE_DEFINITION = "42P16"
 def upgrade(engine: Engine, reporter: Reporter) -> bool:
     """Migrate the schema to the newest revision in one transaction.
 
-    Comments, views and rights are always written again.
+    Comments, views and rights are written again even if the revision is already the newest.
 
     Returns:
         Whether the revision changed.
@@ -63,7 +63,7 @@ def upgrade(engine: Engine, reporter: Reporter) -> bool:
     with _migrating(engine) as connection:
         revision = check_owner(connection)
         if revision == head():
-            # Comments, views and rights have no revision, and may differ from the declaration.
+            # The revision does not cover comments, views and rights, which may be outdated.
             declare(connection)
             reporter.say(f"the schema is up to date ({revision})")
             return False
@@ -116,7 +116,7 @@ def _config(connection: Connection) -> Config:
 
 
 def differences(engine: Engine) -> list[str]:
-    """Return the differences between tables and models, one per line; views by name only."""
+    """Describe each difference between the tables and the models, and each missing view."""
     with translated_errors(engine.url), engine.connect() as connection:
         changes = compare_metadata(MigrationContext.configure(connection), Base.metadata)
         present = inspect(connection).get_view_names()
@@ -155,7 +155,7 @@ def declare(connection: Connection) -> None:
 
 
 def _create(connection: Connection, view: View) -> None:
-    """Create a view, or replace it so that views of other programs that read it remain."""
+    """Create a view, or replace it in place if possible, to keep other programs' views on it."""
     try:
         # A savepoint, because a failed statement would end the transaction.
         with connection.begin_nested():

@@ -1,9 +1,10 @@
 """The PostgreSQL tables as typed SQLAlchemy models; the migrations create the same tables.
 
-This is the only declaration of their meaning: docstrings of classes and comments of columns become
-``COMMENT ON`` in PostgreSQL, and docs/schema.md. Deleting a row also deletes its parts, such as the
-trees of a forest. PostgreSQL refuses to delete an artifact that is still referred to.
-`Exact` figures have a double next to them (``time_value`` next to ``time``) for sorting and SQL.
+Tables and columns are documented only here: class docstrings and column comments become
+``COMMENT ON`` statements in PostgreSQL and the page docs/schema.md. Deleting a row also deletes its
+parts, such as the trees of a forest. PostgreSQL refuses to delete an artifact that is still
+referred to. A column of type `Exact` has a column of doubles next to it (``time_value`` next to
+``time``) for sorting and SQL.
 """
 
 import uuid

@@ -1,6 +1,7 @@
-"""Storage of search records in PostgreSQL: a record is never replaced by a worse one.
+"""Storage of search records, the best known solutions of search problems, in PostgreSQL.
 
-Every function works in the given session and never commits.
+A record is never replaced by a worse one. Every function works in the given session and never
+commits.
 """
 
 from collections.abc import Iterable
@@ -52,7 +53,7 @@ def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) 
 
 
 def _load_if_right(stored: StoredRecord) -> Record | None:
-    """Return a stored record, or None if its witness or certificate is invalid."""
+    """Convert a stored row to a record; return None if its witness or certificate is invalid."""
     record = as_record(stored)
     try:
         verify(record)
@@ -66,7 +67,7 @@ def _is_stronger(state: Verification, other: str) -> bool:
 
 
 def load_stored(session: Session) -> list[Record]:
-    """Return all stored records, by problem and topology.
+    """Return all stored records, sorted by problem and topology.
 
     Raises:
         InputError: a row was edited manually and is not a valid record.
@@ -75,7 +76,7 @@ def load_stored(session: Session) -> list[Record]:
 
 
 def list_stored(session: Session, problem: str | None = None) -> Table:
-    """Return a table of the stored records, or those of one problem, with verification states."""
+    """Return a table of all records, or of one problem's, with their verification states."""
     rows = []
     for stored in session.scalars(_ALL if problem is None else _ALL.filter_by(problem=problem)):
         record = as_record(stored)

@@ -1,7 +1,7 @@
 """Storage of experiments and runs in PostgreSQL.
 
-Every function works in the given session and never commits;
-`starcast.stores.database.sessions.open_session` does.
+Every function works in the given session and leaves the commit to
+`starcast.stores.database.sessions.open_session`.
 """
 
 from collections.abc import Mapping
@@ -59,7 +59,7 @@ def experiment_name(session: Session, number: int) -> str:
 
 
 def count_runs(session: Session) -> dict[int, tuple[int, int]]:
-    """Return how many runs each experiment has and how many failed, by experiment number."""
+    """Return, by experiment number, how many runs each experiment has and how many failed."""
     failed = func.count().filter(models.Run.status == "failed")
     query = select(models.Run.experiment, func.count(), failed).group_by(models.Run.experiment)
     return {experiment: (runs, failures) for experiment, runs, failures in session.execute(query)}
@@ -103,18 +103,18 @@ def load_run(session: Session, number: int) -> models.Run:
 
 
 def save_run(session: Session, run: models.Run, steps: "Profile" = ()) -> None:
-    """Store a run with its costs and its step profile; a failed run has neither.
+    """Store a run with its costs and step profile, both of which a failed run lacks.
 
     Args:
         session: an open session; nothing is committed.
-        run: the run with its costs; its number is set.
+        run: the run with its costs; this function sets its number.
         steps: the profile of its simulation; empty for a failed run.
     """
     session.add(run)
     session.flush()
     if not steps:
         return
-    # Imported only here: commands that read runs need neither numpy nor the simulator.
+    # Imported only here, because commands that read runs need neither numpy nor the simulator.
     import numpy as np  # noqa: PLC0415
 
     from starcast.judges.simulator.simulation import PROFILE_COLUMNS  # noqa: PLC0415

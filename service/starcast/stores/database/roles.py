@@ -2,7 +2,8 @@
 
 from typing import Literal
 
-#: The owner role is needed for migrations, the writer for work and the reader for reports.
+#: The owner role is needed for migrations, the writer role to store and delete, and the reader role
+#: to read.
 Role = Literal["owner", "writer", "reader"]
 ROLE_NAMES: dict[Role, str] = {
     "owner": "starcast_owner",

@@ -24,8 +24,9 @@ from starcast.support.signals import caused_by_interrupt
 CONNECT_SECONDS = 5
 VERSION_TABLE = "alembic_version"
 
-# These libraries log lost connections, which our errors report as well. Without a handler Python
-# would print these messages to stderr. A program that configures logging still receives them.
+# These libraries log lost connections, which starcast's errors report as well. Without a handler,
+# Python would print these messages to stderr. A program that configures logging still receives
+# them.
 for _name in ("sqlalchemy", "psycopg"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
@@ -132,10 +133,10 @@ def advisory_lock(
 ) -> Iterator[Lock]:
     """Hold the database's advisory lock with this name.
 
-    An open transaction holds it, because a pooler assigns a server process only to a transaction.
-    The transaction has no snapshot and changes nothing, so it does not prevent the server's
-    clean-up. The server releases the lock when this process ends, for whatever reason, or when the
-    connection is lost; `Lock.verify` detects the latter.
+    An open transaction holds the lock, because a connection pooler may give each transaction
+    another server process. The transaction has no snapshot and changes nothing, so it does not
+    prevent the server's clean-up. The server releases the lock when this process ends, for whatever
+    reason, or when the connection is lost; `Lock.verify` detects the latter.
 
     Args:
         engine: the database.
@@ -156,10 +157,10 @@ def advisory_lock(
             # The server shows this name to other processes until the lock is released.
             setting = {"value": f"{_HOLDER}{task}"[:_NAME_BYTES]}
             connection.execute(text("select set_config('application_name', :value, true)"), setting)
-        # Without waiting, because the other process may hold the lock for a long time.
+        # Do not wait for the lock, because another process may hold it for a long time.
         if not connection.scalar(text(f"select pg_try_advisory_xact_lock({_KEY})"), key):
             raise busy
-        # The server keeps the last statement's snapshot, unless it was sent without parameters.
+        # A last statement with parameters would leave its snapshot open in the transaction.
         query = "select pg_backend_pid()"
         pid = connection.exec_driver_sql(query, execution_options={"no_parameters": True}).scalar()
         driver = connection.connection.driver_connection
@@ -280,7 +281,7 @@ def _unavailable(url: URL, message: str) -> UnavailableError:
             f"PostgreSQL at {place} has no database '{url.database}'",
             hint=f"create it: createdb {url.database}",
         )
-    # libpq puts the address before the reason, and the message names it already.
+    # libpq puts the address before the reason, but starcast's message already names the address.
     reason = message.strip().partition("\n")[0].rpartition(": ")[2].strip()
     return UnavailableError(
         f"PostgreSQL at {place} cannot be reached: {reason}",

@@ -1,7 +1,7 @@
 """The PostgreSQL views, for people and reporting tools that read the store with SQL.
 
-Every upgrade creates them again from this declaration. They show the same values as the listings of
-the command line; the tests compare the two.
+Every upgrade recreates them from this declaration. They show the same values as the listings that
+the command line prints; the tests compare the two.
 """
 
 from collections.abc import Iterable
@@ -16,8 +16,8 @@ class View:
     """A declared PostgreSQL view.
 
     Attributes:
-        name: its name.
-        meaning: its comment.
+        name: the name of the view.
+        meaning: the comment on the view.
         columns: the comment of each column, in order.
         query: the statement that selects these columns.
     """
@@ -33,7 +33,7 @@ def _meanings(axes: Iterable[str], prefix: str = "") -> dict[str, str]:
 
 
 def _select(table: str, axes: Iterable[str], prefix: str = "") -> str:
-    """Return the select list for axis columns, with exact columns as doubles."""
+    """Return the SQL select list for axis columns, with `Exact` columns as doubles."""
     is_exact = {name: AXES[name].type is Fraction for name in axes}
     return ", ".join(
         f"{table}.{name}{'_value' * exact} as {prefix}{name}" for name, exact in is_exact.items()

@@ -49,18 +49,18 @@ class WatchedConnection(psycopg.Connection[Any]):
     """A connection that closes itself with an OperationalError if the server is silent.
 
     Attributes:
-        patience: seconds of silence after which it gives up without probing the server; None to
-            probe the server after `SILENT_SECONDS`.
+        patience: seconds of silence after which the connection closes without probing the server;
+            None to probe the server after `SILENT_SECONDS`.
     """
 
     patience: float | None = None
 
     def wait(self, gen: Protocol[Result], *args: Any, **options: Any) -> Result:
-        """Run an exchange with the server, as psycopg does, but detect silence."""
+        """Run one exchange with the server as psycopg does, but detect a silent server."""
         try:
             return waiting.wait(self._watched(gen), self.pgconn.socket, *args, **options)
         except KeyboardInterrupt:
-            # psycopg waits for ten seconds until the server has cancelled the statement.
+            # psycopg itself would wait ten seconds for the server to cancel the statement.
             with suppress(psycopg.Error):
                 self.cancel_safe(timeout=CANCEL_SECONDS)
             self.close()
@@ -71,8 +71,8 @@ class WatchedConnection(psycopg.Connection[Any]):
         try:
             awaited = next(exchange)
             while True:
-                # psycopg sends the socket's readiness, or ten times per second that nothing is
-                # ready.
+                # psycopg sends which operations the socket is ready for, or, ten times per second,
+                # that it is ready for none.
                 ready = yield awaited
                 if ready:
                     deadline = self._deadline()

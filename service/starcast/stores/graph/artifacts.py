@@ -1,4 +1,4 @@
-"""Artifacts as the graph stores them: a node (:Topology, :Forest, :Schedule) and rows."""
+"""Artifacts as the graph stores them: a :Topology, :Forest or :Schedule node and relationships."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -38,9 +38,9 @@ from starcast.support.spec_syntax import format_arguments
 from starcast.topologies import Topology
 from starcast.trees import Forest
 
-#: Labels by kind of artifact, in the order in which artifacts are built.
+#: Label of an artifact's node by kind of artifact, in the order in which artifacts are built.
 LABEL_OF: dict[str, Label] = {"topology": TOPOLOGY, "forest": FOREST, "schedule": SCHEDULE}
-#: Types of the relationships that an artifact of each kind consists of.
+#: Type of the relationships that make up an artifact, by kind of artifact.
 RELATIONSHIP_OF: dict[str, Relationship] = {"topology": LINK, "forest": TREE_EDGE, "schedule": SEND}
 
 
@@ -49,11 +49,11 @@ class GraphArtifact:
     """An artifact as the graph stores it.
 
     Attributes:
-        label: label of its node.
-        properties: all declared properties of its node except the state.
+        label: label of the artifact's node.
+        properties: all declared properties of that node except the state.
         topology: its topology. If the artifact is a topology, the graph holds its nodes as well.
-        blocks: returns a new iterator over its relationships.
-        rows_at: returns its relationships that begin or end at the nodes of some ranks.
+        blocks: returns a new iterator over the relationships, in blocks.
+        rows_at: returns the relationships that begin or end at nodes with the given ranks.
         parent: the artifact that it depends on, as relationship type, label and id; None if it
             depends on none.
     """
@@ -74,12 +74,12 @@ class GraphArtifact:
 
     @property
     def kind(self) -> str:
-        """``topology``, ``forest`` or ``schedule``."""
+        """The kind of artifact: ``topology``, ``forest`` or ``schedule``."""
         return next(kind for kind, label in LABEL_OF.items() if label is self.label)
 
     @property
     def relationship(self) -> Relationship:
-        """Type of the relationships that the artifact consists of."""
+        """The type of the relationships that make up the artifact."""
         return RELATIONSHIP_OF[self.kind]
 
     @property
@@ -89,23 +89,23 @@ class GraphArtifact:
 
     @property
     def parents(self) -> list[tuple[str, str]]:
-        """The parent in the form of `StoredNode.parents`: relationship types and ids."""
+        """The parent, if any, as a list of (relationship type, id), like `StoredNode.parents`."""
         return [] if self.parent is None else [(self.parent[0].name, self.parent[2])]
 
     @property
     def rows(self) -> Rows:
-        """All its relationships, sorted by start node, as `BoltWriter` requires."""
+        """All relationships of the artifact, sorted by start node, as `BoltWriter` requires."""
         return join_blocks(self.blocks(), self.relationship, self.id, self.topology)
 
     @cached_property
     def content(self) -> Content:
-        """Its counts and checksums; computing them builds all rows."""
+        """Counts and checksums of the artifact; computing them builds all its relationships."""
         if self.label is TOPOLOGY:
             return topology_content(self.topology, self.blocks())
         return rows_content(self.blocks())
 
     def at(self, ranks: NDArray[np.int64]) -> "GraphArtifact":
-        """Return the artifact restricted to the rows at these nodes, without its large arrays."""
+        """Return a small copy of the artifact, with only the relationships at these nodes."""
         rows = self.rows_at(ranks)
         return replace(self, blocks=lambda: [rows], rows_at=lambda _: rows)
 

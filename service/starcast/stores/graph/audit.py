@@ -23,14 +23,14 @@ class _Index(NamedTuple):
 
     def serves_as(self, declared: "_Index") -> bool:
         """Return whether an index in the store can serve as the declared one."""
-        # Stores of earlier versions have more constraints. After an import, indexes are still being
-        # filled.
+        # A constraint left by an earlier version also serves as an index, and so does an index that
+        # is still being filled after an import.
         is_usable = self.state in {"ONLINE", "POPULATING"}
         return self.on == declared.on and self.unique >= declared.unique and is_usable
 
 
 def find_index_faults(graph: Graph) -> list[str]:
-    """Describe each declared index or constraint that is missing or not as declared."""
+    """Describe each index or constraint of the schema that is missing or differs in the store."""
     stored = _read_indexes(graph)
     faults = []
     for name, declared in _declared_indexes().items():
@@ -47,7 +47,7 @@ def find_index_faults(graph: Graph) -> list[str]:
 
 
 def drop_wrong_indexes(graph: Graph) -> None:
-    """Drop starcast's indexes and constraints that are not declared, or not as declared."""
+    """Drop starcast's indexes and constraints that the schema does not declare in this form."""
     declared = _declared_indexes()
     for name, index in _read_indexes(graph).items():
         is_declared = name in declared and index.serves_as(declared[name])
@@ -84,7 +84,7 @@ def _read_indexes(graph: Graph) -> dict[str, _Index]:
 
 
 def count_undeclared(graph: Graph) -> tuple[dict[tuple[str, ...], int], dict[str, int]]:
-    """Count nodes by labels, and relationships by type, that the schema does not declare.
+    """Count nodes and relationships that the schema does not declare, by their labels or type.
 
     Neo4j maintains counts per label and type, so the nodes are scanned only if these show that
     undeclared labels or several labels on a node exist.
@@ -127,9 +127,9 @@ def count(
 
 
 def _count(graph: Graph, patterns: Sequence[str]) -> list[int]:
-    # One statement for all: a freshly started server is slow to plan each statement.
+    # One statement counts everything, because a freshly started server plans statements slowly.
     cypher = " UNION ALL ".join(
-        # Counting first in WITH: `RETURN {place}, count(n)` would give no row instead of 0.
+        # The count is in WITH, because `RETURN {place}, count(n)` would give no row instead of 0.
         f"MATCH {pattern} WITH count(n) AS count RETURN {place} AS place, count"
         for place, pattern in enumerate(patterns)
     )

@@ -39,7 +39,7 @@ from starcast.stores.graph.schema import (
 from starcast.support.progress import Reporter, Task
 from starcast.topologies import Topology
 
-#: Importer options besides the files: nodes are numbered, and no row may be skipped.
+#: Importer options other than the files: nodes are numbered, and no row may be skipped.
 OPTIONS = ("--id-type=actual", "--bad-tolerance=0")
 
 _TYPES = {
@@ -49,17 +49,17 @@ _TYPES = {
     PropertyType.INTEGERS: "long[]",
 }
 
-#: Lines that are formatted at a time: few enough to stay in the processor's cache.
+#: Number of lines formatted at a time, small enough for them to stay in the processor's cache.
 _LINES = 2**15
 
 
 def _digit_table(size: int) -> NDArray[Any]:
-    """Return all numbers of ``size`` decimal digits as text, one per array element."""
+    """Return the texts of all numbers with ``size`` decimal digits, one per array element."""
     texts = "".join(f"{number:0{size}d}" for number in range(10**size))
     return np.frombuffer(texts.encode(), dtype=f"u{size}")
 
 
-#: Decimal digits of numbers in groups of 4, 2 and 1.
+#: The texts of all groups of 4, 2 and 1 decimal digits, by group size.
 _DIGITS = {size: _digit_table(size) for size in (4, 2, 1)}
 
 Value = str | int | bool | list[int] | None
@@ -86,14 +86,14 @@ class BulkFiles:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """Importer arguments, besides `OPTIONS`, for a run in the folder."""
+        """The importer arguments that name the files, if the importer runs in the folder."""
         return tuple(f"{option}={name}=./{file}" for option, name, file in self.contents)
 
 
 def write(
     folder: Path, store: UUID, artifacts: Iterable[GraphArtifact], reporter: Reporter
 ) -> BulkFiles:
-    """Write the files of these artifacts, and nothing else, into an empty folder.
+    """Write the import files for a store with exactly these artifacts into an empty folder.
 
     Artifacts are written in the given order and may be built on demand. A topology must come before
     its forests and schedules, a forest before the schedules that use it.
@@ -119,7 +119,7 @@ def write(
 
 
 def row_bytes(kind: str, artifact_id: str, width: int) -> int:
-    """Return an upper bound of the bytes per relationship of an artifact in these files.
+    """Return an upper bound on the bytes per relationship of an artifact in the import files.
 
     Args:
         kind: topology, forest or schedule.
@@ -133,7 +133,7 @@ def row_bytes(kind: str, artifact_id: str, width: int) -> int:
 
 
 def node_bytes(topology: Topology, width: int) -> int:
-    """Return an upper bound of the bytes per node of a topology; ``width`` as in `row_bytes`."""
+    """Return an upper bound on the file bytes per topology node; ``width`` as in `row_bytes`."""
     return (
         2 * width
         + len(str(first_key(topology) + topology.nodes))
@@ -146,11 +146,11 @@ def node_bytes(topology: Topology, width: int) -> int:
 
 @dataclass
 class _Files:
-    """The open files, their row counts, and the node numbers.
+    """The open import files, the rows written to each, and the numbers assigned to nodes.
 
     Attributes:
-        first: number of node 0 of each topology.
-        numbers: number of the node of each artifact.
+        first: number assigned to node 0 of each topology.
+        numbers: number assigned to each artifact's own node, by artifact id.
         nodes: number of nodes written so far; the next node gets this number.
     """
 
@@ -163,7 +163,7 @@ class _Files:
     nodes: int = 0
 
     def write_artifact(self, artifact: GraphArtifact, task: Task) -> None:
-        """Write a topology's nodes, the artifact's own node, its parent and its relationships."""
+        """Write an artifact: its own node, its relationships, and, for a topology, its nodes."""
         with ThreadPoolExecutor(1) as pool:
             # numpy releases Python's lock, so two threads use two processors.
             nodes = None
@@ -176,7 +176,7 @@ class _Files:
                 nodes.result()
 
     def _write_others(self, artifact: GraphArtifact, task: Task) -> None:
-        """Write the artifact's own node, its parent and its relationships."""
+        """Write the artifact's own node, the relationship to its parent, and its relationships."""
         number = self.numbers[artifact.id] = self.nodes
         self.write_node(artifact.label, {**artifact.properties, "state": GraphState.COMPLETE.value})
         if artifact.parent is not None:
@@ -194,12 +194,12 @@ class _Files:
             task.advance(len(rows))
 
     def write_node(self, label: Label, properties: Mapping[str, Value]) -> None:
-        """Write a single node under the next number."""
+        """Write a single node and assign it the next number."""
         self._write(label, {":ID": self.nodes}, properties, 1)
         self.nodes += 1
 
     def summary(self) -> BulkFiles:
-        """Describe the files, which must be closed."""
+        """Return a description of the files; they must be closed first."""
         written = [element for element in (*LABELS, *RELATIONSHIPS) if element.name in self.rows]
         contents = tuple(
             (_option(element), element.name, _file_name(element)) for element in written
@@ -233,7 +233,7 @@ class _Files:
         if tuple(columns) != element.names:
             raise ValueError(f"{element.name} has {element.names}, not {tuple(columns)}")
         if element.name not in self.opened:
-            # The folder is empty at the start, so a file that exists already is a mistake.
+            # The folder is empty at the start, so an existing file means a defect.
             file = (self.folder / _file_name(element)).open("xb")
             self.opened[element.name] = self.stack.enter_context(file)
             file.write(_header(element, ids).encode())
@@ -281,7 +281,7 @@ def format_lines(columns: Iterable[Column], rows: int) -> Iterator[NDArray[np.ui
 
 
 def _width(column: NDArray[Any]) -> int:
-    """Return the number of characters that each value of a column takes."""
+    """Return the number of characters that each value of a column occupies."""
     if column.dtype.kind == "U":
         return column.dtype.itemsize // 4
     return len(str(int(column.max(initial=0))))

@@ -51,12 +51,13 @@ from starcast.support.signals import defer_signals
 #: The oldest server that supports our Cypher: the LTS release of version 5.
 OLDEST = (5, 26)
 CONNECT_SECONDS = 5.0
-#: Time for retries of transient errors. Short, because a dead server is reported only after it.
+#: Seconds for retries after transient errors. The time is short, because an unreachable server is
+#: reported only after it.
 RETRY_SECONDS = 5.0
 
 #: Number of records fetched between two checks of the available memory.
 _FETCH = 10_000
-#: Bytes of memory left for other programs.
+#: Bytes of memory to leave for other programs.
 _SPARE = 2**28
 
 _NEEDED = f"starcast needs Neo4j {'.'.join(map(str, OLDEST))} (LTS) or newer"
@@ -73,7 +74,7 @@ Work = Callable[[ManagedTransaction], "QueryResult"]
 
 @dataclass(frozen=True)
 class Notice:
-    """A notification of the server: a deprecation, a cartesian product, an unknown name."""
+    """A notification from the server, such as a deprecation or an unknown name in a statement."""
 
     status: str
     severity: str
@@ -204,7 +205,7 @@ class Graph:
 
     @contextmanager
     def concurrent(self, threads: int) -> Iterator[ThreadPoolExecutor]:
-        """Provide threads that run statements; Ctrl-C cancels them, so that the context ends."""
+        """Provide a thread pool for statements; Ctrl-C cancels them, so that the context ends."""
         with ThreadPoolExecutor(threads) as pool:
             try:
                 yield pool
@@ -230,13 +231,14 @@ class Graph:
 
     def _kill_connections(self) -> None:
         self._connections_killed = True
-        # Closing the driver would exchange messages with the server, so its pool is used directly.
+        # Closing the driver would exchange messages with the server, so the connections in its pool
+        # are killed directly.
         for connections in self.driver._pool.connections.values():  # noqa: SLF001
             for connection in connections:
                 connection.kill()
 
     def _forbid_new_connections(self) -> None:
-        """After a kill, refuse new connections: the driver would wait for a silent server."""
+        """Make the driver open no connection after Ctrl-C; it would wait for a silent server."""
         pool = self.driver._pool  # noqa: SLF001
         open_connection = pool.opener
 
@@ -401,7 +403,7 @@ def fetch_result(result: Result, row_limit: int | None) -> QueryResult:
         LimitError: the rows do not fit into the available memory.
     """
     columns = tuple(result.keys())
-    # One row more than the limit shows whether the limit cut off any.
+    # Fetching one row more than the limit shows whether the limit cuts off any rows.
     records = list(result) if row_limit is None else _fetch(result, row_limit + 1)
     more = row_limit is not None and len(records) > row_limit
     summary = result.consume()
@@ -417,10 +419,10 @@ def fetch_result(result: Result, row_limit: int | None) -> QueryResult:
 
 
 def _as_data(value: Any) -> Any:
-    """Return a value with nodes and relationships as maps of their properties, paths as lists.
+    """Convert nodes and relationships in a value to dicts of their properties, paths to lists.
 
-    The map of a relationship begins with its type and, if the server sent them, the labels of its
-    ends. `Record.data` would omit its properties.
+    The dict of a relationship begins with its type and, if the server sent them, the labels of its
+    ends. The driver's `Record.data` would omit the properties of relationships.
     """
     match value:
         case Node():
@@ -446,7 +448,7 @@ def _fetch(result: Result, limit: int) -> list[Record]:
     process = psutil.Process()
     resident_before = process.memory_info().rss
     records: list[Record] = []
-    # Fetched in parts, because the size of records is unknown before they arrive.
+    # Records are fetched in parts, because their size is unknown before they arrive.
     while len(records) < limit and (batch := result.fetch(min(_FETCH, limit - len(records)))):
         records += batch
         available = psutil.virtual_memory().available
@@ -468,7 +470,7 @@ def _create_driver(address: GraphAddress) -> Driver:
             address.uri,
             auth=(address.user, address.password),
             connection_timeout=CONNECT_SECONDS,
-            # Acquiring a connection can include opening one, so it needs the longer limit.
+            # Acquiring a connection can include opening one, so it needs a longer limit.
             connection_acquisition_timeout=2 * CONNECT_SECONDS,
             max_transaction_retry_time=RETRY_SECONDS,
             notifications_min_severity=NotificationMinimumSeverity.INFORMATION,
@@ -482,7 +484,7 @@ def _create_driver(address: GraphAddress) -> Driver:
 def new_enough(version: str) -> bool:
     """Return whether a server version such as ``5.26.30`` or ``2026.08.1`` is at least `OLDEST`."""
     numbers = re.match(r"(\d+)\.(\d+)", version)
-    # Calendar versions such as 2026.08 are larger than all versions 5.x.
+    # A calendar version such as 2026.08 compares as larger than every version 5.x.
     return numbers is not None and (int(numbers[1]), int(numbers[2])) >= OLDEST
 
 

@@ -1,4 +1,4 @@
-"""Deleting artifacts and orphans from the graph, in transactions of bounded size.
+"""Deleting artifacts, and remains of unknown artifacts, in transactions of bounded size.
 
 Tree edges and sends are found by the index on their artifact, nodes by their keys, so that every
 transaction starts where the previous one ended. Manually edited elements may be missed in this way.
@@ -35,10 +35,10 @@ def delete_artifact(
         graph: the database.
         kind: topology, forest or schedule.
         artifact_id: the artifact's id.
-        topology: its topology.
+        topology: the artifact's topology.
         batch: maximum number of nodes or relationships per transaction.
-        task: is advanced by the number of deleted nodes and relationships.
-        relationships: the number of tree edges or sends of the undamaged artifact.
+        task: the progress task, advanced by the number of deleted nodes and relationships.
+        relationships: the number of tree edges or sends that the undamaged artifact has.
     """
     label = LABEL_OF[kind]
     # From here on queries ignore the artifact, even if the deletion is interrupted.
@@ -57,7 +57,7 @@ def delete_artifact(
 def _delete_nodes(graph: Graph, topology: Topology, batch: int, task: Task) -> None:
     """Delete the nodes of a topology with their links."""
     deleted = 0
-    # A page of this size has about as many rows as a batch.
+    # The nodes of such a page, together with their links, are about as many as a batch.
     for page in pages(topology, max(1, batch // (topology.degree + 1))):
         count = graph.write(_DELETE_PAGE, page)[0]["deleted"]
         # Deleting a node also deletes its links, and every link has two ends.
@@ -80,8 +80,8 @@ def _delete_relationships(
 def clear(graph: Graph, batch: int) -> int:
     """Delete all starcast data; return the number of deleted nodes and relationships.
 
-    No topology is built, so topologies of plug-ins that are not loaded are deleted as well. Data of
-    other programs are kept, except for relationships at deleted nodes.
+    Topologies of plug-ins that are not loaded are deleted too, since no topology has to be built.
+    Data of other programs are kept, except for relationships at deleted nodes.
     """
     deleted = delete_orphans(graph, (), batch)
     delete_outdated_nodes(graph)
@@ -95,7 +95,7 @@ def clear(graph: Graph, batch: int) -> int:
 
 
 def delete_orphans(graph: Graph, known: Collection[tuple[str, str]], batch: int) -> int:
-    """Delete nodes and relationships that claim to belong to an artifact which does not exist.
+    """Delete nodes and relationships whose properties name an artifact that does not exist.
 
     They are left over from manual edits. Only elements with starcast's properties are deleted: a
     node that has only the label may belong to another program.
@@ -123,7 +123,7 @@ def _repeat(
     batch: int,
     task: Task | None = None,
 ) -> int:
-    """Run a statement until it deletes less than a batch; return the number of deletions."""
+    """Run a statement until it deletes less than a full batch, and return how much it deleted."""
     total = 0
     deleted = batch
     while deleted == batch:
@@ -156,7 +156,7 @@ def _delete_by_index(relationship: Relationship) -> str:
 
 
 def _delete_by_scan(relationship: Relationship) -> str:
-    """Delete relationships that are not in the index because an indexed property was removed."""
+    """Return Cypher that deletes an artifact's relationships even if the index lacks them."""
     return (
         f"MATCH ()-[r:{relationship.name}]->() "
         f"WHERE r.{relationship.artifact_property} = $artifact {_DELETE}"
@@ -174,12 +174,15 @@ def _create_index(graph: Graph, relationship: Relationship) -> None:
     """Create the index if it is missing; without it every batch would scan all relationships."""
     for statement in relationship.index_statements():
         graph.write(statement)
-    # A new index is filled in the background, and statements do not use it before that.
+    # A new index is filled in the background, and statements do not use it until it is complete.
     graph.read("CALL db.awaitIndexes(300)")
 
 
 def delete_outdated_nodes(graph: Graph) -> None:
-    """Delete topologies that schema 1 identified by ``name``; foreign nodes have no property n."""
+    """Delete topologies written with schema 1, which have a ``name`` instead of a ``spec``.
+
+    Nodes of other programs are kept, because they lack the properties ``family`` and ``n``.
+    """
     graph.write(
         f"MATCH (t:{TOPOLOGY.name}) WHERE t.spec IS NULL AND t.name IS NOT NULL "
         "AND t.family IS NOT NULL AND t.n IS NOT NULL DETACH DELETE t"

@@ -128,13 +128,13 @@ def _check_version(graph: Graph, version: int) -> None:
 
 
 def _check_empty(graph: Graph) -> None:
-    """Check that an unpaired graph holds no nodes, since they belong to another program."""
+    """Check that an unpaired graph has no nodes, since they would belong to another program."""
     # A sample of the labels is enough for the message.
     rows = graph.read(
         "MATCH (n) WITH labels(n) AS names LIMIT 1000 "
         "UNWIND names AS name RETURN DISTINCT name ORDER BY name"
     )
-    # Nodes without a label are not among these rows.
+    # This sample does not include nodes without a label.
     if rows or graph.read("MATCH (n) RETURN true LIMIT 1"):
         names = ", ".join(f":{row['name']}" for row in rows[:5]) or "nodes without a label"
         raise OwnershipError(

@@ -1,11 +1,11 @@
-"""Reading the graph: counts, checksums, artifact nodes, and all rows at given nodes.
+"""Reading the graph: counts, checksums, artifact nodes, and all relationships at given nodes.
 
 A single artifact is read in pages of node keys, so that neither a result nor a transaction grows
 with the topology. The entire store is read by scanning each relationship type and grouping by
 artifact, which is three times as fast per relationship.
 
-A node or row whose properties are not exactly as declared adds nothing to a checksum, so its
-artifact is reported as different.
+A node or relationship whose properties are not exactly as declared adds nothing to a checksum, so
+its artifact is reported as different.
 """
 
 from collections import defaultdict
@@ -45,7 +45,7 @@ _EMPTY = Content(0, 0, (0, 0))
 
 
 def pages(topology: Topology, size: int = PAGE) -> Iterator[dict[str, int]]:
-    """Yield ranges of keys, from ``low`` up to but excluding ``high``, that cover a topology."""
+    """Yield ranges of node keys, from ``low`` to ``high`` - 1, that together cover a topology."""
     first = first_key(topology)
     for rank in range(0, topology.nodes, size):
         yield {"low": first + rank, "high": first + min(rank + size, topology.nodes)}
@@ -118,7 +118,7 @@ def _parse_topology(spec: str) -> Topology | None:
 
 
 def _valid(element: Label | Relationship, variable: str, checksum: str) -> str:
-    """Return a Cypher expression for a checksum, or for 0 if the properties are not as declared."""
+    """Return Cypher for ``checksum``, or for 0 if an element's properties are not as declared."""
     tests = [f"{variable}.{each.name} IS :: {each.type} NOT NULL" for each in element.properties]
     tests.append(f"size(keys({variable})) = {len(tests)}")
     return f"CASE WHEN {' AND '.join(tests)} THEN {checksum} ELSE 0 END"
@@ -134,13 +134,13 @@ def _relationship_sums(relationship: Relationship) -> str:
 
 
 def _values(relationship: Relationship, first: str) -> list[str]:
-    """Return Cypher expressions for a row's values, given that for the topology's first key."""
+    """Return Cypher for a relationship's ends and columns; ``first`` is the key of node 0."""
     columns = [f"r.{name}" for name in relationship.columns]
     return [f"a.key - {first}", f"b.key - {first}", *columns]
 
 
 def _in_scan(variable: str) -> str:
-    """Return the condition that selects the rows of one scan.
+    """Return the Cypher condition that selects one scan's share of the nodes or relationships.
 
     It uses Neo4j's internal id, because any stored property may have been edited.
     """
@@ -164,7 +164,7 @@ _NODE_SUMS = (
     f"RETURN count(n) AS count, sum({_valid(NODE, 'n', node_checksum_cypher())}) AS checksum"
 )
 
-#: The node scan, and the relationship scan of each kind of artifact.
+#: Cypher of the node scan, and of the relationship scan for each kind of artifact.
 _SCAN = {
     "node": f"MATCH (n:{NODE.name}) WHERE {_in_scan('n')} "
     f"RETURN coalesce(n.topology, '') AS artifact, count(n) AS count, "
@@ -174,7 +174,7 @@ _SCAN = {
 
 
 class StoredNode(NamedTuple):
-    """An artifact's node as stored in the graph; parents are relationship types and ids."""
+    """An artifact's node in the graph, with its parents as pairs of relationship type and id."""
 
     properties: dict[str, Any]
     parents: list[tuple[str, str]]
@@ -183,9 +183,10 @@ class StoredNode(NamedTuple):
 def read_artifact_nodes(
     graph: Graph, kinds: Iterable[str] = LABEL_OF, artifact_id: str | None = None
 ) -> dict[tuple[str, str], list[StoredNode]]:
-    """Return the artifact nodes, of all artifacts or of one id, by kind and id.
+    """Return the nodes of all artifacts, or of those with one id, by kind and id.
 
-    Ids are unique unless the graph was edited manually; a missing id is the empty string.
+    An artifact has several nodes only in a manually edited graph. A missing id is returned as the
+    empty string.
     """
     statements = []
     for kind in kinds:
@@ -199,7 +200,7 @@ def read_artifact_nodes(
             "MATCH (o)-[r]->(p) RETURN [type(r), coalesce(p.spec, p.id, '')] } AS parents"
         )
     nodes = defaultdict(list)
-    # One statement for all: a freshly started server is slow to plan each statement.
+    # One statement reads everything, because a freshly started server plans statements slowly.
     for row in graph.read(" UNION ALL ".join(statements), {"id": artifact_id}):
         parents = [(relationship, str(parent)) for relationship, parent in row["parents"]]
         nodes[row["kind"], row["id"] or ""].append(StoredNode(row["properties"], parents))
@@ -229,10 +230,10 @@ def find_node_differences(
 
 
 def seek_keys(variable: str) -> str:
-    """Return a hint to find a node by its key; the condition ``VARIABLE.key IN $keys`` follows.
+    """Return a Cypher hint to find nodes by key, for the condition ``VARIABLE.key IN $keys``.
 
-    Without it, statistics of an earlier, smaller store may lead the server to read all nodes.
-    It ignores the hint if the index is missing.
+    Without the hint, statistics of an earlier, smaller store may lead the server to read all nodes.
+    The server ignores the hint if the index is missing.
     """
     return f"USING INDEX SEEK {variable}:{NODE.name}(key)"
 
@@ -240,13 +241,13 @@ def seek_keys(variable: str) -> str:
 def read_around(
     graph: Graph, topology: Topology, ranks: Sequence[int]
 ) -> dict[tuple[str, str], list[tuple[Any, ...]]]:
-    """Return all stored rows that begin or end at these nodes, by kind and id of artifact.
+    """Return the stored relationships that begin or end at these nodes, by artifact kind and id.
 
-    A row consists of the start and end keys, the columns of its type, and any other properties. In
-    a manually edited graph, a value may have any type.
+    Each is a tuple of its start key, its end key, the columns of its type, and any other
+    properties. In a manually edited graph, a value may have any type.
     """
     cypher = (
-        # DISTINCT, because a row between two of the nodes is found from both of them.
+        # DISTINCT, because a relationship between two of the nodes is found from both of them.
         f"MATCH (a:{NODE.name})-[r]-() {seek_keys('a')} WHERE a.key IN $keys WITH DISTINCT r "
         "RETURN type(r) AS type, startNode(r).key AS start, endNode(r).key AS end, "
         "properties(r) AS properties"
@@ -265,7 +266,7 @@ def read_around(
 
 
 def read_nodes(graph: Graph, topology: Topology, ranks: Sequence[int]) -> list[list[Any]]:
-    """Return key, rank, label and topology of the stored nodes of these ranks."""
+    """Return the key, rank, label and topology of each stored node with one of these ranks."""
     cypher = (
         f"MATCH (n:{NODE.name}) {seek_keys('n')} WHERE n.key IN $keys "
         "RETURN [n.key, n.rank, n.label, n.topology] AS row ORDER BY n.key"

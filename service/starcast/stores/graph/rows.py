@@ -1,13 +1,14 @@
-"""The relationships of artifacts as columns, and a checksum that numpy and Cypher both compute.
+"""Relationships of artifacts as columns, with a checksum that both numpy and Cypher can compute.
 
-The checksum of a row combines its values in sequence, h -> h^2 + F v + 1 modulo a prime below
-2^31, so that Cypher's 64-bit integers never overflow. Because of the squares it depends on which
-values belong together: a sum of linear terms would not detect two relationships that exchange
-their ends. The checksum of several rows is the sum of their checksums, so it does not depend on
-the order, and the sums of pages can be added.
+A row is one relationship. Its checksum combines its values in sequence: a value v changes the
+checksum h to h^2 + F v + 1, for a constant F, modulo a prime below 2^31, so that Cypher's 64-bit
+integers never overflow. Because of the squares, the checksum depends on which values belong to the
+same row: a sum of linear terms would not detect two relationships that exchange their ends. The
+checksum of several rows is the sum of their checksums, so it does not depend on their order, and
+the sums of pages can be added.
 
 Relationships come in blocks of bounded size, so that no array grows with their number. Sorting the
-16.3 million links of S10 as one set of rows would need 1 GB and most of the time.
+16.3 million links of S10 as a single block would need 1 GB and most of the time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,7 +33,8 @@ BLOCK = 2**20
 MODULUS = 2**31 - 1
 # The multiplier of the example generator `rand` in the C standard.
 FACTOR = 1_103_515_245
-#: Number of final rounds without a value. Without them, the last column would enter linearly.
+#: Number of final rounds without a value. Without them, the checksum would be linear in the last
+#: column.
 _FINAL = (0, 0)
 ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 #: Values of a label's symbols, as digits in base 37.
@@ -40,7 +42,7 @@ ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
 _BASE = len(ALPHABET) + 1
 
-#: The schedule attributes that hold the ends and the columns of its rows.
+#: The attributes of a schedule that hold the start, the end and the columns of each row.
 _SEND_COLUMNS = ("sender", "receiver", "step", "tree", "port", "unit")
 
 Column = NDArray[np.int64]
@@ -64,11 +66,11 @@ class Content:
 
     @property
     def checksum(self) -> str:
-        """Both checksums as hexadecimal text."""
+        """The checksums of the nodes and of the relationships, as hexadecimal text."""
         return "-".join(f"{value:x}" for value in self.sums)
 
     def __add__(self, other: "Content") -> "Content":
-        """Return the content of two disjoint sets of nodes and relationships."""
+        """Return the combined content of two disjoint sets of nodes and relationships."""
         sums = (self.sums[0] + other.sums[0], self.sums[1] + other.sums[1])
         return Content(self.nodes + other.nodes, self.relationships + other.relationships, sums)
 
@@ -83,12 +85,12 @@ class Rows:
     """The relationships of an artifact, or a block of them.
 
     Attributes:
-        relationship: their type.
+        relationship: the type of the relationships.
         artifact_id: id of the artifact: a topology's spec, or the id of a forest or schedule.
-        topology: the topology of their ends.
-        start: ranks, int64 ``[rows]``.
-        end: ranks, int64 ``[rows]``.
-        columns: the properties that differ, by name: int64 ``[rows]`` each.
+        topology: the topology whose nodes they connect.
+        start: ranks of the start nodes, int64 ``[rows]``.
+        end: ranks of the end nodes, int64 ``[rows]``.
+        columns: the properties that differ between them, by name: int64 ``[rows]`` each.
     """
 
     relationship: Relationship
@@ -167,7 +169,7 @@ def _symbols(labels: NDArray[np.str_]) -> NDArray[np.uint32]:
 
 @lru_cache(maxsize=1)
 def _substar_order(topology: Topology) -> Column:
-    """Return the position of every node, by rank, in the order of the reversed labels."""
+    """Return, for each rank, the position of the node in the order of the reversed labels."""
     symbols = _symbols(topology.labels(np.arange(topology.nodes)))
     place = np.empty(topology.nodes, dtype=np.int64)
     place[np.lexsort(symbols.T)] = np.arange(topology.nodes)
@@ -175,7 +177,7 @@ def _substar_order(topology: Topology) -> Column:
 
 
 def link_blocks(topology: Topology) -> Iterator[Rows]:
-    """Yield every undirected link once, from its lower rank, in blocks sorted by start node.
+    """Yield every undirected link once, from its lower-ranked end, in blocks sorted by that end.
 
     Raises:
         RejectedError: crossing a port and then its reverse port does not lead back, or a port leads
@@ -230,13 +232,13 @@ def tree_blocks(forest: Forest) -> Iterator[Rows]:
 
 
 def send_blocks(schedule: Schedule) -> Iterator[Rows]:
-    """Yield the rows of a schedule, from sender to receiver, in blocks."""
+    """Yield the sends of a schedule as relationships from sender to receiver, in blocks."""
     for part in _slices(len(schedule), BLOCK):
         yield _block(SEND, schedule.id, schedule.topology, *_select_sends(schedule, part))
 
 
 def links_at(topology: Topology, ranks: NDArray[np.int64]) -> Rows:
-    """Return the links at given nodes, each once, from its lower rank."""
+    """Return the links at the given nodes, each once, from its lower-ranked end."""
     ends = []
     for port in topology.ports:
         neighbours = topology.neighbours(port, ranks)
@@ -249,7 +251,7 @@ def links_at(topology: Topology, ranks: NDArray[np.int64]) -> Rows:
 
 
 def tree_edges_at(forest: Forest, ranks: NDArray[np.int64]) -> Rows:
-    """Return the edges of all trees that begin or end at given nodes.
+    """Return the edges of all trees that begin or end at the given nodes.
 
     Raises:
         RejectedError: the port array is not a forest.
@@ -271,7 +273,7 @@ def tree_edges_at(forest: Forest, ranks: NDArray[np.int64]) -> Rows:
 
 
 def sends_at(schedule: Schedule, ranks: NDArray[np.int64]) -> Rows:
-    """Return the rows of a schedule whose sender or receiver is among given nodes."""
+    """Return the sends of a schedule whose sender or receiver is one of the given nodes."""
     rows = np.isin(schedule.sender, ranks) | np.isin(schedule.receiver, ranks)
     return _block(SEND, schedule.id, schedule.topology, *_select_sends(schedule, rows))
 
@@ -335,7 +337,7 @@ def checksum_cypher(values: Iterable[str]) -> str:
 
 
 def node_checksum(topology: Topology) -> int:
-    """Return the sum of the checksums of all nodes: relative key, rank and label."""
+    """Return the sum of all nodes' checksums, which combine relative key, rank and label."""
     return sum(_node_checksum(topology, part) for part in _slices(topology.nodes, BLOCK))
 
 
@@ -366,7 +368,7 @@ def node_checksum_cypher(first: str = "$first") -> str:
 
 
 def topology_content(topology: Topology, links: Rows | Iterable[Rows]) -> Content:
-    """Return the content of a topology; its links are given at once or in blocks."""
+    """Return a topology's counts and checksums; its links are given at once or in blocks."""
     # numpy releases Python's lock, so two threads use two processors.
     with ThreadPoolExecutor(1) as pool:
         node_sum = pool.submit(node_checksum, topology)
@@ -376,7 +378,7 @@ def topology_content(topology: Topology, links: Rows | Iterable[Rows]) -> Conten
 
 
 def rows_content(rows: Rows | Iterable[Rows]) -> Content:
-    """Return the content of a forest or schedule; its rows are given at once or in blocks."""
+    """Return a forest's or schedule's counts and checksums; ``rows`` can be given in blocks."""
     count = 0
     total = 0
     for block in [rows] if isinstance(rows, Rows) else rows:

@@ -247,8 +247,9 @@ NODE = Label(
         _string("label", "its label: one character per symbol, 1..9 then a..z"),
     ),
     unique=(("key",),),
-    # The key makes topology and rank unique as well. A second constraint would have to be checked
-    # for every node before a new store can be used, and an index is filled while it is in use.
+    # The unique key makes the pair of topology and rank unique as well. A second constraint would
+    # have to be checked for every node before a new store can be used, whereas an index is filled
+    # while the store is in use.
     indexes=(("topology", "rank"), ("topology", "label")),
 )
 FOREST = Label(
@@ -341,18 +342,19 @@ LABELS = (STORE, TOPOLOGY, NODE, FOREST, SCHEDULE)
 RELATIONSHIPS = (LINK, TREE_EDGE, SEND, ON, USES)
 
 
-#: Families whose index in this tuple is part of their keys; other keys are derived from the spec.
+#: Families whose position in this tuple is part of their nodes' keys. The keys of other families'
+#: nodes are derived from the spec.
 _NUMBERED_FAMILIES = ("star", "nk-star", "hypercube")
 
 
 def first_key(topology: "Topology") -> int:
     """Return the key of a topology's node 0; the node of rank r has the key ``first_key + r``.
 
-    Unlike a counter, the key is the same in every store. For the first families it is composed of
-    the family's number, n in five bits, k in five bits and the rank. S_{32,k} to S_{35,k}, which
-    exceed five bits, use keys with k > 0 of the next family, the hypercubes, which have no k. A
-    topology of another family has a number of at least 2^20 that is derived from its spec, in 21
-    bits.
+    Unlike a counter, the key is the same in every store. For star graphs, (n,k)-stars and
+    hypercubes, it is composed of the family's number, n in five bits, k in five bits and the rank.
+    For (n,k)-stars with n from 32 to 35, n exceeds five bits; they use keys with k > 0 of the next
+    family, the hypercubes, which have no k. For any other family, a 21-bit number derived from the
+    spec, at least 2^20, replaces family, n and k.
     """
     if topology.family in _NUMBERED_FAMILIES:
         family = _NUMBERED_FAMILIES.index(topology.family)

@@ -41,7 +41,7 @@ def describe_unreachable(uri: str, error: BaseException) -> UnavailableError:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and its causes, including each router's error in the driver's groups."""
+    """Yield an error and its causes, including the errors of routers that the driver groups."""
     yield error
     if isinstance(error, BaseExceptionGroup):
         for member in error.exceptions:

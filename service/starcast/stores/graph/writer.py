@@ -30,11 +30,11 @@ _INDEX_SECONDS = 3_600
 
 
 class BoltWriter:
-    """Writer over Bolt: UNWIND of lists, one transaction per batch, two batches at a time.
+    """A writer over Bolt: each transaction writes a batch with UNWIND, and two run at a time.
 
     It writes 25 000 to 70 000 relationships per second once the server is warm, depending on the
-    machine. A batch has few nodes, none of which is in the other batch (`Rows.batches`), and is
-    grouped by start node, so that each start node is looked up once
+    machine. A batch has few nodes, none of which is in the batch written at the same time
+    (`Rows.batches`), and is grouped by start node, so that each start node is looked up once
     (``docs/decisions/0002-keys-and-labels.md``). The driver retries a batch after a transient
     error. If a commit succeeded but its confirmation was lost, the batch is written twice; the
     comparison of counts and checksums detects this rare case.
@@ -125,7 +125,7 @@ class BoltWriter:
         return int(created)
 
     def finish(self, artifact: GraphArtifact) -> None:
-        """Set the artifact's state to ``complete``."""
+        """Set the state of the artifact's node to ``complete``."""
         set_state(self._graph, artifact.label, artifact.id, GraphState.COMPLETE)
 
 
@@ -151,8 +151,8 @@ def await_indexes(graph: Graph) -> None:
 def refresh_plans(graph: Graph) -> None:
     """Sample the indexes and discard cached query plans.
 
-    Until the server does so itself, its statistics lack the new data, and queries scan indexes that
-    they could seek in. Errors are ignored: an account without the privilege only loses the
+    Until the server does so itself, its statistics lack the new data, and queries scan an index
+    instead of seeking in it. Errors are ignored: an account without the privilege only loses the
     speed-up.
     """
     with suppress(StarcastError):
@@ -175,7 +175,7 @@ _CREATE_NODES = (
 
 
 def create_statement(relationship: Relationship) -> str:
-    """Return the Cypher that writes a batch of relationships of a type.
+    """Return the Cypher that creates a batch of relationships of one type.
 
     Its parameter ``$rows`` is ``[[start key, [[end key, column, ..], ..]], ..]``.
     """
