@@ -82,8 +82,9 @@ def cycle_of(label: list[int], symbol: int) -> tuple[int, ...]:
 
 
 # Counts by Burnside's lemma. On the symbols 2..n, a power R^e of the rotation has m cycles of
-# length d, where m d = n-1. Of the nodes that start with 1, it leaves d^m m! unchanged: the permutations
-# that commute with it. Of the n-1 powers, phi(d) (Euler's function) have cycles of length d.
+# length d, where m d = n-1. Of the nodes that start with 1, it leaves d^m m! unchanged: the
+# permutations that commute with it. Of the n-1 powers, phi(d) (Euler's function) have cycles of
+# length d.
 
 
 def starting_necklaces(n: int) -> int:
