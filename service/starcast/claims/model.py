@@ -48,7 +48,7 @@ def all_pairs(_: Topology) -> bool:
 
 
 def unless_symmetric(size: Topology) -> bool:
-    """Return True if translating one source's schedule does not give the other schedules."""
+    """Return True if translating one source's schedule does not give those of the others."""
     return not size.translation_keeps_ports
 
 

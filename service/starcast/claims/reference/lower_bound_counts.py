@@ -353,7 +353,7 @@ def _one_port_alltoall(check: ClaimCheck) -> Schedule:
 
 
 def _all_port_alltoall(check: ClaimCheck) -> Schedule:
-    """Return an all-port alltoall: each port sends the unit with the farthest to go."""
+    """Return an all-port alltoall: of the units that need a port, it sends the farthest to go."""
     rows = []
     left = {node: node for node in range(1, check.nodes)}
 

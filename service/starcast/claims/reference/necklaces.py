@@ -18,7 +18,7 @@ def leaders(network: CachedTopology) -> NDArray[np.int32]:
 
 
 def leader_distances(network: CachedTopology) -> NDArray[np.int32]:
-    """Return the distance of each necklace except that of 12..n from 12..n, by smallest rank."""
+    """Return the distance from 12..n of every necklace but its own, sorted by smallest rank."""
     distinct = np.unique(leaders(network))
     return bfs.distances(network)[distinct[distinct > 0]]
 
@@ -100,7 +100,7 @@ def starting_necklaces(n: int) -> int:
 def full_necklaces(n: int) -> int:
     """Return how many necklaces that start with 1 have n-1 nodes, by Moebius inversion."""
     free = sum(_moebius(d) * d**m * int(factorial(m)) for d, m in _divisors(n - 1))
-    return int(free) // (n - 1) - (n == 2)  # in S_2 it is that of 12
+    return int(free) // (n - 1) - (n == 2)  # the necklace of 12, in S_2
 
 
 def rule_9_steps(n: int) -> Number:
@@ -110,7 +110,7 @@ def rule_9_steps(n: int) -> Number:
     distance c + s, where c is the number of cycles of two or more symbols and s the number of
     symbols in them. Over the nodes that commute with a power R^e, which has m cycles of length d,
     the mean of c + s is n - 3 + H_m P(d)/d. H_m is the m-th harmonic number, and P(d) is the sum
-    of the greatest common divisors of d with 1..d. For on average one of the n-1 symbols is fixed,
+    of the greatest common divisors of d with 1..d. On average one of the n-1 symbols is fixed,
     which reduces both c and s by one. Such a node permutes the m cycles of R^e; on average there
     are 1/l cycles of l of them, and each, if turned by e', gives gcd(e', d) cycles of symbols.
     Above n = 60 every node that starts with 1 counts as a necklace of its own.

@@ -258,7 +258,7 @@ class Broadcast:
 def execute_broadcast(check: ClaimCheck, construction: str, ports: str) -> Broadcast:
     """Execute a broadcast with up to two segments more than the largest height of its trees.
 
-    Beyond that height, every further segment adds the same.
+    Beyond that height, every further segment increases ``packets`` by the same number.
     """
     trees = 1 if construction == ONE_TREE else check.degree
     slot = 1 if ports == "all" else check.degree
@@ -288,10 +288,10 @@ def exact_array(values: Iterable[Any]) -> NDArray[Any]:
 # Relabelling moves a tree from Id to any other source (LC), for any order of the missing symbols.
 # The dimension changes that S_{n,k} admits are its automorphisms that fix Id: for 2 <= k <= n-2 the
 # permutations of positions 2..k, which map exchanges to exchanges and residual links to residual
-# links; for k = n-1 and k = 1 all links are alike. If every message is divided evenly
-# among these changes, all links of such a class have the same load on a level: the number of the
-# tree's links of the class on that level, divided by the number of a node's links of the class, in
-# units of the message length m.
+# links; for k = n-1 and k = 1 all links are alike. If every message is divided evenly among these
+# changes, all links of such a class have the same load on a level: the number of the tree's links
+# of the class on that level, divided by the number of a node's links of the class, in units of the
+# message length m.
 
 
 _ALGORITHM = "nk-greedy with dimension changes"
@@ -432,12 +432,11 @@ def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
 #   the chain of that symbol ends with n-q: position 1 desires no other symbol. Hence only the last
 #   external symbol is replaced by n-q, and no external symbol returns. v has both n-q and e.
 #
-# So port k+s has a link of load min{s, k-1, n-k-1} or more. The node w is the same
-# for all s with the same t. In t trees it sends over each of the ports k+t..n, which makes at least
-# t(n-k-t+1) times. Every tree crosses
-# each port 2..k, since only this port exchanges its position. For k = n-1 it crosses port n, since
-# only this port changes the missing symbol; for k = 1 the link from Id to R_{n-s}(Id) crosses port
-# 1+s. So every port has a load of 1 or more.
+# So port k+s has a link of load min{s, k-1, n-k-1} or more. The node w is the same for all s with
+# the same t. In t trees it sends over each of the ports k+t..n, which makes at least t(n-k-t+1)
+# times. Every tree crosses each port 2..k, since only this port exchanges its position. For k = n-1
+# it crosses port n, since only this port changes the missing symbol; for k = 1 the link from Id to
+# R_{n-s}(Id) crosses port 1+s. So every port has a load of 1 or more.
 
 
 def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:

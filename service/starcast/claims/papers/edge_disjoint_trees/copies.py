@@ -42,7 +42,7 @@ def broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
     for copies in divisors(n):
         for messages in sorted({1, 2, n - 2, n - 1, n}):
             broadcast = execute_collective(check, "broadcast", messages, copies)
-            # Recorded twice, as in stored evidence, so that new evidence stays comparable with it.
+            # Stored evidence has each execution twice; new evidence must stay comparable with it.
             check.execute(broadcast.schedule)
             yield broadcast
 

@@ -49,7 +49,7 @@ def substars(check: ClaimCheck) -> None:
 
 
 def _check_substar(check: ClaimCheck, symbols: Perms, k: NDArray[np.int64], position: int) -> None:
-    """Check that the nodes with symbol 1 in the given position form S_{n-1} if it is removed."""
+    """Check that the nodes with symbol 1 in the given position form S_{n-1} without that symbol."""
     n = check.n
     smaller = check.at(f"S{n - 1}")
     nodes = np.flatnonzero(k == position)
@@ -174,7 +174,7 @@ def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L4", given=shortest_path_trees)
 def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that subtree k has the nodes with 1 in position k, at levels equal to distances."""
+    """Check that subtree k of SPT has the nodes with 1 in position k, at their distances."""
     check.passes(checkers.rooted(check.topology, forest.parent_port, forest.root), of=forest)
     k = labels.positions(labels.symbols(check))[0]
     parent = bfs.parents(check, forest.parent_port[0])

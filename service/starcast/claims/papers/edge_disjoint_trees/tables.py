@@ -123,7 +123,7 @@ compare = partial(star_vs_hypercube.compare, bounds=BOUNDS, amounts=messages_and
 
 @checks("EDT.hyper.degree", memory=NETWORKS)
 def allgather_and_scatter_steps(check: ClaimCheck) -> None:
-    """Check that a hypercube takes fewer steps for these, by a factor of order log n."""
+    """Check that allgather and scatter take fewer steps on hypercubes, by a factor of log n."""
     check_counts(check)
     compare(check, "star / hypercube / log n", "ft-allgather-time", "ft-scatter-time")
 
@@ -148,7 +148,7 @@ def alltoall_steps(check: ClaimCheck) -> None:
 
 @checks("EDT.hyper.diameter", memory=NETWORKS)
 def scatter_and_alltoall_transmissions(check: ClaimCheck) -> None:
-    """Check that S_n takes fewer transmissions for these, by a factor of order log n."""
+    """Check that scatter and alltoall take fewer transmissions on S_n, by a factor of log n."""
     check_counts(check)
     rows = ("ft-scatter-transmissions", "ft-alltoall-transmissions")
     compare(check, "hypercube / star / log n", *rows)

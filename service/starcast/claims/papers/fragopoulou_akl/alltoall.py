@@ -162,7 +162,7 @@ def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
     check.order("steps / ceil(t_n/(n-1))", rule_9_quotient)
 
 
-# Rule 10, one port, and the open problem
+# Rule 10, one-port total exchange, and the open problem
 
 
 @checks("FA.R10", memory=Memory(6 * BYTES_PER_ROW, power=2))

@@ -1,7 +1,7 @@
 """Fragopoulou & Akl 1993, section 2, Tables 4 to 6 and the abstract: lower bounds.
 
-Tables 4 and 5 state the bounds of section 2 for the star graph S_n and the hypercube Q_k, and Table
-6 their orders of growth.
+Tables 4 and 5 state the bounds of section 2 for the star graph S_n and the hypercube Q_k, and
+Table 6 their orders of growth.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from starcast.support.integers import ceil_div
 
 @dataclass(frozen=True)
 class Bound:
-    """A lower bound.
+    """A lower bound of section 2 and of Tables 4 and 5.
 
     Attributes:
         cell: collective, port model if it matters, and quantity, as in claim ids.

@@ -167,7 +167,7 @@ def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
 def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
     """Check the order of the all-port time on the trees MT if start-ups cost nothing (T_s = 0).
 
-    The time is the limit for ever more segments, where a slot is as long as the congestion c.
+    In the limit of ever more segments, each slot has as many segments as the congestion c.
     """
     _check_many_trees(check, ports)
     broadcast = nk_star.execute_broadcast(check, MANY_TREES, ports)

@@ -1,8 +1,8 @@
 """Li, Chen, Xiang & Yao, sections 4, 5, 7 and 8: executed times of both broadcasts.
 
 Sections 4 and 7 treat the one-to-all broadcast, sections 5 and 8 the all-to-all broadcast, each on
-the tree SP and on the trees MT. Theorems 2, 3, 8 and 9 state O(..) of expressions, which are
-verified as exact times.
+the tree SP and on the trees MT. Theorems 2, 3, 8 and 9 state orders O(..); the expressions
+in them are verified as exact times.
 """
 
 from collections.abc import Iterator

@@ -339,7 +339,10 @@ def links_are_used_equally(check: ClaimCheck) -> None:
 
 @checks("TS.S62-height")
 def heights_of_single_trees(check: ClaimCheck) -> None:
-    """Check the heights of the two trees of [8] (Hamiltonian paths, necklaces), and the first's order."""
+    """Check the heights of the trees of [8], and the first height's order of growth.
+
+    They are the trees of rotated Hamiltonian paths and of necklaces.
+    """
     stated = {"rotated-hamiltonian": factorial(check.n - 1) + 1, "necklace": diameter(check.n)}
     for name, height in stated.items():
         tree = check.forest(name)

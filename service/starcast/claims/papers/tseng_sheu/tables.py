@@ -83,7 +83,7 @@ ORDERS_BY_PHASES = (
     Order("n m log n T_c", lambda n, _startup, b: n * log2(n) * b),
     Order("n log n (T_s + m T_c)", lambda n, startup, b: n * log2(n) * (startup + b)),
 )
-#: The orders of start-up, transmission and overall time.
+#: The stated orders of start-up, transmission and overall time, for each row of Table 1.
 ORDERS = {
     "sheu93": (LINEAR, MESSAGE, ONE_TREE),
     "day": (LINEAR, MESSAGE, ONE_TREE),

@@ -402,7 +402,10 @@ SINGLE_TREES = {"2n-3": forms.sheu93, "D_n": forms.day}
 
 @checks("TS.S61-nopipe", memory=forms.ALGORITHM_1)
 def time_without_pipelining(check: ClaimCheck) -> None:
-    """Check the time h'(T_s + m T_c) of an unsegmented message on a tree of height h'."""
+    """Check the time h'(T_s + m T_c) of an unsegmented message, and its order of growth.
+
+    h' is the height of the tree.
+    """
     forms.check_sheu93(check, segments=(1,))
     forms.check_day(check, segments=(1,))
     for formula, pipeline in SINGLE_TREES.items():
@@ -412,7 +415,10 @@ def time_without_pipelining(check: ClaimCheck) -> None:
 
 @checks("TS.S61-pipe", memory=forms.ALGORITHM_1)
 def time_with_pipelining(check: ClaimCheck) -> None:
-    """Check the time (h'+p-1)(T_s + m T_c/p) of p segments on a tree of height h'."""
+    """Check the time (h'+p-1)(T_s + m T_c/p) of p segments, and its order for the best integer p.
+
+    h' is the height of the tree.
+    """
     forms.check_sheu93(check)
     forms.check_day(check)
     for formula, pipeline in SINGLE_TREES.items():
