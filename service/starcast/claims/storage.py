@@ -23,7 +23,7 @@ _MAX_ID = 2**31 - 1
 
 @dataclass(frozen=True)
 class Question:
-    """What a verification run covers: claims (ids or prefixes; none means all), level or sizes."""
+    """The scope of a verification run: claims (ids or prefixes; none means all), level or sizes."""
 
     names: tuple[str, ...]
     level: str | None

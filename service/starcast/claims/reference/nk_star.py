@@ -234,7 +234,7 @@ class Broadcast:
         return Fraction(packets, p * self.trees)
 
     def time(self, p: int, T_s: Fraction, b: Fraction) -> Fraction:  # noqa: N803 - as in the papers
-        """Return the time with p segments; a start-up takes T_s, a whole message b = m T_c."""
+        """Return the time with p segments; a start-up takes T_s, all m bytes take b = m T_c."""
         return self.start_ups(p) * T_s + self.share(p) * b
 
     def best(self, T_s: Fraction, b: Fraction) -> tuple[Fraction, int]:  # noqa: N803

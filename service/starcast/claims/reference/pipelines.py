@@ -1,7 +1,7 @@
 """Times of pipelined messages: closed form, best number of segments, and parameter grids.
 
 A message of p segments takes the time c (h + p - 1)(T_s + s b/p). Here T_s is the time of a
-start-up, b = m T_c the transmission time of the whole message, h the height of the trees, s/p the
+start-up, b = m T_c the transmission time of the message, h the height of the trees, s/p the
 share of the message in a packet, and c the number of steps per slot. Over real p > 0 the time has
 its minimum at q = sqrt((h-1) s b/T_s) and increases on both sides, so the best integer is next to
 q, or 1.

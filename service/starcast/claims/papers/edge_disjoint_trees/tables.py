@@ -179,7 +179,7 @@ def broadcast_transmissions(check: ClaimCheck) -> None:
 #: A stated bound as a function of n (of k for hypercubes), M and x.
 Formula = Callable[[int, int, int], int | Fraction]
 
-#: What each entry of `BOUNDS` counts, in words.
+#: The counted quantity of each entry of `BOUNDS`, in words.
 ARGUMENTS = {
     "broadcast-time": "the last message leaves the source, and has D-1 links to go",
     "broadcast-transmissions": "messages that all but the source lack",

@@ -369,7 +369,7 @@ def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.root", given=edt_forests)
 def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
-    """Check that EDT at any root is a translate of EDT at the identity, and edge-disjoint."""
+    """Check that the trees EDT at other roots are translates of EDT, and edge-disjoint."""
     for root in bfs.roots(check):
         translated = edt(check, root)
         if not _check_spanning(check, translated):

@@ -96,7 +96,7 @@ _ONE_PORT = ("one-port", "one")
 _BALANCED = ("balanced", "all")
 _EXACT = ("exact", "all")  # not an algorithm of the paper
 
-#: What the argument for each bound counts, in words.
+#: The quantity that the argument for each bound counts, in words.
 ARGUMENTS = {
     "allgather-transmissions": "messages that all nodes lack",
     "allgather-oneport-time": "messages that a node lacks, one a step",

@@ -1,7 +1,7 @@
 """Fragopoulou & Akl 1993, Tables 1 to 3: steps and transmissions of the paper's algorithms.
 
-`CELLS` has one row per algorithm and number of messages M; each row gives two
-claims, about steps and about transmissions.
+`CELLS` has one row per algorithm and number of messages M; each row gives two claims, about
+steps and about transmissions.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,7 +1,7 @@
 """Tseng & Sheu 1997: times in closed form, and the executions that confirm them.
 
 A time is a function of n, the time T_s of a start-up, and the transmission time b = m T_c of a
-whole message, which has p segments per tree. Numbers in brackets, such as [16], are references of
+message, which has p segments per tree. Numbers in brackets, such as [16], are references of
 the paper.
 """
 
