@@ -174,7 +174,7 @@ def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L4", given=shortest_path_trees)
 def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that subtree k of SPT has the nodes with 1 in position k, at their distances."""
+    """Check that subtree k of SPT has the nodes with 1 in position k, on shortest paths."""
     check.passes(checkers.rooted(check.topology, forest.parent_port, forest.root), of=forest)
     k = labels.positions(labels.symbols(check))[0]
     parent = bfs.parents(check, forest.parent_port[0])

@@ -168,7 +168,7 @@ def _check_no_conflict(
 
 @checks("FA.A1.2", memory=ONE_SOURCE)
 def phase_2(check: ClaimCheck) -> None:
-    """Check that phase 2 comes after phase 1, obeys rule 1 without conflicts, and its steps."""
+    """Check the steps of phase 2, and that it follows phase 1 and obeys rule 1 without conflict."""
     phase_1_steps = factorial(check.n - 1)
     label_symbols = labels.symbols(check)
     schedule = one_source(check)

@@ -464,7 +464,7 @@ def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> 
 
 @checks("FA.T10.6", given=perfectly_balanced)
 def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
-    """Check that every subtree has one node for each necklace except that of 12..n."""
+    """Check that every subtree has as many nodes as there are necklaces besides that of 12..n."""
     sizes = checkers.branch_sizes(check.topology, forest.parent_port, 0).sum(axis=0)
     place = {"tree": lambda tree: tree, "of": forest}
     check.equal("nodes of a subtree", sizes, sizes[0], **place)

@@ -240,7 +240,7 @@ def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) ->
 
 @checks("TS.D3")
 def label_changes_span(check: ClaimCheck) -> None:
-    """Check that label changes LC(x,T) are the catalogue's spanning trees, and the example."""
+    """Check that label changes LC(x,T) span and match the catalogue and the paper's example."""
     for tree in tree_transforms.sample_trees(check, other_roots=True):
         for x in bfs.roots(check, 3):
             changed = tree_transforms.label_change(check, tree, x)
@@ -272,7 +272,7 @@ def check_label_example(check: ClaimCheck) -> None:
 
 @checks("TS.D4")
 def dimension_changes_span(check: ClaimCheck) -> None:
-    """Check that dimension changes DC(i,T) are the catalogue's spanning trees, and the example."""
+    """Check that dimension changes DC(i,T) span and match the catalogue and the paper's example."""
     for tree in tree_transforms.sample_trees(check, other_roots=True):
         stated = check.label(tree.root)
         for i in range(check.n - 1):
