@@ -1,4 +1,4 @@
-"""All claims: entries of the papers' data files, joined with their checks."""
+"""Catalogue of all claims: entries of the papers' data files, joined with their checks."""
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -38,7 +38,8 @@ _SIZE_KEYS = frozenset({"family", *LEVELS, "least", "beyond", "omit"})
 class ClaimEntry:
     """One ``[[claim]]`` of a ``claims.toml``; see `starcast.claims.model.Claim`.
 
-    A conjunction of the claims whose ids extend its id has neither notation nor sizes of its own.
+    A conjunction stands for all claims whose ids extend its id. It has no notation and no sizes of
+    its own.
     """
 
     id: str
@@ -52,7 +53,7 @@ class ClaimEntry:
 
     @property
     def is_conjunction(self) -> bool:
-        """Whether the claim is the conjunction of the claims whose ids extend its id."""
+        """Whether the claim stands for the conjunction of all claims whose ids extend its id."""
         return self.sizes is None
 
 
@@ -91,7 +92,7 @@ def part_ids(claim_id: str, entries: Mapping[str, ClaimEntry] | None = None) -> 
 
 
 def parse_entry(table: Mapping[str, Any], paper: Paper) -> ClaimEntry:
-    """Convert one ``[[claim]]`` table.
+    """Convert one ``[[claim]]`` table of a ``claims.toml``.
 
     Raises:
         StarcastError: the id does not belong to the paper, a key is unknown or missing, the sizes
@@ -127,7 +128,7 @@ def parse_entry(table: Mapping[str, Any], paper: Paper) -> ClaimEntry:
 
 
 def parse_sizes(claim_id: str, table: Mapping[str, Any]) -> Sizes:
-    """Convert a claim's ``sizes``: ``only``, or a family with the largest n for each level.
+    """Convert a claim's ``sizes``: either ``only``, or a family with the largest n for each level.
 
     Raises:
         StarcastError: the family is unknown, a level is missing, or a spec is not a topology.

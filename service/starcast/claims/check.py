@@ -18,14 +18,14 @@ from starcast.support.text import pluralize
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
-#: Describes where a value belongs: a constant, an array with one entry per value, or a function of
-#: the index.
+#: The place of a value, such as its node: a constant, an array with one entry per value, or a
+#: function of the index.
 PlaceValue = Any
 #: Measured or stated values.
 Values = ArrayLike | Fraction
-#: Findings list up to this many values; of more values, only the smallest and the largest.
+#: A finding lists up to this many values; if there are more, only the smallest and the largest.
 _LISTED_VALUES = 12
-#: In `Finding.measured`, separates a quotient at the size from its value for a huge n.
+#: In `Finding.measured`, separates a quotient at the checked size from its value for a huge n.
 FAR = " -> "
 #: Suffix of a quotient's name if its reciprocal was measured.
 REVERSED = ", the other way round"
@@ -63,11 +63,11 @@ class ClaimCheck(CachedTopology):
         self._compare(what, "=", measured, stated, place)
 
     def at_most(self, what: str, measured: Values, stated: Values, /, **place: PlaceValue) -> None:
-        """Record that no measured value exceeds the stated bound; the claim is an inequality."""
+        """Record that no measured value exceeds the stated bound, for a claim of an upper bound."""
         self._compare(what, "<=", measured, stated, place)
 
     def at_least(self, what: str, measured: Values, stated: Values, /, **place: PlaceValue) -> None:
-        """Record that no measured value is below the stated bound; the claim is an inequality."""
+        """Record that no measured value is below the stated bound, for a claim of a lower bound."""
         self._compare(what, ">=", measured, stated, place)
 
     def true(self, what: str, measured: ArrayLike, /, **place: PlaceValue) -> None:
@@ -121,7 +121,7 @@ class ClaimCheck(CachedTopology):
         /,
         **place: PlaceValue,
     ) -> None:
-        """Execute a schedule, and record that it takes the given steps and transmissions."""
+        """Execute a schedule; record that it takes the given numbers of steps and transmissions."""
         simulation = self.execute(schedule)
         place |= {"of": schedule}
         self.equal("steps", simulation.steps, steps, **place)
@@ -146,7 +146,7 @@ class ClaimCheck(CachedTopology):
         self._add(what, "O", 1, np.array([measured], dtype=object), place, "")
 
     def same_order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
-        """Record that closed forms are of the same order: quotient and reciprocal stay bounded."""
+        """Record that closed forms have the same order: quotient and reciprocal are bounded."""
         self.order(what, quotient)
         self.order(f"{what}{REVERSED}", lambda *size: growth.divide(1, quotient(*size)))
 
@@ -250,7 +250,7 @@ class ClaimCheck(CachedTopology):
         return next(unbounded, None), max(far_value for _, _, far_value in results)
 
 
-#: Ways in which k can grow with n: along both ends and through the middle of its range.
+#: Ways in which k can grow with n: at both ends and in the middle of its range.
 _K_OF_N: tuple[Callable[[int], int], ...] = (
     lambda n: 1,  # noqa: ARG005 - all are functions of n
     lambda n: 2,  # noqa: ARG005

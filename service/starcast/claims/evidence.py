@@ -10,7 +10,7 @@ from typing import Any, Literal
 Relation = Literal["=", "<=", ">=", "O", "absent"]
 Plain = bool | int | str
 Place = Mapping[str, Plain]
-#: The stated value if a claim states an order of growth.
+#: Recorded as the stated value if a claim states an order of growth.
 BOUNDED = "bounded"
 
 
@@ -37,7 +37,7 @@ class Finding:
 
     @property
     def met(self) -> bool:
-        """Whether the relation was compared and holds everywhere."""
+        """Whether the relation could be checked and holds everywhere."""
         return self.counterexample is None and self.relation != "absent"
 
 
@@ -58,7 +58,7 @@ class Aside:
 
     @property
     def met(self) -> bool:
-        """True if at least one value was compared and all comparisons hold."""
+        """True if there are findings and all of them are met."""
         return bool(self.findings) and all(finding.met for finding in self.findings)
 
 

@@ -132,7 +132,7 @@ def diameter(n: int) -> int:
 
 
 def multiple_height(n: int) -> int:
-    """Return D_n + n + g - 2, where g is the largest proper divisor of n.
+    """Return D_n + n + g - 2, where D_n is the diameter and g the largest proper divisor of n.
 
     This is the maximum of the heights in Lemma 5 of Tseng & Sheu 1997.
     """
@@ -152,7 +152,7 @@ def nk_diameter(n: int, k: int) -> int:
 def distance_sum(n: int) -> Number:
     """Return t_n = n!(n + 2/n + H_n - 4), the sum of all distances from a node of S_n.
 
-    Exact up to n = 60. Fragopoulou & Akl 1993.
+    H_n is the n-th harmonic number. Exact up to n = 60. Fragopoulou & Akl 1993.
     """
     if n > EXACT:
         return factorial(n) * (n + harmonic(n) - 4)
@@ -160,7 +160,7 @@ def distance_sum(n: int) -> Number:
 
 
 def even_share(n: int) -> Number:
-    """Return ceil((n!-1)/(n-1)): the share of each of n-1 links in all other nodes of S_n."""
+    """Return ceil((n!-1)/(n-1)): the n!-1 other nodes of S_n, divided evenly among n-1 links."""
     return ceil(divide(factorial(n) - 1, n - 1))
 
 

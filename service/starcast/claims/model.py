@@ -24,11 +24,12 @@ class Memory:
     """The memory that a check needs, estimated by one rule: ``bytes * degree**power`` per node.
 
     Attributes:
-        bytes: bytes per directed link (for power 1); by default a few arrays over all links. A row
-            of a schedule has `starcast.collectives.model.BYTES_PER_ROW` bytes.
-        power: 2 if there are as many rows as ports for each link, 0 if the degree does not matter.
-        of_pairs: tells for a topology whether the memory is needed for every pair of nodes, as in a
-            schedule of all sources.
+        bytes: bytes per directed link (for power 1); the default allows for a few arrays over all
+            links. A row of a schedule takes `starcast.collectives.model.BYTES_PER_ROW` bytes.
+        power: exponent of the degree: 1 for data per link, 2 if every link has as many schedule
+            rows as there are ports, 0 if the degree does not matter.
+        of_pairs: returns whether, on a topology, the memory is needed for every pair of nodes, as
+            for a schedule of all sources.
     """
 
     bytes: int = 64
@@ -47,7 +48,7 @@ def all_pairs(_: Topology) -> bool:
 
 
 def unless_symmetric(size: Topology) -> bool:
-    """Return whether translating one source's schedule does not give those of the others."""
+    """Return True if translating one source's schedule does not give those of the others."""
     return not size.translation_keeps_ports
 
 

@@ -1,4 +1,4 @@
-"""`ObjectCache` keeps objects that checks share; `CachedTopology` those of one topology."""
+"""Caches of objects that checks share: `ObjectCache`, and `CachedTopology` for one topology."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -72,10 +72,10 @@ class ObjectCache:
 
 
 class CachedTopology:
-    """A topology with the objects on it that checks share.
+    """A topology with its forests, schedules and arrays, which checks share.
 
     Attributes:
-        topology: the topology; its most used attributes are attributes of this object as well.
+        topology: the topology; its most used attributes are available on this object, too.
         objects: the cache.
         spec, n, nodes, degree, ports, label, labels, rank: those of the topology.
     """
@@ -94,7 +94,7 @@ class CachedTopology:
 
     @property
     def n_and_k(self) -> tuple[int, int]:
-        """The parameters of S_{n,k}."""
+        """The parameters n and k of the (n,k)-star S_{n,k}."""
         return self.n, int(self.topology.k or 0)
 
     @property
@@ -107,7 +107,7 @@ class CachedTopology:
         return CachedTopology(self.objects.topology(spec), self.objects)
 
     def array(self, name: str, create: Callable[[], NDArray[Any]]) -> NDArray[Any]:
-        """Return an array of values, such as ``distances by search``."""
+        """Return a named array, such as ``distances by search``; create it if it is not cached."""
         return self.objects.get_or_create("array", (name, self.spec), create)
 
     def forest(self, construction: str, root: int | str = 0, **arguments: int | str) -> Forest:
@@ -131,7 +131,7 @@ class CachedTopology:
         return self.objects.get_or_create("schedule", key, create)
 
     def build(self, create: Callable[[], Schedule], *key: Any) -> Schedule:
-        """Return a schedule that the catalogue cannot build, under a key that names it."""
+        """Return a schedule that is not in the catalogue, cached under the given key."""
         return self.objects.get_or_create("schedule", (self.spec, *key), create)
 
 
@@ -139,13 +139,13 @@ class CachedTopology:
 
 
 def single_trees(topology: Topology) -> tuple[str, ...]:
-    """Return the names of starcast's constructions of a single spanning tree on this family."""
+    """Return the names of starcast's constructions of a single spanning tree on a topology."""
     entries = (CONSTRUCTIONS[name] for name in all_single_trees(topology))
     return tuple(entry.name for entry in entries if entry.origin.is_shipped and entry.families)
 
 
 def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
-    """Return starcast's algorithms of a collective that need no arguments."""
+    """Return starcast's algorithms of a collective that have no required arguments."""
     return tuple(
         algorithm
         for algorithm in catalogue.algorithms_on(topology, collective)

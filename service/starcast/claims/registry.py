@@ -16,7 +16,7 @@ from starcast.trees.model import Forest
 Object = TypeVar("Object")
 Row = TypeVar("Row")
 Function = TypeVar("Function", bound=Callable[..., None])
-#: Yields the prepared objects that a check uses, one after the other.
+#: A function that yields the prepared objects that a check uses, one after the other.
 Provider = Callable[[ClaimCheck], Iterable[Object]]
 
 
@@ -78,8 +78,8 @@ def check_rows(
     """Register one check function for several claims, such as the cells of a table.
 
     Args:
-        function: called with the `ClaimCheck` and the row of the claim.
-        rows: the row of each claim, by claim id.
+        function: called with the `ClaimCheck` and the row of the claim, such as a table cell.
+        rows: the second argument of the function for each claim, by claim id.
         memory: estimate of the memory that each check needs.
 
     Raises:
@@ -113,8 +113,9 @@ def _register(claim_id: str, check: CheckFunction, memory: Memory, function: Any
 # Providers of prepared objects for checks
 #
 # A provider is passed as the ``given`` argument of `checks`, or is called in a check: ``for
-# execution in broadcasts(check)``. It yields objects at the size of a `ClaimCheck`. Sample roots
-# are those of `starcast.claims.reference.bfs.roots`: all nodes of small topologies, else a few.
+# execution in broadcasts(check)``. It yields objects on the topology of a `ClaimCheck`. Sample
+# roots are those of `starcast.claims.reference.bfs.roots`: all nodes of small topologies, else a
+# few.
 
 
 Argument = int | str

@@ -43,7 +43,7 @@ class ReportRow:
 
     @property
     def paper(self) -> str:
-        """Key of the paper."""
+        """Key of the paper that makes the claim."""
         return self.claim.id.partition(".")[0]
 
     @property
@@ -53,12 +53,12 @@ class ReportRow:
 
     @property
     def detail(self) -> str:
-        """The comparisons in words; empty if there is no verdict."""
+        """The evidence in sentences; empty if there is no verdict."""
         return "" if self.verdict is None else self.verdict.detail
 
     @property
     def sizes(self) -> str:
-        """The sizes on which the claim was verified, abbreviated: ``S3..S7``."""
+        """The sizes on which the claim was verified, in abbreviated form, such as ``S3..S7``."""
         return "" if self.verdict is None else describe_span(self.verdict.sizes)
 
     @property
@@ -69,7 +69,7 @@ class ReportRow:
 
     @property
     def difference(self) -> str:
-        """The failed comparisons and the counterexample; empty if nothing failed."""
+        """The first failed comparison and the counterexample; empty if nothing failed."""
         failures = (
             finding.what
             for found in self._evidence()
@@ -80,7 +80,7 @@ class ReportRow:
 
     @property
     def corrections(self) -> tuple[str, ...]:
-        """The corrected statements, each with the sizes on which it was verified."""
+        """The corrected statements that hold, each with the sizes on which it was verified."""
         sizes: dict[str, list[str]] = {}
         failed: set[str] = set()
         for found in self._evidence():
@@ -243,7 +243,7 @@ CLAIM_COLUMNS = (
     "id", "paper", "number", "statement", "notation", "verdict", "sizes", "counterexample",
     "detail", "run",
 )  # fmt: skip
-#: For up to this many verdicts, the note states what was compared.
+#: For up to this many verdicts, the table's note states what was compared.
 _FEW = 3
 VERDICT_COLUMNS = (
     "id", "verdict", "sizes", "counterexample", "number", "statement", "detail", "of",
@@ -251,7 +251,7 @@ VERDICT_COLUMNS = (
 
 
 class VerdictTable(Table):
-    """Claims with their verdicts; sizes are abbreviated for reading."""
+    """A table of claims with their verdicts; `readable` abbreviates the sizes."""
 
     def readable(self) -> Table:
         """Return the table with only the first and the last size of each claim."""
@@ -360,7 +360,7 @@ def claim_facts(claim: Claim, stored: Stored) -> Row:
 
 
 def list_claim_runs(session: Session) -> Table:
-    """Return the stored verification runs: requested claims, code version, numbers of verdicts."""
+    """List the stored verification runs with requested claims, code version and verdict counts."""
     counts = storage.count_verdicts(session)
     rows = [_run_row(run, counts.get(run.id, {})) for run in storage.list_claim_runs(session)]
     verdicts = map(_verdict_column, VERDICT_WORDS)

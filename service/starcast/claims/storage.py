@@ -23,7 +23,7 @@ _MAX_ID = 2**31 - 1
 
 @dataclass(frozen=True)
 class Question:
-    """Coverage of a verification run: claims by id or prefix (none for all), level or sizes."""
+    """The scope of a verification run: claims (ids or prefixes; none means all), level or sizes."""
 
     names: tuple[str, ...]
     level: str | None
@@ -34,14 +34,14 @@ class Question:
 
 
 def question_of(names: Sequence[str], level: str, sizes: Sequence[str] | None) -> Question:
-    """Return the `Question` for claim names and a level, or for sizes that replace the level."""
+    """Return what a run covers: the named claims, at a level or on sizes that replace it."""
     if sizes is None:
         return Question(tuple(names), level, None)
     return Question(tuple(names), None, sort_sizes(sizes))
 
 
 def question(run: ClaimRun) -> Question:
-    """Return the `Question` that a verification run answers."""
+    """Return which claims, and which level or sizes, a stored verification run covers."""
     sizes = None if run.sizes is None else tuple(run.sizes)
     return Question(tuple(run.names), run.level, sizes)
 
@@ -129,7 +129,7 @@ def list_claim_runs(session: Session) -> list[ClaimRun]:
 
 
 def count_verdicts(session: Session) -> dict[int, dict[str, int]]:
-    """Return the number of claims with each verdict, for each verification run by its number."""
+    """Return, for each verification run by number, how many claims have each verdict."""
     query = select(ClaimVerdict.claim_run, ClaimVerdict.verdict, func.count()).group_by(
         ClaimVerdict.claim_run, ClaimVerdict.verdict
     )
@@ -153,15 +153,15 @@ def load_evidence(
 
 
 def load_words(session: Session, run: int) -> dict[str, str]:
-    """Return the verdicts (words only) of a verification run by claim id, without evidence."""
+    """Return the verdicts of a verification run as words by claim id, without their evidence."""
     query = select(ClaimVerdict.claim, ClaimVerdict.verdict).where(ClaimVerdict.claim_run == run)
     return {claim: word for claim, word in session.execute(query)}  # noqa: C416 - rows, not pairs
 
 
 def load_verdicts(session: Session, run: int) -> list[Verdict]:
-    """Return the verdicts of a verification run with their evidence, in the order of the rows.
+    """Return the verdicts of a verification run with their evidence, one for each stored row.
 
-    Parts of a conjunction are separate rows, recognized only by their ids.
+    The parts of a conjunction have rows of their own; only their ids show that they are parts.
     """
     evidence: dict[str, list[Evidence]] = {}
     for each in load_evidence(session, run):

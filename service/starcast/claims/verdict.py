@@ -147,7 +147,7 @@ def describe_evidence(claim: Claim, word: VerdictWord, evidence: Sequence[Eviden
 
 
 def describe_place(counterexample: Place) -> str:
-    """Return a counterexample in one line. A counterexample of unbounded growth has no size.
+    """Return a counterexample in one line; that of an order of growth has no size or place.
 
     Example:
         >>> describe_place({"n": 3, "tree": 2, "found": 4, "stated": 5})
@@ -167,7 +167,7 @@ def describe_difference(counterexample: Place) -> str:
 
 
 def describe_span(sizes: Iterable[str]) -> str:
-    """Abbreviate sizes: ``S3..S7``."""
+    """Return sizes in abbreviated form, such as ``S3..S7``."""
     specs = list(sizes)
     return ", ".join(specs) if len(specs) <= 2 else f"{specs[0]}..{specs[-1]}"
 
@@ -189,7 +189,7 @@ def _describe_findings(word: VerdictWord, evidence: Sequence[Evidence]) -> Itera
 
 
 def _compared_values(evidence: Evidence) -> str:
-    """Describe the comparisons at one size, except orders of growth; only some if too many."""
+    """Describe the comparisons at one size, but not orders of growth; shorten a long list."""
     words = [finding.what for finding in evidence.findings if finding.relation != "O"]
     # The description of the first size represents all sizes, so it must not mention that size.
     distinct = list(dict.fromkeys(_OF_A_SIZE.sub("", what) for what in words))
@@ -264,7 +264,7 @@ def _name_order(name: str) -> tuple[int, str]:
 
 
 def _spaced(name: str) -> str:
-    """Return a counterexample's key in words; short keys such as T_s stay symbols."""
+    """Replace underscores by spaces in a counterexample's key, except in symbols such as T_s."""
     return name if len(name) < 4 else name.replace("_", " ")
 
 

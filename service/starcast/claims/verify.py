@@ -85,7 +85,7 @@ def run_check(
 
 
 def require_memory(claim: Claim, spec: str) -> None:
-    """Check that the check's arrays fit into memory at a size.
+    """Check that the arrays of a claim's check fit into memory at a size.
 
     Raises:
         LimitError: the arrays do not fit.
@@ -97,7 +97,7 @@ def require_memory(claim: Claim, spec: str) -> None:
 def requested_sizes(
     claim: Claim, level: Level, sizes: Sequence[str] | None = None
 ) -> tuple[str, ...]:
-    """Return the specs to verify, in size order; a level includes sizes beyond the claim.
+    """Return the specs to verify, in size order; a level includes sizes outside the claim's scope.
 
     Raises:
         InputError: the level is unknown, no size is given, or the claim is not about a size.
@@ -136,13 +136,13 @@ def applies_to(claim: Claim, spec: str) -> bool:
 
 # Verification of many claims
 #
-# A task consists of the claims of one section at one size. They share an `ObjectCache`, and thus
-# the objects that they use.
+# A task consists of the claims whose checks are in one module (a section), at one size. They share
+# an `ObjectCache`, and thus the objects that they use.
 
 
-#: Claim id and spec.
+#: The id of a claim, and the spec of a topology on which it is verified.
 Pair = tuple[str, str]
-#: Numbers of pairs and of total bytes below which starting processes takes longer than the checks.
+#: With fewer pairs and fewer total bytes, starting processes takes longer than the checks.
 _MANY_PAIRS = 60
 _MANY_BYTES = 50_000_000
 #: Claims that together need more than 1/4 of the memory are verified with separate caches.
@@ -163,7 +163,7 @@ class Task:
 
     @property
     def estimates(self) -> list[int]:
-        """Estimated memory of each claim in bytes; the sum is needed if nothing is shared."""
+        """Memory estimate of each claim's check, in bytes; without sharing, the sum is needed."""
         return [catalogue.find_claim(claim).required_bytes(self.size) for claim in self.claims]
 
     def __str__(self) -> str:
@@ -205,7 +205,7 @@ def plan_pairs(
 
 
 def plan_tasks(pairs: Iterable[Pair]) -> list[Task]:
-    """Return tasks for the pairs, sorted by descending memory estimate."""
+    """Group pairs of claim and size into tasks, sorted by descending memory estimate."""
     groups: dict[tuple[str, str], list[Claim]] = {}
     for claim_id, spec in pairs:
         claim = catalogue.find_claim(claim_id)

@@ -118,7 +118,7 @@ def random_tree(network: CachedTopology, seed: int, root: int = 0) -> NDArray[np
     while not joined.all():
         near = joined[neighbours] & ~joined
         if not near.any():
-            break  # a mutated table is disconnected: the checkers reject the result
+            break  # a table that a mutation disconnected: the checkers reject the result
         # Only half of them join: if all adjacent nodes joined at once, all paths would be shortest.
         new = np.flatnonzero(near.any(axis=0) & (rng.random(network.nodes) < 1 / 2))
         weights = rng.random((len(neighbours), len(new)))

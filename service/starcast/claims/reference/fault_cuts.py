@@ -1,7 +1,7 @@
 """Copies of a broadcast message that faults prevent from reaching nodes.
 
-As in the paper, a node forwards a copy in a tree only if the copy arrived in that tree. The
-simulator is less strict: a node that has a unit sends it in every tree.
+As in Fragopoulou & Akl 1996, a node forwards a copy in a tree only if the copy arrived in that
+tree. The simulator is less strict: a node that has a unit sends it in every tree.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ Cuts = NDArray[np.bool_]
 #: A faulty node, or the two ends of a faulty link.
 FaultyPart = int | tuple[int, int]
 _SEED = 1996
-_MAX_SETS = 3_000  # if there are more, half as many sets are drawn at random
+_MAX_SETS = 3_000  # if there are more, half this number of sets is drawn at random
 
 
 def describe_fault(network: CachedTopology, fault: FaultyPart) -> str:
@@ -34,7 +34,7 @@ class PossibleFaults:
         network: the topology.
         source: rank of the source, which is healthy.
         nodes: the other nodes in rank order, numbered 0, 1, ..
-        links: all links, lower end first, numbered after the nodes.
+        links: the two ends of each link, lower rank first; links are numbered after the nodes.
         of_link: number of the link at a port and node, int64 ``[ports, nodes]``.
         of_node: number of a node, int64 ``[nodes]``; -1 for the source.
     """
@@ -111,7 +111,7 @@ def blocked_copies(schedule: Schedule, faults: PossibleFaults) -> Cuts:
             trees = trees_of_unit(schedule, unit)
             cuts_of_units.append([_cuts_of_copy(schedule, faults, unit, tree) for tree in trees])
         copies = max(map(len, cuts_of_units))
-        # A copy that a unit does not have counts as blocked by every fault.
+        # A missing copy of a unit counts as blocked by every fault.
         missing = np.ones((len(faults), schedule.topology.nodes), dtype=bool)
         padded = [cuts + [missing] * (copies - len(cuts)) for cuts in cuts_of_units]
         return np.array(padded)

@@ -1,9 +1,9 @@
 """Labels of S_n as arrays, and labels of nodes and links for the findings of a `ClaimCheck`.
 
-Symbols, positions, ranks, translations, and the rotation R. Translation and R are defined in
-docs/definitions/conventions.md (Fragopoulou & Akl 1993, Definitions 2 and 5). The module uses
-neither `starcast.trees` nor the ranking of `starcast.topologies.permutations`. The number 0 is not
-a symbol and is left unchanged: it occurs in labels that the mutation tests corrupt.
+The module computes symbols, positions, ranks, translations, and the rotation R. Translation and R
+are defined in docs/definitions/conventions.md (Fragopoulou & Akl 1993, Definitions 2 and 5). The
+module uses neither `starcast.trees` nor the ranking of `starcast.topologies.permutations`. The
+number 0 is not a symbol and is left unchanged: it occurs in labels that the mutation tests corrupt.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def symbols(network: CachedTopology) -> Perms:
 
 
 def positions(rows: Perms) -> NDArray[np.int64]:
-    """Return the position, from 1, of symbol s+1 in each node, int64 ``[n, nodes]``."""
+    """Return in row s the position (from 1) of symbol s+1 in each node, int64 ``[n, nodes]``."""
     return np.argsort(rows, axis=1).T + 1
 
 
@@ -40,9 +40,9 @@ def ranks_of(network: CachedTopology, rows: NDArray[np.integer]) -> Ranks:
 
 
 def translation(network: CachedTopology, q: int) -> Ranks:
-    """Return the rank of (q[x_1], .., q[x_n]) for every node x, int32 ``[nodes]``.
+    """Return the rank of the label (q[x_1], .., q[x_n]) for every node x, int32 ``[nodes]``.
 
-    The papers call it F_q(x), T_q(x), LC(q, .) and q∘x.
+    The papers call this translation F_q(x), T_q(x), LC(q, .) or q∘x.
     """
 
     def create() -> Ranks:
@@ -53,7 +53,7 @@ def translation(network: CachedTopology, q: int) -> Ranks:
 
 
 def translations(network: CachedTopology) -> Ranks:
-    """Return all translations, int32 ``[nodes q, nodes x]``."""
+    """Return the translation of every node x by every node q, int32 ``[nodes q, nodes x]``."""
 
     def create() -> Ranks:
         rows = symbols(network)
@@ -63,7 +63,7 @@ def translations(network: CachedTopology) -> Ranks:
 
 
 def rotation_function(n: int) -> NDArray[np.int64]:
-    """Return the function r of symbols, positions and dimensions, int64 ``[n+1]``.
+    """Return the function r by which R changes symbols, positions and dimensions, int64 ``[n+1]``.
 
     r(1) = 1, r(n) = 2, and r(s) = s+1 for any other s.
     """
@@ -71,10 +71,10 @@ def rotation_function(n: int) -> NDArray[np.int64]:
 
 
 def rotation(network: CachedTopology) -> Ranks:
-    """Return the rank of R(x) for every node x, int32 ``[nodes]``: r(x_s) is in position r(s).
+    """Return the rank of R(x) for every node x, int32 ``[nodes]``.
 
-    In cycle notation (Definition 5): if s is followed by x_s in x, r(s) is followed by r(x_s) in
-    R(x).
+    R(x) has the symbol r(x_s) in position r(s); see `rotation_function`. In cycle notation
+    (Definition 5): if s is followed by x_s in x, r(s) is followed by r(x_s) in R(x).
     """
 
     def create() -> Ranks:
@@ -87,7 +87,7 @@ def rotation(network: CachedTopology) -> Ranks:
 
 
 def rotations(network: CachedTopology) -> Ranks:
-    """Return the nodes after 0, 1, .., n-2 rotations, int32 ``[n-1, nodes]``."""
+    """Return the images of all nodes after 0, 1, .., n-2 rotations, int32 ``[n-1, nodes]``."""
     rotated = rotation(network)
     rows = [np.arange(network.nodes, dtype=np.int32)]
     for _ in range(network.n - 2):

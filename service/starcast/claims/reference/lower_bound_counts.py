@@ -22,7 +22,7 @@ from starcast.collectives.model import Schedule, build_schedule
 from starcast.collectives.rows import Columns, concatenate_rows, route_units
 from starcast.trees.model import Forest
 
-#: The grid on which times are compared with lower bounds.
+#: The values of m, T_s and T_c for which times are compared with lower bounds.
 BOUND_GRID = parameters((1, 2), (0, 1, 4), (0, 1, 4))
 
 
@@ -99,10 +99,10 @@ def catalogue_schedules(
     most_rows: int | None = None,
     bases: int | None = None,
 ) -> Iterator[Schedule]:
-    """Yield schedules of all catalogue algorithms for a collective, for various arguments, roots.
+    """Yield schedules of the catalogue's algorithms, with various arguments and roots.
 
-    Schedules of more than ``most_rows`` rows are omitted; ``bases`` constructions (default: all)
-    serve as ``base``.
+    Schedules of more than ``most_rows`` rows are omitted; at most ``bases`` constructions
+    (default: all) are tried as the argument ``base``.
     """
     degree = network.degree
     choices: dict[str, tuple[int | str, ...]] = {
@@ -151,7 +151,7 @@ _ROOTED = ("broadcast", "scatter")
 def unit_schedules(
     check: ClaimCheck, collective: str, ports: str = "all", messages: int = 1, copies: int = 1
 ) -> Iterator[Schedule]:
-    """Yield all schedules of a collective with unit messages; all-port includes one-port schedules.
+    """Yield a collective's schedules of unit messages; all-port includes one-port schedules.
 
     On star graphs, collectives with a root are executed from two roots.
     """
@@ -190,7 +190,10 @@ def check_not_beaten(
 def check_times(
     check: ClaimCheck, schedules: Iterable[Schedule], start_ups: int, share: Number
 ) -> None:
-    """Check that no schedule takes less time than max{start_ups T_s, share m T_c}."""
+    """Check that no schedule takes less time than max{start_ups T_s, share m T_c}.
+
+    T_s is the time of a start-up, and m T_c that of a message of m bytes.
+    """
     bound = [max(start_ups * T_s, Fraction(share) * b) for T_s, b in BOUND_GRID.each()]
     stated = np.array(bound, dtype=object)
     for schedule in schedules:
@@ -226,7 +229,7 @@ _TREE = "binomial"
 def unit_schedules_on_cube(
     check: ClaimCheck, collective: str, ports: str = "all", messages: int = 1, copies: int = 1
 ) -> Iterator[Schedule]:
-    """Yield all schedules of a collective; all-port includes one-port schedules."""
+    """Yield all hypercube schedules of a collective; all-port includes one-port schedules."""
     if collective == "broadcast":
         yield check.schedule(collective, _TREES, messages=messages, copies=copies)
         if copies == 1:
@@ -342,7 +345,7 @@ def _binomial_scatter(check: ClaimCheck) -> Schedule:
 def _one_port_alltoall(check: ClaimCheck) -> Schedule:
     """Return a one-port alltoall in k 2^(k-1) steps.
 
-    For each destination in turn, all nodes cross the ports towards it, one after the other.
+    For each relative destination in turn, all nodes send over the ports towards it, one per step.
     """
     forest = check.forest(_TREE)
     rows = _send_one_by_one(check, forest, 1, 1)
@@ -350,7 +353,7 @@ def _one_port_alltoall(check: ClaimCheck) -> Schedule:
 
 
 def _all_port_alltoall(check: ClaimCheck) -> Schedule:
-    """Return an all-port alltoall: a port sends the unit that needs it and has farthest to go."""
+    """Return an all-port alltoall: of the units that need a port, it sends the farthest to go."""
     rows = []
     left = {node: node for node in range(1, check.nodes)}
 
@@ -379,13 +382,13 @@ def _all_port_alltoall(check: ClaimCheck) -> Schedule:
 
 
 def _rotate_nodes(check: ClaimCheck, tree: int) -> NDArray[np.int64]:
-    """Return the image of a node when labels are rotated right, so that port 1 becomes tree + 1."""
+    """Return each node's image when labels are rotated right: port 1 becomes port tree + 1."""
     nodes = np.arange(check.nodes)
     return (nodes >> tree) | ((nodes << (check.n - tree)) & (check.nodes - 1))
 
 
 def _levels(check: ClaimCheck, forest: Forest) -> NDArray[np.int64]:
-    """Return the links of the first tree; the other trees are its rotations."""
+    """Return the level of each node in the first tree; the other trees are its rotations."""
     above = bfs.parents(check, forest.parent_port[0])
     return bfs.levels(above, forest.root).astype(np.int64)
 
@@ -407,7 +410,7 @@ def _allgather_in_copies(check: ClaimCheck, messages: int, copies: int) -> Sched
 
 
 def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    """Return a scatter with one unit per tree and step, farthest first; copies alternate."""
+    """Return a scatter with one unit per tree and step, farthest first; trees share the copies."""
     forest = check.forest(_TREES)
     levels = bfs.depths(check, forest.parent_port, forest.root).astype(np.int64)
     copy, node = np.divmod(np.arange(messages * copies * check.nodes), check.nodes)
@@ -421,7 +424,7 @@ def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedul
 
 
 def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    """Return an alltoall with one unit per tree at a time; destinations rotate with the tree."""
+    """Return an alltoall with one unit per tree at a time; destinations rotate with the trees."""
     forest = check.forest(_TREES)
     rows = _send_one_by_one(check, forest, messages, copies)
     return _schedule(check, "alltoall", "edge-disjoint", rows, messages, forest=forest)

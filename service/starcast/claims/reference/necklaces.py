@@ -18,7 +18,7 @@ def leaders(network: CachedTopology) -> NDArray[np.int32]:
 
 
 def leader_distances(network: CachedTopology) -> NDArray[np.int32]:
-    """Return the distance of every necklace except the identity's, sorted by smallest node."""
+    """Return the distance from 12..n of every necklace but its own, sorted by smallest rank."""
     distinct = np.unique(leaders(network))
     return bfs.distances(network)[distinct[distinct > 0]]
 
@@ -81,35 +81,39 @@ def cycle_of(label: list[int], symbol: int) -> tuple[int, ...]:
     return tuple(cycle)
 
 
-# Counts by Burnside's lemma. On the symbols 2..n, R^e has m cycles of length d, with m d = n-1. It
-# fixes d^m m! of the nodes that start with 1: the permutations that commute with it. There are
-# phi(d) such rotations among the n-1.
+# Counts by Burnside's lemma. On the symbols 2..n, a power R^e of the rotation has m cycles of
+# length d, where m d = n-1. Of the nodes that start with 1, it leaves d^m m! unchanged: the
+# permutations that commute with it. Of the n-1 powers, phi(d) (Euler's function) have cycles of
+# length d.
 
 
 def starting_necklaces(n: int) -> int:
     """Return how many necklaces start with 1, excluding the necklace of 12..n.
 
-    This is the sum over d of phi(d) d^m m!, divided by n-1, less 1.
+    The number is the sum of phi(d) d^m m! over the divisors d of n-1, divided by n-1, minus 1. Here
+    phi is Euler's function and m = (n-1)/d.
     """
     fixed = sum(_phi(d) * d**m * factorial(m) for d, m in _divisors(n - 1))
     return int(fixed) // (n - 1) - 1
 
 
 def full_necklaces(n: int) -> int:
-    """Return how many of these have n-1 nodes: those fixed only by R^(n-1) (Moebius inversion)."""
+    """Return how many necklaces that start with 1 have n-1 nodes, by Moebius inversion."""
     free = sum(_moebius(d) * d**m * int(factorial(m)) for d, m in _divisors(n - 1))
-    return int(free) // (n - 1) - (n == 2)  # in S_2 the one node of period n-1 = 1 is 12
+    return int(free) // (n - 1) - (n == 2)  # the necklace of 12, in S_2
 
 
 def rule_9_steps(n: int) -> Number:
     """Return the sum of all necklaces' distances: exact up to n = 60, an upper bound above.
 
-    Necklaces that do not start with 1 have n-1 nodes each. For the permutations that commute with
-    R^e, the mean of c + s is n - 3 + H_m P(d)/d, where P(d) is the sum of the greatest common
-    divisors of d with 1..d. On average one of the n-1 symbols is fixed, which also reduces the
-    number of cycles by one. A cycle of length l of the m cycles of R^e (on average there are 1/l of
-    them), turned by e', gives gcd(e', d) cycles. Above n = 60 every node that starts with 1 counts
-    as a necklace of its own.
+    Necklaces that do not start with 1 have n-1 nodes each. A node that starts with 1 has the
+    distance c + s, where c is the number of cycles of two or more symbols and s the number of
+    symbols in them. Over the nodes that commute with a power R^e, which has m cycles of length d,
+    the mean of c + s is n - 3 + H_m P(d)/d. H_m is the m-th harmonic number, and P(d) is the sum
+    of the greatest common divisors of d with 1..d. On average one of the n-1 symbols is fixed,
+    which reduces both c and s by one. Such a node permutes the m cycles of R^e; on average there
+    are 1/l cycles of l of them, and each, if turned by e', gives gcd(e', d) cycles of symbols.
+    Above n = 60 every node that starts with 1 counts as a necklace of its own.
     """
     t_1 = factorial(n - 1) * (n - 3 + harmonic(n - 1))
     rest = divide(distance_sum(n) - t_1, n - 1)
@@ -123,7 +127,7 @@ def rule_9_steps(n: int) -> Number:
 
 
 def largest_branch(n: int) -> Number:
-    """Return the size of the largest subtree of Definition 13; an upper bound above n = 60.
+    """Return the size of the largest subtree of Definition 13's tree, an upper bound for n > 60.
 
     The subtree has (n-1)! nodes that do not start with 1, and one node of each necklace that does.
     """
@@ -131,7 +135,7 @@ def largest_branch(n: int) -> Number:
 
 
 def smallest_branch(n: int) -> Number:
-    """Return the size of the smallest subtree of Definition 13; a lower bound above n = 60.
+    """Return the size of the smallest subtree of Definition 13's tree, a lower bound for n > 60.
 
     The subtree has (n-1)! nodes that do not start with 1, and one node of each necklace of n-1
     nodes that does.

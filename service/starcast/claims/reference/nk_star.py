@@ -39,12 +39,12 @@ Counts = NDArray[np.int64]
 
 
 class Cycles(NamedTuple):
-    """The cycles of every node; positions are counted from 0.
+    """The internal cycles and external chains of every node; positions are counted from 0.
 
     Attributes:
         end: int64 ``[nodes, k]``: symbol beyond k to which a position leads; 0 on internal cycles.
-        first: first position of the internal cycle; -1 on external chains.
-        length: number of positions of that cycle; 0 on external chains.
+        first: first position of the position's internal cycle; -1 on external chains.
+        length: number of positions of that internal cycle; 0 on external chains.
     """
 
     end: Counts
@@ -58,30 +58,30 @@ class Cycles(NamedTuple):
 
     @property
     def chained(self) -> Counts:
-        """The number of positions on external chains, called M' in the paper."""
+        """The number of positions on each node's external chains, called M' in the paper."""
         return np.asarray(np.count_nonzero(self.end, axis=1))
 
     @property
     def beta(self) -> Counts:
-        """The number of symbols beyond k, which equals the number of external chains."""
+        """The number of symbols beyond k in each node, which is its number of external chains."""
         ordered = np.sort(self.end, axis=1)
         new = np.diff(ordered, axis=1, prepend=0) > 0
         return np.asarray(np.count_nonzero(new, axis=1))
 
     def count_internal(self, length: int) -> Counts:
-        """Return the number of internal cycles of a length."""
+        """Return each node's number of internal cycles of the given length."""
         return np.asarray(np.count_nonzero(self.length == length, axis=1) // length)
 
     @property
     def internal_steps(self) -> Counts:
-        """The steps of formula (1), summed over the internal cycles of each node."""
+        """The steps by the paper's formula (1), summed over the internal cycles of each node."""
         begins = self.misplaced & (self.first == np.arange(self.first.shape[1]))
         steps = np.where(self.first == 0, self.length - 1, self.length + 1)
         return np.asarray(np.where(begins, steps, 0).sum(axis=1))
 
     @property
     def external_steps(self) -> Counts:
-        """The steps of formula (2) for nodes with external chains; 0 for others."""
+        """The numbers of steps by the paper's formula (2); 0 for nodes without external chains."""
         at_first = np.where(self.end[:, 0] > 0, -1, 1)
         return np.where(self.beta > 0, self.chained + self.beta + at_first, 0)
 
@@ -121,7 +121,7 @@ def right_shifts(network: CachedTopology) -> Perms:
 
 
 def shifted_roots(network: CachedTopology) -> list[int]:
-    """Return the ranks of the shifted roots R_1(Id), .., R_{n-1}(Id)."""
+    """Return the ranks of the roots R_i(Id): the label 12..n shifted right by i = 1, .., n-1."""
     _, k = network.n_and_k
     shifts = right_shifts(network)[:-1]
     return [network.rank(label) for label in permutations.labels(shifts[:, :k])]
@@ -165,14 +165,14 @@ ONE_TREE = "nk-greedy"
 MANY_TREES = "nk-multiple"
 #: Parameter grid: m = 1, 2, 1024 varies slowest, then T_s = 1, 2, 1024, then T_c = 1, 2.
 GRID = parameters((1, 2, 1024), (1, 2, 1024), (1, 2))
-#: Memory of the longest broadcast: about 2D segments, where D is of the order of the degree.
+#: Memory of the longest broadcast: about 2D segments; the diameter D is of the degree's order.
 BROADCASTS = Memory(800, power=2)
 #: Memory of an all-to-all broadcast with all its rows.
 ALLGATHERS = Memory(200, of_pairs=unless_symmetric)
 
 
 def heights(check: ClaimCheck, construction: str) -> NDArray[np.int64]:
-    """Return the height of each tree of a construction at Id; -1 if it is not spanning."""
+    """Return the height of each tree of a construction rooted at Id; -1 if it is not spanning."""
     depths = bfs.depths(check, check.forest(construction).parent_port)
     return np.where(depths.min(axis=1) >= 0, depths.max(axis=1), -1).astype(np.int64)
 
@@ -183,13 +183,13 @@ def link_loads(check: ClaimCheck, construction: str) -> NDArray[np.integer]:
 
 
 def greatest_height(check: ClaimCheck, construction: str) -> int:
-    """Return the largest of the `heights`."""
+    """Return the largest height of the trees of a construction rooted at Id."""
     return int(heights(check, construction).max())
 
 
 @dataclass(frozen=True)
 class Broadcast:
-    """A broadcast with p = 1, 2, .. segments per tree.
+    """The executions of a broadcast with p = 1, 2, .. segments per tree.
 
     Attributes:
         schedule: the schedule with one segment.
@@ -212,7 +212,7 @@ class Broadcast:
 
     @property
     def shares(self) -> NDArray[Any]:
-        """The `share` of each executed p."""
+        """The result of `share` for each executed p."""
         return exact_array(self.share(p) for p in range(1, len(self.steps) + 1))
 
     @property
@@ -225,7 +225,7 @@ class Broadcast:
         return self.steps[0] + self.slot * (p - 1)
 
     def share(self, p: int) -> Fraction:
-        """Return the sum of the largest packets of all steps with p segments, as a share of m."""
+        """Return the sum of the largest packets of all steps with p segments, in messages."""
         executed = len(self.packets)
         if p <= executed:
             packets = self.packets[p - 1]
@@ -234,18 +234,18 @@ class Broadcast:
         return Fraction(packets, p * self.trees)
 
     def time(self, p: int, T_s: Fraction, b: Fraction) -> Fraction:  # noqa: N803 - as in the papers
-        """Return the time with p segments; b = m T_c."""
+        """Return the time with p segments; a start-up takes T_s, all m bytes take b = m T_c."""
         return self.start_ups(p) * T_s + self.share(p) * b
 
     def best(self, T_s: Fraction, b: Fraction) -> tuple[Fraction, int]:  # noqa: N803
-        """Return the smallest time over integers p, and the smallest such p; T_s > 0."""
+        """Return the smallest time over all integers p, and the smallest p that gives it."""
         executed = len(self.packets)
         # Beyond the executed p, ``packets`` is increment * p + rest.
         rest = self.packets[-1] - self.increment * executed
         below = floor_sqrt(max(0, rest) * b / (self.trees * self.slot * T_s))
         below = max(executed, below)
-        # There the time is a/p + b p plus a constant. This is convex, so the best integer is next
-        # to the best real p.
+        # For such p, the time is a/p + b p plus a constant. This is convex, so the best integer is
+        # next to the best real p.
         candidates = (*range(1, executed + 1), below, below + 1)
         return min((self.time(p, T_s, b), p) for p in candidates)
 
@@ -256,7 +256,10 @@ class Broadcast:
 
 
 def execute_broadcast(check: ClaimCheck, construction: str, ports: str) -> Broadcast:
-    """Execute a broadcast with p = 1, .., h+2 segments; beyond p = h the increment is constant."""
+    """Execute a broadcast with up to two segments more than the largest height of its trees.
+
+    Beyond that height, every further segment increases ``packets`` by the same number.
+    """
     trees = 1 if construction == ONE_TREE else check.degree
     slot = 1 if ports == "all" else check.degree
     p = np.arange(1, greatest_height(check, construction) + 3)
@@ -285,9 +288,10 @@ def exact_array(values: Iterable[Any]) -> NDArray[Any]:
 # Relabelling moves a tree from Id to any other source (LC), for any order of the missing symbols.
 # The dimension changes that S_{n,k} admits are its automorphisms that fix Id: for 2 <= k <= n-2 the
 # permutations of positions 2..k, which map exchanges to exchanges and residual links to residual
-# links; for k = n-1 and k = 1 all links are alike. If a message is divided evenly for them, the
-# links of such a class have equal loads: the number of links of the class on that level of the
-# tree, divided by the number of links of the class at a node, in units of m.
+# links; for k = n-1 and k = 1 all links are alike. If every message is divided evenly among these
+# changes, all links of such a class have the same load on a level: the number of the tree's links
+# of the class on that level, divided by the number of a node's links of the class, in units of the
+# message length m.
 
 
 _ALGORITHM = "nk-greedy with dimension changes"
@@ -302,7 +306,7 @@ def link_classes(network: CachedTopology) -> tuple[tuple[int, ...], ...]:
 
 
 def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
-    """Return the load of a directed link of each class in each level's step, divided by m.
+    """Return the load of a directed link of each class on each level, in messages.
 
     The message is divided evenly among all trees of the construction, relabellings and dimension
     changes.
@@ -329,12 +333,12 @@ def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
 
 
 def all_port_bytes(loads: NDArray[Any]) -> Fraction:
-    """Return the all-port bytes as a multiple of m: the sum over levels of the largest load."""
+    """Return the all-port bytes, in messages: the sum over all levels of the largest load."""
     return sum((max(level) for level in loads), Fraction(0))
 
 
 def one_port_bytes(network: CachedTopology, loads: NDArray[Any]) -> Fraction:
-    """Return the one-port bytes as a multiple of m: the sum of the loads of all ports, levels."""
+    """Return the one-port bytes, in messages: the sum of the loads over all ports and levels."""
     sizes = [len(ports) for ports in link_classes(network)]
     return sum((loads @ sizes).tolist(), Fraction(0))
 
@@ -355,10 +359,10 @@ def bytes_formula(n: int, k: int) -> Number:
     """Return `bytes_by_class` of SP and of MT in closed form, for all n and k.
 
     It is at least `all_port_bytes`, with equality for k = 1 and k = n-1, where there is only one
-    class. By
-    Definition 3 the nodes that begin with a symbol beyond k have a residual link to their parent in
-    SP: N(n-k)/n, which n-k ports share. The other kN/n - 1 links are exchanges, which k-1 ports
-    share. SP(r) is SP(Id) relabelled, and MT has its links.
+    class. By Definition 3, those of the N nodes that begin with a symbol beyond k have a residual
+    link to their parent in SP. These are N(n-k)/n links, which n-k ports share. The other
+    kN/n - 1 links of SP are exchanges, which k-1 ports share. SP(r) is SP(Id) relabelled, and MT
+    has the same undirected links.
     """
     nodes = arrangements(n, k)
     if k in (1, n - 1):
@@ -367,12 +371,12 @@ def bytes_formula(n: int, k: int) -> Number:
 
 
 def optimal_bytes(n: int, k: int) -> Number:
-    """Return (N-1)/(n-1)."""
+    """Return (N-1)/(n-1), where N is the number of nodes: the bound of Lemma 2, in messages."""
     return divide(arrangements(n, k) - 1, n - 1)
 
 
 def dimension_change_allgather(network: CachedTopology) -> Schedule:
-    """Return the all-port all-to-all broadcast on SP by levels, with dimension changes.
+    """Return the all-port all-to-all broadcast on SP, level by level, with dimension changes.
 
     Each message has one part for every cyclic shift of positions 2..k, or 2..n for k = n-1. For k =
     1 there is only the tree itself.
@@ -397,7 +401,7 @@ def dimension_change_allgather(network: CachedTopology) -> Schedule:
 
 
 def height_bound(n: int, k: int) -> int:
-    """Return 2D, the largest possible height of a tree MT (Theorem 7)."""
+    """Return 2D, a bound on the height of the trees MT (Theorem 7); D is the diameter."""
     return 2 * nk_diameter(n, k)
 
 
@@ -428,15 +432,15 @@ def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
 #   the chain of that symbol ends with n-q: position 1 desires no other symbol. Hence only the last
 #   external symbol is replaced by n-q, and no external symbol returns. v has both n-q and e.
 #
-# So port k+s has a link of load min{s, k-1, n-k-1} or more. And w, the same for all s with the same
-# t, sends in t trees over each of the ports k+t..n: t(n-k-t+1) times or more. Every tree crosses
-# each port 2..k, since only this port exchanges its position. For k = n-1 it crosses port n, since
-# only this port changes the missing symbol; for k = 1 the link from Id to R_{n-s}(Id) crosses port
-# 1+s. So every port has a load of 1 or more.
+# So port k+s has a link of load min{s, k-1, n-k-1} or more. The node w is the same for all s with
+# the same t. In t trees it sends over each of the ports k+t..n, which makes at least t(n-k-t+1)
+# times. Every tree crosses each port 2..k, since only this port exchanges its position. For k = n-1
+# it crosses port n, since only this port changes the missing symbol; for k = 1 the link from Id to
+# R_{n-s}(Id) crosses port 1+s. So every port has a load of 1 or more.
 
 
 def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:
-    """Return whether each link of this argument uses its port and is in all its trees."""
+    """Return whether each link w -> v of the argument above uses port k+s and is in all t trees."""
     n, k = network.n_and_k
     neighbours = dict(zip(network.ports, network.neighbours, strict=True))
     rows = network.forest(MANY_TREES).parent_port
@@ -451,7 +455,7 @@ def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:
 
 
 def _ends(n: int, k: int, t: int, s: int) -> tuple[int, int]:
-    """Return the nodes v and w of the argument above."""
+    """Return the nodes v and w of the argument above for given t and s."""
     rest = [n - t, *range(1, k - t), *range(n - 1, n - t, -1)]
     label_symbols = np.array([[k - 1 - t + s, *rest], [n, *rest]], dtype=np.uint8)
     v, w = permutations.arrangement_rank(label_symbols, n).tolist()
@@ -459,7 +463,7 @@ def _ends(n: int, k: int, t: int, s: int) -> tuple[int, int]:
 
 
 def least_loads(n: int, k: int) -> list[int]:
-    """Return a lower bound for the largest load of a link, for each port 2..n."""
+    """Return, for each port 2..n, a lower bound for the largest load of its links."""
     return [1] * (k - 1) + [max(1, min(s, k - 1, n - k - 1)) for s in range(1, n - k + 1)]
 
 
@@ -475,7 +479,8 @@ def least_sum(n: int, k: int) -> int:
 def least_sends(n: int, k: int) -> int:
     """Return a lower bound for how often the busiest node sends, over all trees.
 
-    The source sends n-1 times, and w with the best t sends t(n-k-t+1) times.
+    The source sends n-1 times, and the node w of the argument above, with the best t, sends
+    t(n-k-t+1) times.
     """
     t = min(k - 1, n - k - 1, (n - k + 1) // 2)
     return max(n - 1, t * (n - k - t + 1))

@@ -1,9 +1,10 @@
 """Times of pipelined messages: closed form, best number of segments, and parameter grids.
 
-A message of p segments takes the time c (h + p - 1)(T_s + s b/p), where h is the height of the
-trees, each packet takes the share s/p of b = m T_c, and every slot has c steps. Over real p > 0 the
-time has its minimum at q = sqrt((h-1) s b/T_s) and increases on both sides, so the best integer is
-next to q, or 1.
+A message of p segments takes the time c (h + p - 1)(T_s + s b/p). Here T_s is the time of a
+start-up, b = m T_c the transmission time of the message, h the height of the trees, s/p the
+share of the message in a packet, and c the number of steps per slot. Over real p > 0 the time has
+its minimum at q = sqrt((h-1) s b/T_s) and increases on both sides, so the best integer is next to
+q, or 1.
 """
 
 from collections.abc import Callable, Iterator
@@ -57,7 +58,7 @@ def add_sqrt(rational: Exact, square: Exact) -> "Fraction | Surd":
 class Surd:
     """An irrational number ``rational + sqrt(square)``, comparable with fractions.
 
-    `add_sqrt` creates it.
+    It is created by `add_sqrt`.
     """
 
     def __init__(self, rational: Fraction, square: Fraction) -> None:
@@ -93,18 +94,18 @@ Time = Callable[[int, Number, Number], Number]
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A pipeline with height h, share s and c steps per slot; see the module's description."""
+    """A pipeline with height h, share s and c steps per slot; see the module docstring."""
 
     height: Number
     share: Number = 1
     slot: Number = 1
 
     def time(self, p: Number, T_s: Number, b: Number) -> Number:  # noqa: N803 - as the papers write it
-        """Return the time with p segments."""
+        """Return the time with p segments, where b = m T_c."""
         return self.slot * (self.height + p - 1) * (T_s + growth.divide(self.share * b, p))
 
     def square(self, T_s: Number, b: Number) -> Number:  # noqa: N803
-        """Return the square of q, the best real p, for T_s > 0."""
+        """Return the square of q, the best real number p of segments, for T_s > 0."""
         return growth.divide((self.height - 1) * self.share * b, T_s)
 
     def least(self, T_s: Number, b: Number) -> Number:  # noqa: N803
@@ -146,7 +147,7 @@ class Parameters(NamedTuple):
         return self._asdict()
 
     def time(self, steps: Number, share: Number) -> NDArray[Any]:
-        """Return the time for start-ups and a share of the message: steps T_s + share m T_c."""
+        """Return the time of start-ups and of a share of the message: steps T_s + share m T_c."""
         return np.asarray(self.T_s * steps + self.m * self.T_c * share)
 
     def each(self) -> Iterator[tuple[Fraction, Fraction]]:
@@ -160,13 +161,13 @@ def parameters(
     T_s: tuple[int, ...] = (1, 2, 4),  # noqa: N803 - as in the papers
     T_c: tuple[int, ...] = (1, 2, 4),  # noqa: N803
 ) -> Parameters:
-    """Return the grid of all combinations of values."""
+    """Return the grid of all combinations of the given values of m, T_s and T_c."""
     columns = zip(*product(m, T_s, T_c), strict=True)
     return Parameters(*(np.array(column, dtype=object) for column in columns))
 
 
 def allgather_by_levels(forest: Forest, algorithm: str) -> Schedule:
-    """Return the all-port allgather down all translates of trees, with level t in step t."""
+    """Return the all-port allgather down all translates of a forest; step t uses level t."""
     return build_pipeline(
         forest, "all", 1, collective="allgather", algorithm=algorithm, packets=True, symmetric=True
     )
@@ -179,7 +180,7 @@ def units_per_message(schedule: Schedule) -> int:
 
 
 def carried_share(simulation: Simulation, units: int) -> Fraction:
-    """Return the sum over all steps of the largest packet, in messages of ``units`` units."""
+    """Return the sum of the largest packets of all steps, in messages of ``units`` units each."""
     return Fraction(int(simulation.packet_sizes.sum()), units)
 
 
@@ -196,7 +197,7 @@ def exact_time(simulation: Simulation, units: int, of: Parameters) -> NDArray[An
 
 @cache
 def loads(n: int) -> tuple[tuple[Number, Number], ...]:
-    """Return pairs of T_s and b = m T_c: a wide grid of powers of n, and pairs with a 0."""
+    """Return pairs of T_s and b = m T_c: many powers of n, and the cases T_s = 0 and b = 0."""
     base = Fraction(n) if n <= growth.EXACT else mpmath.mpf(n)
     exponents = product(range(-4, 9), range(-2, 3))
     powers = [base**power * Fraction(4) ** turn for power, turn in exponents]

@@ -58,7 +58,7 @@ def least_steps(count: Number, links: Number) -> Number:
 def check_counts(
     check: ClaimCheck, which: Iterable[Callable[[int], NetworkCounts]] = (star, cube)
 ) -> None:
-    """Check the closed forms against counts by search."""
+    """Check the closed forms of networks' counts against counts by breadth-first search."""
     n = check.n
     for side in which:
         stated = side(n)
@@ -125,19 +125,19 @@ def growth_cells(
 
 
 def one_message(_n: int) -> list[tuple[int, ...]]:
-    """Return no amounts, because bounds for one message depend only on the counts."""
+    """Return one empty tuple of amounts: bounds for one message depend only on the counts."""
     return [()]
 
 
 def messages_and_copies(n: int) -> list[tuple[int, ...]]:
-    """Return pairs of M and x: for M, powers of n that exceed everything else; x up to n-1."""
+    """Return pairs of M messages and x copies: M from 1 to n^6, and x from 1 to n-1."""
     return [
         (m, x) for m in (1, isqrt(n), n, n**2, n**3, n**6) for x in sorted({1, isqrt(n), n - 1})
     ]
 
 
 def order(check: ClaimCheck, what: str, quotient: Bound, amounts: Amounts) -> None:
-    """Check that a quotient is bounded by one constant for all n and amounts."""
+    """Check that a quotient is bounded by one constant for all n and all amounts (M and x)."""
     check.order(what, partial(_greatest, quotient, amounts))
 
 
@@ -147,7 +147,7 @@ def _greatest(quotient: Bound, amounts: Amounts, n: int) -> Number:
 
 
 def same_order(check: ClaimCheck, what: str, quotient: Bound, amounts: Amounts) -> None:
-    """Check that a quotient and its reciprocal are bounded, for all n and amounts."""
+    """Check that a quotient and its reciprocal are bounded for all n and all amounts (M and x)."""
     order(check, what, quotient, amounts)
     what = f"{what}{REVERSED}"
     order(check, what, lambda *values: divide(1, quotient(*values)), amounts)
@@ -163,7 +163,7 @@ def compare(
     bounds: Mapping[str, Bound],
     amounts: Amounts,
 ) -> None:
-    """Check that quotients of the bounds on both networks are of constant order."""
+    """Check that bounds on both networks differ by the factor ``comparison``, up to constants."""
     for row in rows:
         quotient = partial(_compared, comparison, bounds[row])
         same_order(check, f"{describe_cell(row)}, {comparison}", quotient, amounts)

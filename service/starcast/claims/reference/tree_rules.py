@@ -19,7 +19,7 @@ Mask = NDArray[np.bool_]
 
 
 def first_misplaced(labels: Perms) -> Numbers:
-    """Return fmr(x,k): the first j in k+1, .., n, 2, .., k with x_j != j, int64 ``[nodes]``."""
+    """Return fmr(x,k), the first j of k+1, .., n, 2, .., k with x_j != j, int64 ``[nodes]``."""
     n = labels.shape[1]
     nodes = np.arange(len(labels))
     k = positions(labels)[0]
@@ -31,7 +31,7 @@ def first_misplaced(labels: Perms) -> Numbers:
 
 
 def parents_spt(labels: Perms) -> Numbers:
-    """Return p(x), the dimension of the link from x to its parent in SPT; 0 in S^1."""
+    """Return p(x), the dimension from x to its parent in SPT; 0 for nodes that start with 1."""
     k = positions(labels)[0]
     first = labels[:, 0]
     outside = np.where(first != k, first, first_misplaced(labels))
@@ -45,10 +45,10 @@ def is_next_to_root(labels: Perms) -> Mask:
 
 
 def children_outside_s1(labels: Perms) -> Mask:
-    """Return C1(x): whether dimension d leads to a child in SPT, for x in S^2, .., S^n.
+    """Return C1(x): whether a dimension leads from x to a child in SPT, for x outside S^1.
 
     Returns:
-        bool ``[ports, nodes]``; False in S^1.
+        bool ``[ports, nodes]``; False for nodes in S^1, which start with symbol 1.
     """
     n = labels.shape[1]
     first = labels[:, 0]
@@ -62,16 +62,16 @@ def children_outside_s1(labels: Perms) -> Mask:
 
 
 def children_spt(labels: Perms) -> Mask:
-    """Return whether dimension d leads to a child in SPT, bool ``[ports, nodes]``."""
+    """Return whether a dimension leads to a child in SPT, bool ``[ports, nodes]``."""
     children = children_outside_s1(labels)
     children[:, 0] = True
     return children
 
 
 def children_spg(labels: Perms) -> Mask:
-    """Return whether dimension d leads to a child in subtree l of SPG.
+    """Return whether a dimension leads to a child in each subtree of SPG.
 
-    A node of S^l has a child in S^1 as well.
+    In subtree l, a node with symbol 1 in position l also has a child that starts with 1.
 
     Returns:
         bool ``[trees, ports, nodes]``.
@@ -85,7 +85,7 @@ def children_spg(labels: Perms) -> Mask:
 
 
 def children_edt(labels: Perms) -> Mask:
-    """Return whether dimension d leads to a child in subtree l of EDT (Definition 8).
+    """Return whether a dimension leads to a child in each subtree of EDT (Definition 8).
 
     Returns:
         bool ``[trees, ports, nodes]``.
@@ -112,10 +112,10 @@ def children_edt(labels: Perms) -> Mask:
 
 
 def parents_edt(labels: Perms) -> Numbers:
-    """Return the dimension of the link from x to its parent in subtree l of EDT (Definition 8).
+    """Return the dimension of each node's link to its parent in each subtree of EDT (Def. 8).
 
     Returns:
-        int64 ``[trees, nodes]``; 0 at I.
+        int64 ``[trees, nodes]``; 0 at the identity.
     """
     n = labels.shape[1]
     nodes = np.arange(len(labels))
@@ -136,14 +136,14 @@ def parents_edt(labels: Perms) -> Numbers:
 
 
 def _children_with_s1(labels: Perms) -> Mask:
-    """Return C1(x), plus dimension k toward S^1 unless x is a neighbour of I."""
+    """Return C1(x), plus dimension k toward S^1 unless x is a neighbour of the identity."""
     d = np.arange(2, labels.shape[1] + 1)[:, None]
     toward_s1 = (d == positions(labels)[0]) & ~is_next_to_root(labels)
     return np.asarray(children_outside_s1(labels) | toward_s1)
 
 
 def _placed_run(labels: Perms, m: Numbers) -> Mask:
-    """Return position m and the correctly placed positions directly left of m, cyclically in 2..n.
+    """Return position m and the run of correct positions to its left, cyclically in 2..n.
 
     Returns:
         bool ``[ports, nodes]``.
@@ -163,16 +163,16 @@ def _placed_run(labels: Perms, m: Numbers) -> Mask:
 
 
 def is_child(network: CachedTopology, parent_port: NDArray[np.integer]) -> Mask:
-    """Return whether dimension d leads to a child of x in a tree, bool ``[ports, nodes]``.
+    """Return whether a dimension leads to a child in a tree, bool ``[ports, nodes]``.
 
-    The neighbour across d is a child of x if d is its own dimension toward its parent.
+    The neighbour across dimension d is a child if its own link to its parent has dimension d.
     """
     dimensions = np.array(network.ports)[:, None]
     return np.asarray(parent_port[network.neighbours] == dimensions)
 
 
 def branches(parent: Ranks, root: int) -> Ranks:
-    """Return the child of the root on each node's path to the root; -1 if there is none."""
+    """Return the child of the root on each node's path to the root; -1 without such a path."""
     current = np.arange(len(parent), dtype=np.int32)
     for _ in range(len(parent)):
         above = parent[current]

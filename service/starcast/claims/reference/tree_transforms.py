@@ -89,7 +89,9 @@ def dimension_change(network: CachedTopology, tree: Tree, i: int) -> Tree:
 def link_loads(
     network: CachedTopology, tree: Tree, changes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many trees LC(x, DC(i, T)), i < changes, use each directed link on each level.
+    """Return how many trees LC(x, DC(i, T)) use each directed link on each level.
+
+    Trees for all nodes x and for i = 0, .., changes - 1 are counted.
 
     Returns:
         The loads, int64 ``[levels, nodes, ports]``, from parent to child; and the number of nodes
@@ -118,7 +120,7 @@ def link_loads(
 def allgather_schedule(network: CachedTopology, tree: Tree) -> Schedule:
     """Return the all-port schedule of Algorithm 2 on a tree rooted at the identity.
 
-    In step t segment i crosses the links of level t of DC(i, T).
+    In step t, segment i of each message crosses the links on level t of DC(i, T).
     """
 
     def create() -> Schedule:

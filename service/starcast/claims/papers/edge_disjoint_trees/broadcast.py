@@ -24,7 +24,7 @@ from starcast.trees.model import Forest
 
 @dataclass(frozen=True)
 class ExecutedCollective:
-    """A schedule along the trees EDT, with its simulation, M (`messages`) and x (`copies`)."""
+    """A schedule along the trees EDT for M `messages` in x `copies` each, with its simulation."""
 
     schedule: Schedule
     simulation: Simulation
@@ -38,7 +38,7 @@ class ExecutedCollective:
 
     @property
     def place(self) -> dict[str, Any]:
-        """M and the schedule, as keywords for a `ClaimCheck`."""
+        """The number M of messages and the schedule, as keywords for a `ClaimCheck`."""
         return {"M": self.messages, "of": self.schedule}
 
 
@@ -148,7 +148,7 @@ def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]
 
 @checks("EDT.S42-bound")
 def lower_bound(check: ClaimCheck) -> None:
-    """Check the bounds of sections 4.2 and 4.1 (with Table 1) on the catalogue's broadcasts."""
+    """Check that the catalogue's broadcasts obey the bounds of sections 4.2 and 4.1 (Table 1)."""
     n = check.n
     messages = np.array(numbers_of_messages(n))
     bound = -(-messages // (n - 1)) + diameter(n)
@@ -166,7 +166,7 @@ def lower_bound(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB.steps")
 def steps_of_broadcasts(check: ClaimCheck) -> None:
-    """Check the steps for all numbers of messages, and for n messages from other sources."""
+    """Check the steps of broadcasts of 1 to 2n messages, and of n messages from other sources."""
     n = check.n
     for broadcast in broadcasts(check):
         bound = ceil_div(broadcast.messages, n - 1) + diameter(n) + 3
@@ -179,13 +179,13 @@ def steps_of_broadcasts(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB.transmissions", given=broadcasts)
 def transmissions_of_broadcasts(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
-    """Check that a broadcast takes M(n!-1) transmissions."""
+    """Check that a broadcast of M messages takes M(n!-1) transmissions."""
     check_transmissions(check, broadcast, factorial(check.n) - 1)
 
 
 @checks("EDT.SNB.speedup")
 def speedup_in_the_limit(check: ClaimCheck) -> None:
-    """Compare how many steps n-1 more messages add along one tree and along EDT."""
+    """Compare how many steps n-1 more messages add along one tree and along the n-1 trees EDT."""
     for messages in range(1, 2 * check.n):
         # n-1 more messages add the same number of steps for every M. So the quotient of the
         # increments is the limit of the quotient of the numbers of steps.

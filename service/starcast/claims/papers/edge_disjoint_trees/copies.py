@@ -42,7 +42,7 @@ def broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
     for copies in divisors(n):
         for messages in sorted({1, 2, n - 2, n - 1, n}):
             broadcast = execute_collective(check, "broadcast", messages, copies)
-            # Recorded twice, as in stored evidence, so that new evidence stays comparable with it.
+            # Stored evidence has each execution twice; new evidence must stay comparable with it.
             check.execute(broadcast.schedule)
             yield broadcast
 
@@ -87,14 +87,14 @@ def _trees_per_unit(schedule: Schedule) -> list[int]:
 
 @checks("EDT.FT.survives", memory=CUTS)
 def all_copies_survive(check: ClaimCheck) -> None:
-    """Check that n-1 copies survive any n-2 faults."""
+    """Check that broadcasts in n-1 copies reach all healthy nodes despite any n-2 faults."""
     for messages in (1, 2) if check.n <= 5 else (1,):
         check_survives(check, messages, check.n - 1)
 
 
 @checks("EDT.FT.copies", memory=CUTS)
 def some_copies_survive(check: ClaimCheck) -> None:
-    """Check that x copies survive any x-1 faults, for all x that divide n-1."""
+    """Check that broadcasts in x copies survive any x-1 faults, for all x that divide n-1."""
     for copies in divisors(check.n):
         for messages in sorted({1, (check.n - 1) // copies}):
             check_survives(check, messages, copies)
@@ -121,13 +121,13 @@ def transmissions_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) ->
     check_transmissions(check, broadcast, copies * (factorial(check.n) - 1), x=copies)
 
 
-#: Pairs of M and x that are tried for n > 4, in addition to (n-1, 2) and (n, 3).
+#: Pairs of M messages and x copies that are tried for n > 4, in addition to (n-1, 2) and (n, 3).
 _SAMPLE = ((1, 2), (1, 3), (3, 3))
 
 
 @checks("EDT.FT.divides", memory=Memory(64, of_pairs=all_pairs))
 def copies_that_do_not_divide(check: ClaimCheck) -> None:
-    """Check whether distributing copies round robin suffices if x does not divide n-1."""
+    """Check whether distributing x copies round robin suffices if x does not divide n-1."""
     n = check.n
     instead = check.correction(
         "dealt like cards, x copies of any M messages take ceil(Mx/(n-1)) + h - 1 steps "
@@ -166,7 +166,7 @@ def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> 
 
 @checks("EDT.FT-example")
 def example(check: ClaimCheck) -> None:
-    """Check the two packets of the example, and that any two subtrees tolerate one fault."""
+    """Check the two packets of the paper's example, and that any two subtrees survive one fault."""
     for messages in (2, 4):
         schedule = execute_collective(check, "broadcast", messages, 2).schedule
         trees = [tuple(fault_cuts.trees_of_unit(schedule, u)) for u in range(schedule.units)]
@@ -216,8 +216,8 @@ alltoalls = collectives("alltoall", (1, 2, 3))
 def check_conflict_free(check: ClaimCheck, executed: ExecutedCollective) -> None:
     """Check that no directed link carries two messages in a step if all n! sources send.
 
-    The simulator verifies a symmetric schedule by its dimensions. Small schedules are also expanded
-    to the rows of all sources.
+    The simulator verifies a symmetric schedule by the dimensions of its links. Small schedules are
+    also expanded to the rows of all sources.
     """
     what = "messages on a directed link in a step, at most"
     check.equal(what, executed.simulation.largest_packet, 1, **executed.place)
@@ -240,7 +240,7 @@ def check_conflict_free(check: ClaimCheck, executed: ExecutedCollective) -> None
 
 @checks("EDT.MNB.steps", given=allgathers)
 def allgather_steps(check: ClaimCheck, allgather: ExecutedCollective) -> None:
-    """Check the steps with and without acknowledgements; all subtrees must send in each step."""
+    """Check an allgather's steps, also with acknowledgements, and that no subtree pauses."""
     schedule = allgather.schedule
     messages = allgather.messages
     stated = messages * (factorial(check.n) - 1)
@@ -256,7 +256,7 @@ def allgather_steps(check: ClaimCheck, allgather: ExecutedCollective) -> None:
 
 @checks("EDT.MNB.transmissions", given=allgathers)
 def allgather_transmissions(check: ClaimCheck, allgather: ExecutedCollective) -> None:
-    """Check that an allgather takes M n!(n-1)(n!-1) transmissions."""
+    """Check that an allgather of M messages per node takes M n!(n-1)(n!-1) transmissions."""
     nodes = factorial(check.n)
     check_transmissions(check, allgather, nodes * (check.n - 1) * (nodes - 1))
 
@@ -352,7 +352,7 @@ def scatter_steps(check: ClaimCheck, scatter: ExecutedCollective) -> None:
 
 
 def _first_hops(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return trees and units of the rows that leave the root, sorted by tree, then by step."""
+    """Return trees and units of the rows that the root sends, sorted by tree, then by step."""
     leaves = np.flatnonzero(schedule.sender == schedule.root)
     order = leaves[np.lexsort((schedule.step[leaves], schedule.tree[leaves]))]
     return schedule.tree[order].astype(np.int64), schedule.unit[order].astype(np.int64)
@@ -360,7 +360,7 @@ def _first_hops(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 @checks("EDT.SC.bottleneck", given=scatters_from_roots)
 def scatter_bound(check: ClaimCheck, scatter: ExecutedCollective) -> None:
-    """Check that every link of the source carries M(n!-1) messages."""
+    """Check that each link of the source carries M(n!-1) messages, for M messages per node."""
     schedule = scatter.schedule
     root = schedule.root
     stated = scatter.messages * (factorial(check.n) - 1)
@@ -371,7 +371,10 @@ def scatter_bound(check: ClaimCheck, scatter: ExecutedCollective) -> None:
 
 
 def level_sum(n: int) -> growth.Number:
-    """Return the sum of the levels of each tree of EDT, t_n + 3(n-2)(n-1)! - 2(n-2)! + 2."""
+    """Return the sum of the levels of all nodes in one tree of EDT.
+
+    It is t_n + 3(n-2)(n-1)! - 2(n-2)! + 2, where t_n is the sum of all distances from a node.
+    """
     return distance_sum(n) + 3 * (n - 2) * growth.factorial(n - 1) - 2 * growth.factorial(n - 2) + 2
 
 
@@ -392,7 +395,7 @@ def scatter_transmissions(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.conflict-free")
 def alltoall_is_conflict_free(check: ClaimCheck) -> None:
-    """Check that no directed link carries two messages in a step, and in which order they leave."""
+    """Check that total exchanges have no conflicts, and the order in which messages are sent."""
     for alltoall in alltoalls(check):
         check_conflict_free(check, alltoall)
     schedule = execute_collective(check, "alltoall", 1, check.n - 1).schedule
@@ -408,7 +411,7 @@ def alltoall_is_conflict_free(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.steps")
 def alltoall_steps(check: ClaimCheck) -> None:
-    """Check the steps of the total exchange, and the order of growth of steps - M(n!-1)."""
+    """Check the steps of total exchanges of M messages, and how the steps beyond M(n!-1) grow."""
     for alltoall in alltoalls(check):
         stated = alltoall.messages * int(level_sum(check.n))
         check.equal("steps", alltoall.steps, stated, **alltoall.place)

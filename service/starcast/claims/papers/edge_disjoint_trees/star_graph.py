@@ -30,7 +30,10 @@ def cycle_notation(check: ClaimCheck) -> None:
 
 @checks("EDT.S1")
 def substars(check: ClaimCheck) -> None:
-    """Check the nodes and links of S^1, and that S^2, .., S^n are isomorphic to S_{n-1}."""
+    """Check the substars S^k, the nodes with symbol 1 in position k.
+
+    S^1 has no links, and each of S^2, .., S^n is isomorphic to S_{n-1}.
+    """
     n = check.n
     symbols = labels.symbols(check)
     k = labels.positions(symbols)[0]
@@ -46,12 +49,12 @@ def substars(check: ClaimCheck) -> None:
 
 
 def _check_substar(check: ClaimCheck, symbols: Perms, k: NDArray[np.int64], position: int) -> None:
-    """Check that S^k, with position k and symbol 1 removed, is S_{n-1}: all nodes and links."""
+    """Check that the nodes with symbol 1 in the given position form S_{n-1} without that symbol."""
     n = check.n
     smaller = check.at(f"S{n - 1}")
     nodes = np.flatnonzero(k == position)
-    # Symbol 1 is removed, so the other symbols decrease by one. Nodes outside S^k would get a 0,
-    # which has no rank; they are never compared, so any valid symbol will do.
+    # Symbol 1 is removed, so the other symbols decrease by one. Nodes outside the substar
+    # would get a 0, which has no rank; they are never compared, so any valid symbol will do.
     rest = np.clip(np.delete(symbols, position - 1, axis=1) - 1, 1, n - 1)
     image = labels.ranks_of(smaller, rest[nodes])
     expected = np.arange(smaller.nodes)
@@ -71,7 +74,7 @@ def _check_substar(check: ClaimCheck, symbols: Perms, k: NDArray[np.int64], posi
 
 @checks("EDT.L1")
 def translations_keep_dimensions(check: ClaimCheck) -> None:
-    """Check that T_h is a permutation of the nodes and keeps the dimension of every link."""
+    """Check that each translation T_h permutes the nodes and keeps the dimension of every link."""
     dimensions = np.array(check.ports)[:, None]
     links = links_by_port(check)
     # Beyond S_5, all n! translations of n! nodes would take too long.
@@ -97,7 +100,7 @@ def _dimensions(neighbours: Ranks, tail: Ranks, head: Ranks) -> NDArray[np.int64
 
 @checks("EDT.L2")
 def rotation_of_links(check: ClaimCheck) -> None:
-    """Check dimensions, first symbols and distances after the rotation R."""
+    """Check how the rotation R changes dimensions of links, first symbols and distances."""
     rotated = labels.rotation(check)
     first = labels.symbols(check)[:, 0]
     links = links_by_port(check)
@@ -133,7 +136,7 @@ def _count_dimensions(neighbours: Ranks, rotated: Ranks) -> NDArray[np.int64]:
 
 @checks("EDT.L3")
 def necklaces(check: ClaimCheck) -> None:
-    """Check the sizes of R's orbits, distances along the orbits, and the paper's examples."""
+    """Check the sizes of necklaces (orbits of R), distances along them, and the examples."""
     n = check.n
     rotated = labels.rotation(check)
     sizes = labels.return_times(check)
@@ -159,7 +162,7 @@ def necklaces(check: ClaimCheck) -> None:
 
 @checks("EDT.D6", given=shortest_path_trees)
 def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
-    """Check the dimensions toward parents and children in SPT against Definition 6."""
+    """Check the dimensions toward parents and children in the tree SPT against Definition 6."""
     symbols = labels.symbols(check)
     parent_port = forest.parent_port[0]
     stated = rules.parents_spt(symbols)
@@ -171,7 +174,7 @@ def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L4", given=shortest_path_trees)
 def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that subtree k consists of the nodes of S^k, each at the level of its distance."""
+    """Check that subtree k of SPT has the nodes with 1 in position k, on shortest paths."""
     check.passes(checkers.rooted(check.topology, forest.parent_port, forest.root), of=forest)
     k = labels.positions(labels.symbols(check))[0]
     parent = bfs.parents(check, forest.parent_port[0])
@@ -190,7 +193,7 @@ def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.D7", given=shortest_path_graphs)
 def spg_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
-    """Check the dimensions toward parents and children in every subtree against Definition 7."""
+    """Check dimensions toward parents and children in all subtrees of SPG against Definition 7."""
     symbols = labels.symbols(check)
     check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)
     k = labels.positions(symbols)[0]
@@ -208,7 +211,7 @@ def spg_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L5", given=shortest_path_graphs)
 def spg_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the n-1 paths of the nodes of S^1 are disjoint and of minimum total length."""
+    """Check that nodes that start with 1 have n-1 disjoint paths of minimum total length in SPG."""
     check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)
     check.passes(checkers.rooted(check.topology, forest.parent_port, forest.root), of=forest)
     # The first node that starts with 1 is the root itself.

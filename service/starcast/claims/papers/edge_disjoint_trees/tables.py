@@ -1,4 +1,4 @@
-"""Fragopoulou & Akl 1996, Tables 1 to 4: lower bounds for M messages in x copies, and orders.
+"""Fragopoulou & Akl 1996, Tables 1 to 4: lower bounds for M messages in x copies.
 
 Each copy of a message reaches a node over its own path, which shares no link with the paths of the
 other copies. So the source sends a message over x of its links, a node receives it x times, and
@@ -41,12 +41,12 @@ def n_log_n(n: int) -> Number:
 
 
 def pipeline_steps(counts: NetworkCounts, units: int) -> Number:
-    """Return ceil(units/degree) + D - 1."""
+    """Return ceil(units/degree) + D - 1, where D is the diameter."""
     return least_steps(units, counts.links) + counts.far - 1
 
 
 def by_degree_and_diameter(units: Number, links: Number) -> Number:
-    """Return units/links + links, the order of a pipeline, since D is of the order of links."""
+    """Return units/links + links, a pipeline's order if diameter and degree are of one order."""
     return divide(units, links) + links
 
 
@@ -69,7 +69,7 @@ PAIRS_N = Order("O(Mx n!^2 n)", lambda n, m, x: m * x * factorial(n) ** 2 * n)
 PAIRS_N_LOG_N = Order("O(Mx n!^2 n log n)", lambda n, m, x: m * x * factorial(n) ** 2 * n_log_n(n))
 
 ALLTOALL_TIME = "ft-alltoall-time"
-#: The bounds of Tables 2 and 3 as functions of the counts of a network, M and x.
+#: The bounds of Tables 2 and 3 as functions of a network's counts, of M messages and x copies.
 BOUNDS: dict[str, Bound] = {
     "broadcast-time": lambda c, m, _: pipeline_steps(c, m),
     "broadcast-transmissions": lambda c, m, _: m * (c.nodes - 1),
@@ -99,7 +99,7 @@ CELLS = star_vs_hypercube.growth_cells("EDT.Tab4", BOUNDS, ORDERS)
 
 
 def check_order(check: ClaimCheck, cell: GrowthCell) -> None:
-    """Check that a bound has the stated order of growth, for all M and x."""
+    """Check that a bound has the stated order of growth, for all M messages and x copies."""
     check_counts(check, (cell.network,))
     star_vs_hypercube.order(check, cell.quotient_words, cell.quotient, messages_and_copies)
     if cell.row == ALLTOALL_TIME:
@@ -123,14 +123,14 @@ compare = partial(star_vs_hypercube.compare, bounds=BOUNDS, amounts=messages_and
 
 @checks("EDT.hyper.degree", memory=NETWORKS)
 def allgather_and_scatter_steps(check: ClaimCheck) -> None:
-    """Check that the hypercube takes fewer steps by a factor of order log n."""
+    """Check that allgather and scatter take fewer steps on hypercubes, by a factor of log n."""
     check_counts(check)
     compare(check, "star / hypercube / log n", "ft-allgather-time", "ft-scatter-time")
 
 
 @checks("EDT.hyper.te-time", memory=NETWORKS)
 def alltoall_steps(check: ClaimCheck) -> None:
-    """Check the stated factor between the steps of total exchanges; in fact it is bounded."""
+    """Check the stated factor between the networks' total-exchange steps; it is in fact bounded."""
     check_counts(check)
     compare(check, "star / hypercube / log n", ALLTOALL_TIME)
     instead = check.correction(
@@ -142,13 +142,13 @@ def alltoall_steps(check: ClaimCheck) -> None:
         "of the terms with which the damaged rows begin, ceil(Mx(N-1)/degree), "
         "which are bounds too, and weaker ones"
     )
-    # The terms are the same as in the row for scatters.
+    # These terms are the same as in the scatter row.
     compare(other, "star / hypercube / log n", "ft-scatter-time")
 
 
 @checks("EDT.hyper.diameter", memory=NETWORKS)
 def scatter_and_alltoall_transmissions(check: ClaimCheck) -> None:
-    """Check that the star graph takes fewer transmissions by a factor of order log n."""
+    """Check that scatter and alltoall take fewer transmissions on S_n, by a factor of log n."""
     check_counts(check)
     rows = ("ft-scatter-transmissions", "ft-alltoall-transmissions")
     compare(check, "hypercube / star / log n", *rows)
@@ -156,7 +156,7 @@ def scatter_and_alltoall_transmissions(check: ClaimCheck) -> None:
 
 @checks("EDT.hyper.broadcast", memory=NETWORKS)
 def broadcast_steps(check: ClaimCheck) -> None:
-    """Check that the steps of broadcasts grow exactly as the stated orders."""
+    """Check that the bounds on broadcast steps grow exactly as the stated orders."""
     check_counts(check)
     for cell in CELLS.values():
         if cell.row in ("broadcast-time", "ft-broadcast-time"):
@@ -179,7 +179,7 @@ def broadcast_transmissions(check: ClaimCheck) -> None:
 #: A stated bound as a function of n (of k for hypercubes), M and x.
 Formula = Callable[[int, int, int], int | Fraction]
 
-#: Descriptions of what `BOUNDS` counts in each row.
+#: The counted quantity of each entry of `BOUNDS`, in words.
 ARGUMENTS = {
     "broadcast-time": "the last message leaves the source, and has D-1 links to go",
     "broadcast-transmissions": "messages that all but the source lack",
@@ -195,11 +195,11 @@ ARGUMENTS = {
 
 
 def star_nodes(n: int) -> int:
-    """Return n!."""
+    """Return n!, the number of nodes of S_n."""
     return int(factorial(n))
 
 
-#: Table 1: S_n, n-1 copies.
+#: Table 1: bounds for the star graph S_n with n-1 copies.
 TABLE_1: dict[str, Formula] = {
     "broadcast-time": lambda n, m, _: ceil_div(m, n - 1) + diameter(n) - 1,
     "broadcast-transmissions": lambda n, m, _: m * (star_nodes(n) - 1),
@@ -214,7 +214,7 @@ TABLE_1: dict[str, Formula] = {
     "ft-alltoall-time": lambda n, m, _: m * distance_sum(n),
     "ft-alltoall-transmissions": lambda n, m, _: m * star_nodes(n) * (n - 1) * distance_sum(n),
 }
-#: Table 2: S_n, x copies.
+#: Table 2: bounds for the star graph S_n with x copies.
 TABLE_2: dict[str, Formula] = {
     "broadcast-time": lambda n, m, _: ceil_div(m, n - 1) + diameter(n) - 1,
     "broadcast-transmissions": lambda n, m, _: m * (star_nodes(n) - 1),
@@ -227,7 +227,7 @@ TABLE_2: dict[str, Formula] = {
     "ft-alltoall-time": lambda n, m, x: Fraction(m * x * distance_sum(n), n - 1),
     "ft-alltoall-transmissions": lambda n, m, x: m * x * star_nodes(n) * distance_sum(n),
 }
-#: Table 3: Q_k, x copies.
+#: Table 3: bounds for the hypercube Q_k with x copies.
 TABLE_3: dict[str, Formula] = {
     "broadcast-time": lambda k, m, _: ceil_div(m, k) + k - 1,
     "broadcast-transmissions": lambda k, m, _: m * (2**k - 1),
@@ -267,7 +267,7 @@ class BoundCell(NamedTuple):
 
 
 def amounts(degree: int, cell: BoundCell) -> Iterator[tuple[int, int]]:
-    """Yield the values of M and x with which a cell is checked."""
+    """Yield the pairs of M messages and x copies with which a table cell is checked."""
     numbers = {1, 2, 3, degree, degree + 1} if cell.collective == "broadcast" else {1, 2}
     copies = {1}
     if cell.has_copies:
@@ -279,7 +279,7 @@ def amounts(degree: int, cell: BoundCell) -> Iterator[tuple[int, int]]:
 
 
 def check_bound(check: ClaimCheck, cell: BoundCell) -> None:
-    """Check that the count gives the stated bound, and that no schedule beats the bound."""
+    """Check that a cell's bound equals its count, and that no schedule beats the bound."""
     size = check.n
     node = lower_bound_counts.count_from_node(check, degree=size if cell.table == 3 else size - 1)
     for messages, x in amounts(check.degree, cell):
@@ -293,7 +293,7 @@ def check_bound(check: ClaimCheck, cell: BoundCell) -> None:
 
 
 def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NetworkCounts) -> None:
-    """Check, as a bound, the part of the row that is legible in the scan."""
+    """Check that the legible first term of the damaged row is a lower bound, too."""
     other = check.reading(
         "the term with which the damaged row begins, ceil(Mx(N-1)/degree): "
         "a bound too, and a weaker one"

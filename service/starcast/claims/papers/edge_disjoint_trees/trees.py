@@ -1,4 +1,4 @@
-"""Fragopoulou & Akl 1996, section 3: the trees EDT, their depth, traversal and translations."""
+"""Fragopoulou & Akl 1996, section 3: edge-disjoint trees EDT, depth, traversal, translations."""
 
 from collections.abc import Iterator
 from itertools import count, permutations
@@ -24,7 +24,7 @@ from starcast.trees.model import Forest
 # Such trees use every directed link between other nodes exactly once: n-2 links into each neighbour
 # of the identity, and n-1 into every other node. So in the n-1 trees the parents of a node are its
 # n-1 neighbours, each in one tree; a neighbour of the identity has the identity in its own tree. An
-# assignment of the parents of a node is a tuple with the index of the port for each tree.
+# assignment of parents to a node is a tuple of port indices, one for each tree.
 
 
 #: Depth of a node that has no path to the root, greater than every real depth.
@@ -36,9 +36,9 @@ _BATCH = 100_000
 def least_depth(network: CachedTopology) -> int:
     """Return a lower bound for the depth of the edge-disjoint trees described above.
 
-    In every tree a node is one level deeper than its parent. For a given depth, assignments of
-    parents that would put a node deeper are impossible. The other assignments can raise the minimum
-    level of the node, which rules out assignments of its neighbours. If a node has no assignment
+    In every tree a node is one level deeper than its parent. Given a depth, assignments of parents
+    that would put a node deeper are impossible. The other assignments can raise the minimum level
+    of the node, which rules out assignments of its neighbours. If a node has no assignment
     left, there are no trees of that depth, and the next depth is tried.
     """
 
@@ -63,9 +63,9 @@ def rotated_trees(network: CachedTopology, depth: int) -> NDArray[np.uint8]:
 
 
 def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
-    """Return the distance of each node from the root in each tree, int64 ``[trees, nodes]``.
+    """Return the smallest possible level of each node in each tree, int64 ``[trees, nodes]``.
 
-    Paths start at the root's only child in the tree, and do not return to the root.
+    Paths pass the root's only child in the tree, and do not return to the root.
     """
     without_root = network.neighbours.copy()
     for port, child in enumerate(network.neighbours[:, 0]):
@@ -76,7 +76,7 @@ def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
 
 
 def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the smallest level of each node if its parent is across a given port.
+    """Return the smallest level of each node in each tree if its parent is across a given port.
 
     Returns:
         int64 ``[trees, ports, nodes]``.
@@ -89,7 +89,7 @@ def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDA
 
 
 def _is_possible(network: CachedTopology, depth: int) -> bool:
-    """Return whether every node has an assignment within a depth, given the smallest levels."""
+    """Return whether every node has an assignment of parents that keeps it within a depth."""
     levels = _least_levels(network)
     trees = np.arange(network.degree)
     while True:
@@ -191,14 +191,14 @@ def _with_rotations(network: CachedTopology, tree: NDArray[np.uint8]) -> NDArray
 
 
 def edt(check: ClaimCheck, root: int = 0) -> Forest:
-    """Return EDT at a root, and record that there are n-1 subtrees."""
+    """Return the trees EDT with the given root, and record that there are n-1 of them."""
     forest = check.forest("edge-disjoint", root=root)
     check.equal("subtrees of EDT", forest.trees, check.n - 1, of=forest)
     return forest
 
 
 def edt_forests(check: ClaimCheck) -> Iterator[Forest]:
-    """Yield EDT at the identity."""
+    """Yield the trees EDT rooted at the identity."""
     yield edt(check)
 
 
@@ -214,7 +214,7 @@ def _check_spanning(check: ClaimCheck, forest: Forest) -> bool:
 
 @checks("EDT.D8.consistent", given=edt_forests)
 def edt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
-    """Check the dimensions toward parents and children in every subtree against Definition 8."""
+    """Check dimensions toward parents and children in all subtrees of EDT against Definition 8."""
     symbols = labels.symbols(check)
     links = links_by_port(check)
     stated = (rules.parents_edt(symbols), rules.children_edt(symbols))
@@ -280,7 +280,7 @@ def subtrees_are_edge_disjoint(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L6.2", given=edt_forests)
 def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the rotation R maps the links of subtree l to the links of subtree r(l)."""
+    """Check that the rotation R maps the links of each subtree of EDT to those of the next."""
     rotated_node = labels.rotation(check)
     rotated_dimension = labels.rotation_function(check.n)
     for tree, row in enumerate(forest.parent_port):
@@ -292,7 +292,7 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L6.3", given=edt_forests)
 def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
-    """Check that each node's n-1 paths are disjoint, and at most 4 longer than its distance."""
+    """Check that each node's n-1 paths in EDT are disjoint and at most 4 longer than shortest."""
     if not _check_spanning(check, forest):
         return
     disjoint = checkers.disjoint_paths(check.topology, forest.parent_port, forest.root)
@@ -305,7 +305,7 @@ def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.L6.4", given=edt_forests)
 def depth_bound(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the depth of EDT is at most D_n + 4."""
+    """Check that the depth of EDT is at most D_n + 4, where D_n is the diameter."""
     if _check_spanning(check, forest):
         bound = diameter(check.n) + 4
         height = checkers.height(check.topology, forest.parent_port, forest.root, bound=bound)
@@ -352,7 +352,7 @@ def _depth_of_valid_trees(topology: Topology, rows: NDArray[np.uint8]) -> int | 
 
 @checks("EDT.twice", given=edt_forests)
 def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
-    """Count the trees that use each directed link."""
+    """Check how many of the trees EDT use each directed link."""
     links = outgoing_links(check)
     loads = checkers.loads(check.topology, forest.parent_port, forest.root)
     check.equal("trees that have the directed link", loads, 1, link=links, of=forest)
@@ -369,7 +369,7 @@ def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.root", given=edt_forests)
 def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
-    """Check that EDT at h is EDT at I, translated, and has edge-disjoint spanning trees."""
+    """Check that the trees EDT at other roots are translates of EDT, and edge-disjoint."""
     for root in bfs.roots(check):
         translated = edt(check, root)
         if not _check_spanning(check, translated):
@@ -410,7 +410,7 @@ def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 
 
 def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks:
-    """Return the nodes of a tree except the root, depth first, with children in the order phi."""
+    """Return a tree's nodes except the root, depth first, children in cyclic order of dimension."""
     neighbours = check.neighbours
     is_child = rules.is_child(check, row)
     phi = [(subtree - 2 + offset) % check.degree for offset in range(check.degree)]
@@ -425,13 +425,13 @@ def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks
 
 @checks("EDT.L7")
 def sources_do_not_conflict(check: ClaimCheck) -> None:
-    """Check that links of different dimensions stay different under all translations."""
+    """Check that translates of links of different dimensions never coincide."""
     images = labels.translations(check)
     schedule = check.schedule("allgather", "edge-disjoint", messages=1, copies=check.n - 1)
     rng = np.random.default_rng(check.n)
     ports = np.arange(check.degree)
-    # The lemma is about any set of links of different dimensions. Random sets are tried, and the
-    # sets of links that the allgather uses in a step.
+    # The lemma is about any set of links of different dimensions. Random sets are tried, and sets
+    # of links that the allgather uses in a step.
     drawn = [(rng.integers(check.nodes, size=check.degree), ports) for _ in range(10)]
     steps = rng.permutation(np.arange(1, schedule.steps + 1))[:20]
     sent = []

@@ -1,4 +1,4 @@
-"""Fragopoulou & Akl 1993, sections 7 to 9: total exchange by rules 9 and 10, one-port, exact."""
+"""Fragopoulou & Akl 1993, sections 7 to 9: total exchange by rules 9 and 10, one-port and exact."""
 
 from fractions import Fraction
 
@@ -44,8 +44,8 @@ def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
     """Check that a schedule follows rule 9, or rule 10 for several messages.
 
     Messages to one necklace leave together, the nearest necklaces first, and travel without pause.
-    A group leaves when the previous group has arrived. By rule 9 a necklace forms one group, by
-    rule 10 it forms M p/(n-1) groups.
+    A group leaves when the previous group has arrived. By rule 9 a necklace forms one group.
+    By rule 10 a necklace of p nodes forms M p/(n-1) groups, for M messages per node.
     """
     leader = necklaces.leaders(check)
     distance = bfs.distances(check)
@@ -105,14 +105,14 @@ def rule_9_is_conflict_free(check: ClaimCheck) -> None:
 
 @checks("FA.R9.transmissions", given=rule_9, memory=ONE_SOURCE)
 def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
-    """Check that rule 9 takes n! t_n transmissions."""
+    """Check that rule 9 takes n! t_n transmissions, where t_n is the distance sum of a node."""
     stated = distances_of_pairs(check.n)
     check.equal("transmissions", exchange.simulation.transmissions, stated, of=exchange.schedule)
 
 
 @checks("FA.R9.time", given=rule_9, memory=ONE_SOURCE)
 def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
-    """Check whether rule 9 takes h d steps."""
+    """Check whether rule 9 takes h d steps, for h necklaces and the mean distance d."""
     steps = exchange.simulation.steps
     h = necklace_count(check)
     d = check_mean_distance(check)
@@ -131,7 +131,7 @@ def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.R9.h")
 def number_of_necklaces(check: ClaimCheck) -> None:
-    """Check that h <= 2(n-1)! - 1."""
+    """Check that there are at most 2(n-1)! - 1 necklaces besides that of 12..n."""
     h = necklace_count(check)
     bound = 2 * factorial(check.n - 1) - 1
     check.at_most("necklaces", h, bound)
@@ -143,7 +143,7 @@ def number_of_necklaces(check: ClaimCheck) -> None:
 
 @checks("FA.R9.bound", given=rule_9, memory=ONE_SOURCE)
 def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
-    """Check whether rule 9 takes at most (2(n-1)! - 1) d steps."""
+    """Check whether rule 9 takes at most (2(n-1)! - 1) d steps, where d is the mean distance."""
     nodes = 2 * factorial(check.n - 1)
     steps = exchange.simulation.steps
     d = check_mean_distance(check)
@@ -162,7 +162,7 @@ def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
     check.order("steps / ceil(t_n/(n-1))", rule_9_quotient)
 
 
-# Rule 10, one port, and the open problem
+# Rule 10, one-port total exchange, and the open problem
 
 
 @checks("FA.R10", memory=Memory(6 * BYTES_PER_ROW, power=2))
@@ -180,7 +180,7 @@ def rule_10(check: ClaimCheck) -> None:
 
 @checks("FA.S8", given=executions("alltoall", "one-port", ports="one"), memory=ONE_SOURCE)
 def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
-    """Check that a single message travels in each step, and the steps and transmissions."""
+    """Check steps and transmissions of one-port exchange, with one message under way at a time."""
     schedule = exchange.schedule
     simulation = exchange.simulation
     what = "messages on their way from a source in a step"
@@ -193,7 +193,7 @@ def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.open", memory=ONE_SOURCE)
 def exact_exchange(check: ClaimCheck) -> None:
-    """Check that the schedule `exact` takes ceil(t_n/(n-1)) steps."""
+    """Check that `exact` takes ceil(t_n/(n-1)) steps, where t_n is the distance sum of a node."""
     schedule = check.schedule("alltoall", "exact")
     check_conflict_free(check, schedule)
     check.takes(schedule, shared_distances(check.n))

@@ -33,7 +33,11 @@ allgathers = executions("allgather", "rotated-hamiltonian")
 
 @checks("FA.T4", given=trees)
 def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that R^(j-2) maps paths T_2 to Hamiltonian paths T_j, and to those of the forest."""
+    """Check that j-2 rotations map a Hamiltonian path T_2 to a Hamiltonian path T_j.
+
+    T_j visits the nodes with symbol 1 in position j. The forest's path T_2 must be mapped to the
+    forest's T_j; random paths are tried as well.
+    """
     rotations = labels.rotations(check)
     label_symbols = labels.symbols(check)
     paths = [path_of_forest(check, forest, 2)]
@@ -55,7 +59,7 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T4-types", given=trees)
 def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that T_j crosses a link of type t_j(i) where T_2 crosses a link of type i."""
+    """Check that path T_j crosses the link types that T_2 crosses, rotated j-2 times."""
     ports = forest.parent_port[0].astype(np.int64)
     rotations = labels.rotations(check)
     path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
@@ -80,7 +84,7 @@ def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
 
 
 def rotated_types(n: int, j: int, types: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return t_j(i) = (i+j-4) mod (n-1) + 2 for link types i."""
+    """Return the link types after j-2 rotations, t_j(i) = (i+j-4) mod (n-1) + 2 for type i."""
     return np.asarray((types + j - 4) % (n - 1) + 2)
 
 
@@ -164,7 +168,7 @@ def _check_no_conflict(
 
 @checks("FA.A1.2", memory=ONE_SOURCE)
 def phase_2(check: ClaimCheck) -> None:
-    """Check that phase 2 follows phase 1 and rule 1 without conflicts, and its steps."""
+    """Check the steps of phase 2, and that it follows phase 1 and obeys rule 1 without conflict."""
     phase_1_steps = factorial(check.n - 1)
     label_symbols = labels.symbols(check)
     schedule = one_source(check)
@@ -191,7 +195,7 @@ def phase_2(check: ClaimCheck) -> None:
 
 @checks("FA.A1.local")
 def phase_1_is_local(check: ClaimCheck) -> None:
-    """Check that the type of the incoming link determines the type of the outgoing link."""
+    """Check that in a step of phase 1 the incoming link type determines the outgoing one."""
     n = check.n
     first = labels.symbols(check)[:, 0]
     forest = check.forest("rotated-hamiltonian")
@@ -262,7 +266,7 @@ def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("FA.SLA", memory=Memory(BYTES_PER_ROW, power=0, of_pairs=all_pairs))
 def allgather_along_a_cycle(check: ClaimCheck) -> None:
-    """Check steps and transmissions along one common cycle, and along one cycle per source."""
+    """Check allgather steps and transmissions along one common cycle, and one cycle per source."""
     count = check.nodes
     translated_cycles = check.schedule("allgather", "hamiltonian-cycle", ports="one")
     forest = check.forest("hamiltonian-cycle")
@@ -282,7 +286,7 @@ def arrives_in_phase_1(label_symbols: Perms, q: int) -> NDArray[np.int64]:
 
 
 def select_rows(schedule: Schedule, selected: NDArray[np.bool_]) -> Schedule:
-    """Return a schedule that consists of the selected rows of a schedule."""
+    """Return a copy of a schedule that has only the selected rows."""
     columns = {name: getattr(schedule, name)[selected] for name in COLUMNS}
     return replace(schedule, **columns)
 

@@ -1,6 +1,7 @@
 """Fragopoulou & Akl 1993, section 2, Tables 4 to 6 and the abstract: lower bounds.
 
-Tables 4 and 5 have the cells of the table of section 2, for S_n and Q_k; Table 6 has their orders.
+Tables 4 and 5 state the bounds of section 2 for the star graph S_n and the hypercube Q_k, and
+Table 6 their orders of growth.
 """
 
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from starcast.support.integers import ceil_div
 
 @dataclass(frozen=True)
 class Bound:
-    """A lower bound.
+    """A lower bound of section 2 and of Tables 4 and 5.
 
     Attributes:
         cell: collective, port model if it matters, and quantity, as in claim ids.
@@ -60,32 +61,32 @@ class Bound:
 
 
 def others(n: int, messages: int = 1) -> int:
-    """Return M(n!-1)."""
+    """Return M(n!-1): M messages for each of the other nodes."""
     return messages * (int(factorial(n)) - 1)
 
 
 def pairs(n: int, messages: int = 1) -> int:
-    """Return M n!(n!-1)."""
+    """Return M n!(n!-1): M messages for each ordered pair of nodes."""
     return int(factorial(n)) * others(n, messages)
 
 
 def shared_others(n: int, messages: int = 1) -> int:
-    """Return ceil(M(n!-1)/(n-1))."""
+    """Return ceil(M(n!-1)/(n-1)): M messages for each other node, shared by n-1 links."""
     return ceil_div(others(n, messages), n - 1)
 
 
 def distances(n: int, messages: int = 1) -> int:
-    """Return M t_n."""
+    """Return M t_n, where t_n is the sum of all distances from a node."""
     return messages * int(distance_sum(n))
 
 
 def distances_of_pairs(n: int, messages: int = 1) -> int:
-    """Return M n! t_n."""
+    """Return M n! t_n, where n! t_n is the sum of the distances of all pairs of nodes."""
     return int(factorial(n)) * distances(n, messages)
 
 
 def shared_distances(n: int, messages: int = 1) -> int:
-    """Return ceil(M t_n/(n-1))."""
+    """Return ceil(M t_n/(n-1)), where t_n is the sum of all distances from a node."""
     return ceil_div(distances(n, messages), n - 1)
 
 
@@ -95,7 +96,7 @@ _ONE_PORT = ("one-port", "one")
 _BALANCED = ("balanced", "all")
 _EXACT = ("exact", "all")  # not an algorithm of the paper
 
-#: Descriptions of what the argument for each bound counts.
+#: The quantity that the argument for each bound counts, in words.
 ARGUMENTS = {
     "allgather-transmissions": "messages that all nodes lack",
     "allgather-oneport-time": "messages that a node lacks, one a step",
@@ -162,7 +163,7 @@ RULE_9_CELL = "alltoall-allport-time"
 
 
 def check_count(check: ClaimCheck, bound: Bound) -> int:
-    """Check that the argument's count equals the stated bound, and return the bound."""
+    """Check that the count in a bound's argument equals the stated bound; return the latter."""
     on_cube = check.topology.family == "hypercube"
     stated = bound.on_cube(check.n) if on_cube else bound.on_star(check.n)
     counts = lower_bound_counts.count_from_node(check, degree=check.n if on_cube else check.n - 1)
@@ -171,7 +172,7 @@ def check_count(check: ClaimCheck, bound: Bound) -> int:
 
 
 def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
-    """Check the argument's count, and that no schedule with unit messages beats the bound."""
+    """Check a bound's count, and that no schedule with unit messages beats the bound."""
     stated = check_count(check, bound)
     schedules = lower_bound_counts.unit_schedules(check, bound.collective, bound.ports)
     lower_bound_counts.check_not_beaten(check, schedules, stated, bound.quantity)
@@ -239,7 +240,7 @@ def abstract(check: ClaimCheck) -> None:
 
 
 def rule_9_quotient(n: int) -> Number:
-    """Return the number of steps of Rule 9 divided by ceil(t_n/(n-1))."""
+    """Return the number of steps of Rule 9 divided by its lower bound, ceil(t_n/(n-1))."""
     return divide(necklaces.rule_9_steps(n), least_steps(distance_sum(n), n - 1))
 
 
@@ -337,7 +338,7 @@ check_rows(networks_differ_by, _FACTORS, memory=star_vs_hypercube.NETWORKS)
 
 @checks("FA.hyper.other", memory=star_vs_hypercube.NETWORKS)
 def other_cells_are_of_one_order(check: ClaimCheck) -> None:
-    """Check that all other cells of Table 6 are of the same order on both networks."""
+    """Check whether Table 6's cells without a stated factor have one order on both networks."""
     star_vs_hypercube.check_counts(check)
     equal_cells = ("allgather-transmissions", "allgather-oneport-time", "scatter-oneport-time")
     correction = check.correction(

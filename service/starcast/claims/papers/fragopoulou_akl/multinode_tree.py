@@ -32,7 +32,7 @@ class Numbering(NamedTuple):
     """A numbering of the nodes.
 
     Attributes:
-        m: m(x) of every node x, int64 ``[nodes]``; 0 for 12..n.
+        m: number m(x) of every node x, int64 ``[nodes]``; 0 for 12..n.
         name: the numbering's name in findings.
         of: the schedule from which the numbering was read, or an empty string.
     """
@@ -43,7 +43,7 @@ class Numbering(NamedTuple):
 
 
 class Generator(NamedTuple):
-    """The generator of N_k1, with the type v that section 3.2 gives it."""
+    """The generator of the necklace N_k1, with the link type v that section 3.2 gives it."""
 
     node: int
     v: int
@@ -56,7 +56,7 @@ def algorithm_2(check: ClaimCheck) -> Schedule:
 
 @checks("FA.MBST")
 def first_nodes_exist(check: ClaimCheck) -> None:
-    """Check that every necklace has a first node for every v, and starcast's numbering."""
+    """Check that every necklace has a first node for every link type, and starcast's numbering."""
     closer = star_graph.moves_closer(check)
     rotated = labels.rotation(check)
     types = star_graph.link_types(check)
@@ -74,7 +74,7 @@ def first_nodes_exist(check: ClaimCheck) -> None:
 
 @checks("FA.MBST-first")
 def generators_lead_to_each_other(check: ClaimCheck) -> None:
-    """Check the distance and necklace of each N_k1's generator, and that v leads to N_(k-1)1."""
+    """Check the generators of the necklaces N_k1, and that their types v lead to N_(k-1)1."""
     neighbours = check.neighbours.T
     distance = bfs.distances(check)
     sizes = labels.return_times(check)
@@ -103,7 +103,7 @@ def generators_lead_to_each_other(check: ClaimCheck) -> None:
 
 @checks("FA.MBST-clusters")
 def cluster_sizes(check: ClaimCheck) -> None:
-    """Check the number of clusters, and that each has n-1 nodes."""
+    """Check the number and sizes of clusters, the sets of nodes that receive in the same step."""
     n = check.n
     schedule = algorithm_2(check)
     steps = even_share(n)
@@ -144,7 +144,7 @@ def _check_types_differ(
 
 @checks("FA.T8.2", given=forests("necklace"))
 def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the neighbour x' of x over v(x) is one link closer to 12..n."""
+    """Check that the parent x' of each node x, across type v(x), is one link closer to 12..n."""
     distance = bfs.distances(check)
     label = other_nodes(check)
     ports = forest.parent_port[0, 1:]
@@ -160,7 +160,7 @@ def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T8.3")
 def numbers_of_parents(check: ClaimCheck) -> None:
-    """Check that m(x) - m(x') >= n-1 for every x except 12..n and its neighbours."""
+    """Check that a node's number exceeds its parent's by at least n-1, except next to 12..n."""
     numbering = scheduled_numbering(check)
     m = numbering.m
     difference = m - m[parents_of(check, numbering)]
@@ -180,7 +180,7 @@ def numbers_of_parents(check: ClaimCheck) -> None:
 
 @checks("FA.T8.3-earlier")
 def parents_receive_earlier(check: ClaimCheck) -> None:
-    """Check that x' receives the message in an earlier step than x."""
+    """Check that the parent x' of each node x receives the message in an earlier step than x."""
     for numbering in numberings(check):
         step = clusters_of(check, numbering.m)
         parent_step = step[parents_of(check, numbering)][1:]
@@ -219,17 +219,17 @@ def numberings(check: ClaimCheck) -> Iterator[Numbering]:
 
 
 def clusters_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return ceil(m/(n-1)), the step in which nodes receive the message."""
+    """Return ceil(m/(n-1)), the step in which the node with number m receives the message."""
     return np.asarray(-(-m // (check.n - 1)))
 
 
 def types_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return v(x) = (m(x) - 1) mod (n-1) + 2."""
+    """Return v(x) = (m(x) - 1) mod (n-1) + 2, the type of the link to the parent of node x."""
     return np.asarray((m - 1) % (check.n - 1) + 2)
 
 
 def parents_of(check: ClaimCheck, numbering: Numbering) -> Ranks:
-    """Return the neighbour of each node across v; for 12..n, 12..n itself."""
+    """Return the parent of each node, its neighbour across type v(x); for 12..n, 12..n itself."""
     index = types_of(check, numbering.m) - 2
     parents = check.neighbours.T[np.arange(check.nodes), index].copy()
     parents[0] = 0
@@ -237,7 +237,7 @@ def parents_of(check: ClaimCheck, numbering: Numbering) -> Ranks:
 
 
 def generators(check: ClaimCheck) -> dict[int, Generator]:
-    """Return the generator of N_k1 by distance k; for odd n, the largest k has none.
+    """Return the generators of the necklaces N_k1 by distance k; for odd n, the largest k has none.
 
     For k <= n-1 the generator has the cycle (k+1, k, .., 2, 1), and v is its first symbol. For k >=
     n the symbols are in reverse order: the first k+1-n pairs are cycles, the other symbols form the

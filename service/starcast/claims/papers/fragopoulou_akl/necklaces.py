@@ -39,7 +39,7 @@ def necklaces_without_leading_1(check: ClaimCheck) -> None:
 
 @checks("FA.T7")
 def rotation_keeps_distance(check: ClaimCheck) -> None:
-    """Check that R(x) and x are equally far from 12..n."""
+    """Check that a node x and its rotation R(x) are equally far from 12..n."""
     distance = distances(check)
     check.equal("distance of R(x)", distance[rotation(check)], distance, node=check.label)
 
@@ -128,7 +128,7 @@ def nodes_at_distance_2(check: ClaimCheck) -> None:
 
 @checks("FA.B.Dk")
 def nodes_at_distances_between(check: ClaimCheck) -> None:
-    """Check that at least 2(n-1) nodes are at each distance from 2 to K-1."""
+    """Check that at least 2(n-1) nodes are at each distance 2, .., K-1, where K is the largest."""
     n = check.n
     counts = inner_profile(check)
     k = np.arange(2, len(counts) + 2)
@@ -143,8 +143,8 @@ def nodes_at_distances_between(check: ClaimCheck) -> None:
 def listed_nodes(check: ClaimCheck, last: int) -> int:
     """Return how many nodes at distance K-1 the necklaces of Appendix B contain.
 
-    These are the necklaces of (1 *) and pairs of the symbols after ``last``, where * is any order
-    of the symbols 2..last.
+    K is the largest distance. The generators of these necklaces have a cycle (1 *), where * is any
+    order of the symbols 2..last, and the symbols after ``last`` form cycles of two.
     """
     pairs = [(i, i + 1) for i in range(last + 1, check.n, 2)]
     orders = permutations(range(2, last + 1))
@@ -156,7 +156,7 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
 def nodes_before_last(check: ClaimCheck, parity: tuple[int, str, str]) -> None:
     """Check that at least (l-1)!(n-1) nodes are at distance K-1 (l = 4 for even n, 3 for odd n).
 
-    They are on the necklaces with any order of 2..l, which `listed_nodes` counts.
+    K is the largest distance. These nodes are on the necklaces that `listed_nodes` counts.
     """
     n = check.n
     last, necklaces, corrected = parity
@@ -187,7 +187,7 @@ check_rows(
 
 @checks("FA.B.ones")
 def nodes_before_last_with_leading_1(check: ClaimCheck) -> None:
-    """Check that at least n-1 nodes at distance K-1 start with 1 if n is odd."""
+    """Check that at least n-1 nodes at distance K-1 start with 1 if n is odd; K is the diameter."""
     n = check.n
     before_last = distances(check) == diameter(n) - 1
     count = int((symbols(check)[before_last, 0] == 1).sum())
@@ -217,7 +217,7 @@ LISTED = (
 
 @checks("FA.B.list")
 def listed_necklaces(check: ClaimCheck) -> None:
-    """Check the two necklaces at distance K-1 that the appendix lists for n = 5."""
+    """Check the two necklaces at distance K-1 = 5 that Appendix B lists for n = 5."""
     rotated = rotation(check)
     distance = distances(check)
     sizes = return_times(check)

@@ -26,7 +26,7 @@ from starcast.trees.model import Forest
 
 _SEED = 1993
 _SINGLE_TREES = ("balanced", "near-balanced", "necklace", "greedy")
-#: A tree with long paths. The number of rows grows with the square of the nodes, so it is used only
+#: A tree with long paths. Its scatter's rows grow with the square of the nodes, so it is used only
 #: up to S_5.
 _LONG_TREE = "hamiltonian-cycle"
 _LONG_TREE_NODES = 120
@@ -51,7 +51,7 @@ def scatter_roots(check: ClaimCheck) -> tuple[int, ...]:
 
 
 def random_balanced_trees(check: ClaimCheck) -> Iterator[tuple[int, Forest]]:
-    """Yield random trees of section 5.1 with their numbers."""
+    """Yield random balanced trees of section 5.1, each with its number."""
     rows = random_trees(check, RANDOM_TREES)
     for number, row in enumerate(rows):
         yield number, Forest(check.topology, row[None])
@@ -246,7 +246,7 @@ def _sorted_rows(columns: tuple[NDArray[np.integer], ...]) -> NDArray[np.int64]:
 
 
 def amounts(check: ClaimCheck) -> tuple[int, ...]:
-    """Return values of M: small values, values around n-1, and multiples of n-1."""
+    """Return numbers M of messages: small numbers, some near n-1, and multiples of n-1."""
     n = check.n
     return tuple(sorted({1, 2, 3, n - 2, n - 1, n, 2 * (n - 1)} - {0}))
 
@@ -271,7 +271,7 @@ def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
 
 @checks("FA.M.minimum", memory=SCATTERS)
 def least_steps(check: ClaimCheck) -> None:
-    """Check that no schedule takes fewer than ceil(M(n!-1)/(n-1)) steps."""
+    """Check that no scatter of M messages per node takes fewer than ceil(M(n!-1)/(n-1)) steps."""
     n = check.n
     counts = lower_bound_counts.count_from_node(check)
     check.equal("nodes other than the root", counts.nodes - 1, int(factorial(n)) - 1)
@@ -315,7 +315,10 @@ def _check_shares(
 
 @checks("FA.M.multiple")
 def shares_are_integers(check: ClaimCheck) -> None:
-    """Check that all shares M/k are integers only if M is a multiple of n-1."""
+    """Check that M messages split evenly for all nodes if and only if n-1 divides M.
+
+    A node of period p appears k = (n-1)/p times and gets the share M/k each time.
+    """
     degree = check.n - 1
     period = necklaces.periods(check)[1:]
     check.equal("remainder of n-1 by the period", degree % period, 0, node=other_nodes(check))
@@ -360,5 +363,5 @@ def _check_longer(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
 
 
 def links_used(schedule: Schedule) -> NDArray[np.int64]:
-    """Return a number for each directed link that a schedule uses."""
+    """Return the sorted numbers of the directed links that a schedule uses."""
     return np.unique(schedule.sender.astype(np.int64) * schedule.topology.n + schedule.port)

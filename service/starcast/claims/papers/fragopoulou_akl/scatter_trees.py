@@ -87,10 +87,11 @@ def parent_function(
 
 
 def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimensions:
-    """Return the condition for parents of nodes i that start with 1, with c(i) = F_r^{-1}(i).
+    """Return which dimensions j lead from a node that starts with 1 to a parent.
 
-    The condition is d(c) = d(c') = j-2 or, if nodes are repeated, d(c') = d(c) + k p(c) = j-2,
-    where i' = g_j(i).
+    The displacements of the node and of its neighbour across j must both be j-2. If nodes are
+    repeated, multiples of the node's period may be added to its displacement. The array ``c`` has
+    the image F_r^{-1}(i) of each node i under the translation of the root r to 12..n.
     """
     d = necklaces.displacements(network)[c]
     p = necklaces.periods(network)[c]
@@ -153,7 +154,7 @@ def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
 
 
 def seen_from_children(network: CachedTopology, below: Dimensions) -> Dimensions:
-    """Return whether each node y is a child of g_j(y) across dimension j."""
+    """Return whether each node is a child of its neighbour across each dimension."""
     function = np.zeros_like(below)
     for j, heads in zip(network.ports, network.neighbours, strict=True):
         function[:, j - 1] = below[heads, j - 1]
@@ -161,13 +162,13 @@ def seen_from_children(network: CachedTopology, below: Dimensions) -> Dimensions
 
 
 def translation_and_inverse(network: CachedTopology, root: int) -> tuple[Ranks, Ranks]:
-    """Return F_r(x) and F_r^{-1}(x) for every node x."""
+    """Return the translation F_r(x) to the root r and its inverse for every node x."""
     forward = translation(network, root)
     return forward, np.argsort(forward).astype(np.int32)
 
 
 def parents_at_root(network: CachedTopology, root: int, *, repeated: bool) -> Dimensions:
-    """Return the parent function of Definition 14 (16 if nodes repeat), repaired like 13."""
+    """Return the parent function of Definition 14 (16 if nodes repeat), in its repaired form."""
     _, c = translation_and_inverse(network, root)
     starts_with_1 = symbols(network)[c][:, 0] == 1
     leaves = leaf_parents(network, c, repeated=repeated)
@@ -187,7 +188,7 @@ def translated_parents(network: CachedTopology, root: int, above: Dimensions) ->
 
 
 def random_trees(network: CachedTopology, count: int) -> NDArray[np.uint8]:
-    """Return random trees of those that section 5.1 allows, uint8 ``[count, nodes]``."""
+    """Return random balanced trees as section 5.1 allows them, uint8 ``[count, nodes]``."""
 
     def create() -> NDArray[np.uint8]:
         generators = [np.random.default_rng([_SEED, seed]) for seed in range(count)]
@@ -245,7 +246,7 @@ def balanced_trees_have_shortest_paths(check: ClaimCheck) -> None:
 
 @checks("FA.S51.substar")
 def subtrees_are_substars(check: ClaimCheck) -> None:
-    """Check that the parent of a node of S^i is in S^i or is the root, in subtree i."""
+    """Check that nodes with symbol 1 in position i form subtree i, below the root."""
     position = positions(symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
     for tree, row in enumerate(balanced_trees(check)):
@@ -296,7 +297,7 @@ DEFINITION_15 = "perfectly-balanced"
 
 
 def check_inverse(check: ClaimCheck, above: Dimensions, below: Dimensions) -> None:
-    """Check that g_j(y) is the parent of y if and only if y is a child of g_j(y)."""
+    """Check that a neighbour is a node's parent if and only if the node is its child."""
     what = "g_j(y) is the parent of y (found), y is a child of g_j(y) (stated), j the dimension"
     stated = seen_from_children(check, below)
     check.equal(what, above, stated, **node_and_dimension(check))
@@ -365,7 +366,7 @@ check_rows(trees_at_roots_are_translates, {"FA.D14": DEFINITION_13, "FA.D16": DE
 
 @checks("FA.T9.1", given=near_balanced)
 def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
-    """Check that all nodes with symbol 1 in position i are in the subtree over link type i."""
+    """Check that nodes with symbol 1 in position i are in the subtree over the link of type i."""
     position = positions(symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
     subtree = subtrees(check, forest.parent_port[0])[nodes]
@@ -374,7 +375,7 @@ def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T9.2", given=near_balanced)
 def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
-    """Check that all nodes of displacement d are in the subtree over link type d + 2."""
+    """Check that all nodes of displacement d are in the subtree over the link of type d + 2."""
     displacement = necklaces.displacements(check)[1:]
     subtree = subtrees(check, forest.parent_port[0])[1:]
     check.equal("subtree", subtree, displacement + 2, node=other_nodes(check), of=forest)
@@ -394,7 +395,7 @@ def nodes_with_leading_1_are_leaves(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T9.4", given=near_balanced)
 def near_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that the tree is a spanning tree of shortest paths."""
+    """Check that the near-balanced tree is a spanning tree of shortest paths."""
     check.passes(checkers.spanning(check.topology, forest.parent_port, 0), of=forest)
     check.passes(checkers.shortest_paths(check.topology, forest.parent_port, 0), of=forest)
 
@@ -455,7 +456,7 @@ def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest
 
 @checks("FA.T10.5", given=perfectly_balanced)
 def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
-    """Check that all paths from the root are shortest paths, and that they reach every node."""
+    """Check that the tree has only shortest paths from the root, and that they reach every node."""
     check.passes(checkers.shortest_paths(check.topology, forest.parent_port, 0), of=forest)
     reached = np.count_nonzero(forest.parent_port, axis=0)[1:] > 0
     check.true("is in some subtree", reached, node=other_nodes(check), of=forest)
@@ -463,7 +464,7 @@ def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> 
 
 @checks("FA.T10.6", given=perfectly_balanced)
 def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
-    """Check that all subtrees have as many nodes as there are necklaces."""
+    """Check that every subtree has as many nodes as there are necklaces besides that of 12..n."""
     sizes = checkers.branch_sizes(check.topology, forest.parent_port, 0).sum(axis=0)
     place = {"tree": lambda tree: tree, "of": forest}
     check.equal("nodes of a subtree", sizes, sizes[0], **place)

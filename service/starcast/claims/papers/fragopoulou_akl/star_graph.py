@@ -67,7 +67,7 @@ def cycle_counts(check: ClaimCheck) -> NDArray[np.int64]:
 
 
 def displaced_counts(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return s(x), the number of symbols in these cycles, for every node x."""
+    """Return s(x), the number of symbols in cycles of two or more, for every node x."""
     return np.asarray(displaced(check).sum(axis=1))
 
 
@@ -96,7 +96,7 @@ def types_between(check: ClaimCheck, tail: Ranks, head: Ranks) -> NDArray[np.int
 
 
 def cycle_notation(label: Perms) -> str:
-    """Return the cycles of a node, such as ``(1 3)(2 4 5)``: x_s follows s."""
+    """Return the cycles of a node, such as ``(1 3)(2 4 5)``: symbol s is followed by x_s."""
     notation = ""
     visited = set[int]()
     for start in range(1, len(label) + 1):
@@ -186,7 +186,10 @@ def mean_distance(check: ClaimCheck, root: int) -> None:
 
 @checks("FA.dist")
 def distance_by_cycles(check: ClaimCheck) -> None:
-    """Check that the distance from 12..n is c + s, minus 2 if x_1 != 1."""
+    """Check that the distance from 12..n is c + s, minus 2 if the node does not start with 1.
+
+    The node has c cycles of two or more symbols, with s symbols in all.
+    """
     correction = np.where(labels.symbols(check)[:, 0] == 1, 0, 2)
     stated = cycle_counts(check) + displaced_counts(check) - correction
     check.equal("distance from 12..n", bfs.distances(check), stated, node=check.label)
@@ -208,7 +211,7 @@ def examples(check: ClaimCheck) -> None:
 
 @checks("FA.T3")
 def rotation_keeps_links(check: ClaimCheck) -> None:
-    """Check that R maps a link of type t to one of type (t-1) mod (n-1) + 2."""
+    """Check that the rotation R maps a link of type t to one of type (t-1) mod (n-1) + 2."""
     rotated = labels.rotation(check)
     neighbours = check.neighbours.T
     image_types = (link_types(check) - 1) % (check.n - 1) + 2
@@ -220,7 +223,7 @@ def rotation_keeps_links(check: ClaimCheck) -> None:
 
 @checks("FA.T3-coordinates")
 def rotation_by_coordinates(check: ClaimCheck) -> None:
-    """Check that R(x) = r(x_1) r(x_n) r(x_2) .. r(x_{n-1})."""
+    """Check that the rotation of a node x is R(x) = r(x_1) r(x_n) r(x_2) .. r(x_{n-1})."""
     images = labels.rotation_function(check.n)[labels.symbols(check)].astype(np.uint8)
     columns = [images[:, 0], images[:, check.n - 1], images[:, 1 : check.n - 1]]
     stated = permutations.rank(np.column_stack(columns))
@@ -242,14 +245,14 @@ Links = tuple[NDArray[np.integer], NDArray[np.integer]]
 
 
 def repeated_broadcasts(check: ClaimCheck) -> Iterator[Schedule]:
-    """Yield source 12..n's schedule in each allgather that repeats one broadcast."""
+    """Yield source 12..n's schedule from each allgather in which all sources repeat it."""
     for algorithm, ports in REPEATED:
         yield check.schedule("allgather", algorithm, ports=ports)
 
 
 @checks("FA.T1")
 def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
-    """Check that F_q preserves link types, and execute the translates of several broadcasts."""
+    """Check that translations keep link types, and execute translates of several broadcasts."""
     neighbours = check.neighbours.T
     random = [random_broadcast(check, seed) for seed in range(_RANDOM_BROADCASTS)]
     broadcasts = [*repeated_broadcasts(check), *random]
@@ -315,7 +318,7 @@ def random_broadcast(check: ClaimCheck, seed: int) -> Schedule:
 
 
 def translate_counts(check: ClaimCheck, links: Links) -> NDArray[np.int64]:
-    """Return the number of translates L(q) with each directed link, ``[nodes * types]``."""
+    """Return how many translates of a set of links contain each link, ``[nodes * types]``."""
     tails, types = links
     degree = check.n - 1
     images = labels.translations(check)[:, tails].astype(np.int64)

@@ -1,6 +1,7 @@
 """Fragopoulou & Akl 1993, Tables 1 to 3: steps and transmissions of the paper's algorithms.
 
-`CELLS` has one row per algorithm and number of messages M; each row gives two claims.
+`CELLS` has one row per algorithm and number of messages M; each row gives two claims, about
+steps and about transmissions.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,22 +29,22 @@ from starcast.collectives.model import BYTES_PER_ROW, Schedule
 
 #: A number of steps or transmissions, as a function of n and M.
 Formula = Callable[[int, int], int]
-#: The values of M that are executed, as a function of n.
+#: The numbers M of messages that are executed, as a function of n.
 Amounts = Callable[[int], tuple[int, ...]]
 
 
 def one_message(_n: int) -> tuple[int, ...]:
-    """Return M = 1."""
+    """Return 1 as the only number M of messages."""
     return (1,)
 
 
 def any_messages(n: int) -> tuple[int, ...]:
-    """Return values of M near 1 and near n."""
+    """Return numbers M of messages near 1 and near n."""
     return tuple(sorted({1, 2, 3, n - 1, n}))
 
 
 def multiples(n: int) -> tuple[int, ...]:
-    """Return two multiples of n-1 as values of M."""
+    """Return two multiples of n-1 as numbers M of messages."""
     return (n - 1, 2 * (n - 1))
 
 
@@ -52,7 +53,7 @@ class ResultCell(NamedTuple):
 
     Attributes:
         collective, algorithm, ports: the schedules that are executed.
-        amounts: the values of M.
+        amounts: the numbers M of messages.
         steps: the stated number of steps; None if the table states an order of growth, or if there
             is a separate check.
         transmissions: the stated number of transmissions.
@@ -66,7 +67,7 @@ class ResultCell(NamedTuple):
     transmissions: Formula
 
 
-#: A cell, with the quantity and the formula of its claim.
+#: An algorithm of the tables, with the quantity of one claim about it and the stated formula.
 Row = tuple[ResultCell, Literal["steps", "transmissions"], Formula]
 
 _CYCLE = partial(ResultCell, "allgather", "hamiltonian-cycle", "one")
@@ -105,7 +106,7 @@ CELLS = {
 
 
 def cell_schedule(check: ClaimCheck, cell: ResultCell, messages: int, root: int) -> Schedule:
-    """Return the schedule of a cell for a number of messages."""
+    """Return the schedule of a table's algorithm for a number of messages."""
     is_rule_9 = (cell.collective, cell.algorithm) == ("alltoall", "necklace")
     arguments = {} if is_rule_9 else {"messages": messages}  # Rule 9 has only one message
     return check.schedule(cell.collective, cell.algorithm, cell.ports, root, **arguments)
@@ -123,7 +124,7 @@ def quantity_is_exact(check: ClaimCheck, row: Row) -> None:
 def cell_schedules(
     check: ClaimCheck, cell: ResultCell
 ) -> Iterator[tuple[Schedule, int, dict[str, int | str]]]:
-    """Yield the schedules of a cell, each with its M and its keywords for findings."""
+    """Yield an algorithm's schedules, each with its number of messages and finding keywords."""
     has_root = cell.collective == "scatter"
     for messages in cell.amounts(check.n):
         for root in bfs.roots(check, 3) if has_root else (0,):
@@ -206,7 +207,7 @@ def near_balanced_scatter(check: ClaimCheck) -> None:
 
 
 def largest_branch_quotient(n: int) -> Number:
-    """Return the size of Definition 13's largest subtree divided by ceil((n!-1)/(n-1))."""
+    """Return the size of Definition 13's largest subtree divided by an even share of the nodes."""
     return divide(necklaces.largest_branch(n), even_share(n))
 
 

@@ -1,4 +1,4 @@
-"""Li, Chen, Xiang & Yao: the tables against the theorems, the conclusion against the tables.
+"""Li, Chen, Xiang & Yao: comparison of the tables with the theorems and the conclusion.
 
 All expressions are as printed (cleaned as described in docs/definitions/nk-star.md). They are
 compared as exact numbers.
@@ -38,7 +38,7 @@ COLUMNS = ("start-up", "transmission", "overall, T_s", "overall, m T_c", "overal
 
 
 def table1(n: int, k: int) -> tuple[WordingRow, ...]:
-    """Return Table 1, in the order of `ROWS`."""
+    """Return the coefficients of Table 1, in the order of `ROWS`."""
     diameter = nk_diameter(n, k)
     many = 2 * diameter - 1
     share = Fraction(1, n - 1)
@@ -54,7 +54,7 @@ def table1(n: int, k: int) -> tuple[WordingRow, ...]:
 
 
 def theorems1(n: int, k: int) -> tuple[Terms, ...]:
-    """Return Theorems 2, 8, 3 and 9, in the order of `ROWS`."""
+    """Return the coefficients of Theorems 2, 8, 3 and 9, in the order of `ROWS`."""
     one = nk_diameter(n, k) - 1
     many = 2 * nk_diameter(n, k) - 1
     share = Fraction(1, n - 1)
@@ -67,7 +67,7 @@ def theorems1(n: int, k: int) -> tuple[Terms, ...]:
 
 
 def table2(n: int, k: int) -> tuple[WordingRow, ...]:
-    """Return Table 2, in the order of `ROWS`."""
+    """Return the coefficients of Table 2, in the order of `ROWS`."""
     diameter = nk_diameter(n, k)
     many = 2 * diameter - 1
     others = arrangements(n, k) - 1
@@ -82,7 +82,7 @@ def table2(n: int, k: int) -> tuple[WordingRow, ...]:
 
 
 def theorems2(n: int, k: int) -> tuple[Terms, ...]:
-    """Return Theorems 4, 10, 5 and 11, in the order of `ROWS`."""
+    """Return the coefficients of Theorems 4, 10, 5 and 11, in the order of `ROWS`."""
     diameter = nk_diameter(n, k)
     others = arrangements(n, k) - 1
     share = Fraction(others, n - 1)
@@ -146,7 +146,7 @@ CHEN_ONE = "Y.S. Chen, one-port"
 
 
 def _chen(n: int, k: int) -> dict[str, tuple[Value, Value]]:
-    """Return the start-up and transmission of Y.S. Chen's broadcast in Table 1."""
+    """Return start-up and transmission of Y.S. Chen's broadcasts in Table 1, by row."""
     tail = Fraction((n - k - 2) * factorial(n - k + 1), factorial(n))
     return {
         CHEN_ALL: (2 * nk_diameter(n, k) - 1, Fraction(4, n - 1)),
@@ -177,7 +177,7 @@ def conclusion_agrees_with_tables(check: ClaimCheck) -> None:
 
 
 def _quotes(n: int, k: int) -> dict[tuple[int, str, str], Value]:
-    """Return the quoted values by table, row and column."""
+    """Return the values that the conclusion quotes, by table, row and column."""
     diameter = nk_diameter(n, k)
     share = Fraction(arrangements(n, k) - 1, n - 1)
     one_all, many_all, one_one, many_one = ROWS

@@ -20,7 +20,7 @@ from starcast.support.integers import ceil_div
 
 
 def stated_height(n: int, k: int) -> int:
-    """Return 2D-1, the height of the trees MT as stated in the tables."""
+    """Return 2D-1, the height of the trees MT as stated in the tables; D is the diameter."""
     return 2 * nk_diameter(n, k) - 1
 
 
@@ -41,7 +41,11 @@ def register_cells(
 
 
 def _check_one_tree(check: ClaimCheck, ports: str) -> None:
-    """Check for D+p-1 slots of m/p bytes (one-port: up to n-1 times that, >= (n-1)m bytes)."""
+    """Check that a broadcast of m bytes in p segments on SP takes D+p-1 slots of m/p bytes.
+
+    D is the diameter. A one-port broadcast must take at most n-1 times as many steps and bytes, and
+    at least (n-1)m bytes.
+    """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     broadcast = nk_star.execute_broadcast(check, ONE_TREE, ports)
@@ -134,7 +138,7 @@ register_cells(one_tree_overall, "one-tree-overall")
 
 
 def _check_many_trees(check: ClaimCheck, ports: str) -> None:
-    """Check that heights are at most 2D, and the slots with 1 and 2 segments per tree."""
+    """Check that the trees MT are at most 2D high, and the slots for 1 and 2 segments per tree."""
     n, k = check.n_and_k
     height = nk_star.greatest_height(check, MANY_TREES)
     check.true("the trees span, and are at most 2D high", 0 < height <= height_bound(n, k))
@@ -161,9 +165,9 @@ def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
-    """Check the order of the all-port time on MT for T_s = 0, which p -> infinity approaches.
+    """Check the order of the all-port time on the trees MT if start-ups cost nothing (T_s = 0).
 
-    In that limit, each slot has as many segments as the congestion c.
+    In the limit of ever more segments, each slot has as many segments as the congestion c.
     """
     _check_many_trees(check, ports)
     broadcast = nk_star.execute_broadcast(check, MANY_TREES, ports)
@@ -189,7 +193,7 @@ def many_trees_overall(check: ClaimCheck, ports: str) -> None:
 
 
 def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
-    """Check that for T_s = 0 and every p the one-port bytes on MT grow like n m."""
+    """Check that the one-port bytes on MT are of the order n m for every number of segments."""
     n, k = check.n_and_k
     _check_many_trees(check, ports)
     loads = nk_star.link_loads(check, MANY_TREES)
@@ -279,14 +283,14 @@ class TableLine:
         return levels * (1 if self.ports == "all" else n - 1), self.start_ups(n, k)
 
     def byte_terms(self, n: int, k: int) -> tuple[Number, Number]:
-        """Return an upper bound of the executed bytes over m, and the stated bytes over m."""
+        """Return an upper bound of the executed bytes, and the stated bytes, both in messages."""
         if self.ports == "all":
             return nk_star.bytes_formula(n, k), nk_star.optimal_bytes(n, k)
         return arrangements(n, k) - 1, arrangements(n, k) - 1
 
 
 def one_port_height(n: int, k: int) -> Number:
-    """Return (n-1)(2D-1)."""
+    """Return (n-1)(2D-1), the stated one-port start-ups on the trees MT; D is the diameter."""
     return (n - 1) * stated_height(n, k)
 
 
@@ -301,7 +305,7 @@ LINES = (
 
 
 def _check_levels(check: ClaimCheck, line: TableLine) -> None:
-    """Check the height of the trees, and the total bytes of all levels."""
+    """Check the height of the trees, and the bytes of all levels of an all-to-all broadcast."""
     n, k = check.n_and_k
     loads = nk_star.class_loads(check, line.trees)
     levels = len(loads)
@@ -324,7 +328,7 @@ Column = Literal["startup", "transmission", "overall"]
 
 
 def allgather_order(check: ClaimCheck, cell: tuple[TableLine, Column]) -> None:
-    """Check the order of growth of the start-ups, the bytes, or the time."""
+    """Check a cell of Table 2: the order of growth of the start-ups, the bytes, or the time."""
     line, column = cell
     _check_levels(check, line)
     if column == "startup":
@@ -357,7 +361,7 @@ check_rows(
 _MAX_ROWS = 80_000
 #: Broadcasts with up to this many nodes are executed from two roots.
 _TWO_ROOTS = 130
-#: Up to this n, S_{n,n-1} is also compared with the algorithms of S_n.
+#: Up to this n, bounds on S_{n,n-1} are also compared with schedules of the algorithms on S_n.
 _MAX_N_ON_STAR = 4
 
 
@@ -377,14 +381,14 @@ class Bound:
         return nodes - (self.collective == "allgather")
 
     def start_ups(self, n: int, k: int) -> int:
-        """Return the coefficient of T_s."""
+        """Return the number of start-ups, which is the coefficient of T_s."""
         diameter = nk_diameter(n, k)
         if self.ports == "all":
             return diameter
         return max(diameter, lower_bound_counts.ceil_log2(self.informed(arrangements(n, k))))
 
     def share(self, n: int, k: int) -> Number:
-        """Return the coefficient of m T_c."""
+        """Return the number of messages to transmit, which is the coefficient of m T_c."""
         messages = self.messages(n, k)
         return divide(messages, n - 1) if self.ports == "all" else messages
 
@@ -436,7 +440,7 @@ def check_time(check: ClaimCheck, bound: Bound) -> None:
 
 
 def start_up_order(check: ClaimCheck, bound: Bound) -> None:
-    """Check the order of growth of the bound for T_c = 0."""
+    """Check the order of growth of the bound if bytes cost nothing (T_c = 0)."""
     check_counts(check, bound)
     what = "the lemma with T_c = 0 over D T_s"
     # For T_c = 0, the bound is the maximum of the start-ups and 0.
@@ -453,7 +457,7 @@ _CELLS: dict[tuple[str, str], tuple[str, Callable[[int, int], Number]]] = {
 
 
 def transmission_order(check: ClaimCheck, bound: Bound) -> None:
-    """Check the order of growth of the bound for T_s = 0."""
+    """Check the order of growth of the bound if start-ups cost nothing (T_s = 0)."""
     check_counts(check, bound)
     name, cell = _CELLS[bound.collective, bound.ports]
     what = f"the lemma with T_s = 0 over {name} T_c"
@@ -467,7 +471,7 @@ def check_lemma(check: ClaimCheck, collective: str) -> None:
 
 
 def _rows(cells: str) -> dict[str, Bound]:
-    """Return the bound of each cell by claim id, for both tables, all port models and columns."""
+    """Return the bounds by claim id, for the named cells (port model and column) of both tables."""
     tables = {1: "broadcast", 2: "allgather"}
     chosen = product(tables.items(), (cell.split() for cell in cells.split(", ")))
     return {

@@ -1,8 +1,8 @@
 """Li, Chen, Xiang & Yao, sections 4, 5, 7 and 8: executed times of both broadcasts.
 
 Sections 4 and 7 treat the one-to-all broadcast, sections 5 and 8 the all-to-all broadcast, each on
-the tree SP and on the trees MT. Theorems 2, 3, 8 and 9 state O(..) of expressions, which are
-verified as exact times.
+the tree SP and on the trees MT. Theorems 2, 3, 8 and 9 state orders O(..); the expressions
+in them are verified as exact times.
 """
 
 from collections.abc import Iterator
@@ -44,10 +44,11 @@ FURTHER_BYTES = "bytes over m that a further segment adds to p times all"
 
 @checks("NK.S41-p")
 def best_number_of_segments(check: ClaimCheck) -> None:
-    """Compare the best real p of (h+p-1)(T_s + m T_c/(p(n-1))) with the closed form.
+    """Compare the best real number p of segments with its closed form q.
 
-    It is compared with multiples of q/16 for rational q, and otherwise verified by the slope's
-    sign.
+    The time is (h+p-1)(T_s + m T_c/(p(n-1))), where h is the height of SP. For some m, q is
+    rational and compared with multiples of q/16. On a grid of parameters, the time must fall before
+    q and rise after it.
     """
     n, k = check.n_and_k
     h = nk_star.greatest_height(check, ONE_TREE)
@@ -81,7 +82,7 @@ def best_number_of_segments(check: ClaimCheck) -> None:
 
 
 def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
-    """Return 0 if each of p = 1, 1/2, .. beats the one before, else the last p that does."""
+    """Return 0 if each p = 1, 1/2, .. takes less time than the one before, else the best p."""
     times = [line.time(p, 1, b) for p in _HALVES]
     for p, (one, two) in zip(_HALVES, pairwise(times), strict=False):
         if two >= one:
@@ -90,7 +91,7 @@ def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
 
 
 def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bool]:  # noqa: N803
-    """Yield, for p in steps of 1/4, whether the time decreases below q and increases above it."""
+    """Yield, for steps of p by 1/4, whether the time falls before the optimum and rises after."""
     square = line.square(T_s, b)
     segments = [Fraction(j, 4) for j in range(1, 41)]
     times = [line.time(p, T_s, b) for p in segments]
@@ -103,7 +104,10 @@ def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bo
 
 
 def _stated_times(n: int, height: int, slot: int = 1) -> NDArray[Any]:
-    """Return c((h-1)T_s + m T_c/(n-1) + 2 sqrt(m(h-1)T_s T_c/(n-1))) for slots of c start-ups."""
+    """Return c((h-1)T_s + m T_c/(n-1) + 2 sqrt(m(h-1)T_s T_c/(n-1))) for all parameters of `GRID`.
+
+    h is the height of the trees, and c the number of start-ups per slot.
+    """
     line = Pipeline(height, Fraction(1, n - 1), slot)
     return nk_star.exact_array(line.exact_least(*load) for load in GRID.each())
 
@@ -135,7 +139,7 @@ def _check_pipeline(correction: ClaimCheck, broadcast: nk_star.Broadcast, line: 
 
 @checks("NK.T2", memory=nk_star.BROADCASTS)
 def one_tree_all_port(check: ClaimCheck) -> None:
-    """Check the all-port time on the tree SP."""
+    """Check the all-port time that Theorem 2 states for a broadcast on the tree SP."""
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     broadcast = nk_star.execute_broadcast(check, ONE_TREE, "all")
@@ -152,13 +156,13 @@ def one_tree_all_port(check: ClaimCheck) -> None:
 
 
 def _one_tree_shares(diameter: int, segments: NDArray[np.int64]) -> NDArray[Any]:
-    """Return (D+p-1)/p for each p."""
+    """Return the bytes on one tree in messages, (D+p-1)/p, for each number p of segments."""
     return nk_star.exact_array(Fraction(diameter + p - 1, p) for p in segments.tolist())
 
 
 @checks("NK.T3", memory=nk_star.BROADCASTS)
 def one_tree_one_port(check: ClaimCheck) -> None:
-    """Check the one-port time on the tree SP."""
+    """Check the one-port time that Theorem 3 states for a broadcast on the tree SP."""
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     broadcast = nk_star.execute_broadcast(check, ONE_TREE, "one")
@@ -176,7 +180,7 @@ def one_tree_one_port(check: ClaimCheck) -> None:
 
 @checks("NK.T8", memory=nk_star.BROADCASTS)
 def many_trees_all_port(check: ClaimCheck) -> None:
-    """Check the all-port time on the trees MT."""
+    """Check the all-port time that Theorem 8 states for a broadcast on the trees MT."""
     n, k = check.n_and_k
     broadcast = nk_star.execute_broadcast(check, MANY_TREES, "all")
     _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k)))
@@ -196,7 +200,7 @@ def many_trees_all_port(check: ClaimCheck) -> None:
 
 @checks("NK.T9", memory=nk_star.BROADCASTS)
 def many_trees_one_port(check: ClaimCheck) -> None:
-    """Check the one-port time on the trees MT."""
+    """Check the one-port time that Theorem 9 states for a broadcast on the trees MT."""
     n, k = check.n_and_k
     broadcast = nk_star.execute_broadcast(check, MANY_TREES, "one")
     _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k), n - 1))
@@ -270,14 +274,14 @@ def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> Non
 
 @checks("NK.T4.startup", given=all_port, memory=nk_star.ALLGATHERS)
 def start_ups_are_diameter(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the number of steps on the tree SP."""
+    """Check that the all-to-all broadcast on the tree SP takes as many steps as the diameter."""
     diameter = nk_diameter(*check.n_and_k)
     check.equal("start-ups", allgather.simulation.steps, diameter, of=allgather.schedule)
 
 
 @checks("NK.T4.even", memory=nk_star.ALLGATHERS)
 def links_are_loaded_evenly(check: ClaimCheck) -> None:
-    """In each step, compare the load of every directed link with the mean load."""
+    """Compare the load of every directed link with the mean load, step by step."""
     schedule = nk_star.dimension_change_allgather(check)
     simulation = check.execute(schedule)
     units = units_per_message(schedule)
@@ -328,7 +332,10 @@ def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
 
 @checks("NK.T4.time", memory=nk_star.ALLGATHERS)
 def time_on_one_tree(check: ClaimCheck) -> None:
-    """Compare the executed time with D T_s + m(N-1)/(n-1) T_c."""
+    """Compare the all-to-all time on SP with the stated D T_s + m(N-1)/(n-1) T_c.
+
+    D is the diameter and N the number of nodes.
+    """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     schedule = nk_star.dimension_change_allgather(check)
@@ -360,7 +367,10 @@ def _check_bytes_and_height(check: ClaimCheck) -> None:
 
 @checks("NK.T4.order")
 def order_of_time_on_one_tree(check: ClaimCheck) -> None:
-    """Check that the time is O(D T_s + m(N-1)/(n-1) T_c)."""
+    """Check that the all-to-all time on SP is O(D T_s + m(N-1)/(n-1) T_c).
+
+    D is the diameter and N the number of nodes.
+    """
     _check_bytes_and_height(check)
 
     def quotient(n: int, k: int) -> Number:
@@ -372,7 +382,7 @@ def order_of_time_on_one_tree(check: ClaimCheck) -> None:
 
 @checks("NK.opt-allgather")
 def all_port_allgather_is_optimal(check: ClaimCheck) -> None:
-    """Check that the bytes are O(m(N-1)/(n-1)), the bound of Lemma 2."""
+    """Check that all-port bytes on SP are O(m(N-1)/(n-1)), the bound of Lemma 2 for N nodes."""
     _check_bytes_and_height(check)
     what = "bytes over m(N-1)/(n-1)"
     check.order(what, lambda n, k: divide(nk_star.bytes_formula(n, k), optimal_bytes(n, k)))
@@ -380,7 +390,10 @@ def all_port_allgather_is_optimal(check: ClaimCheck) -> None:
 
 @checks("NK.T5", given=one_port, memory=nk_star.ALLGATHERS)
 def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the one-port time is at most n(n-1)D T_s + (N-1)m T_c."""
+    """Check that the one-port all-to-all time on SP is at most n(n-1)D T_s + (N-1)m T_c.
+
+    D is the diameter and N the number of nodes.
+    """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     schedule = allgather.schedule
@@ -393,17 +406,17 @@ def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("NK.opt-allgather-oneport", given=one_port, memory=nk_star.ALLGATHERS)
 def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the one-port bytes are (N-1)m, the bound of Lemma 2."""
+    """Check that the one-port bytes on SP are (N-1)m, the bound of Lemma 2 for N nodes."""
     schedule = allgather.schedule
     share = carried_share(allgather.simulation, units_per_message(schedule))
     check.equal("bytes over m", share, arrangements(*check.n_and_k) - 1, of=schedule)
 
 
 def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Fraction) -> None:
-    """Execute the catalogue's schedule on MT, which uses only LC, if it is small enough.
+    """Execute the catalogue's schedule on MT, with label changes only, if it is small enough.
 
-    Check that it needs one start-up per level, at most ``steps`` in all, and at least the bytes
-    ``share`` times m.
+    Check that it needs one start-up per level, at most ``steps`` in all, and transmits at least
+    ``share`` times the bytes of a message.
     """
     sources = 1 if check.topology.translation_keeps_ports else check.nodes
     if check.degree * (check.nodes - 1) * sources > _MAX_ROWS:
@@ -425,7 +438,10 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
 
 @checks("NK.T10", memory=nk_star.ALLGATHERS)
 def time_on_many_trees(check: ClaimCheck) -> None:
-    """Check that the all-port time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c."""
+    """Check that the all-port all-to-all time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c.
+
+    D is the diameter and N the number of nodes.
+    """
     n, k = check.n_and_k
     loads = class_loads(check, MANY_TREES)
     levels = len(loads)
@@ -445,7 +461,10 @@ def time_on_many_trees(check: ClaimCheck) -> None:
 
 @checks("NK.T11", memory=nk_star.ALLGATHERS)
 def one_port_time_on_many_trees(check: ClaimCheck) -> None:
-    """Check that the one-port time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c."""
+    """Check that the one-port all-to-all time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c.
+
+    D is the diameter and N the number of nodes.
+    """
     n, k = check.n_and_k
     others = arrangements(n, k) - 1
     loads = class_loads(check, MANY_TREES)
@@ -463,7 +482,7 @@ def one_port_time_on_many_trees(check: ClaimCheck) -> None:
 
 @checks("NK.S9-allport", memory=nk_star.ALLGATHERS)
 def one_tree_has_fewer_start_ups(check: ClaimCheck) -> None:
-    """Check that the all-port broadcast has fewer start-ups on SP than on MT."""
+    """Check that the all-port all-to-all broadcast has fewer start-ups on SP than on MT."""
     what = "start-ups on one tree"
     one = nk_star.greatest_height(check, ONE_TREE)
     many = nk_star.greatest_height(check, MANY_TREES)
@@ -475,7 +494,7 @@ def one_tree_has_fewer_start_ups(check: ClaimCheck) -> None:
 
 @checks("NK.S9-oneport", memory=nk_star.ALLGATHERS)
 def one_tree_has_more_start_ups(check: ClaimCheck) -> None:
-    """Check whether the one-port broadcast has more start-ups on SP than on MT."""
+    """Check whether the one-port all-to-all broadcast has more start-ups on SP than on MT."""
     one = nk_star.last_sub_slot(check, class_loads(check, ONE_TREE))
     many = nk_star.last_sub_slot(check, class_loads(check, MANY_TREES))
     for allgather in one_port(check):

@@ -34,7 +34,7 @@ def leaves(parents: Ranks) -> NDArray[np.intp]:
 
 @checks("NK.size")
 def nk_star_size(check: ClaimCheck) -> None:
-    """Check degree, number of nodes and diameter."""
+    """Check degree, number of nodes and diameter of S_{n,k}."""
     n, k = check.n_and_k
     ordered = np.sort(check.neighbours, axis=0)
     degree = np.count_nonzero(np.diff(ordered, axis=0, prepend=-1) != 0, axis=0)
@@ -82,7 +82,7 @@ def external_chains_take_formula_2(check: ClaimCheck) -> None:
 
 @checks("NK.T1", given=forests(ONE_TREE, roots=None))
 def tree_is_spanning_and_shortest(check: ClaimCheck, tree: Forest) -> None:
-    """Check that every parent is one step closer to the root, and that the height is D."""
+    """Check that parents in SP are one step closer to the root, and the height is the diameter."""
     root = tree.root
     check.passes(checkers.spanning(check.topology, tree.parent_port, root), of=tree)
     parents, levels = parents_and_levels(check, tree)
@@ -97,7 +97,7 @@ def tree_is_spanning_and_shortest(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C1.worded", given=one_tree, memory=Memory(40, power=0, of_pairs=all_pairs))
 def near_levels_imply_adjacency(check: ClaimCheck, tree: Forest) -> None:
-    """Check all pairs of nodes whose levels differ by at most 1."""
+    """Check whether any two nodes whose levels in SP differ by at most 1 are adjacent."""
     levels = parents_and_levels(check, tree)[1].astype(np.int64)
     adjacent = np.zeros((check.nodes, check.nodes), dtype=bool)
     adjacent[np.arange(check.nodes), check.neighbours] = True
@@ -113,7 +113,7 @@ def near_levels_imply_adjacency(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C1.converse", given=forests(ONE_TREE, roots=3))
 def adjacency_implies_near_levels(check: ClaimCheck, tree: Forest) -> None:
-    """Check that the levels of adjacent nodes differ by at most 1."""
+    """Check that the levels of adjacent nodes in SP differ by at most 1."""
     _, levels = parents_and_levels(check, tree)
     near = (np.abs(levels[check.neighbours] - levels) <= 1).T
     # A node outside a corrupted tree has level -1, which would count as next to the root's level 0.
@@ -124,7 +124,7 @@ def adjacency_implies_near_levels(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C2.balance", given=one_tree)
 def leaves_are_balanced(check: ClaimCheck, tree: Forest) -> None:
-    """Compare the levels of all pairs of leaves."""
+    """Check whether the levels of any two leaves of SP differ by at most 1."""
     n, k = check.n_and_k
     parents, levels = parents_and_levels(check, tree)
     leaf = leaves(parents)
@@ -150,7 +150,7 @@ def leaves_are_balanced(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C2.s42", given=one_tree)
 def leaves_of_s42_are_on_one_level(check: ClaimCheck, tree: Forest) -> None:
-    """Compare the levels of all leaves with that of the first leaf."""
+    """Check that all leaves of SP are on the level of the first leaf."""
     parents, levels = parents_and_levels(check, tree)
     leaf = leaves(parents)
     check.equal("level", levels[leaf], levels[leaf[0]], node=check.labels(leaf))
@@ -158,7 +158,7 @@ def leaves_of_s42_are_on_one_level(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C2.farthest")
 def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
-    """Check that every node at distance D has one of the forms of the proof."""
+    """Check that every node at the largest distance has one of the forms listed in the proof."""
     distance = bfs.distances(check)
     n, k = check.n_and_k
     labels = nk_star.symbols(check)
@@ -184,7 +184,7 @@ def _farthest_forms(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which nodes have a form of the proof, and which have a form that it omits.
 
-    The argument ``first`` tells whether p_1 = 1.
+    The argument ``first`` tells whether a node starts with symbol 1.
     """
     beta = of_nodes.beta
     none = np.zeros_like(first)
@@ -270,7 +270,7 @@ def _exchange(
 
 @checks("NK.T4.links")
 def number_of_links(check: ClaimCheck) -> None:
-    """Count directed and undirected links."""
+    """Compare the numbers of directed and undirected links with the stated number."""
     n, k = check.n_and_k
     nodes = arrangements(n, k)
     heads = check.neighbours.astype(np.int64)
@@ -292,7 +292,7 @@ many_trees = forests(MANY_TREES)
 
 
 def shifted_trees(check: ClaimCheck) -> list[Forest]:
-    """Return SP(R_1(Id)), .., SP(R_{n-1}(Id))."""
+    """Return the trees SP with the shifted roots R_1(Id), .., R_{n-1}(Id)."""
     roots = nk_star.shifted_roots(check)
     return [check.forest(ONE_TREE, root=root) for root in roots]
 
@@ -305,7 +305,7 @@ def path_lengths(check: ClaimCheck) -> NDArray[np.int64]:
 
 @checks("NK.T6")
 def congestion_of_shifted_trees(check: ClaimCheck) -> None:
-    """Compare the largest load of a link with ceil(n/k) - 1."""
+    """Compare the largest number of trees SP(R_i(Id)) on a link with ceil(n/k) - 1."""
     n, k = check.n_and_k
     loads = np.zeros((check.nodes, check.degree), dtype=np.int64)
     for tree in shifted_trees(check):
@@ -322,7 +322,7 @@ def congestion_of_shifted_trees(check: ClaimCheck) -> None:
 
 @checks("NK.T6-Rn")
 def full_shift(check: ClaimCheck) -> None:
-    """Compare R_n(Id) with 23..n1."""
+    """Compare R_n(Id), the label 12..n shifted right by n, with the stated 23..n1."""
     n = check.n
     labels = permutations.labels(nk_star.right_shifts(check))
     stated = permutations.SYMBOLS[1:n] + permutations.SYMBOLS[0]
@@ -334,7 +334,7 @@ def full_shift(check: ClaimCheck) -> None:
 
 @checks("NK.T7.spanning", given=many_trees)
 def reversed_trees_span(check: ClaimCheck, forest: Forest) -> None:
-    """Check that MT(R_i(Id)) spans and has the same undirected links as SP(R_i(Id))."""
+    """Check that each MT(R_i(Id)) spans and has the same undirected links as SP(R_i(Id))."""
     check.passes(checkers.spanning(check.topology, forest.parent_port, 0), of=forest)
     trees = zip(forest.parent_port, shifted_trees(check), strict=True)
     for i, (row, tree) in enumerate(trees, start=1):
@@ -355,7 +355,7 @@ def _undirected_links(check: ClaimCheck, row: NDArray[np.uint8], root: int) -> N
 
 @checks("NK.T7.path")
 def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
-    """Check that the paths from R_i(Id) to Id have at least k and at most D links."""
+    """Check that the paths from R_i(Id) to Id have at least k links and at most the diameter."""
     n, k = check.n_and_k
     lengths = path_lengths(check)
     check.at_least("links of the path", lengths, k, i=np.arange(1, n))
@@ -364,7 +364,7 @@ def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
 
 @checks("NK.T7.sum", given=many_trees)
 def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
-    """Compare the heights of the trees MT with D plus the length of the path to Id."""
+    """Compare the heights of the trees MT with the diameter plus the length of the path to Id."""
     n, k = check.n_and_k
     i = np.arange(1, n)
     height = heights(check, MANY_TREES)
@@ -383,7 +383,7 @@ def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("NK.T7.lower", given=many_trees)
 def height_is_at_least_k_plus_diameter(check: ClaimCheck, forest: Forest) -> None:
-    """Compare the heights of the trees MT with k + D."""
+    """Check whether the heights of the trees MT are at least k plus the diameter."""
     n, k = check.n_and_k
     i = np.arange(1, n)
     height = heights(check, MANY_TREES)
@@ -401,7 +401,7 @@ def height_is_at_least_k_plus_diameter(check: ClaimCheck, forest: Forest) -> Non
 
 @checks("NK.T7.upper")
 def height_is_at_most_twice_diameter(check: ClaimCheck) -> None:
-    """Check that the trees MT span and that their heights are at most 2D."""
+    """Check that the trees MT span and that their heights are at most twice the diameter."""
     n, k = check.n_and_k
     height = heights(check, MANY_TREES)
     check.true("it is a spanning tree", height >= 0, i=np.arange(1, n))

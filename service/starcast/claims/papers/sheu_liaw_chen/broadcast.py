@@ -28,7 +28,7 @@ from starcast.topologies import permutations
 
 @checks("SLC.size")
 def star_size(check: ClaimCheck) -> None:
-    """Check nodes, degree and diameter; the other reading takes the brackets as a ceiling."""
+    """Check nodes, degree and diameter of S_n; another reading takes the brackets as a ceiling."""
     check_star_size(check)
     ceiling_reading = check.reading("the brackets as the ceiling")
     ceiling_reading.equal("greatest distance", bfs.diameter(check), ceil_div(3 * (check.n - 1), 2))
@@ -36,7 +36,7 @@ def star_size(check: ClaimCheck) -> None:
 
 @checks("SLC.substars")
 def substars(check: ClaimCheck) -> None:
-    """Check that the substars of every position are S_{n-1}, node by node and link by link."""
+    """Check that fixing a symbol in any position but the first leaves a star graph S_{n-1}."""
     n = check.n
     label_symbols = symbols(check)
     smaller_neighbours = check.at(f"S{n - 1}").neighbours
@@ -85,17 +85,17 @@ def _check_substar(check: ClaimCheck, suffix: str) -> None:
 # Section 3: streams of M messages along one tree
 
 
-#: Values of M for which streams are executed.
+#: Numbers M of messages for which streams are executed.
 LENGTHS = (1, 2, 3, 7)
 #: Memory of the longest stream.
 STREAMS = Memory(BYTES_PER_ROW * max(LENGTHS))
-#: A quantity as a function of n and M.
+#: A quantity as a function of n and the number M of messages.
 Formula = Callable[[int, int], int]
 
 
 @dataclass(frozen=True)
 class PortModel:
-    """The time of a stream under a port model.
+    """The number of steps of a stream of M messages under a port model.
 
     Attributes:
         ports: the port model.
@@ -124,7 +124,7 @@ PORT_MODELS = {
 
 
 def greatest_quotient(steps: Formula, order: Formula, n: int) -> Number:
-    """Return the largest quotient over M = 1, powers of n, and a far larger M."""
+    """Return the largest quotient of steps and order for M = 1, powers of n, and a far larger M."""
     # Numerator and denominator are linear in M, so the quotient is monotonic. M = 1 and the far end
     # would be enough, but powers of n between them are tried as well.
     lengths = (1, 2, n, n**2, n**3, n**8, 10**6 * n**8)

@@ -1,6 +1,8 @@
 """Tseng & Sheu 1997: times in closed form, and the executions that confirm them.
 
-A time is a function of n, T_s and b = m T_c.
+A time is a function of n, the time T_s of a start-up, and the transmission time b = m T_c of a
+message, which has p segments per tree. Numbers in brackets, such as [16], are references of
+the paper.
 """
 
 from collections.abc import Callable
@@ -43,46 +45,49 @@ ALGORITHM_1 = Memory(80 * MAX_SEGMENTS * (MAX_SEGMENTS + 1))
 
 
 def sheu93(n: int) -> pipelines.Pipeline:
-    """Return [16]: (2n-4+p)(T_s + b/p)."""
+    """Return the pipeline of [16], with the time (2n-4+p)(T_s + b/p)."""
     return pipelines.Pipeline(2 * n - 3)
 
 
 def day(n: int) -> pipelines.Pipeline:
-    """Return [7]: (D_n-1+p)(T_s + b/p)."""
+    """Return the pipeline of [7], with the time (D_n-1+p)(T_s + b/p) for the diameter D_n."""
     return pipelines.Pipeline(diameter(n))
 
 
 def sheu95(n: int) -> pipelines.Pipeline:
-    """Return [17]: ((p-1) log2 n + n log2 n)(T_s + b/p)."""
+    """Return the pipeline of [17], with the time ((p-1) log2 n + n log2 n)(T_s + b/p)."""
     return pipelines.Pipeline(n, slot=log2(n))
 
 
 def theorem1(n: int) -> pipelines.Pipeline:
-    """Return (3): (h+p-1)(T_s + 2b/(p(n-1))), with h by Lemma 5."""
+    """Return the pipeline of formula (3), with the time (h+p-1)(T_s + 2b/(p(n-1))).
+
+    The height h is that of Lemma 5.
+    """
     return pipelines.Pipeline(multiple_height(n), Fraction(2, n - 1))
 
 
 def theorem2(n: int) -> pipelines.Pipeline:
-    """Return n-1 times (3)."""
+    """Return the pipeline of Theorem 2, with n-1 times the time of formula (3)."""
     return pipelines.Pipeline(multiple_height(n), Fraction(2, n - 1), n - 1)
 
 
 # One cached function per pipeline, so that `pipelines.greatest` can cache its results.
 @cache
 def with_best_integer(pipeline: Callable[[int], pipelines.Pipeline]) -> pipelines.Time:
-    """Return the time with the best integer p."""
+    """Return the function that gives a pipeline's time with the best integer p."""
     return lambda n, *load: pipeline(n).least_whole(*load)
 
 
 @cache
 def with_best_real(pipeline: Callable[[int], pipelines.Pipeline]) -> pipelines.Time:
-    """Return the time with the best real p."""
+    """Return the function that gives a pipeline's time with the best real p."""
     return lambda n, *load: pipeline(n).least(*load)
 
 
 @cache
 def unsegmented(pipeline: Callable[[int], pipelines.Pipeline]) -> pipelines.Time:
-    """Return the time of a message that is not segmented."""
+    """Return the function that gives a pipeline's time for an unsegmented message."""
     return lambda n, startup, b: pipeline(n).height * (startup + b)
 
 
@@ -91,47 +96,47 @@ theorem2_time = with_best_integer(theorem2)
 
 
 def theorem1_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return n T_s + sqrt(b T_s) + b/n."""
+    """Return the stated order of Theorem 1, n T_s + sqrt(b T_s) + b/n."""
     return n * T_s + sqrt(T_s * b) + divide(b, n)
 
 
 def theorem2_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return n^2 T_s + n sqrt(b T_s) + b."""
+    """Return the stated order of Theorem 2, n^2 T_s + n sqrt(b T_s) + b."""
     return n * n * T_s + n * sqrt(T_s * b) + b
 
 
 def one_tree_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return n T_s + sqrt(n b T_s) + b."""
+    """Return the stated order of pipelines on one tree, n T_s + sqrt(n b T_s) + b."""
     return n * T_s + sqrt(n * T_s * b) + b
 
 
 def lemma1_allport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return max{D_n T_s, b/(n-1)}."""
+    """Return the all-port bound of Lemma 1, max{D_n T_s, b/(n-1)}."""
     return growth.greatest([diameter(n) * T_s, divide(b, n - 1)])
 
 
 def lemma1_oneport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return max{D_n T_s, ceil(log2 n!) T_s, b}."""
+    """Return the one-port bound of Lemma 1, max{D_n T_s, ceil(log2 n!) T_s, b}."""
     return growth.greatest([diameter(n) * T_s, growth.ceil(log2(factorial(n))) * T_s, b])
 
 
 def square_order(n: int, T_s: Number, _b: Number) -> Number:  # noqa: N803
-    """Return n^2 T_s."""
+    """Return the order n^2 T_s."""
     return n * n * T_s
 
 
 def message_order(_n: int, _startup: Number, b: Number) -> Number:
-    """Return b."""
+    """Return the order b = m T_c."""
     return b
 
 
 def unsegmented_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return n T_s + n b."""
+    """Return the stated order of an unsegmented message, n T_s + n b."""
     return n * T_s + n * b
 
 
 def phases(n: int) -> int:
-    """Return the sum of ceil(log2 i) for i = 2..n."""
+    """Return the number of phases, the sum of ceil(log2 i) for i = 2..n, in closed form."""
     # The closed form n c - 2^c + 1, c = ceil(log2 n), uses only integers, so it is exact for huge
     # n.
     power = (n - 1).bit_length()
@@ -139,12 +144,12 @@ def phases(n: int) -> int:
 
 
 def sum_of_phases(n: int) -> int:
-    """Return the same sum, added term by term."""
+    """Return the sum of ceil(log2 i) for i = 2..n, added term by term."""
     return sum((i - 1).bit_length() for i in range(2, n + 1))
 
 
 def messages_per_link(n: int) -> Number:
-    """Return (n!-1)/(n-1)."""
+    """Return (n!-1)/(n-1), an equal share of n!-1 messages for each of n-1 links."""
     return divide(factorial(n) - 1, n - 1)
 
 
@@ -178,7 +183,7 @@ def check_time_order(
 
 
 def check_best_segments(check: ClaimCheck, pipeline: pipelines.Pipeline, square: Fraction) -> None:
-    """Check that the best real p is sqrt(square m T_c/T_s), among 64 fractions for several m."""
+    """Check that sqrt(square m T_c/T_s) is the best p among 64 fractions, for several m."""
     for power in range(-3, 7):
         best = Fraction(2) ** power
         # With this m, the stated optimum is the rational number `best`, so it can be one of the
@@ -201,24 +206,25 @@ def heights(forest: Forest) -> list[int]:
 
 
 def height(check: ClaimCheck, construction: str) -> int:
-    """Return the largest height of a forest of the catalogue."""
+    """Return the largest height of the trees of a catalogue construction."""
     return max(heights(check.forest(construction)))
 
 
 def algorithm1(ports: str = "all") -> Provider[Execution]:
-    """Return a provider of Algorithm 1 with all SEGMENTS; one-port, as simulated in section 4.2."""
+    """Return a provider of executions of Algorithm 1, one-port by the simulation of section 4.2."""
     return executions("broadcast", "multiple", ports=ports, segments=SEGMENTS)
 
 
 def algorithm2(ports: str = "all", base: str = "greedy") -> Provider[Execution]:
-    """Return a provider of Algorithm 2; one-port, as simulated in section 5.2."""
+    """Return a provider of executions of Algorithm 2, one-port by the simulation of section 5.2."""
     return executions("allgather", "dimension-change", ports=ports, base=base)
 
 
 def check_algorithm1(check: ClaimCheck, ports: str = "all") -> None:
     """Check that Algorithm 1 takes h+p-1 slots, and that at most two segments share a link.
 
-    In the one-port model, a slot has n-1 sub-slots, and the last slot is needed.
+    The height h is that of Lemma 5, and p is the number of segments per tree. In the one-port
+    model, a slot has n-1 sub-slots, and the last slot is needed.
     """
     for execution in algorithm1(ports)(check):
         simulation = execution.simulation
@@ -276,7 +282,10 @@ def check_hamiltonian(check: ClaimCheck) -> None:
 
 
 def check_theorem3(check: ClaimCheck, ports: str = "all") -> None:
-    """Check that Algorithm 2 on L(I) takes D_n T_s + (n!-1)/(n-1) m T_c (one-port: times n-1)."""
+    """Check that Algorithm 2 on the greedy tree takes D_n T_s + (n!-1)/(n-1) m T_c.
+
+    D_n is the diameter. The one-port time is n-1 times as long.
+    """
     n = check.n
     steps_per_slot = 1 if ports == "all" else n - 1
     carried = Fraction((factorial(n) - 1) * steps_per_slot, n - 1)

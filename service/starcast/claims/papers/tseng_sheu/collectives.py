@@ -27,7 +27,7 @@ TIMES = tuple(product((0, 1, 3), (0, 1, 2), (1, 2, 6)))
 _ALL_SOURCES = 6  # Algorithm 2 is executed for all sources up to S_6
 #: Memory of Algorithm 2 for one source.
 ONE_SOURCE = Memory(BYTES_PER_ROW)
-#: Memory of all translations.
+#: Memory of the images of all nodes under all translations.
 TRANSLATIONS = Memory(16, power=0, of_pairs=all_pairs)
 
 
@@ -97,7 +97,7 @@ def one_port_simulation(check: ClaimCheck) -> None:
 def partners(
     schedule: Schedule, ends: NDArray[np.int32], other_ends: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """Return for each row with how many nodes the node at its end communicates in that step."""
+    """Return, for each row, with how many nodes its node in ``ends`` communicates in that step."""
     nodes = schedule.topology.nodes
     end_steps = schedule.step.astype(np.int64) * nodes + ends
     pairs = np.unique(end_steps * nodes + other_ends)
@@ -140,7 +140,10 @@ def all_sources(check: ClaimCheck, schedule: Schedule) -> Schedule:
 def check_allgather_time(
     check: ClaimCheck, schedule: Schedule, simulation: Simulation, height: int, slots: int = 1
 ) -> None:
-    """Check that an allgather takes c h T_s + c m (n!-1)/(n-1) T_c, with c sub-slots per slot."""
+    """Check that an allgather takes c h T_s + c m (n!-1)/(n-1) T_c.
+
+    h is the height of the tree, and c the number of sub-slots per slot.
+    """
     # Here, steps in which nothing is sent take no time.
     busy = simulation.packet_sizes[simulation.links_used > 0]
     for startup, per_byte, m in TIMES:
@@ -153,13 +156,13 @@ def check_allgather_time(
 
 @checks("TS.T3.time", given=algorithm2(), memory=ONE_SOURCE)
 def time_of_theorem3(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the time of Algorithm 2 on L(I)."""
+    """Check the time of Algorithm 2 on L(I), the greedy tree at the identity."""
     check_allgather_time(check, allgather.schedule, allgather.simulation, diameter(check.n))
 
 
 @checks("TS.T3.any-tree", memory=ONE_SOURCE)
 def time_on_any_tree(check: ClaimCheck) -> None:
-    """Check the time of Algorithm 2 on many trees, including non-greedy trees of height D_n."""
+    """Check the time of Algorithm 2 on many trees, among them a non-greedy tree of least height."""
     trees = tree_transforms.sample_trees(check)
     detour = tree_transforms.tree_with_detour(check)
     what = "trees of height D_n that are not greedy are looked at"
@@ -178,7 +181,7 @@ def time_on_any_tree(check: ClaimCheck) -> None:
 
 
 def check_detour(check: ClaimCheck, tree: Tree) -> None:
-    """Check that a tree has height D_n and is not a shortest-path tree."""
+    """Check that a tree is as high as the diameter but not a shortest-path tree."""
     levels = bfs.levels(bfs.parents(check, tree.row), 0)
     what = "height of a tree that is not greedy"
     check.equal(what, levels.max(), diameter(check.n), of=tree.name)
@@ -237,7 +240,7 @@ def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) ->
 
 @checks("TS.D3")
 def label_changes_span(check: ClaimCheck) -> None:
-    """Check that LC(x,T) is a spanning tree as in the catalogue, and the paper's example."""
+    """Check that label changes LC(x,T) span and match the catalogue and the paper's example."""
     for tree in tree_transforms.sample_trees(check, other_roots=True):
         for x in bfs.roots(check, 3):
             changed = tree_transforms.label_change(check, tree, x)
@@ -269,7 +272,7 @@ def check_label_example(check: ClaimCheck) -> None:
 
 @checks("TS.D4")
 def dimension_changes_span(check: ClaimCheck) -> None:
-    """Check that DC(i,T) is a spanning tree as in the catalogue, and the paper's example."""
+    """Check that dimension changes DC(i,T) span and match the catalogue and the paper's example."""
     for tree in tree_transforms.sample_trees(check, other_roots=True):
         stated = check.label(tree.root)
         for i in range(check.n - 1):
@@ -306,7 +309,7 @@ def dimension_words(check: ClaimCheck, row: Row) -> list[str]:
 
 @checks("TS.S51-roots")
 def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
-    """Check that the n-1 trees LC(x, DC(i,T)) span from x."""
+    """Check that the n-1 trees LC(x, DC(i,T)) are spanning trees rooted at x."""
     for tree in tree_transforms.sample_trees(check):
         numbers = range(check.n - 1)
         changes = [tree_transforms.dimension_change(check, tree, i) for i in numbers]
@@ -322,7 +325,7 @@ def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
 
 @checks("TS.L7", memory=TRANSLATIONS)
 def links_are_used_equally(check: ClaimCheck) -> None:
-    """Check that every link is used on each level by as many trees as T has nodes on that level."""
+    """Check that on each level as many changed trees use each link as the tree has nodes there."""
     outgoing = outgoing_links(check)
     for tree in tree_transforms.sample_trees(check, other_roots=True):
         loads, profile = tree_transforms.link_loads(check, tree, check.n - 1)
@@ -336,7 +339,10 @@ def links_are_used_equally(check: ClaimCheck) -> None:
 
 @checks("TS.S62-height")
 def heights_of_single_trees(check: ClaimCheck) -> None:
-    """Check the heights of both trees of [8], and the first height's order of growth."""
+    """Check the heights of the trees of [8], and the first height's order of growth.
+
+    They are the trees of rotated Hamiltonian paths and of necklaces.
+    """
     stated = {"rotated-hamiltonian": factorial(check.n - 1) + 1, "necklace": diameter(check.n)}
     for name, height in stated.items():
         tree = check.forest(name)
@@ -347,7 +353,7 @@ def heights_of_single_trees(check: ClaimCheck) -> None:
 
 @checks("TS.S62-equal", memory=TRANSLATIONS)
 def translates_use_links_equally(check: ClaimCheck) -> None:
-    """Check how many translates of both trees of [8] use each link."""
+    """Check how many translates of the Hamiltonian-path and necklace trees of [8] use each link."""
     n = check.n
     mean = Fraction(factorial(n) - 1, n - 1)
     correction = check.correction(

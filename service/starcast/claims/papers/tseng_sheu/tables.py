@@ -1,6 +1,7 @@
-"""Tseng & Sheu 1997, Tables 1 and 2: orders of start-up, transmission and overall time, and times.
+"""Tseng & Sheu 1997, Tables 1 and 2: times, and orders of start-up, transmission and overall time.
 
-`TIMES` and `ORDERS` hold the rows of Table 1, and `OURS` holds one row per claim.
+`TIMES` and `ORDERS` hold the rows of Table 1, and `OURS` one row per claim about Algorithm 2 in
+Table 2.
 """
 
 from collections.abc import Callable
@@ -82,7 +83,7 @@ ORDERS_BY_PHASES = (
     Order("n m log n T_c", lambda n, _startup, b: n * log2(n) * b),
     Order("n log n (T_s + m T_c)", lambda n, startup, b: n * log2(n) * (startup + b)),
 )
-#: The orders of start-up, transmission and overall time.
+#: The stated orders of start-up, transmission and overall time, for each row of Table 1.
 ORDERS = {
     "sheu93": (LINEAR, MESSAGE, ONE_TREE),
     "day": (LINEAR, MESSAGE, ONE_TREE),
@@ -112,8 +113,8 @@ ORDERS = {
         Order("n^2 T_s + n sqrt(m T_s T_c) + m T_c", forms.theorem2_order),
     ),
 }
-#: Whether a load belongs to a part: T_c = 0 for start-up, T_s = 0 for transmission, any for
-#: overall.
+#: For each part of a time, whether a load counts for it: T_c = 0 for start-up, T_s = 0 for
+#: transmission, any load for overall.
 IN_PART: dict[str, Callable[[int, Number, Number], bool]] = {
     "startup": lambda _n, _startup, b: not b,
     "transmission": lambda _n, startup, _b: not startup,
@@ -140,7 +141,7 @@ for _row in TIMES:
 
 
 def qiu_is_only_cited(check: ClaimCheck, _part: str) -> None:
-    """Record that no closed form of Qiu's time is in the papers."""
+    """Record that the papers contain no closed form of the time of Qiu's broadcast."""
     check.absent(
         "[14], Qiu's broadcast",
         "the algorithm of Qiu [14] is only cited, and section 6.1 gives orders but no closed form "
@@ -163,10 +164,10 @@ def run_by_level(check: ClaimCheck, construction: str) -> tuple[int, Fraction]:
 def short_necklaces_squared(n: int) -> Number:
     """Return (n-1)^2 n!, whose square root bounds the number of nodes in short necklaces.
 
-    Short necklaces have fewer than n-1 nodes. Their nodes commute with a power of the rotation of
-    some order L >= 2, which has g = (n-1)/L cycles and leaves one symbol unchanged. L^g g! nodes
-    commute with it. This is largest for L = 2, where it is (2g)!! <= sqrt((2g+1)!) <= sqrt(n!).
-    There are fewer than n-1 such powers.
+    Short necklaces have fewer than n-1 nodes. Each of their nodes commutes with a power of the
+    rotation. If that power has the order L >= 2, it has g = (n-1)/L cycles and leaves one symbol
+    unchanged, and L^g g! nodes commute with it. This number is largest for L = 2, where it is
+    (2g)!! <= sqrt((2g+1)!) <= sqrt(n!). There are fewer than n-1 such powers.
     """
     return (n - 1) ** 2 * factorial(n)
 
@@ -215,7 +216,7 @@ def necklace_startup(check: ClaimCheck) -> None:
 
 @checks("TS.Tab2.frago-nl-transmission")
 def necklace_transmission(check: ClaimCheck) -> None:
-    """Check that short necklaces bound the messages per link beyond the even share."""
+    """Check that messages per link exceed an even share at most by the nodes in short necklaces."""
     _, carried = run_by_level(check, "necklace")
     # The bound contains a square root, and `add_sqrt` keeps the sum exact for the comparison.
     bound = add_sqrt(forms.messages_per_link(check.n), short_necklaces_squared(check.n))
@@ -283,7 +284,7 @@ check_rows(
 
 @checks("TS.Tab2.misic-overall")
 def misic_is_only_cited(check: ClaimCheck) -> None:
-    """Record that the closed form of Misic's time is the cell itself."""
+    """Record that the only closed form of the time of Misic's algorithm is the cell itself."""
     check.absent(
         "[13], Misic's allgather",
         "the algorithm of Misic and Jovanovic [13] is only cited, and the only closed form of its "

@@ -35,7 +35,7 @@ Times = NDArray[Any]
 
 
 def check_counts(check: ClaimCheck, source: int) -> None:
-    """Check the counts behind both lemmas: largest distance, links of the source, doublings."""
+    """Check the counts behind Lemmas 1 and 2: largest distance, links of the source, doublings."""
     counts.check_source(check, source, diameter(check.n))
     steps = counts.count_doublings(check.nodes)
     what = "doublings until all nodes know"
@@ -94,7 +94,7 @@ def time_in_slots(check: ClaimCheck) -> None:
 
 @checks("TS.E5")
 def best_real_number_of_segments(check: ClaimCheck) -> None:
-    """Check that formula (3) falls before the stated p and rises after it, and the order of p."""
+    """Check that the time (3) falls before the stated p and rises after it, and the order of p."""
     n = check.n
     h = forms.height(check, "multiple")
     check.equal("h", h, multiple_height(n))
@@ -136,7 +136,7 @@ def time_of_theorem2(check: ClaimCheck) -> None:
 
 
 def least_times(pipeline: Pipeline) -> Times:
-    """Return the stated times (those with the best real p) on the wide grid."""
+    """Return the stated times, with the best real p, for all parameters of the grid `WIDE`."""
     return np.array([pipeline.exact_least(*load) for load in WIDE.each()], dtype=object)
 
 
@@ -275,18 +275,18 @@ def order_of_theorem2(check: ClaimCheck) -> None:
 
 
 def is_short(n: int, startup: Number, b: Number) -> bool:
-    """Return whether m T_c <= n^2 T_s."""
+    """Return whether a message counts as short, m T_c <= n^2 T_s."""
     return bool(b <= n * n * startup)
 
 
 def is_long(n: int, startup: Number, b: Number) -> bool:
-    """Return whether m T_c >= n^2 T_s."""
+    """Return whether a message counts as long, m T_c >= n^2 T_s."""
     return bool(b >= n * n * startup)
 
 
 @checks("TS.opt.S41", memory=forms.ALGORITHM_1)
 def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
-    """Check that the time of Theorem 1 is within a constant factor of Lemma 1."""
+    """Check that the time of Theorem 1 is within a constant factor of the bound of Lemma 1."""
     forms.check_algorithm1(check)
     what = "time of Theorem 1 over the bound of Lemma 1"
     forms.check_time_order(check, what, forms.theorem1_time, forms.lemma1_allport)
@@ -294,7 +294,7 @@ def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
 
 @checks("TS.opt.S42-startup", memory=forms.ALGORITHM_1)
 def startup_of_short_messages(check: ClaimCheck) -> None:
-    """Check that Theorem 2 is O(n^2 T_s) for short messages, and O(n/log n) times Lemma 1."""
+    """Check that short messages take O(n^2 T_s) by Theorem 2, O(n/log n) times Lemma 1's bound."""
     forms.check_algorithm1(check, "one")
     what = "time of Theorem 2 over n^2 T_s where m T_c <= n^2 T_s"
     time = forms.theorem2_time
@@ -309,7 +309,7 @@ def startup_of_short_messages(check: ClaimCheck) -> None:
 
 @checks("TS.opt.S42-transmission", memory=forms.ALGORITHM_1)
 def transmission_of_long_messages(check: ClaimCheck) -> None:
-    """Check that Theorem 2 is O(m T_c) for long messages, a constant factor from Lemma 1."""
+    """Check that long messages take O(m T_c) by Theorem 2, O(1) times the bound of Lemma 1."""
     forms.check_algorithm1(check, "one")
     what = "time of Theorem 2 over m T_c where m T_c >= n^2 T_s"
     forms.check_time_order(check, what, forms.theorem2_time, forms.message_order, is_long)
@@ -358,7 +358,7 @@ def allport_terms(check: ClaimCheck) -> None:
 
 @checks("TS.intro-transmission", memory=forms.ALGORITHM_1)
 def transmission_improves(check: ClaimCheck) -> None:
-    """Check the orders of the quotients [16] / Theorem 1 and [17] / Theorem 2."""
+    """Check by what order Theorems 1 and 2 improve the broadcast times of [16] and [17]."""
     forms.check_sheu93(check)
     forms.check_algorithm1(check)
     forms.check_algorithm1(check, "one")
@@ -402,7 +402,10 @@ SINGLE_TREES = {"2n-3": forms.sheu93, "D_n": forms.day}
 
 @checks("TS.S61-nopipe", memory=forms.ALGORITHM_1)
 def time_without_pipelining(check: ClaimCheck) -> None:
-    """Check the time h'(T_s + m T_c) of an unsegmented message, and its order of growth."""
+    """Check the time h'(T_s + m T_c) of an unsegmented message, and its order of growth.
+
+    h' is the height of the tree.
+    """
     forms.check_sheu93(check, segments=(1,))
     forms.check_day(check, segments=(1,))
     for formula, pipeline in SINGLE_TREES.items():
@@ -412,7 +415,10 @@ def time_without_pipelining(check: ClaimCheck) -> None:
 
 @checks("TS.S61-pipe", memory=forms.ALGORITHM_1)
 def time_with_pipelining(check: ClaimCheck) -> None:
-    """Check the time (h'+p-1)(T_s + m T_c/p), and its order for the best integer p."""
+    """Check the time (h'+p-1)(T_s + m T_c/p) of p segments, and its order for the best integer p.
+
+    h' is the height of the tree.
+    """
     forms.check_sheu93(check)
     forms.check_day(check)
     for formula, pipeline in SINGLE_TREES.items():
@@ -429,6 +435,6 @@ def sum_of_phases_order(check: ClaimCheck) -> None:
 
 @checks("TS.S61-sheu95")
 def best_segments_of_sheu95(check: ClaimCheck) -> None:
-    """Check the best real p of [17] among 64 fractions, for several m, and its order."""
+    """Check the best real number p of segments for [17], and its order of growth."""
     forms.check_best_segments(check, Pipeline(check.n), Fraction(check.n - 1))
     check.same_order("the best p over sqrt(n m T_c/T_s)", lambda n: sqrt(divide(n - 1, n)))

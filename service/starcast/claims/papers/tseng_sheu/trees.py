@@ -31,7 +31,7 @@ from starcast.trees.model import Forest
 
 
 class Path(NamedTuple):
-    """The path p_i from r to rho^i(r) in L(rho^i(r)).
+    """The path p_i from a root r to the shifted root rho^i(r) in the greedy tree L(rho^i(r)).
 
     Attributes:
         i: number of positions by which r is shifted.
@@ -51,7 +51,7 @@ def shifted_root(network: CachedTopology, root: int, i: int) -> int:
 
 
 def greedy_dimensions(network: CachedTopology, root: int) -> NDArray[np.int64]:
-    """Return the dimension of each node's link to its parent in L(r) (Definition 1); 0 at r."""
+    """Return each node's dimension to its parent in the greedy tree L(r) (Definition 1); 0 at r."""
     rows = symbols(network)
     goal = rows[root]
     position_of = np.zeros(network.n + 1, dtype=np.int64)
@@ -63,13 +63,13 @@ def greedy_dimensions(network: CachedTopology, root: int) -> NDArray[np.int64]:
 
 
 def greedy_ports(network: CachedTopology, root: int) -> NDArray[np.uint8]:
-    """Return the port of every node towards its parent in L(r), from the catalogue's forest."""
+    """Return each node's port to its parent in the catalogue's greedy tree L(r)."""
     row: NDArray[np.uint8] = network.forest("greedy", root=root).parent_port[0]
     return row
 
 
 def shift_paths(network: CachedTopology, root: int) -> list[Path]:
-    """Return the paths p_1, .., p_{n-1}; they end early if a (mutated) tree has a cycle."""
+    """Return the paths p_1, .., p_{n-1} of a root; a cycle in a mutated tree ends a path early."""
     return [_shift_path(network, root, i) for i in range(1, network.n)]
 
 
@@ -85,7 +85,7 @@ def _shift_path(network: CachedTopology, root: int, i: int) -> Path:
 
 
 def loads_towards_roots(network: CachedTopology, root: int) -> NDArray[np.int64]:
-    """Return how many trees L(rho^i(r)), i = 1..n-1, contain each link, directed to the root.
+    """Return how many greedy trees L(rho^i(r)), i = 1..n-1, have each link, directed to the root.
 
     Returns:
         int64 ``[nodes, ports]``.
@@ -150,7 +150,7 @@ def size_and_symmetry(check: ClaimCheck) -> None:
 
 
 def generating_automorphisms(check: ClaimCheck) -> Iterator[tuple[Ranks, NDArray[np.int64]]]:
-    """Yield translations by the neighbours of the identity, and R: images of nodes and ports."""
+    """Yield automorphisms (translations and the rotation R) as the images of nodes and ports."""
     ports = np.array(check.ports)
     for node in check.neighbours[:, 0].tolist():
         yield labels.translation(check, node), ports
@@ -159,7 +159,7 @@ def generating_automorphisms(check: ClaimCheck) -> Iterator[tuple[Ranks, NDArray
 
 @checks("TS.L3", given=forests("greedy", roots=None))
 def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
-    """Check the ports of L(r), that it spans, and that every link leads closer to r."""
+    """Check that the greedy tree L(r) has the stated ports and spans, and its links lead closer."""
     root = tree.root
     what = f"ports of L({check.label(root)})"
     stated = greedy_dimensions(check, root)
@@ -177,7 +177,7 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("TS.L4", given=bfs.roots)
 def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
-    """Check that at most two of the trees L(rho^i(r)) contain a link towards their roots."""
+    """Check that at most two of the greedy trees L(rho^i(r)) use a link towards their roots."""
     label = check.label(root)
     loads = loads_towards_roots(check, root)
     stated = (check.n - 1) * (factorial(check.n) - 1)
@@ -187,7 +187,7 @@ def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
 
 @checks("TS.D2", given=forests("multiple", roots=3))
 def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
-    """Check the ports of every L-hat against L(rho^i(r)) and p_i, and that it spans."""
+    """Check that every tree L-hat is a greedy tree with path p_i reversed, and that it spans."""
     root = forest.root
     check.equal("number of trees", forest.trees, check.n - 1, of=forest)
     paths = shift_paths(check, root)
@@ -204,7 +204,7 @@ def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("TS.L5")
 def heights_of_trees(check: ClaimCheck) -> None:
-    """Check the height of every tree L-hat(rho^i(r))."""
+    """Check that every tree L-hat has the height that Lemma 5 states."""
     n = check.n
     correction = check.correction(
         "the height is |p_i| + e, e the greatest level of L(ρ^i(r)) outside of the branch that "
@@ -226,7 +226,7 @@ def heights_of_trees(check: ClaimCheck) -> None:
 
 
 def level_outside_branch(check: ClaimCheck, path: Path) -> int:
-    """Return the largest level of L(rho^i(r)) outside the branch that contains the end of p_i."""
+    """Return the largest level of the greedy tree outside the branch by which p_i arrives."""
     goal = shifted_root(check, int(path.nodes[0]), path.i)
     row = greedy_ports(check, goal)
     parent = bfs.parents(check, row)
@@ -265,7 +265,7 @@ def sample_paths(check: ClaimCheck) -> Iterator[Path]:
 
 @checks("TS.L5-path", given=sample_paths)
 def path_lengths(check: ClaimCheck, path: Path) -> None:
-    """Check the end and the length of the path p_i."""
+    """Check the end and the length of a path p_i between shifted roots."""
     root, end = int(path.nodes[0]), int(path.nodes[-1])
     place = {"node": check.label(root), "i": path.i}
     goal = shifted_root(check, root, path.i)
@@ -275,7 +275,7 @@ def path_lengths(check: ClaimCheck, path: Path) -> None:
 
 @checks("TS.L5-cycles")
 def cycles_of_shifts(check: ClaimCheck) -> None:
-    """Check the cycles of r as a permutation of rho^i(r), and the paper's example."""
+    """Check the cycles of r as a permutation of its shift rho^i(r), and the paper's example."""
     n = check.n
     for root in bfs.roots(check, 6):
         label = check.label(root)
@@ -295,7 +295,7 @@ def cycles_of_shifts(check: ClaimCheck) -> None:
 
 
 def shift_cycles(n: int, i: int) -> list[list[int]]:
-    """Return the cycles (2), C_0, .., C_{gcd(n,i)-1}, of positions from 0."""
+    """Return the cycles C_0, .., C_{gcd(n,i)-1} of a shift by i; formula (2), positions from 0."""
     count = gcd(n, i)
     return [[(k + turn * i) % n for turn in range(n // count)] for k in range(count)]
 
@@ -307,7 +307,7 @@ def cycle_notation(cycles: list[list[int]]) -> str:
 
 @checks("TS.L6-disjoint", given=bfs.roots)
 def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
-    """Check the symbol r_1 on every p_i, and that no two of the paths share a link."""
+    """Check where the paths p_i keep their root's first symbol, and that no two share a link."""
     label_symbols = symbols(check)
     ends = []
     for path in shift_paths(check, root):
@@ -325,7 +325,10 @@ def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
 
 @checks("TS.L6-dimensions", given=sample_paths)
 def dimensions_of_paths(check: ClaimCheck, path: Path) -> None:
-    """Check that p_i crosses the dimensions trail(C_0), C_1, first(C_1), C_2, first(C_2), .."""
+    """Check that p_i crosses the dimensions trail(C_0), C_1, first(C_1), C_2, first(C_2), ..
+
+    C_0, C_1, .. are the cycles of the shift by i; trail(C_0) omits the first position of C_0.
+    """
     first, *others = shift_cycles(check.n, path.i)
     positions = first[1:]
     for cycle in others:
@@ -337,7 +340,7 @@ def dimensions_of_paths(check: ClaimCheck, path: Path) -> None:
 
 @checks("TS.L6-opposite", given=bfs.roots)
 def opposite_links(check: ClaimCheck, root: int) -> None:
-    """Check that the reverse of each link of p_i is in at most one tree L(rho^j(r))."""
+    """Check that the reverse of each link of p_i is in at most one greedy tree L(rho^j(r))."""
     loads = loads_towards_roots(check, root)
     for path in shift_paths(check, root):
         tails, heads = path.nodes[1:], path.nodes[:-1]
