@@ -37,7 +37,7 @@ NewName = Annotated[str | None, Shell(flag="--as")]
 
 
 class Experiments(Connection):
-    """Runs of algorithms, named sets of them, and comparisons."""
+    """Operations on runs of algorithms, experiments (named sets of runs), and comparisons."""
 
     def run(
         self,
@@ -164,7 +164,7 @@ class Experiments(Connection):
         out: OptionalOutFile = None,
         **axes: SeveralValues,
     ) -> Facts:
-        """Execute and store every combination of the axes that the experiment does not hold yet.
+        """Execute and store every combination of values that the experiment does not hold yet.
 
         In a shell, repeat the option of an axis for several values. An axis that an algorithm does
         not have is ignored for it. An interrupted experiment continues where it stopped; a complete
@@ -474,7 +474,7 @@ class Experiments(Connection):
             )
             table = tabulate(comparison, everything=everything)
 
-        # Only pages and plots need the step profiles, so they are read when one is made.
+        # The step profiles are read only when a page or a plot needs them.
         def profiles() -> "Profiles":
             with self._session() as session:
                 return load_profiles(session, comparison)
@@ -494,7 +494,7 @@ def _imported(imported: "Imported") -> dict[str, Any]:
 
 
 def _processes(jobs: int | None) -> int | None:
-    """Return the number of processes; other processes cannot import what a notebook defines."""
+    """Return ``jobs``, or 1 by default if a notebook defines code, which only it can import."""
     from starcast.catalogue.origin import ORIGINS
 
     is_interactive = any(origin.module == "__main__" for origin in ORIGINS.values())

@@ -1,4 +1,4 @@
-"""The operations on forests that a construction builds, a file holds, or the stores hold."""
+"""The operations on forests, which are built by a construction, read from a file, or stored."""
 
 import os
 from collections.abc import Mapping
@@ -403,7 +403,7 @@ class Forests(Artifacts):
         construction: str | None,
         options: ForestOptions,
     ) -> "Forest":
-        """Return a verified forest; warn if its trees differ from the construction in its name."""
+        """Return a verified forest; warn if it is named after a construction of other trees."""
         forest = load_forest(source, construction, options)
         forest.verify()
         # Only a warning: the trees are valid under any name. `verify_forest` rejects a wrong name.
@@ -457,7 +457,7 @@ def _given(options: ForestOptions) -> dict[str, Any]:
 
 
 def _other_trees(source: "str | Path | Topology | Forest", forest: "Forest") -> str:
-    """Return a sentence if the trees differ from the construction in the forest's name, else ""."""
+    """Return how the trees differ from the construction that the forest is named after, or ""."""
     from starcast.trees.catalogue import find_difference
 
     difference = find_difference(forest)
