@@ -125,7 +125,7 @@ def command(
 
 
 def _expanded(parameters: list[Parameter]) -> Iterator[Parameter]:
-    """Yield the parameters of an operation, with ``**options`` replaced by one for each item."""
+    """Yield the parameters of an operation, with a parameter for each item of ``**options``."""
     for each in parameters:
         if each.kind is Parameter.VAR_KEYWORD:
             for options in _options(each):

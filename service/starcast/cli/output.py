@@ -181,7 +181,7 @@ def limited(columns: Sequence[str], optional: Sequence[str]) -> list[str]:
 
 
 def omitted_columns(columns: Sequence[str], shown: Collection[str]) -> list[str]:
-    """Return the line to print below a table that names the omitted columns, or no line."""
+    """Return a line that names the omitted columns, to be printed below a table, or no line."""
     omitted = [name for name in columns if name not in shown]
     return [f"not shown: {', '.join(omitted)}; --all shows all columns"] if omitted else []
 
@@ -421,7 +421,7 @@ class _Bar:
 
 
 def _rate_column(unit: str) -> Any:
-    """Return a progress bar column with the rate in units per second; rich has one for bytes."""
+    """Return a column that shows the rate in units per second; that of rich is only for bytes."""
     from rich.progress import ProgressColumn
     from rich.text import Text
 

@@ -137,7 +137,7 @@ class Experiments(Connection):
             return Facts(listing.run_facts(run, name))
 
     def run_steps(self, number: int) -> Table:
-        """Show the step profile of a stored run.
+        """Show the load of each step of a stored run.
 
         Args:
             number: the run's number in ``starcast run list``.
@@ -164,16 +164,16 @@ class Experiments(Connection):
         out: OptionalOutFile = None,
         **axes: SeveralValues,
     ) -> Facts:
-        """Execute and store every combination of values that the experiment does not hold yet.
+        """Execute and store every combination of axis values that the experiment lacks.
 
-        In a shell, repeat the option of an axis for several values. An axis that an algorithm does
-        not have is ignored for it. An interrupted experiment continues where it stopped; a complete
-        one is left unchanged.
+        In a shell, repeat the option of an axis for several values. An algorithm ignores axes that
+        it does not have. An interrupted experiment continues where it stopped; a complete one is
+        left unchanged.
 
         Args:
             name: the experiment's name.
             grid: TOML file with the axes, or an example from ``starcast experiment examples``;
-                an option of an axis replaces that axis of the grid. In Python also the axes.
+                an option of an axis replaces that axis of the grid. In Python also a mapping.
             replace: delete a stored experiment of this name first.
             jobs: number of processes. In Python, an algorithm that is defined in a notebook can
                 only run in the process of the notebook.

@@ -164,7 +164,8 @@ class Forests(Artifacts):
                 forest is named after a construction but holds other trees.
             InputError: a name, an argument or a file is wrong, the construction has no closed form,
                 or the options cannot be combined.
-            LimitError: the trees are larger than the memory of this machine, or than S16.
+            LimitError: the trees are larger than the memory of this machine, or the topology is
+                larger than S16.
 
         Example:
             >>> lab.verify_forest("S7", "multiple", blocks=True)["congestion"]

@@ -62,14 +62,14 @@ class Records(Connection):
         In a shell, exit code 7 if the time limit ends the search before value and bound agree, and
         8 if only a second solver supports the bound.
 
-        Several problems, topologies or ``seeds`` are several searches, one after another.
-        ``executor`` and ``shard`` divide this list; a search itself is not divided.
+        Several problems, topologies or ``seeds`` mean several searches, one after another.
+        ``executor`` and ``shard`` distribute these searches; a single search is not divided.
 
         Args:
             problem: a problem, such as one-port-broadcast, or several, separated by commas;
                 ``starcast records problems`` lists them.
             topologies: topologies, such as S5, S6,3 or Q4.
-            congestion: trees that may use a directed link, for congestion-trees.
+            congestion: maximum number of trees on a directed link, for congestion-trees.
             timeout: time limit of each search in seconds.
             memory: memory limit of each process in MB.
             seed: random seed of the first process.
@@ -195,7 +195,7 @@ class Records(Connection):
         Args:
             problem: a problem, such as one-port-broadcast.
             topology: a topology, such as S5, S6,3 or Q4.
-            congestion: trees that may use a directed link, for congestion-trees.
+            congestion: maximum number of trees on a directed link, for congestion-trees.
             folder: folder of your own records.
 
         Raises:
@@ -277,7 +277,7 @@ class Records(Connection):
         Args:
             problem: a problem, such as fault-diameter.
             topology: a topology, such as S5, S6,3 or Q4.
-            congestion: trees that may use a directed link, for congestion-trees.
+            congestion: maximum number of trees on a directed link, for congestion-trees.
             out: write the LRAT proof to a file.
             formula: write the formula in DIMACS to a file.
             proof: check this LRAT or DRAT proof instead of generating one.

@@ -169,9 +169,9 @@ class Simulations(Connection):
     ) -> Facts:
         """Compute the exact time of a schedule. No server is needed.
 
-        The critical path consists of the packets that decide the time; its end is listed. Another
-        simulator, SimGrid, can execute the same rows. In a shell, the exit code is 6 if the two
-        times differ.
+        The critical path consists of the packets that determine the time; its end is listed.
+        Another simulator, SimGrid, can execute the same rows for comparison. In a shell, the exit
+        code is 6 if the two times differ.
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
