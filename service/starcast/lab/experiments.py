@@ -494,7 +494,10 @@ def _imported(imported: "Imported") -> dict[str, Any]:
 
 
 def _processes(jobs: int | None) -> int | None:
-    """Return ``jobs``, or 1 by default if a notebook defines code, which only it can import."""
+    """Return the number of processes: ``jobs``, or by default 1 if a notebook defines plug-ins.
+
+    Other processes cannot import what a notebook defines.
+    """
     from starcast.catalogue.origin import ORIGINS
 
     is_interactive = any(origin.module == "__main__" for origin in ORIGINS.values())

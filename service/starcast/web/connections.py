@@ -4,8 +4,8 @@ uvicorn closes idle connections (``timeout_keep_alive``), limits the size of hea
 (``h11_max_incomplete_event_size``), and refuses all requests while there are too many connections
 (``limit_concurrency``). It does not limit the time in which a request arrives or a response is
 read. Here, a request must be complete after `REQUEST_SECONDS`, and a client must keep reading its
-response. A new connection is never refused. If there are too many connections, the server takes the
-client address with the most connections, and closes the one of them that has waited longest.
+response. A new connection is never refused. If there are too many connections, the server closes
+the longest waiting connection of the client address that has the most connections.
 """
 
 import asyncio

@@ -70,7 +70,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
         if scope["type"] != "http":
-            # This is no request: the server is starting or stopping.
+            # The event is not a request: the server is starting or stopping.
             await self.app(scope, receive, send)
             return
         start = perf_counter()
