@@ -322,7 +322,7 @@ def _column_widths(
 def _print_records(
     columns: Sequence[str], cells: Sequence[Sequence[str]], title: str, below: Sequence[str]
 ) -> None:
-    """Print each row as a block with one value per line, so that values can be copied whole."""
+    """Print each row as a block with one value per line, so that no copied value has a break."""
     margin = max(map(len, columns))
     blocks = [
         "\n".join(

@@ -136,11 +136,11 @@ class Workers:
         return BusyError(f"all {self.count} workers are busy", hint="try again in a few seconds")
 
     def _put_back(self, slot: _Slot) -> None:
-        """Make a worker available again; if it was killed, start another one first."""
+        """Make a worker available again; if it was killed, start another worker first."""
         if slot.executor is not None or self._closed.is_set():
             self._idle.put(slot)
             return
-        # The request whose worker was killed need not wait until another one has started.
+        # The request whose worker was killed need not wait until another worker has started.
         threading.Thread(target=self._restart, args=(slot,), daemon=True).start()
 
     def _restart(self, slot: _Slot) -> None:
