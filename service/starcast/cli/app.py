@@ -21,10 +21,10 @@ _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class _Root(flags.RootGroup):
-    """The root command. It imports a noun (command group) on demand: all nouns take too long."""
+    """The root command, which imports a command group (noun) only when it is needed, for speed."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a noun or a command; for an unknown name, load all so that errors suggest one."""
+        """Return a command or command group; for an unknown name, load all, for suggestions."""
         if cmd_name in commands.PARTS:
             self._add(cmd_name)
         else:
@@ -32,7 +32,7 @@ class _Root(flags.RootGroup):
         return super().get_command(ctx, cmd_name)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return all nouns and commands, as the help lists them."""
+        """Return the names of all commands and command groups, in the order of the help."""
         for name in commands.PARTS:
             self._add(name)
         return super().list_commands(ctx)
@@ -52,7 +52,7 @@ app = typer.Typer(
         "store, query and compare."
     ),
     no_args_is_help=True,
-    # `main` reports errors as one sentence; Typer would print a traceback first.
+    # `main` prints an error as one sentence; without this, Typer would print a traceback first.
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -112,7 +112,7 @@ def root(
         ),
     ] = False,
 ) -> None:
-    """Keep the global flags; other settings come from the environment or from starcast.toml."""
+    """Remember the global flags for the command, and load the plug-ins."""
     context.remember(
         ctx, home=home, neo4j_uri=neo4j_uri, postgres_uri=postgres_uri, plugins=plugin or None
     )
@@ -122,8 +122,8 @@ def root(
 def main() -> None:
     """Run the command line and exit with a documented code.
 
-    An error is printed as one sentence with a hint; ``STARCAST_DEBUG`` adds the traceback of an
-    unexpected exception, and of one that a plug-in raised.
+    An error is printed as one sentence with a hint. If ``STARCAST_DEBUG`` is set, the traceback of
+    an unexpected exception is printed too, and so is that of an exception from a plug-in or server.
     """
     # Shell completion comes first, because it must print neither errors nor logs.
     if completion.VARIABLE in os.environ:
@@ -144,7 +144,7 @@ def main() -> None:
 
 
 def _run() -> None:
-    """Run the command and flush stdout; Python's own flush comes too late to report an error."""
+    """Run the command and flush stdout: Python would flush it too late to report a failure."""
     try:
         _command()()
     finally:
@@ -162,10 +162,10 @@ def _flush() -> None:
     try:
         sys.stdout.flush()
     except OSError as error:
-        # Otherwise Python tries to write the same output again at exit, and prints another error.
+        # Otherwise Python would try to write the output again at exit, and print another error.
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        # The reader has closed the pipe; Click, if it notices this earlier, exits with 1 as well.
+        # The reader has closed the pipe. If Click notices this first, it exits with 1 as well.
         if error.errno == errno.EPIPE:
             sys.exit(1)
         raise _cannot_write(error) from None
@@ -174,7 +174,8 @@ def _flush() -> None:
 def _as_starcast_error(error: Exception) -> StarcastError:
     is_unexpected = not isinstance(error, StarcastError | OSError)
     if os.environ.get("STARCAST_DEBUG") and (is_unexpected or error.__cause__):
-        traceback.print_exception(error)  # an expected error's cause comes from a plug-in or server
+        # The cause of an expected error is an exception raised by a plug-in or a server.
+        traceback.print_exception(error)
     if isinstance(error, StarcastError):
         return error
     if isinstance(error, OSError) and error.errno in _DISK_FULL:

@@ -1,7 +1,7 @@
-"""The table of commands: names of nouns and commands, each with the function that adds it.
+"""The table of command groups (nouns) and commands, each with the function that adds it.
 
-A command line needs one of these functions, the help of the root command all of them. So each
-function imports its operations when it is called.
+Most command lines need only one of these functions; the help of the root command needs them all.
+So each function imports its operations when it is called.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ _PORTS = {
 
 
 def add_noun(app: typer.Typer, name: str, text: str) -> typer.Typer:
-    """Add a noun, a group of commands, to the root command, and return it."""
+    """Add a command group (noun) to the root command, and return the group."""
     noun = typer.Typer(no_args_is_help=True, help=text)
     app.add_typer(noun, name=name)
     return noun
@@ -178,7 +178,7 @@ def _query(app: typer.Typer) -> None:
     command(noun, "list", Queries.queries, printer=results.wide_table)
     command(noun, "show", Queries.show_query)
     command(noun, "run", Queries.query)
-    # A picture needs columns that are declared to hold nodes; a bare statement declares none.
+    # A picture needs columns that a header declares to hold nodes; a statement has no header.
     command(noun, "ask", Queries.ask, printer=results.table)
     command(noun, "new", Queries.new_query)
     command(noun, "check", Queries.check_queries)

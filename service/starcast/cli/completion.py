@@ -1,7 +1,7 @@
 """Candidates for shell completion: names from the catalogues, and ids from a running store.
 
-Completion is silent: after any error, such as a server that does not answer, there are no
-candidates. The catalogues need numpy, so each is imported only when one of its names is completed.
+Completion prints no errors: if anything fails, such as a connection, there are no candidates. The
+catalogues need numpy, so each is imported only when one of its names is completed.
 """
 
 import io
@@ -55,7 +55,7 @@ def complete_and_exit(run: Callable[[], Any]) -> None:
         except Exception:  # noqa: BLE001 - completion is silent
             status = 1
     lines = printed.getvalue().splitlines()
-    # `os._exit` below, because a normal exit would wait for an unfinished query to the store.
+    # The process ends with `os._exit`, since `sys.exit` would wait for an unfinished query.
     for line in filter(None, lines):
         print(_for_bash(line, typed) if in_bash else line)
     sys.stdout.flush()
@@ -65,7 +65,8 @@ def complete_and_exit(run: Callable[[], Any]) -> None:
 def finish_installation() -> None:
     """Make the installed zsh script complete at the first Tab too.
 
-    zsh loads the file at the first Tab, and Typer's script then only declares the function.
+    zsh loads the script at the first Tab. Typer's script then declares the completion function
+    but does not call it.
     """
     script = Path.home() / ".zfunc" / "_starcast"
     if "--install-completion" in sys.argv and script.is_file():
@@ -78,8 +79,8 @@ def _join_bash_words() -> str:
     """Join the words that bash splits at ``:`` and ``=``, which occur in ids and values.
 
     Returns:
-        The beginning of the last joined word that bash will not replace: bash replaces only
-        ``mul`` of ``S5:mul``, so it is ``S5:``.
+        The part of the last joined word that bash keeps. In ``S5:mul``, bash replaces only
+        ``mul``, so the part is ``S5:``.
     """
     words = os.environ.get("COMP_WORDS", "").split("\n")
     words = words[: int(os.environ.get("COMP_CWORD", "0")) + 1]
@@ -99,7 +100,7 @@ def _join_bash_words() -> str:
 
 
 def _for_bash(candidate: str, typed: str) -> str:
-    """Return the text for bash to insert: the candidate without ``typed``, with escapes."""
+    """Return the text for bash to insert: the candidate without the part already typed, escaped."""
     given = typed.replace("\\", "")
     value = given.partition("=")[2] if given.startswith("--") else given
     rest = candidate.removeprefix(value)
@@ -122,7 +123,7 @@ def topologies(incomplete: str) -> list[str]:
 
 
 def constructions(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the constructions on the topology typed before, for the last item of a comma list."""
+    """Complete the last item of a comma list with constructions on the topology typed before."""
     from starcast.trees.construction import constructions as names
 
     return _in_list(names(_topology(ctx)), incomplete)
@@ -148,7 +149,7 @@ def algorithms(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def schedules(incomplete: str) -> list[str]:
-    """Return names ``collective:algorithm`` for the last item of a comma list."""
+    """Complete the last item of a comma list with names ``collective:algorithm``."""
     from starcast.collectives.catalogue import algorithms as listed
 
     named = (f"{algorithm.collective}:{algorithm.name}" for algorithm in listed())
@@ -166,7 +167,7 @@ def queries(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def query_values(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return parameters of the query typed before, or ids for a parameter that is an artifact."""
+    """Return parameters of the query typed before, or ids as values of an artifact parameter."""
     from starcast.queries import find
 
     query = find(str(ctx.params.get("query")), *_settings(ctx).packs)
@@ -189,7 +190,7 @@ def stored_forests(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def topologies_or_forests(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return names of topologies, and after a colon the ids of stored forests."""
+    """Return names of topologies, or the ids of stored forests once a colon is typed."""
     return stored_forests(ctx, incomplete) if ":" in incomplete else topologies(incomplete)
 
 
@@ -232,7 +233,7 @@ def _topology(ctx: typer.Context) -> str | None:
 def _settings(ctx: typer.Context) -> Any:
     from starcast.support.settings import Settings
 
-    # During completion the root's callback does not run, so its flags were not kept.
+    # Completion does not run the callback of the root command, which remembers the global flags.
     flags = ctx.find_root().params
     return Settings.load(
         **{name: flags.get(name) for name in ("home", "neo4j_uri", "postgres_uri")}
@@ -246,7 +247,7 @@ def _query_names(ctx: typer.Context) -> list[str]:
 
 
 def _ask(ctx: typer.Context, statement: str, *values: str) -> list[str]:
-    """Return the first column of an SQL statement's rows; no rows if the store is too slow."""
+    """Run an SQL statement and return the first column; return [] if the store is too slow."""
     import psycopg
 
     from starcast.embedded.endpoints import store_url
@@ -258,9 +259,9 @@ def _ask(ctx: typer.Context, statement: str, *values: str) -> list[str]:
         with suppress(psycopg.Error), psycopg.connect(**url, connect_timeout=1) as connection:
             rows.extend(row[0] for row in connection.execute(statement, values))
 
-    # A thread, because `connect_timeout` limits only the connection, not the statement.
+    # Run in a thread, because `connect_timeout` does not limit the time of the statement.
     thread = threading.Thread(target=read, daemon=True)
     thread.start()
     thread.join(PATIENCE)
-    # The thread may still append to the list.
+    # Return a copy, since the thread may still append to the list.
     return rows.copy()

@@ -1,4 +1,4 @@
-"""The settings of a command: from its own flags, then global flags, then all other sources."""
+"""The settings of a command. Its own flags override global flags, which override other sources."""
 
 import os
 import shlex
@@ -23,7 +23,7 @@ HomeOption = Annotated[Path | None, typer.Option("--home", help="Folder of the e
 
 
 def remember(ctx: typer.Context, **flags: Any) -> None:
-    """Keep the global flags until a command loads its settings."""
+    """Remember the global flags until a command loads its settings."""
     ctx.obj = flags
 
 
@@ -41,16 +41,22 @@ def settings(ctx: typer.Context, **flags: Any) -> "Settings":
 def open_lab(
     operations: type["Connection"], ctx: typer.Context, reporter: "Reporter", **flags: Any
 ) -> "Iterator[Connection]":
-    """Open a lab that has only these operations, a base class of `Lab`.
+    """Open a lab that offers only these operations.
 
     The lab loads its settings, as `settings` does, when an operation needs them.
+
+    Args:
+        operations: a base class of `Lab`.
+        ctx: the context of the command.
+        reporter: receives messages and progress.
+        flags: settings given as flags of the command.
     """
     with operations(partial(settings, ctx, **flags), reporter) as lab:
         yield lab
 
 
 def named_flags(arguments: Sequence[str]) -> str:
-    """Return --home and --plugin of a command line as text, to be added to other commands."""
+    """Return --home and --plugin of a command line as text, to be added to commands in hints."""
     # Read from the arguments, because an error may occur before the context holds any flags.
     flags = []
     for index, word in enumerate(arguments):
@@ -74,7 +80,7 @@ def load_settings(ctx: typer.Context | None, **flags: Any) -> "Settings":
 
 
 def load_plugins(ctx: typer.Context) -> None:
-    """Load the plug-ins named by the flag, the environment, the settings file or packages.
+    """Load the plug-ins that --plugin, the settings or installed packages name.
 
     Raises:
         InputError: a plug-in cannot be imported, or defines something invalid.
@@ -100,9 +106,9 @@ def first_symbol(ctx: typer.Context) -> int:
 
 
 def _is_set(name: str) -> bool:
-    """Return whether the environment or the settings file may have a setting.
+    """Return whether the environment or the settings file may contain this setting.
 
-    This quick test avoids loading all settings.
+    This quick test is used to avoid loading all settings.
     """
     from starcast.support.paths import config_file
 

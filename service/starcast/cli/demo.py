@@ -77,7 +77,7 @@ def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
         say(f"\n[{number}/{len(STEPS)}] {purpose}\n$ starcast {command}")
         # In standalone mode, Click would end the process after the first command.
         root.main([*flags, *shlex.split(command)], prog_name="starcast", standalone_mode=False)
-        sys.stdout.flush()  # so that in a file the output follows its command
+        sys.stdout.flush()  # in a file too, the output of a command follows the command
     say("\nThe servers are still running. Next steps:")
     for purpose, *commands in NEXT_STEPS:
         say(f"  # {purpose}")
@@ -86,7 +86,7 @@ def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
 
 
 def _require_embedded(settings: "Settings") -> None:
-    """Refuse to run on the user's own servers: the demo starts and fills the embedded servers.
+    """Refuse to run on the user's own servers, because the demo writes to the embedded servers.
 
     Raises:
         InputError: the settings name a server.

@@ -1,4 +1,4 @@
-"""Where a command computes: in local processes (--jobs), or on Dask workers (--workers)."""
+"""The option --workers, which lets a command compute on Dask workers instead of local processes."""
 
 from collections.abc import Iterator
 from concurrent.futures import Executor
@@ -20,15 +20,15 @@ WorkersOption = Annotated[
         help="Compute on the workers of a Dask cluster, such as dask:tcp://HOST:8786.",
     ),
 ]
-#: The option that stands for an operation's parameter ``executor``.
+#: The option --workers, which replaces the parameter ``executor`` of an operation.
 WORKERS = Parameter("workers", Parameter.KEYWORD_ONLY, default=None, annotation=WorkersOption)
 
 
 @contextmanager
 def open_executor(workers: str | None, jobs: int | None) -> Iterator[Executor | None]:
-    """Open the executor that ``--workers`` names; yield None without this option.
+    """Connect to the workers that ``--workers`` names; yield None without this option.
 
-    SIGTERM ends the work as cleanly as Ctrl-C.
+    In both cases, SIGTERM ends the work as cleanly as Ctrl-C.
 
     Raises:
         InputError: ``--workers`` is not an address or is combined with ``--jobs``, or Dask is not

@@ -1,7 +1,7 @@
 """The flags ``--quiet`` and ``--verbose`` of every command, and the log events of commands.
 
-The flags may follow any command, whose help does not list them. Their callbacks run when the
-command is about to start, after its options are parsed and ``--help`` is handled.
+The flags may follow any command, although its help does not list them. Their callbacks run just
+before the command, after its options are parsed and ``--help`` is handled.
 """
 
 import logging
@@ -35,7 +35,7 @@ def set_quiet(value: bool) -> None:
 
 
 def set_verbose(count: int) -> None:
-    """Print log events to stderr too; if given twice, also events of level debug.
+    """Print log events to stderr too, including those of level debug if the flag is given twice.
 
     Raises:
         InputError: ``--quiet`` is given too.
@@ -51,7 +51,7 @@ def _check_combination() -> None:
 
 
 def reset() -> None:
-    """Begin a command line: forget the flags of an earlier command line in this process."""
+    """Forget the flags and the log of an earlier command line in this process."""
     global _is_logging, _start  # noqa: PLW0603 - one command line per process, except in tests
     output.reset()
     log.stop()
@@ -69,7 +69,7 @@ def _begin(ctx: typer.Context, count: int) -> None:
 
 
 def _start_log(ctx: typer.Context | None) -> None:
-    """Open the log that the settings name; ignore invalid settings, which the command reports."""
+    """Open the log that the settings name. Invalid settings are left for the command to report."""
     global _is_logging  # noqa: PLW0603
     if _is_logging:
         return
@@ -79,7 +79,7 @@ def _start_log(ctx: typer.Context | None) -> None:
     except StarcastError:
         return
     failure = log.start(log.Target(settings.log_file, settings.log_level))
-    # The default location may be read-only; only warn about a location that the user chose.
+    # Warn only about a location that the user chose, since the default one may be read-only.
     if failure is not None and settings.sources["log_file"] != "default":
         output.warn(f"the log {settings.log_file} cannot be written: {failure.strerror}")
     if output.verbosity:
@@ -89,7 +89,7 @@ def _start_log(ctx: typer.Context | None) -> None:
 def finish(code: int, error: Exception | None = None) -> None:
     """Log the end of the command: its exit code, its duration, and the error that ended it."""
     close_all()
-    # After an error in the arguments, the callback that opens the log has not run.
+    # If the arguments were wrong, the callback that opens the log did not run.
     if error is not None:
         _start_log(None)
     seconds = round(perf_counter() - _start, 3)
@@ -105,19 +105,19 @@ class RootGroup(TyperGroup):
     """The root command, which adds ``--quiet`` and ``--verbose`` to all commands."""
 
     def add_commands(self, commands: dict[str, Any]) -> None:
-        """Add nouns and commands, with the flags added to each command."""
+        """Add commands and command groups, and add the flags to each command."""
         options = _params()
         for command in _leaves(commands):
             command.params += options
         self.commands.update(commands)
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
-        """Parse the words before the command; errors quote input escaped and shortened."""
+        """Parse the words before the command; escape and shorten the input quoted in errors."""
         with _clean_errors():
             return super().make_context(*arguments, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        """Invoke a command; errors quote input escaped and shortened."""
+        """Invoke a command; escape and shorten the input quoted in errors."""
         with _clean_errors():
             return super().invoke(ctx)
 
@@ -128,7 +128,8 @@ def _clean_errors() -> Iterator[None]:
         yield
     except typer.TyperException as error:
         ctx = getattr(error, "ctx", None)
-        if ctx is None or error.message != ctx.get_help():  # a noun without a command: its help
+        # For a command group without a command, the message is the help, which stays as it is.
+        if ctx is None or error.message != ctx.get_help():
             error.message = clean_message(error.message)
         if ctx is not None and hasattr(error, "possibilities"):  # an unknown option
             _show_place(error, ctx)
@@ -136,7 +137,7 @@ def _clean_errors() -> Iterator[None]:
 
 
 def _show_place(error: Any, ctx: Any) -> None:
-    """If an option of the root command follows another command, say where it belongs."""
+    """If an option of the root command follows a command, say that it belongs before it."""
     root = ctx.find_root()
     if any(error.option_name in option.opts for option in root.command.params):
         name, command = root.info_name, ctx.command_path.removeprefix(f"{root.info_name} ")

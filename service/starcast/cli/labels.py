@@ -1,9 +1,9 @@
-"""The option ``--labels``: whether labels of nodes begin with 0 or 1, in commands without a store.
+"""The option ``--labels`` of commands without a store: whether node labels begin with 0 or 1.
 
-Labels of permutations and arrangements have the symbols 1..n in starcast, and 0..n-1 in some
+Node labels are permutations or arrangements of the symbols 1..n in starcast, and of 0..n-1 in some
 papers. The option changes the labels that a command reads (roots, faults, rows) and prints (rows,
-results, messages, pictures). Ids and stored figures always have labels from 1, so commands on them
-lack this option.
+results, messages, pictures). Ids and stored results always use the symbols 1..n, so commands on
+stored data do not have this option.
 """
 
 from typing import Annotated
@@ -14,7 +14,7 @@ from starcast.cli import context
 
 
 def _use(ctx: typer.Context, value: int | None) -> int | None:
-    """Use labels from 0 or 1 until the command ends."""
+    """Set the first symbol of labels, 0 or 1, until the command ends."""
     if ctx.resilient_parsing:
         return value
     first = context.first_symbol(ctx) if value is None else value

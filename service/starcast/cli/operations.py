@@ -2,8 +2,8 @@
 
 Positional parameters become arguments, keyword-only parameters become options, ``*ids`` becomes a
 list of arguments, and each item of ``**options``, a TypedDict, becomes an option. The help is the
-docstring. The class of the result determines how it is printed, and which options that adds
-(`starcast.cli.results`).
+docstring. The class of the result selects the printer in `starcast.cli.results`, which may add
+output options.
 """
 
 import json
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from starcast.lab.connection import Connection
 
 _CODE = re.compile(r"``([^`]+)``|`([^`]+)`")
-#: A docstring sentence on Python, which the help omits, and the words "In a shell," which the help
-#: drops from a sentence.
+#: Patterns for a docstring sentence that begins with "In Python", which the help omits, and for the
+#: words "In a shell,", which the help removes from a sentence.
 _FOR_PYTHON = re.compile(r"\s*\bIn Python\b.*?\.(?=\s|$)", re.DOTALL)
 _FOR_SHELL = re.compile(r"\bIn a shell, (\w)")
 _LABELS = Parameter("labels", Parameter.KEYWORD_ONLY, default=None, annotation=LabelsOption)
@@ -83,7 +83,7 @@ def command(
         print_result = show(**chosen)
         for each in asked:
             question = _kind(each.annotation)[1].confirm
-            # A script has no terminal to answer at; by giving the flag it has confirmed.
+            # A script has no terminal, so the flag itself counts as the confirmation.
             if question and given[each.name] and sys.stdin.isatty():
                 confirm(question, "nothing was changed")
         given |= {name: chosen["output"] == word for name, word in formats.items()}
@@ -101,7 +101,7 @@ def command(
                 given["executor"] = executor
             result = _call(operation, lab, known, given | fixed)
             print_result(result)
-        # Raised after printing: a check shows all its findings, then sets the exit code.
+        # Raised only now, so that a check prints all its findings before it sets the exit code.
         if failure := getattr(result, "failure", None):
             raise failure
 
@@ -125,7 +125,7 @@ def command(
 
 
 def _expanded(parameters: list[Parameter]) -> Iterator[Parameter]:
-    """Yield the parameters of a command: each item of ``**options`` is a parameter of its own."""
+    """Yield the parameters of an operation, with a parameter for each item of ``**options``."""
     for each in parameters:
         if each.kind is Parameter.VAR_KEYWORD:
             for options in _options(each):
@@ -138,7 +138,7 @@ def _expanded(parameters: list[Parameter]) -> Iterator[Parameter]:
 
 
 def _documented(operation: Operation, parameters: list[Parameter]) -> Documentation:
-    """Return the parsed docstring, with the descriptions of the items of ``**options``."""
+    """Return the parsed docstring of an operation and of the options in its ``**options``."""
     about = Documentation.of(operation)
     for each in parameters:
         if each.kind is Parameter.VAR_KEYWORD:
@@ -153,7 +153,7 @@ def _options(parameter: Parameter) -> tuple[Any, ...]:
 
 
 def _as_typer(parameter: Parameter, meaning: str, flags: Mapping[str, str]) -> Parameter:
-    """Return a parameter in Typer's form: an argument or an option, with its help."""
+    """Convert a parameter of an operation to a Typer argument or option, with its help."""
     if parameter.name == "executor":
         return distribution.WORKERS
     kind, shell = _kind(parameter.annotation)
@@ -191,7 +191,7 @@ def _kind(annotation: Any) -> tuple[Any, Shell]:
 
 
 def _flag(parameter: Parameter) -> str:
-    """Return the name of an option; a switch that is on by default can be turned off."""
+    """Return the name of an option; a switch that is on by default also gets a --no- form."""
     if parameter.name == "executor":
         return "--workers"
     name = _kind(parameter.annotation)[1].flag or f"--{parameter.name.replace('_', '-')}"
@@ -216,7 +216,7 @@ def _sentence(text: str) -> str:
 def _call(
     operation: Operation, lab: "Connection", parameters: list[Parameter], given: dict[str, Any]
 ) -> Any:
-    """Call an operation with the values of a command line; omitted values have their defaults."""
+    """Call an operation with the values on the command line, and defaults for omitted values."""
     given = {name: value for name, value in given.items() if value is not None}
     arguments: list[Any] = []
     for each in parameters:

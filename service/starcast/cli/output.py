@@ -22,11 +22,11 @@ from starcast.support.progress import ProgressLines, Reporter, Silent, Task
 from starcast.support.text import format_value, to_json
 from starcast.support.vocabulary import Format, ListingFormat
 
-#: Formats for human readers: cells are shortened, and laid out as in a table.
+#: Formats for human readers: their cells are those of a table, with long values shortened.
 READABLE = (Format.TABLE, Format.MARKDOWN, Format.LATEX)
 
 FormatOption = Annotated[ListingFormat, typer.Option("--format", "-f", help="Output format.")]
-#: The option --all of listings whose table omits columns that do not fit on the terminal.
+#: The option --all, for listings that otherwise omit columns too wide for the terminal.
 AllOption = Annotated[
     bool, typer.Option("--all", help="Show all columns in the table, as in other formats.")
 ]
@@ -157,10 +157,10 @@ def fits(rows: Iterable[Row], columns: Sequence[str], file_width: int | None = N
 
 
 def narrowed(rows: Sequence[Row], columns: Sequence[str], optional: Sequence[str]) -> list[str]:
-    """Return the columns of a table, without optional columns that do not fit.
+    """Remove optional columns, in the given order, until the table fits; return the other columns.
 
-    Optional columns are removed in the given order. A table that is written to a file is limited
-    to the width `PAGE`, so that it can be read on a terminal later.
+    A table that is written to a file is limited to the width `PAGE`, so that it can be read on a
+    terminal later.
     """
     kept = list(columns)
     widths = _widths(rows, columns)
@@ -181,7 +181,7 @@ def limited(columns: Sequence[str], optional: Sequence[str]) -> list[str]:
 
 
 def omitted_columns(columns: Sequence[str], shown: Collection[str]) -> list[str]:
-    """Return the line below a table that names the omitted columns, if there are any."""
+    """Return a line that names the omitted columns, to be printed below a table, or no line."""
     omitted = [name for name in columns if name not in shown]
     return [f"not shown: {', '.join(omitted)}; --all shows all columns"] if omitted else []
 
@@ -230,7 +230,7 @@ def _print_table(
     bold: Sequence[Collection[str]],
     below: Sequence[str],
 ) -> None:
-    # Values may hold control characters, which a terminal would execute, so they are escaped.
+    # Control characters in values are escaped, because a terminal would execute them.
     cells = [[escape(format_value(value)) for value in values] for values in table]
     is_terminal = sys.stdout.isatty()
     widths = _column_widths(columns, cells, _terminal_width() if is_terminal else None)
@@ -238,7 +238,7 @@ def _print_table(
         _print_records(columns, cells, title, below)
         return
     is_right = [
-        # Without rows, `all` is true and would align the headings to the right.
+        # Without rows, `all` is true, but the headings are aligned to the left.
         bool(table)
         and all(isinstance(values[index], int | float | Fraction | None) for values in table)
         for index in range(len(columns))
@@ -291,10 +291,10 @@ def _align(text: str, width: int, right: bool) -> str:
 def _column_widths(
     columns: Sequence[str], cells: Sequence[Sequence[str]], terminal_width: int | None
 ) -> list[int] | None:
-    """Return column widths that break no word, such as an id; None if the terminal is too narrow.
+    """Return column widths at which no word is broken, or None if the terminal is too narrow.
 
-    Every column has at least the width of its longest word. The widest columns wrap first. Without
-    a terminal, no column wraps.
+    Every column has at least the width of its longest word, such as an id. The widest columns wrap
+    first. Without a terminal, no column wraps.
     """
     complete = [
         max(len(name), *(len(line[index]) for line in cells), 0)
@@ -322,7 +322,7 @@ def _column_widths(
 def _print_records(
     columns: Sequence[str], cells: Sequence[Sequence[str]], title: str, below: Sequence[str]
 ) -> None:
-    """Print each row as a block with one value per line, so that copied values have no breaks."""
+    """Print each row as a block with one value per line, so that no copied value has a break."""
     margin = max(map(len, columns))
     blocks = [
         "\n".join(
@@ -334,7 +334,7 @@ def _print_records(
 
 
 def _terminal_width() -> int:
-    """Return the width of the terminal, or a large number for a file, where no line wraps."""
+    """Return the width of the terminal, or a large number if stdout is a file."""
     return get_terminal_size().columns if sys.stdout.isatty() else 1_000
 
 
@@ -362,7 +362,7 @@ def reset() -> None:
 
 
 def echo_log(level: int) -> None:
-    """Print log events to stderr too, except for the messages of `say`."""
+    """Print log events to stderr too, except for messages and errors, which are printed anyway."""
     log.LOGGER.addHandler(_Echo(level))
     log.LOGGER.setLevel(min(level, log.LOGGER.level or level))
 
@@ -404,7 +404,7 @@ class _Terminal:
             *amount,
             progress.TimeRemainingColumn(),
         )
-        # Emoji are off: rich would take parts of ids between colons for emoji names.
+        # Emoji are off, because rich would read `:name:` in an id as the name of an emoji.
         with progress.Progress(
             *columns, console=Console(stderr=True, highlight=False, emoji=False)
         ) as bars:
@@ -421,7 +421,7 @@ class _Bar:
 
 
 def _rate_column(unit: str) -> Any:
-    """Return a column with the rate in units per second; the column of `rich` is only for bytes."""
+    """Return a column that shows the rate in units per second; that of rich is only for bytes."""
     from rich.progress import ProgressColumn
     from rich.text import Text
 
@@ -433,7 +433,10 @@ def _rate_column(unit: str) -> Any:
 
 
 def reporter() -> Reporter:
-    """Return a reporter: progress bars on a terminal, else lines; silent with ``--quiet``."""
+    """Return a reporter that shows progress bars on a terminal, and lines elsewhere.
+
+    With ``--quiet`` it is silent.
+    """
     if quiet:
         return Silent()
     return _Terminal() if sys.stderr.isatty() else ProgressLines(say)

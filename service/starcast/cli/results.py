@@ -1,4 +1,4 @@
-"""Printers of results: how the command line shows each kind of result of an operation.
+"""Printers, which show the results of operations on the command line: one per kind of result.
 
 The parameters of a printer are the output options of the command. A printer checks them before the
 operation begins, and returns the function that prints the result.
@@ -44,7 +44,7 @@ OutFile = Annotated[Path | None, typer.Option("--out", help="Output file (defaul
 
 
 def table(output: FormatOption = Format.TABLE) -> Show:
-    """Print rows, then the note of the table; an empty table with a note prints only the note."""
+    """Print the rows and the note of a table, or only the note if there are no rows."""
 
     def show(result: "Table") -> None:
         shown = result.readable() if output in READABLE else result
@@ -57,7 +57,7 @@ def table(output: FormatOption = Format.TABLE) -> Show:
 
 
 def wide_table(everything: AllOption = False, output: FormatOption = Format.TABLE) -> Show:
-    """Print rows; omit optional columns until the table fits, and name them below it."""
+    """Print a table without the optional columns that do not fit, which are named below it."""
     if output not in (Format.TABLE, Format.LATEX):
         return table(output)
 
@@ -162,7 +162,7 @@ def comparison(
         typer.Option(metavar="FILE", help="Write the page's plots to a .svg, .pdf or .png file."),
     ] = None,
 ) -> Show:
-    """Print a comparison in the first layout that fits, with remarks before and after it."""
+    """Print a comparison in the first layout that fits the terminal, with explanatory remarks."""
     if out is not None and output is not Format.HTML:
         raise InputError(
             f"--out writes html, and the format is {output}",
@@ -237,7 +237,7 @@ _DISPENSABLE = ("change", "note", "steps", "missing", "gap", "verdict", "change_
 
 
 def _rank(column: str) -> int:
-    """Return the rank of a column in `_DISPENSABLE`; parameters and times come last."""
+    """Return the position of a column in `_DISPENSABLE`; columns not listed there come last."""
     kinds = [kind for kind in _DISPENSABLE if f"{column}_".startswith(f"{kind}_")]
     return _DISPENSABLE.index(max(kinds, key=len)) if kinds else len(_DISPENSABLE)
 
@@ -248,7 +248,7 @@ def text() -> Show:
 
 
 def facts(output: FormatOption = Format.TABLE) -> Show:
-    """Print named values; in the format table, print only their sentence if they have one."""
+    """Print named values. In the format table, a summary sentence replaces them if there is one."""
 
     def show(result: "Facts") -> None:
         if output is not Format.TABLE or result.sentence == "":
@@ -282,7 +282,7 @@ def claim_report(
         ),
     ] = None,
 ) -> Show:
-    """Write a report in the given format, or in the format of the file's suffix."""
+    """Write a claim report in the given format, by default the format of the file's suffix."""
     suffixes = {Format.HTML: (".html", ".htm"), Format.MARKDOWN: (".md", ".markdown")}
     is_named_html = out is not None and out.suffix.lower() in suffixes[Format.HTML]
     chosen = page or (Format.HTML if is_named_html else Format.MARKDOWN)
@@ -297,7 +297,7 @@ def claim_report(
 
 
 def _readable(properties: dict[str, Any]) -> dict[str, Any]:
-    """Return properties in which nested values are written as text."""
+    """Return the properties of an artifact with nested values as text or as several properties."""
     shown: dict[str, Any] = {}
     for name, value in properties.items():
         if name == "levels":
@@ -327,7 +327,7 @@ def picture(out: PictureFile = None) -> Show:
 
 
 def exchange_file(out: OutFile = None) -> Show:
-    """Write a file for another program; without a file name, print it if it is text."""
+    """Write a file for another program; without a file name, print the text to stdout."""
 
     def show(result: ExchangeFile) -> None:
         if out is None:

@@ -2,7 +2,7 @@
 
 The command line, the HTTP API and notebooks call these methods. They print nothing: results are
 `Table` and `Facts`, which convert themselves to data frames, LaTeX and HTML, and show themselves in
-notebooks. A command needs the operations of one module, so all names are imported on first use.
+notebooks. Names are imported on first use, because a command needs the operations of one module.
 """
 
 from importlib import import_module

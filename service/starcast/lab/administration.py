@@ -15,7 +15,7 @@ BackupFile = Annotated[Path, Shell(metavar="FILE")]
 
 
 class Administration(Connection):
-    """The servers, the schema of PostgreSQL, backup and restore."""
+    """Operations on the servers and on the schema of PostgreSQL; backup and restore."""
 
     def status(self) -> Table:
         """Show process, port, uptime, memory and log of the embedded servers.
@@ -26,7 +26,7 @@ class Administration(Connection):
 
         servers = [vars(server) for server in stack.status(self.settings.home)]
         columns = ("server", "state", "pid", "port", "uptime_s", "memory_mb", "log")
-        # Returned in the table, not raised: the states are shown first, then set the exit code.
+        # The error is returned with the table, so that the states are shown before the exit.
         failure = None
         if stopped := [each for each in servers if each["state"] != "running"]:
             named = " and ".join(each["server"] for each in stopped)
@@ -111,9 +111,10 @@ class Administration(Connection):
     def upgrade(self) -> Facts:
         """Create the tables, or upgrade them to the newest revision.
 
-        Comments, views, and the rights of the roles starcast_writer and starcast_reader are written
-        again. On your own server, the role must have the rights of the owner of the tables: see the
-        setting postgres_owner. In Python, ``connect(start=True)`` upgrades the embedded stack.
+        Comments, views, and the rights of the roles starcast_writer and starcast_reader are
+        recreated. On your own server, the connecting role must have the rights of the tables'
+        owner: see the setting postgres_owner. In Python, ``connect(start=True)`` upgrades the
+        embedded stack.
 
         Returns:
             The revision before and after the upgrade: ``previous``, ``revision``.
@@ -127,7 +128,7 @@ class Administration(Connection):
         from starcast.stores.database import migrations, sessions
 
         self._check_open()
-        # The role that other operations connect with may have no right to change tables.
+        # Connect as the owner, because the role of other operations may not change tables.
         owner = sessions.connect(migration_url(self.settings))
         try:
             before = sessions.current(owner)
@@ -158,7 +159,7 @@ class Administration(Connection):
         from starcast.ingest.backup import back_up
 
         self._check_open()
-        # `back_up` opens its own connection, so only this check notices a closed lab.
+        # `back_up` opens its own connection, so it would not notice a closed lab.
         manifest = back_up(self.settings, Path(file))
         size = Path(file).stat().st_size
         done = f"{manifest.rows:,} rows of {len(manifest.tables)} tables, {size / 1e6:.1f} MB"

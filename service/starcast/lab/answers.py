@@ -1,4 +1,4 @@
-"""Results of operations that extend a table: answers of queries, runs, and comparisons."""
+"""Results that are tables with further contents: query results, runs, and comparisons."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -61,7 +61,7 @@ class Answer(Table):
         )
 
     def readable(self) -> Table:
-        """Return the rows with paths hop by hop, and with nodes by their labels."""
+        """Return the rows with every path written hop by hop and every node as its label."""
         columns = list(self.columns)
         rows = [dict(row) for row in self.rows]
         if {"path", "ports"} <= set(columns) and _are_paths(rows):
@@ -74,7 +74,7 @@ class Answer(Table):
 
 def _are_paths(rows: Sequence[Row]) -> bool:
     """Return whether all rows hold paths: one port for every node but the last."""
-    # A query may use these column names for other values, which `hops` cannot join.
+    # A query may use the columns `path` and `ports` for values that `hops` cannot join.
     pairs = [(row["path"] or [], row["ports"] or []) for row in rows]
     return all(
         isinstance(nodes, list) and isinstance(ports, list) and len(nodes) in {0, len(ports) + 1}
@@ -89,7 +89,7 @@ def hops(nodes: Sequence[Any], ports: Sequence[Any]) -> str:
 
 
 def _short(value: Any) -> Any:
-    """Return a node as its label, spec or id, and a relationship with its type and properties."""
+    """Shorten a node to its label, spec or id, and a relationship to its type and properties."""
     match value:
         case {"type": str(kind), **properties}:
             listed = (f"{name}={item}" for name, item in properties.items())
@@ -116,10 +116,10 @@ class RunTable(Table):
 
 @dataclass(frozen=True, repr=False)
 class ComparisonTable(Table):
-    """A comparison of stored runs: one row per common point, and a single value in each cell.
+    """A comparison of stored runs: one row per common grid point, and a single value in each cell.
 
-    Notebooks show it as the command line does: the figures of the compared sides next to each
-    other, the best in bold.
+    Notebooks show it as the command line does: the figures of the compared experiments or runs next
+    to each other, and the best figures in bold.
 
     Attributes:
         comparison: the matched runs.
@@ -153,7 +153,7 @@ class ComparisonTable(Table):
         from starcast.comparison.plots import check_plot, plot_file
         from starcast.support.atomic import atomic_write
 
-        # Checked before the profiles are read from the store and the plots are drawn.
+        # Check the file name before reading the profiles and drawing the plots.
         check_plot(Path(file))
         content = plot_file(self.comparison, self.profiles(), Path(file).suffix)
         with atomic_write(Path(file)) as opened:
@@ -168,7 +168,7 @@ class ComparisonTable(Table):
         return self._load_profiles()
 
     def crossovers(self) -> Table:
-        """Return the message sizes at which another of the compared sides becomes the fastest."""
+        """Return the message sizes at which another compared experiment or run becomes fastest."""
         from starcast.comparison.layout import tabulate_crossovers
 
         return tabulate_crossovers(self.comparison)

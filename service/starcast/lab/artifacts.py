@@ -34,8 +34,7 @@ class IngestOptions(TypedDict, total=False):
     Attributes:
         root: label of the root of forests and schedules (default: the identity). In Python also
             its rank.
-        ports: port model of the schedules: all, one, both, or default, the default of each
-            algorithm.
+        ports: port model of the schedules: all, one, both, or default (each algorithm's default).
         segments: segments per tree, for algorithms that segment the message.
         messages: unit messages, for algorithms that send unit messages.
     """
@@ -47,7 +46,7 @@ class IngestOptions(TypedDict, total=False):
 
 
 class Artifacts(Connection):
-    """Topologies, forests and schedules in both stores."""
+    """Operations on the topologies, forests and schedules in both stores."""
 
     def ingest(
         self,
@@ -124,10 +123,10 @@ class Artifacts(Connection):
         is_embedded = self.settings.neo4j_uri is None
         try:
             self.reporter.say(
-                # A dry run connects to no store, so its list of stored artifacts is empty.
+                # A dry run connects to no store, so it assumes that no artifacts are stored.
                 choose_method(method, plan.artifacts, [], embedded=is_embedded).reason
             )
-        # Only an ingest fails: a dry run still lists the sizes that are too large.
+        # An ingest would fail here, but a dry run still lists the sizes.
         except LimitError as error:
             self.reporter.say(f"too large to ingest: {error.message}")
         estimates = list_estimates(plan.artifacts)
@@ -265,7 +264,7 @@ class Artifacts(Connection):
             spec = as_topology(topology).spec
         with self._session() as session:
             rows = list_artifacts(session, kind, spec)
-        # The column is nearly always empty, so it is listed only if it has a value.
+        # The column `error` is nearly always empty, so it is shown only if a row has an error.
         has_errors = any(row["error"] for row in rows)
         return Table.of(rows, [name for name in columns(kind) if name != "error" or has_errors])
 
@@ -330,13 +329,13 @@ class Artifacts(Connection):
 
 
 def list_loaded(loaded: "Iterable[Loaded]", note: str) -> Table:
-    """Return a table of the artifacts that were stored, with this note."""
+    """Return a table of the artifacts that an operation has loaded, with a note."""
     columns = ("kind", "id", "nodes", "relationships", "seconds")
     return Table.of(map(vars, loaded), columns, note)
 
 
 def _is_id(text: str) -> bool:
-    """Return whether a text is a forest id, such as ``S5:multiple:12345``, not a construction."""
+    """Return whether a text is a forest id (``S5:multiple:12345``) rather than a construction."""
     return text.count(":") == 2
 
 

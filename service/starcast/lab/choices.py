@@ -29,11 +29,11 @@ def choose(choices: type[_Choice], text: str, noun: str) -> _Choice:
 
 
 def plain_values(value: Any) -> Any:
-    """Return the values of an axis as in a grid file: a plain value, or a list of plain values."""
+    """Convert a value or values of an axis to the plain values or lists of a grid file."""
     # Text and mappings are iterable, but each is a single value.
     if isinstance(value, str | Fraction | Mapping):
         return value
-    if hasattr(value, "spec"):  # a `Topology`, without importing that class
+    if hasattr(value, "spec"):  # recognizes a `Topology` without importing that class
         return value.spec
     if not isinstance(value, Iterable):
         # `item` converts numpy's numbers to Python's.
@@ -42,7 +42,7 @@ def plain_values(value: Any) -> Any:
 
 
 def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
-    """Return a list of topologies; in text they are separated by commas, and S4,2 is one topology.
+    """Return a list of topologies; split a text at commas, but keep S4,2 as one topology.
 
     Raises:
         InputError: the list is empty.
@@ -55,7 +55,7 @@ def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
         return None if topologies is None else list(topologies)
     specs: list[str] = []
     for word in topologies.replace(",", " ").split():
-        # A bare number is not a topology: it is the k of the S_{n,k} whose n precedes it.
+        # A bare number is not a topology but the k of an (n,k)-star, such as the 2 of S4,2.
         if word.isdigit() and specs:
             specs[-1] += f",{word}"
         else:
@@ -66,7 +66,7 @@ def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
 
 
 def as_conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
-    """Return conditions as the command line writes them: ``topology=S5``.
+    """Return conditions in the form of the command line, such as ``topology=S5``.
 
     Raises:
         InputError: a condition has no values.
@@ -77,7 +77,7 @@ def as_conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
     for axis, value in conditions.items():
         plain = plain_values(value)
         values = plain if isinstance(plain, list) else [plain]
-        # An axis without any values would select all runs instead of none.
+        # Without this check, an axis without values would select all runs instead of none.
         if not values:
             raise InputError(f"the condition on {axis} has no values", hint="give one, or omit it")
         texts += [f"{axis}={each}" for each in values]

@@ -40,7 +40,7 @@ class ClaimFacts(Facts):
         self._verdict = verdict
 
     def cypher(self) -> str:
-        """Return the claim's counterexample as Cypher, below the command that ingests its topology.
+        """Return the claim's counterexample as Cypher, after the command that ingests its topology.
 
         If no verdict is stored, the claim is verified first, at quick sizes.
 
@@ -58,13 +58,13 @@ class ClaimFacts(Facts):
 class ClaimReport:
     """A report on a verification run.
 
-    It has a summary for each paper, the claims that fail with the correct statements, and one row
+    It has a summary for each paper, the failing claims with their corrected statements, and one row
     for each claim.
 
     Attributes:
-        subject: the run, and the number of its claims.
+        subject: a text with the number of the run and the number of its claims.
         verdicts: the verdicts.
-        about: the provenance of the run, as values by label.
+        about: the provenance of the run: texts by label.
     """
 
     subject: str
@@ -85,7 +85,7 @@ class ClaimReport:
 
 
 class Claims(Connection):
-    """The claims of the papers, and their verdicts."""
+    """Operations on the claims of the papers and their verdicts."""
 
     def claims(
         self,
@@ -204,7 +204,7 @@ class Claims(Connection):
             with self._session() as session:
                 asked = storage.question_of(names, chosen, specs)
                 number = storage.save_claim_run(session, asked, verdicts).id
-        except StarcastError as error:  # The verdicts are shown even if they cannot be stored.
+        except StarcastError as error:  # the verdicts are shown even if they cannot be stored
             return report.list_verdicts(verdicts, claims, specs, "nothing is stored", error)
         stored = f"stored as verification run {number}"
         return report.list_verdicts(verdicts, claims, specs, stored)
@@ -244,7 +244,7 @@ class Claims(Connection):
     def claim_report(self, *, run: RunNumber = None) -> ClaimReport:
         """Report on a stored verification run.
 
-        The report has a summary for each paper, the claims that fail with the correct statements,
+        The report has a summary for each paper, the failing claims with their corrected statements,
         and one row for each claim.
 
         Args:
@@ -270,7 +270,7 @@ class Claims(Connection):
         return ClaimReport(subject, verdicts, run_provenance(found))
 
     def _can_store(self) -> bool:
-        """Return whether the database can be used; report it if the embedded server is stopped."""
+        """Return whether verdicts can be stored; say so if the embedded server is stopped."""
         try:
             self.engine  # noqa: B018 - connects
         except UnavailableError as error:
@@ -296,7 +296,7 @@ class Claims(Connection):
             with self._session() as session:
                 found = newest_verdicts(session)
         except (UnavailableError, RejectedError) as error:
-            # A filter by verdicts would otherwise hide every claim, as if none had such a verdict.
+            # A filter by verdict would otherwise show no claims, as if none had that verdict.
             if demanded:
                 raise
             if isinstance(error, UnavailableError):

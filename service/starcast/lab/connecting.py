@@ -96,7 +96,7 @@ def connect(
     try:
         lab.database  # noqa: B018 - connects, so that a missing server is noticed here
     except UnavailableError as error:
-        # The hint below helps only with the embedded stack, and only if it was not started here.
+        # The hint below helps only if the embedded stack is used and was not started above.
         if loaded.postgres_uri is not None or start:
             raise
         hint = f"call starcast.connect(start=True), or {error.hint}"

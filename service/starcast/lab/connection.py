@@ -1,4 +1,4 @@
-"""The connections of a lab: session by the first operation that needs them, closed with the lab."""
+"""The connections of a lab: opened by the first operation that needs them, closed with the lab."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -167,7 +167,10 @@ class Connection:
 
     @contextmanager
     def _stores(self) -> "Iterator[Stores]":
-        """Connect to both stores for a change; an offline import replaces the graph store."""
+        """Connect to both stores to change them.
+
+        The lab's graph connection is closed, since an offline import may replace the graph store.
+        """
         from starcast.ingest import open_stores
 
         self._check_open()
@@ -193,7 +196,7 @@ class Connection:
 
 
 def as_reporter(progress: Progress | None) -> Reporter:
-    """Return a reporter for this argument of `connect`, a silent one for None."""
+    """Return a reporter, given a reporter, a function that receives lines, or None for silence."""
     if progress is None:
         return Silent()
     return progress if isinstance(progress, Reporter) else ProgressLines(progress)

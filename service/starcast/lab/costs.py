@@ -1,4 +1,4 @@
-"""The operations that tabulate costs: by the papers' closed forms, or of runs, as in the papers."""
+"""The operations that tabulate costs: by closed forms, or of stored runs as in a paper's table."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from starcast.costs.paper_tables import Row as PaperRow
     from starcast.costs.tables import CostRow, Problem
 
-#: Largest schedule that is simulated by default; it takes about a second.
+#: Number of rows of the largest schedule that is simulated by default, in about a second.
 MAX_ROWS = 2_000_000
 COLUMNS = (
     "ports", "name", "source", "cited", "pieces", "real_pieces", "start_ups", "bytes", "steps",
     "transmissions", "time", "lower_bound", "gap", "simulated_steps", "simulated_time",
     "simulated_gap", "note",
 )  # fmt: skip
-#: Columns of the printed table; ``ref`` is the letter of the source line below the table.
+#: Columns of the printed table; ``ref`` is the letter that refers to a source below the table.
 NARROW = (
     "name", "pieces", "start_ups", "bytes", "time", "gap", "simulated_time", "simulated_gap", "ref",
 )  # fmt: skip
@@ -47,7 +47,7 @@ COSTS = ("start_ups", "bytes", "steps", "transmissions", "time")
 
 
 class CostPart(NamedTuple):
-    """The costs of one collective in one port model, or one case of a paper's table.
+    """The costs of one collective in one port model, or a paper's table for one set of parameters.
 
     Attributes:
         title: collective, topology, message, machine and port model; or the title in the paper.
@@ -71,8 +71,8 @@ class CostTable(Table):
     """A table of costs that is printed as several smaller tables.
 
     Attributes:
-        parts: a table per collective and port model, or per case of a paper's table.
-        is_paper: whether rows and columns are those of a paper.
+        parts: a table per collective and port model, or per set of parameters of a paper's table.
+        is_paper: whether rows and columns are those of a paper's table.
     """
 
     parts: tuple[CostPart, ...] = ()
@@ -80,7 +80,7 @@ class CostTable(Table):
 
 
 class Costs(Connection):
-    """Closed forms, lower bounds and simulations."""
+    """Operations on costs: closed forms, lower bounds and simulations."""
 
     def cost_table(
         self,
@@ -115,9 +115,9 @@ class Costs(Connection):
         the schedule; a note explains where they differ from the closed form.
 
         With ``experiment``, rows and columns are those of the paper, one table per topology and
-        message. The figures of a row are those of the fastest stored run of the algorithm that is
-        its basis. If the paper cites a work that starcast cannot execute, its row is marked as
-        cited and shows the paper's closed form, if there is one. References are keys of
+        message. The figures of a row are those of the fastest stored run of the algorithm that the
+        row names as its basis. If the paper cites a work that starcast cannot execute, its row is
+        marked as cited and shows the paper's closed form, if there is one. References are keys of
         references.bib.
 
         Args:
@@ -157,7 +157,7 @@ class Costs(Connection):
             $ starcast cost table --experiment ts1 --where topology=S5 -f latex > table.tex
         """
         if experiment is not None:
-            # A stored run has its own values of these parameters, so options would have no effect.
+            # Stored runs have their own values of these parameters, so options have no effect.
             computed = {
                 "topology": topology, "collective": collective, "ports": ports, "t_s": t_s,
                 "message_bytes": message_bytes, "t_c": t_c, "segments": segments,
@@ -256,7 +256,7 @@ class Costs(Connection):
         ]
 
     def _simulated(self, problem: "Problem", row: "CostRow", max_rows: int) -> Row:
-        """Simulate the schedule of a row; return its figures, or report why there are none."""
+        """Return the simulation results for a row; report a schedule that is too large."""
         from starcast.costs import tables
         from starcast.support.errors import LimitError
 
@@ -264,7 +264,7 @@ class Costs(Connection):
             return {}
         try:
             cost = tables.execute_row(problem, row, max_rows)
-        # The closed form is shown even if the schedule is too large to simulate.
+        # The closed form is still shown if the schedule is too large to simulate.
         except LimitError as error:
             self.reporter.say(f"not simulated: {error.message}")
             return {}
@@ -346,8 +346,8 @@ def _machine(t_s: Number, t_c: Number) -> "Machine":
 
 
 def _part(rows: list[Row], title: str) -> CostPart:
-    # Letters instead of numbers, since names and sources contain the papers' numbers.
-    # Not strict: the generator of letters is infinite.
+    # Letters instead of numbers, since the names and sources contain numbers of the papers.
+    # The zip is not strict, because the generator of letters is infinite.
     letters = dict(zip(dict.fromkeys(map(_source, rows)), _letters(), strict=False))
     lettered = [{**row, "ref": letters[_source(row)]} for row in rows]
     simulated = any(row.get("simulated_time") is not None for row in rows)
@@ -357,7 +357,7 @@ def _part(rows: list[Row], title: str) -> CostPart:
 
 
 def _check_defaults(values: Mapping[str, Any]) -> None:
-    """Check that parameters of computed costs have their defaults.
+    """Check that the parameters that apply only to computed costs have their defaults.
 
     Raises:
         InputError: a parameter has another value than its default.
@@ -373,7 +373,7 @@ def _check_defaults(values: Mapping[str, Any]) -> None:
 
 
 def _paper_part(paper: "PaperCases", case: "Case", rows: list["PaperRow"]) -> CostPart:
-    """Return a case of a table under the paper's headings; leave repeated models empty."""
+    """Return a paper's table for one set of parameters, under the paper's headings."""
     from starcast.comparison.paper_rows import case_values
 
     table = paper.table
@@ -388,14 +388,14 @@ def _paper_part(paper: "PaperCases", case: "Case", rows: list["PaperRow"]) -> Co
     before = None
     for row in map(with_numbers, rows):
         cells = {heading: row[column] for column, heading in headings.items()}
-        # Empty cells after the first name group the rows of a model.
+        # A model is named only in the first of its rows, so that they form a group.
         if "model" in headings and row["model"] == before:
             cells[headings["model"]] = None
         before = row.get("model")
         printed.append(cells)
     title = f"{table.source}. {table.caption}: {shown}"
     name = "-".join([paper.name, *map(str, values.values())])
-    # LaTeX would not take characters such as `%` and `#` in a label literally.
+    # Characters such as `%` and `#` have a special meaning in LaTeX labels.
     label = re.sub(r"[^\w.+-]", "-", name, flags=re.ASCII)
     return CostPart(title, printed, tuple(headings.values()), (), label=f"tab:{label}")
 
@@ -407,7 +407,7 @@ def _letters() -> Iterator[str]:
 
 
 def _source(row: Mapping[str, Any]) -> str:
-    """Return the text below the table for a row: source, "(cited)" if it is cited only, note."""
+    """Return the text below the table for a row: its source, "(cited)" if applicable, its note."""
     cited = " (cited)" if row["cited"] else ""
     note = f"; {row['note']}" if row["note"] else ""
     return f"{row['source']}{cited}{note}"

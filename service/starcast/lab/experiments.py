@@ -37,7 +37,7 @@ NewName = Annotated[str | None, Shell(flag="--as")]
 
 
 class Experiments(Connection):
-    """Runs of algorithms, named sets of them, and comparisons."""
+    """Operations on runs of algorithms, experiments (named sets of runs), and comparisons."""
 
     def run(
         self,
@@ -137,7 +137,7 @@ class Experiments(Connection):
             return Facts(listing.run_facts(run, name))
 
     def run_steps(self, number: int) -> Table:
-        """Show the step profile of a stored run.
+        """Show the load of each step of a stored run.
 
         Args:
             number: the run's number in ``starcast run list``.
@@ -164,16 +164,16 @@ class Experiments(Connection):
         out: OptionalOutFile = None,
         **axes: SeveralValues,
     ) -> Facts:
-        """Execute and store every combination of the axes that the experiment does not hold yet.
+        """Execute and store every combination of axis values that the experiment lacks.
 
-        In a shell, repeat the option of an axis for several values. An axis that an algorithm does
-        not have is ignored for it. An interrupted experiment continues where it stopped; a complete
-        one is left unchanged.
+        In a shell, repeat the option of an axis for several values. An algorithm ignores axes that
+        it does not have. An interrupted experiment continues where it stopped; a complete one is
+        left unchanged.
 
         Args:
             name: the experiment's name.
             grid: TOML file with the axes, or an example from ``starcast experiment examples``;
-                an option of an axis replaces that axis of the grid. In Python also the axes.
+                an option of an axis replaces that axis of the grid. In Python also a mapping.
             replace: delete a stored experiment of this name first.
             jobs: number of processes. In Python, an algorithm that is defined in a notebook can
                 only run in the process of the notebook.
@@ -474,7 +474,7 @@ class Experiments(Connection):
             )
             table = tabulate(comparison, everything=everything)
 
-        # Only pages and plots need the step profiles, so they are read when one is made.
+        # The step profiles are read only when a page or a plot needs them.
         def profiles() -> "Profiles":
             with self._session() as session:
                 return load_profiles(session, comparison)
@@ -494,7 +494,10 @@ def _imported(imported: "Imported") -> dict[str, Any]:
 
 
 def _processes(jobs: int | None) -> int | None:
-    """Return the number of processes; other processes cannot import what a notebook defines."""
+    """Return the number of processes: ``jobs``, or by default 1 if a notebook defines plug-ins.
+
+    Other processes cannot import what a notebook defines.
+    """
     from starcast.catalogue.origin import ORIGINS
 
     is_interactive = any(origin.module == "__main__" for origin in ORIGINS.values())

@@ -53,7 +53,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class ExchangeFile:
-    """A topology, forest or schedule in the format of another program, rendered when written.
+    """A topology, forest or schedule that can be written in the format of another program.
 
     Attributes:
         artifact: the topology, forest or schedule.
@@ -77,7 +77,7 @@ class ExchangeFile:
         return find_format(kind_of(self.artifact), self.to)
 
     def parts(self) -> Iterator[bytes]:
-        """Yield the parts of the file.
+        """Yield the contents of the file, part by part.
 
         Raises:
             InputError: the format is not text, or an option is invalid.

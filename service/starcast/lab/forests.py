@@ -1,4 +1,4 @@
-"""The operations on forests that a construction builds, a file holds, or the stores hold."""
+"""The operations on forests, which are built by a construction, read from a file, or stored."""
 
 import os
 from collections.abc import Mapping
@@ -164,7 +164,8 @@ class Forests(Artifacts):
                 forest is named after a construction but holds other trees.
             InputError: a name, an argument or a file is wrong, the construction has no closed form,
                 or the options cannot be combined.
-            LimitError: the trees are larger than the memory of this machine, or than S16.
+            LimitError: the trees are larger than the memory of this machine, or the topology is
+                larger than S16.
 
         Example:
             >>> lab.verify_forest("S7", "multiple", blocks=True)["congestion"]
@@ -403,7 +404,7 @@ class Forests(Artifacts):
         construction: str | None,
         options: ForestOptions,
     ) -> "Forest":
-        """Return a verified forest; warn if its trees differ from the construction in its name."""
+        """Return a verified forest; warn if it is named after a construction of other trees."""
         forest = load_forest(source, construction, options)
         forest.verify()
         # Only a warning: the trees are valid under any name. `verify_forest` rejects a wrong name.
@@ -457,7 +458,7 @@ def _given(options: ForestOptions) -> dict[str, Any]:
 
 
 def _other_trees(source: "str | Path | Topology | Forest", forest: "Forest") -> str:
-    """Return a sentence if the trees differ from the construction in the forest's name, else ""."""
+    """Return how the trees differ from the construction that the forest is named after, or ""."""
     from starcast.trees.catalogue import find_difference
 
     difference = find_difference(forest)

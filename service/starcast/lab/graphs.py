@@ -12,7 +12,7 @@ from starcast.support.vocabulary import LoadMethod
 
 
 class Graphs(Artifacts):
-    """The graph in Neo4j, which can be built again from PostgreSQL."""
+    """Operations on the graph in Neo4j, which can be rebuilt from PostgreSQL."""
 
     def verify(
         self,
@@ -23,7 +23,7 @@ class Graphs(Artifacts):
     ) -> Table:
         """Compare the graph in Neo4j with newly built artifacts.
 
-        Every stored topology, forest and schedule is built again. The comparison covers the numbers
+        Every stored topology, forest and schedule is built again. The comparison covers the counts
         of all nodes and rows, the indexes, the artifact nodes, and all data at a random sample of
         nodes of each topology. A topology with no more nodes than the sample is compared
         completely. This takes seconds for a graph of any size. With ``checksums``, every artifact
@@ -87,8 +87,8 @@ class Graphs(Artifacts):
         An import, which needs the embedded Neo4j, creates a new store that replaces the old one
         after it is verified. Over Bolt, artifacts are deleted and loaded one by one, and orphaned
         data are deleted. Over Bolt, data of other applications are kept, except for relationships
-        at nodes that are recreated; none are deleted without ``discard_foreign``. An interrupted
-        rebuild continues when it is run again.
+        at nodes that are recreated. A rebuild that would delete data of other applications is
+        refused without ``discard_foreign``. An interrupted rebuild continues when it is run again.
 
         Args:
             ids: ids of artifacts, each with its dependents (default: all).

@@ -179,7 +179,7 @@ class Queries(Connection):
         if statement == "-" or (is_file(statement) and not _is_statement(statement)):
             text, source = _read(statement), "stdin" if statement == "-" else statement
         given = {**(parameters or {}), **values}
-        # In Cypher a string never equals a number, so the query would silently find no rows.
+        # In Cypher a string never equals a number, so a number given as text may match nothing.
         for name, value in given.items():
             if isinstance(value, str) and value.isdecimal():
                 self.reporter.say(
@@ -255,7 +255,7 @@ class Queries(Connection):
         except UnavailableError as error:
             note = f"plans were not checked: {error.message}; {error.hint}"
             return Table(("query", "file"), rows, f"{len(rows)} files are valid; {note}")
-        # Without the indexes the planner has to scan, which is not the query's fault.
+        # Without the indexes every plan scans, so its problems would not be those of the query.
         ready = has_indexes(graph)
         for row, each in zip(rows, queries, strict=True):
             row["problems"] = "; ".join(find_problems(graph, each, ready))

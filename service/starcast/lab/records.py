@@ -33,7 +33,7 @@ _PROOF_SECONDS = 300.0
 
 
 class Records(Connection):
-    """Operations on records, the best known objects of problems. Most need no server."""
+    """Operations on records, the best known objects of search problems. Most need no server."""
 
     def search(
         self,
@@ -62,14 +62,14 @@ class Records(Connection):
         In a shell, exit code 7 if the time limit ends the search before value and bound agree, and
         8 if only a second solver supports the bound.
 
-        Several problems, topologies or ``seeds`` are several searches, one after another.
-        ``executor`` and ``shard`` divide this list; a search itself is not divided.
+        Several problems, topologies or ``seeds`` mean several searches, one after another.
+        ``executor`` and ``shard`` distribute these searches; a single search is not divided.
 
         Args:
             problem: a problem, such as one-port-broadcast, or several, separated by commas;
                 ``starcast records problems`` lists them.
             topologies: topologies, such as S5, S6,3 or Q4.
-            congestion: trees that may use a directed link, for congestion-trees.
+            congestion: maximum number of trees on a directed link, for congestion-trees.
             timeout: time limit of each search in seconds.
             memory: memory limit of each process in MB.
             seed: random seed of the first process.
@@ -130,7 +130,7 @@ class Records(Connection):
         return as_table(records, failure=find_unsettled(records, timeout))
 
     def problems(self) -> Table:
-        """List the problems: question, formula, and the symmetry that the search exploits."""
+        """List the search problems: question, formula, and the symmetry that a search exploits."""
         from starcast.records.model import PROBLEMS as SENSES
         from starcast.search import PROBLEMS
 
@@ -195,7 +195,7 @@ class Records(Connection):
         Args:
             problem: a problem, such as one-port-broadcast.
             topology: a topology, such as S5, S6,3 or Q4.
-            congestion: trees that may use a directed link, for congestion-trees.
+            congestion: maximum number of trees on a directed link, for congestion-trees.
             folder: folder of your own records.
 
         Raises:
@@ -277,7 +277,7 @@ class Records(Connection):
         Args:
             problem: a problem, such as fault-diameter.
             topology: a topology, such as S5, S6,3 or Q4.
-            congestion: trees that may use a directed link, for congestion-trees.
+            congestion: maximum number of trees on a directed link, for congestion-trees.
             out: write the LRAT proof to a file.
             formula: write the formula in DIMACS to a file.
             proof: check this LRAT or DRAT proof instead of generating one.
@@ -421,7 +421,7 @@ class Records(Connection):
         budget = Budget(proof_timeout) if proofs else None
         checked = list(check_records(records, budget, self.reporter))
         verification = tabulate_checks(checked)
-        # A record whose proof ran out of time is stored and marked; a wrong record stops all.
+        # A record whose proof ran out of time is stored and marked; a wrong record is an error.
         if isinstance(verification.failure, RejectedError):
             raise verification.failure
         states = [
@@ -479,12 +479,12 @@ class Records(Connection):
 
 
 def _arguments(congestion: int | None) -> dict[str, int]:
-    """Return the given arguments of a problem by name."""
+    """Return the arguments of a search problem by name, without omitted arguments."""
     return {} if congestion is None else {"congestion": congestion}
 
 
 def _newest(records: "list[Record]") -> "list[Record]":
-    """Return the last listed record of each problem and topology, which is the best."""
+    """Return the last record of each problem and topology in the list, which is the best one."""
     return list({record.id: record for record in records}.values())
 
 

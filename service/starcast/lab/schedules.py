@@ -1,4 +1,4 @@
-"""The operations on the rows of schedules: list, draw and export them, without a server."""
+"""The operations that list, draw and export schedules, without a server."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,7 +40,7 @@ class ScheduleOptions(TypedDict, total=False):
     """Options that define a schedule, together with its topology, collective and algorithm.
 
     Attributes:
-        ports: port model (default: the first of the algorithm; all for a file).
+        ports: port model (default: the algorithm's first port model; all for a file).
         root: label of the root, or of the source of a symmetric schedule (default: the identity).
             In Python also its rank.
         segments: segments per tree.
@@ -60,7 +60,7 @@ class ScheduleOptions(TypedDict, total=False):
 
 
 class Schedules(Connection):
-    """Operations on schedules of algorithms and files: rows, pictures, files for other tools."""
+    """Operations that list, draw and export schedules built by algorithms or read from files."""
 
     def algorithms(
         self,
@@ -251,7 +251,7 @@ def build_schedule(
     algorithm: str | Path,
     options: ScheduleOptions,
 ) -> "Schedule":
-    """Return the schedule of an algorithm, or of a file of rows.
+    """Build the schedule of an algorithm, or read a schedule from a file of rows.
 
     Raises:
         InputError: a name or an argument is wrong, or the file cannot be read.
@@ -279,5 +279,5 @@ def build_schedule(
 
 def is_file(algorithm: str | Path) -> bool:
     """Return whether the algorithm is given as a file of rows."""
-    # Decided by the suffix, not by existence, so a missing file is reported as a missing file.
+    # The suffix decides, so that a missing file is not reported as an unknown algorithm.
     return isinstance(algorithm, Path) or algorithm.lower().endswith(_ROW_FILES)

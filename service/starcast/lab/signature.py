@@ -1,4 +1,4 @@
-"""Command-line properties of the operations' parameters that their types do not express.
+"""Annotations of the operations' parameters with command-line properties that types do not express.
 
 The command line derives its commands from the signatures and docstrings of the methods of `Lab`.
 This module and the signatures import no large modules, so that ``starcast --help`` stays fast.
@@ -26,7 +26,7 @@ _ARGUMENT = re.compile(r"^    (\w+): ", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Shell:
-    """The properties of a parameter on the command line, as metadata of its annotation.
+    """The properties of a parameter on the command line, attached to its annotation as metadata.
 
     Attributes:
         type: the type on the command line, if Python accepts more types: ``str`` for
@@ -40,8 +40,8 @@ class Shell:
         least: the smallest allowed number.
         most: the largest allowed number.
         default: the text that the help shows in place of the default value.
-        confirm: the question that a terminal asks if the switch is on.
-        format: the output format that turns a switch on; the switch then has no option.
+        confirm: the question to ask on a terminal if the switch is on.
+        format: the output format that turns a switch on; the switch then has no option of its own.
     """
 
     type: Any = None
@@ -89,8 +89,8 @@ ShardFiles = Annotated["str | Path", Shell(Path, metavar="FILES", required=True)
 
 
 def _axes(names: Iterable[str], kind: Any) -> Any:
-    """Return a TypedDict with an item for each axis, which becomes an option."""
-    # Derived from `AXES`: a literal TypedDict would repeat the list of axes.
+    """Return a TypedDict with one item per axis; each item becomes an option."""
+    # Built from `AXES`, because a TypedDict class would repeat the list of axes.
     items = {
         name: Annotated[
             Any,
@@ -111,7 +111,7 @@ def _axes(names: Iterable[str], kind: Any) -> Any:
     return axes
 
 
-#: Types of ``**axes``: several values of every axis, or one value of each optional axis of a run.
+#: Types of ``**axes``: several values per axis, or, for a single run, one value per optional axis.
 SeveralValues = Annotated[Any, _axes(AXES, list[str])]
 SingleValues = Annotated[
     Any,

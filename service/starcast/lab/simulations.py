@@ -24,7 +24,7 @@ _MAX_SENDS = 30
 
 
 class Simulations(Connection):
-    """Operations that execute schedules of algorithms and of files."""
+    """Operations that execute schedules built by algorithms or read from files."""
 
     def simulate_schedule(
         self,
@@ -169,9 +169,9 @@ class Simulations(Connection):
     ) -> Facts:
         """Compute the exact time of a schedule. No server is needed.
 
-        The critical path consists of the packets that decide the time; its end is listed. Another
-        simulator, SimGrid, can execute the same rows. In a shell, the exit code is 6 if the two
-        times differ.
+        The critical path consists of the packets that determine the time; its end is listed.
+        Another simulator, SimGrid, can execute the same rows for comparison. In a shell, the exit
+        code is 6 if the two times differ.
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
@@ -224,7 +224,7 @@ class Simulations(Connection):
                 installation=self.settings.simgrid,
             )
             figures |= {"simgrid_time": _exact(run.time), "simgrid_version": run.version}
-            # `run_simgrid` rounds its time to a tick, so no tolerance is needed here.
+            # `run_simgrid` rounds its time, so no tolerance is needed here.
             if run.time != times.time:
                 failure = RejectedError(
                     f"{schedule.id} takes {times.time} by starcast and {run.time} by SimGrid "
@@ -293,7 +293,7 @@ def _faults(faults: "Sequence[FaultLike]") -> "list[Fault]":
 def _failure(
     schedule: "Schedule", algorithm: str | Path, result: "Simulation", faults: "Sequence[Fault]"
 ) -> StarcastError | None:
-    """Return the error of an invalid execution: a violation or, without faults, missing units."""
+    """Return an error for a violation or, without faults, for missing units; None if valid."""
     if result.violation is not None:
         problem = f"{schedule.id} is invalid: {result.violation}"
     # With faults, missing units are a result, not a failure.

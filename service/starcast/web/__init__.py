@@ -7,13 +7,13 @@ docs/http-api.md describes the API, and docs/decisions/0017-http-api.md explains
 
 from starcast.support.errors import UnavailableError
 
-#: Packages of the extra, any of which may be missing.
+#: Packages of the extra ``starcast[web]``, any of which may be missing.
 _PACKAGES = {"fastapi", "starlette", "uvicorn"}
 
 
 def explain_missing_package(error: ModuleNotFoundError) -> Exception:
-    """Return an error that names the extra if its package is missing, else the error unchanged."""
-    # Any other missing module is a defect of starcast, not a missing extra.
+    """Return an error that names the extra if its package is missing, else the error itself."""
+    # If any other module is missing, that is a defect of starcast.
     if (error.name or "").partition(".")[0] not in _PACKAGES:
         return error
     return UnavailableError(

@@ -1,4 +1,4 @@
-"""Computations for requests that need no server; `starcast.web.workers` runs these functions.
+"""Computations for requests that need no store; `starcast.web.workers` runs these functions.
 
 Artifacts are cached, because a page requests several arrays of each artifact.
 """
@@ -72,20 +72,26 @@ def node_positions(spec: str, name: str) -> NDArray[Any]:
 
 
 def list_forests(spec: str) -> list[tuple[str, str]]:
-    """Return the ids and names of forests at the identity: all constructions without arguments."""
+    """Return the id and name of one forest for each construction that needs no arguments.
+
+    The root is the identity.
+    """
     topology = parse_topology(spec)
     root = topology.stored_label(0)
     return [(f"{topology.spec}:{name}:{root}", name) for name in plain_constructions(topology)]
 
 
 def list_schedules(spec: str) -> list[tuple[str, str]]:
-    """Return the ids and names of schedules at the identity: all algorithms with defaults."""
+    """Return the id and name of one schedule for each algorithm, with default arguments.
+
+    The root is the identity.
+    """
     topology = parse_topology(spec)
     entries = []
     for each in algorithms_on(topology):
         try:
             values = each.resolve_arguments(topology, {})
-        except InputError:  # the default arguments are not valid on this topology
+        except InputError:  # the defaults are not valid on this topology
             continue
         name = f"{each.collective}:{each.name}"
         entries.append((each.id(topology, each.ports[0], values, 0), name))
@@ -117,12 +123,12 @@ def describe_forest(forest: str | Forest) -> Facts:
 
 
 def parent_ports(forest: str | Forest) -> NDArray[Any]:
-    """Return the ports towards the parents, uint8 ``[trees, nodes]``; 0 at the root."""
+    """Return the port from each node to its parent, uint8 ``[trees, nodes]``; 0 at the root."""
     return find_forest(forest).parent_port
 
 
 def link_loads(forest: str | Forest) -> NDArray[Any]:
-    """Return the loads of all directed links, int32 ``[nodes, ports]``."""
+    """Return the number of trees on each directed link, int32 ``[nodes, ports]``."""
     return find_forest(forest).load().astype(np.int32)
 
 
@@ -144,7 +150,7 @@ def describe_schedule(schedule_id: str) -> Facts:
 
 
 def schedule_rows(schedule_id: str, *, expand: bool = False) -> NDArray[Any]:
-    """Return the rows of a schedule, int32 ``[columns, rows]``; reductions have ``combine`` too."""
+    """Return a schedule as int32 ``[columns, rows]``; reductions also have a column ``combine``."""
     built = _expanded(schedule_id) if expand else _schedule(schedule_id)
     return explorer.schedule_rows(built)
 
@@ -168,13 +174,16 @@ def list_schedule_rows(
 
 
 def draw_schedule(schedule_id: str) -> str:
-    """Return a chart of a schedule, ports by steps, as an SVG document."""
+    """Return a chart of a schedule as an SVG document: the units by port and step."""
     return drawing.draw_schedule(_schedule(schedule_id))
 
 
 @lru_cache(maxsize=1)
 def list_steps(schedule_id: str, output: Format = Format.JSON) -> str:
-    """Return the links used and the largest packet of each step, for all sources, as text."""
+    """Return the number of links used and the largest packet of each step as JSON or CSV text.
+
+    For a symmetric schedule, all sources are counted.
+    """
     _check_steps(_schedule(schedule_id))
     result = _simulate(schedule_id, ())
     columns = {
@@ -192,15 +201,15 @@ def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> Facts:
             f"{len(faults)} faults are given; at most {MAX_FAULTS} are simulated",
             hint="use 'starcast schedule simulate' for more",
         )
-    # With a fault, one source no longer represents all sources.
+    # With faults, one source of a symmetric schedule no longer represents all sources.
     built = _expanded(schedule_id) if faults else _schedule(schedule_id)
     _check_steps(built)
     parsed = tuple(Fault.parse(text) for text in faults)
     result = _simulate(schedule_id, parsed)
     rows = find_executed(built, parsed) if faults else slice(None)
     arrivals = built.receiver[rows].astype(np.int64) * built.units + built.unit[rows]
-    # `unique`, since a unit that reaches a node twice counts once. Without units there are no
-    # arrivals; the 1 only avoids a division by 0.
+    # A unit that reaches a node twice counts once. If there are no units, there are no arrivals,
+    # and the 1 only avoids a division by 0.
     received = np.bincount(
         np.unique(arrivals) // max(built.units, 1), minlength=built.topology.nodes
     )
@@ -227,12 +236,12 @@ def verify_claim(claim_id: str) -> "Verdict":
     from starcast.claims.catalogue import find_claim  # noqa: PLC0415 - few requests need them
     from starcast.claims.verify import verify_claims  # noqa: PLC0415
 
-    # One process, because this code already runs in a worker.
+    # A single process, because this code already runs in a worker process.
     return verify_claims((find_claim(claim_id),), "quick", None, 1)[0]
 
 
 def require_drawable(topology: Topology) -> Topology:
-    """Return this topology after checking that it is small enough for arrays of its nodes.
+    """Check that arrays of this topology's nodes are small enough, and return the topology.
 
     Raises:
         LimitError: the topology has more than `MAX_NODES` nodes.
@@ -253,7 +262,7 @@ def _small(spec: str) -> Topology:
 def _listing(columns: Mapping[str, NDArray[Any]], output: Format) -> str:
     """Return columns of equal length as JSON or CSV, row by row.
 
-    The workers write this text, so that it does not block the server's single process.
+    The text is written in the workers, so that the server's single process is not blocked.
     """
     lines = zip(*(column.tolist() for column in columns.values()), strict=True)
     rows = [dict(zip(columns, line, strict=True)) for line in lines]
@@ -270,7 +279,7 @@ def _built_forest(forest_id: str) -> Forest:
 
 
 def find_forest(forest: str | Forest) -> Forest:
-    """Return a forest, given by its id or as an object; refuse topologies that are too large."""
+    """Return a forest given by its id or as an object, unless its topology is too large."""
     if isinstance(forest, Forest):
         require_drawable(forest.topology)
         return forest

@@ -3,9 +3,9 @@
 uvicorn closes idle connections (``timeout_keep_alive``), limits the size of headers
 (``h11_max_incomplete_event_size``), and refuses all requests while there are too many connections
 (``limit_concurrency``). It does not limit the time in which a request arrives or a response is
-read. So here a request must be complete after `REQUEST_SECONDS`, a client must keep reading its
-response, and a new connection is never refused: if there are too many, then among those of the
-address with the most connections, the connection that has waited longest is closed.
+read. Here, a request must be complete after `REQUEST_SECONDS`, and a client must keep reading its
+response. A new connection is never refused. If there are too many connections, the server closes
+the longest waiting connection of the client address that has the most connections.
 """
 
 import asyncio
@@ -19,14 +19,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 #: Seconds in which a request must arrive completely.
 REQUEST_SECONDS = 10.0
-#: A client must read this many bytes of a response in this many seconds.
+#: A client must read at least `LEAST_READ_BYTES` of a response every `READ_SECONDS`.
 LEAST_READ_BYTES = 64 * 1024
 READ_SECONDS = 10.0
-#: Largest number of open connections, if the limit of open files allows it.
+#: Largest number of open connections; fewer if the process may not open enough files.
 MAX_CONNECTIONS = 600
-#: Largest number of bytes in memory that clients have not read yet.
+#: Largest number of bytes kept in memory because clients have not read them yet.
 MAX_UNREAD_BYTES = 120_000_000
-#: Number of connections that may be accepted at once, before any of them is handled.
+#: Number of connections that may wait to be accepted.
 BACKLOG = 128
 
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -59,7 +59,7 @@ class ClientConnection(H11Protocol):
         return size
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a request."""
+        """Start the timer of the first request; close a connection if there are too many."""
         super().connection_made(transport)
         self.since = self.loop.time()
         self._watch_request()
@@ -74,7 +74,7 @@ class ClientConnection(H11Protocol):
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
-        """Handle the received data, then wait for the rest of the request if it is incomplete."""
+        """Handle the received data; if the request is incomplete, wait for the rest."""
         super().handle_events()
         self._watch_request()
 
@@ -84,7 +84,7 @@ class ClientConnection(H11Protocol):
         super().on_response_complete()
 
     def pause_writing(self) -> None:
-        """Watch a client that reads more slowly than the response is written."""
+        """Start watching a client that reads more slowly than the response is written."""
         super().pause_writing()
         self.since = self.loop.time()
         self._watch_reading()
@@ -124,7 +124,7 @@ class ClientConnection(H11Protocol):
 
     def _check_reading(self) -> None:
         self._read_timer = None
-        # A minimum per interval, because single bytes would keep a connection open for ever.
+        # Without a minimum, a client could read single bytes and keep the connection for ever.
         if self._unread - self.unread < LEAST_READ_BYTES:
             self.transport.abort()
         else:
@@ -137,17 +137,17 @@ class ClientConnection(H11Protocol):
 
 
 def most_connections() -> int:
-    """Return the largest number of open connections: half of the files that may be open."""
+    """Return the maximum number of connections, at most half of the files that may be open."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MAX_CONNECTIONS if files < 0 else min(MAX_CONNECTIONS, files // 2)
 
 
 def close_longest_waiting(connections: Iterable[ClientConnection]) -> None:
-    """Close the connection that has waited longest, of the address with the most connections."""
+    """Find the address with the most waiting connections, and close its longest waiting one."""
     waiting = [
         each
         for each in connections
-        # A connection that is closing without unread bytes ends by itself.
+        # A connection that is closing ends by itself once all its bytes are read.
         if each.is_waiting and (each.unread or not each.transport.is_closing())
     ]
     if not waiting:
@@ -158,7 +158,7 @@ def close_longest_waiting(connections: Iterable[ClientConnection]) -> None:
 
 
 def _limit_unread_bytes(connections: Iterable[ClientConnection]) -> None:
-    """Close the longest waiting connections with unread bytes until the total is low enough."""
+    """Limit the total of unread bytes: close the connections that have waited longest."""
     unread = sorted((each for each in connections if each.unread), key=lambda each: each.since)
     total = sum(each.unread for each in unread)
     for each in unread:

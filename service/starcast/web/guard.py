@@ -1,7 +1,7 @@
 """Middleware for all requests: checks of host and origin, security headers, ETags, suffixes.
 
 A page of another site must neither read data of this server nor make it compute. Browsers let such
-a page send requests to the loopback interface, from its origin or, after DNS rebinding, under its
+a page send requests to this machine, either with its own origin or, after DNS rebinding, with its
 own host name.
 """
 
@@ -23,29 +23,30 @@ from starcast.web import problems
 
 #: Maximum length of a path with its query string.
 MAX_URL = 8_000
-#: Number of requests that are handled at the same time.
+#: Maximum number of requests that are handled at the same time.
 MAX_REQUESTS = 64
-#: Number of requests from one address of another machine that are handled at the same time.
+#: Maximum number of requests from one other machine that are handled at the same time.
 MAX_REQUESTS_OF_ADDRESS = 32
 _LOCAL_NAMES = frozenset({"localhost"})
 _MAX_PORT = 65_535
-#: A valid ``Host`` header: a name, an IPv4 address or an IPv6 address in brackets, and a port.
+#: A ``Host`` header: a name, IPv4 address or IPv6 address in brackets, with or without a port.
 _HOST = re.compile(
     r"(?P<name>[a-z0-9._-]+|\[[0-9a-f.]*:[0-9a-f:.]*\])(:(?P<port>[0-9]{0,5}))?", re.IGNORECASE
 )
-#: No inline scripts or styles, nothing from another host, and no embedding in another page.
+#: Content security policy of pages: no inline scripts or styles, nothing from another host, and no
+#: embedding in another page.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-#: SVG pictures contain their styles; opened on their own, they must not load anything.
+#: Policy of SVG pictures, which contain their styles and must not load anything.
 SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    # A browser may cache a response, but must revalidate its ETag, since stored data can change.
+    # A browser may cache a response, but must check its ETag again, since stored data can change.
     "Cache-Control": "no-cache",
 }
 _FORMATS = (Format.JSON, Format.CSV, Format.SVG)
@@ -69,7 +70,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
         if scope["type"] != "http":
-            # An event without a request: the server starts or stops.
+            # The event is not a request: the server is starting or stopping.
             await self.app(scope, receive, send)
             return
         start = perf_counter()
@@ -80,13 +81,13 @@ class Guard:
         if refusal is not None:
             await refusal(scope, receive, reply)
         else:
-            # HEAD is handled as GET and its body dropped, so that the headers are the same.
+            # HEAD is handled as GET without the body, so that the headers are the same.
             method = "GET" if is_head else scope["method"]
             self._running[client] += 1
             try:
                 await self.app({**scope, "method": method, **_split_suffix(scope)}, receive, reply)
             finally:
-                self._running -= Counter([client])  # `-=` drops addresses without requests
+                self._running -= Counter([client])  # also removes addresses without requests
         seconds = round(perf_counter() - start, 3)
         log.event(
             "request", logging.DEBUG, path=scope["path"], status=reply.status, seconds=seconds
@@ -103,7 +104,7 @@ class Guard:
                 "open http://127.0.0.1 with the port, or start 'starcast serve --host NAME'",
                 path,
             )
-        # NUL is not allowed in PostgreSQL's text or in file names.
+        # NUL is allowed neither in PostgreSQL's text nor in file names.
         if "\0" in path or b"%00" in scope["query_string"]:
             return problems.refuse(
                 400, "the URL contains the character NUL", "remove %00 from it", path
@@ -130,7 +131,7 @@ class Guard:
         return None
 
     def _refusal_of_busy(self, client: str, path: str) -> ASGIApp | None:
-        """Return a refusal if too many requests are running, in total or from this address."""
+        """Return a refusal if too many requests, in total or from this address, are running."""
         is_local = is_loopback(client)
         if self._running.total() >= MAX_REQUESTS or (
             self._running[client] >= MAX_REQUESTS_OF_ADDRESS and not is_local
@@ -139,7 +140,7 @@ class Guard:
         return None
 
     def _is_served(self, host: str) -> bool:
-        """Return whether a request may name this host; another name may be DNS rebinding."""
+        """Return whether this ``Host`` header is allowed; others may result from DNS rebinding."""
         match = _HOST.fullmatch(host)
         if match is None or int(match["port"] or 0) > _MAX_PORT:
             return False
@@ -155,7 +156,7 @@ class Guard:
 
 
 class _Reply:
-    """Sends a response with security headers and an ETag, or 304 if the client has this version."""
+    """Sends a response with security headers and an ETag, or status 304 if it is unchanged."""
 
     def __init__(self, send: Send, asked: Headers, *, hides_body: bool) -> None:
         self.status = 0
@@ -166,7 +167,7 @@ class _Reply:
         self._body = bytearray()
 
     async def __call__(self, message: Message) -> None:
-        """Collect the parts of a response, and send it when it is complete."""
+        """Collect the parts of a response, and send the response when it is complete."""
         if message["type"] == "http.response.start":
             self._start = message
             return
@@ -189,7 +190,7 @@ class _Reply:
             if tag in _tags(self._asked.get("if-none-match", "")):
                 self.status = 304
                 self._body.clear()
-                # A 304 has no content for these headers to describe.
+                # These headers describe the content, which a response with status 304 lacks.
                 for name in ("content-length", "content-type"):
                     del headers[name]
         body = b"" if self._hides_body else bytes(self._body)
@@ -214,7 +215,7 @@ def _too_many_requests() -> BusyError:
 
 
 def _netloc(origin: str) -> str:
-    """Return host and port of an origin, or "", which matches no host, if it is malformed."""
+    """Return host and port of an origin; "", which equals no host, if the origin is malformed."""
     try:
         return urlsplit(origin).netloc.casefold()
     except ValueError:
@@ -222,11 +223,11 @@ def _netloc(origin: str) -> str:
 
 
 def _is_part_of_foreign_page(headers: Headers) -> bool:
-    """Return whether a page of another site loads this as an image, a script, or a frame.
+    """Return whether a page of another site loads the URL as an image, a script, or a frame.
 
     Such requests have no Origin header. Following a link from another site is allowed.
     """
-    # Only browsers send this header, and only browsers run scripts of other sites.
+    # Only browsers send these headers, and only browsers run scripts of other sites.
     if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
         return False
     return (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) != (
@@ -241,7 +242,7 @@ def _tags(header: str) -> set[str]:
 
 
 def _split_suffix(scope: Scope) -> dict[str, object]:
-    """Turn a suffix of an API path into the parameter ``format``; return the changes to the scope.
+    """Return the changes to an ASGI scope that turn a suffix of an API path into ``format``.
 
     For example, ``/api/v1/forests.csv`` becomes ``/api/v1/forests?format=csv``.
     """

@@ -1,4 +1,4 @@
-"""The types of responses."""
+"""The types of the API's responses."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -57,7 +57,7 @@ class Labels(BaseModel):
 
 
 class ListedArtifact(BaseModel):
-    """A forest or schedule on a topology, by id and short name."""
+    """A forest or schedule on a topology, with its id and its short name."""
 
     id: str
     name: str
@@ -120,7 +120,7 @@ class Row(BaseModel):
 
 
 class Step(BaseModel):
-    """The traffic of a step, of all sources."""
+    """The traffic of a step, with all sources counted together."""
 
     step: int
     links_used: int
@@ -307,7 +307,7 @@ class SpotData(BaseModel):
 
 
 class CurveData(BaseModel):
-    """The shortest stored times of an algorithm by message size, or a lower bound."""
+    """A curve of times by message size: the minimum stored for an algorithm, or a lower bound."""
 
     label: str
     spots: list[SpotData]
@@ -317,7 +317,7 @@ class CurveData(BaseModel):
 
 
 class Crossover(BaseModel):
-    """A message size at which another curve becomes the lower curve."""
+    """A message size, or a range of them, at which two curves cross."""
 
     first: str
     second: str
@@ -331,7 +331,7 @@ class Crossover(BaseModel):
 
 
 class ProfileData(BaseModel):
-    """The steps of the fastest run of a curve at the largest common message size."""
+    """The links used in each step of a curve's fastest run at the largest common message size."""
 
     label: str
     run: int
@@ -341,7 +341,7 @@ class ProfileData(BaseModel):
 
 
 class PanelData(BaseModel):
-    """The curves that answer one question."""
+    """Curves of runs that have equal parameters except for message size and crossed axes."""
 
     name: str
     curves: list[CurveData]
@@ -357,7 +357,7 @@ class Curves(BaseModel):
 
 
 class CommandsData(BaseModel):
-    """The commands that repeat the runs of some of the compared sides."""
+    """The commands that repeat the runs of some of the compared items (sides)."""
 
     sides: list[str]
     repeat: str = Field(description="compares with the stored figures")
@@ -436,7 +436,7 @@ class RecordResource(BaseModel):
 
 
 class SearchAttempt(BaseModel):
-    """A search that contributed to a record, or that ended without an answer."""
+    """A search that contributed to a record, or that ended without a result."""
 
     method: str
     target: int = Field(description="the value that was looked for")
@@ -455,7 +455,7 @@ class RecordDetail(RecordResource):
 
 
 class StoreHealth(BaseModel):
-    """The state of a server."""
+    """The state of PostgreSQL or Neo4j."""
 
     available: bool
     version: str | None
@@ -475,7 +475,7 @@ class Limits(BaseModel):
 
 
 class Health(BaseModel):
-    """The state of the server and of its stores."""
+    """The state of the web server and its stores, and the limits of requests."""
 
     version: str
     postgres: StoreHealth

@@ -50,17 +50,17 @@ _EXAMPLES = (
     ("S5,3", "an (n,k)-star of 60 nodes"),
     ("Q4", "a hypercube, to compare with"),
 )
-#: The parameters of a comparison, apart from the names of what is compared.
+#: The URL parameters of a comparison, apart from the names of the compared items.
 _COMPARED = ("across", "condition", "baseline")
-#: Runs listed on the page of an experiment.
+#: Maximum number of runs listed on the page of an experiment.
 _MAX_RUNS = 200
 
 
 @router.get("/")
 def show_overview(request: Request, service: ServiceParameter) -> Response:
-    """Show an overview of the contents, and which servers are running."""
+    """Show an overview of the contents, and which of the stores are running."""
     state = health.show_health(service)
-    # The state of the servers while a site is published means nothing to its later readers.
+    # A published site does not show which servers were running when it was written.
     stores = {} if service.published else {"PostgreSQL": state.postgres, "Neo4j": state.neo4j}
     library = service.library()
     return _render(
@@ -83,7 +83,7 @@ def redirect_to_explorer() -> Response:
 
 @router.get("/explore/{spec}")
 def show_explorer(spec: str) -> Response:  # noqa: ARG001 - the page reads it from its URL
-    """Show the explorer; the page reports parts of its URL that cannot be opened."""
+    """Show the explorer, which reads its URL and reports parts that cannot be opened."""
     return FileResponse(EXPLORER, media_type="text/html")
 
 
@@ -116,7 +116,7 @@ def list_queries(request: Request, service: ServiceParameter, search: str = "") 
 
 @router.get("/queries/{pack}/{name}")
 def show_query(request: Request, pack: str, name: str, service: ServiceParameter) -> Response:
-    """Show a query with a form, and its result if the form was sent."""
+    """Show a query with a form for its parameters, and its result if the form was submitted."""
     query = service.library().find(f"{pack}/{name}")
     values = queries.read_parameters(request)
     problem: ProblemDetails | None = None
@@ -152,7 +152,7 @@ def show_query(request: Request, pack: str, name: str, service: ServiceParameter
 
 @router.get("/experiments")
 def list_experiments(request: Request, service: ServiceParameter) -> Response:
-    """List the stored experiments, to be opened or compared."""
+    """List the stored experiments, with links to open and compare them."""
     listed = experiments.list_experiments(service, Paging(request))
     return _render(request, "experiments.html.j2", experiments=listed.items)
 
@@ -246,7 +246,7 @@ def show_claim(request: Request, claim_id: str, service: ServiceParameter) -> Re
 
 @router.get("/records")
 def list_records(request: Request, service: ServiceParameter, problem: str = "") -> Response:
-    """List the best known objects with links to their witnesses in the explorer."""
+    """List the records, with links to their witnesses in the explorer."""
     known = records.load(service, problem or None)
     return _render(
         request,
@@ -280,7 +280,7 @@ def list_artifacts(request: Request, service: ServiceParameter) -> Response:
 
 
 def render_problem(request: Request, problem: ProblemDetails) -> Response:
-    """Return the page of an error."""
+    """Return a page that describes an error."""
     return _render(request, "problem.html.j2", status=problem.status, problem=problem)
 
 
@@ -290,7 +290,7 @@ def _render(request: Request, template: str, status: int = 200, **values: Any) -
     text = render_page(
         template,
         root=_root(request),
-        # The navigation has no entry for comparisons, so they count as experiments.
+        # The navigation has no entry for comparisons, so it highlights that of experiments.
         section=request.url.path.split("/")[1].replace("compare", "experiments"),
         navigation=published or NAVIGATION,
         has_forms=not published,
@@ -305,7 +305,7 @@ def _render(request: Request, template: str, status: int = 200, **values: Any) -
 
 def _root(request: Request) -> str:
     """Return the URL of the server's root, relative to the requested page."""
-    # Relative, so that it works behind a reverse proxy that serves these pages below a path.
+    # The URL is relative, because a reverse proxy may serve these pages below a path.
     return "../" * (request.url.path.count("/") - 1)
 
 
@@ -320,7 +320,7 @@ def _text_of(row: Row) -> str:
 def _fields(
     service: Service, parameters: Sequence[Any], values: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return the fields of a form for the parameters of a query."""
+    """Return a form field for each parameter of a query."""
     stored = _stored_ids(service) if parameters else {}
     fields = []
     for each in parameters:
@@ -339,7 +339,7 @@ def _fields(
 
 
 def _stored_ids(service: Service) -> dict[str, list[str]]:
-    """Return the ids of complete artifacts by kind, or {} if PostgreSQL is not running."""
+    """Return the ids of the completely stored artifacts by kind; {} without PostgreSQL."""
     try:
         tables = artifacts.list_stored(service)
     except UnavailableError:
@@ -352,7 +352,7 @@ def _stored_ids(service: Service) -> dict[str, list[str]]:
 
 
 def _explorer_link(root: str, kind: str) -> Callable[[str, Row], str | None]:
-    """Return a function that gives the link of a table cell: ids link to the explorer."""
+    """Return a function from table cells to their links: ids link to the explorer."""
 
     def link(column: str, row: Row) -> str | None:
         if column != "id":

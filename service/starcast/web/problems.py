@@ -20,7 +20,7 @@ from starcast.support.errors import (
 from starcast.support.text import add_flags
 
 MEDIA_TYPE = "application/problem+json"
-#: HTTP status and name of each kind of error; the name ends the ``type`` of the problem.
+#: HTTP status and name of each class of errors; a problem's ``type`` ends with the name.
 KINDS: dict[type[StarcastError], tuple[int, str]] = {
     InputError: (422, "input"),
     NotFoundError: (404, "not-found"),
@@ -47,7 +47,7 @@ _PREFIX = "urn:starcast:problem:"
 
 
 class ProblemDetails(BaseModel):
-    """An error: RFC 9457, with a hint."""
+    """An error as problem details (RFC 9457), with a hint."""
 
     type: str = Field(description="urn:starcast:problem:KIND", examples=[f"{_PREFIX}input"])
     title: str = Field(description="the kind of error, for people")
@@ -77,7 +77,7 @@ RESPONSES: dict[int | str, dict[str, object]] = {
 
 
 def as_starcast_error(error: Exception) -> StarcastError:
-    """Return an exception of FastAPI, Starlette or Python as an error with a hint."""
+    """Convert an exception of FastAPI, Starlette or Python to an error with a hint."""
     match error:
         case StarcastError():
             return error
@@ -93,29 +93,29 @@ def as_starcast_error(error: Exception) -> StarcastError:
 
 
 def describe(error: Exception, path: str, flags: str = "") -> ProblemDetails:
-    """Describe an exception as problem details, for a request for this path.
+    """Describe an exception as problem details.
 
     Args:
         error: the exception.
         path: the path of the request.
-        flags: flags of the commands in the hint; see `Service`.
+        flags: flags that are added to the commands in the hint; see `Service`.
     """
     if isinstance(error, HTTPException):
         detail, hint = _describe_status(error, path)
         return _problem("http", error.status_code, detail, hint, path)
     known = as_starcast_error(error)
-    # An error whose class is not in the table has the status of its nearest base class.
+    # An error whose class is not in `KINDS` has the status of its nearest base class.
     status, kind = next(KINDS[each] for each in type(known).__mro__ if each in KINDS)
     return _problem(kind, status, known.message, add_flags(known.hint, flags), path)
 
 
 def refuse(status: int, detail: str, hint: str, path: str) -> Response:
-    """Return the response to a request that is refused before it reaches an endpoint."""
+    """Return a response that refuses a request before it reaches an endpoint."""
     return respond(_problem("http", status, detail, hint, path))
 
 
 def respond(problem: ProblemDetails, headers: dict[str, str] | None = None) -> Response:
-    """Return a problem as a response."""
+    """Return a response with these problem details."""
     return Response(
         problem.model_dump_json(),
         problem.status,
@@ -130,7 +130,7 @@ def is_api(request: Request) -> bool:
 
 
 def _describe_status(error: HTTPException, path: str) -> tuple[str, str]:
-    """Return the sentence and the hint of an error that Starlette raised."""
+    """Return the message and the hint for an error that Starlette raised."""
     if error.status_code == 405:
         return f"{clean_message(path)} can only be read", "use GET"
     if error.status_code == 404:

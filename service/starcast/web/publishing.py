@@ -1,4 +1,4 @@
-"""``starcast publish``: an operation that becomes a command as the methods of `Lab` do.
+"""``starcast publish``: an operation from which the command is derived, as from methods of `Lab`.
 
 It is not a method of `Lab`, because `starcast.lab` does not import `starcast.web`.
 """
@@ -14,7 +14,7 @@ from starcast.support.table import Facts
 from starcast.support.text import pluralize
 from starcast.web import explain_missing_package
 
-#: Largest number of problems or removed files that are listed; further ones are only counted.
+#: Maximum number of listed problems, and of listed files that are no longer published.
 _NAMED = 5
 
 
@@ -68,7 +68,7 @@ class Publishing(Connection):
             raise explain_missing_package(error) from None
 
         target = Path(folder).resolve()
-        # Checked before rendering, because a folder with other files is refused.
+        # Read before the pages are rendered, because a folder with other files is refused.
         earlier = read_manifest(target)
         with Site(self.settings, has_stores=self._has_stores()) as site:
             if check_claims:
@@ -90,7 +90,7 @@ class Publishing(Connection):
         )
 
     def _has_stores(self) -> bool:
-        """Return whether the database can be used; report it if the embedded server is stopped."""
+        """Return whether the database can be used; say so if the embedded server is stopped."""
         try:
             self.engine  # noqa: B018 - connects
         except UnavailableError as error:

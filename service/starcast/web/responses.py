@@ -1,4 +1,4 @@
-"""Kinds of responses: pages of listings, arrays, CSV and pictures."""
+"""Responses of different kinds: pages of listings, arrays, CSV and pictures."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -20,7 +20,7 @@ Item = TypeVar("Item")
 Model = TypeVar("Model", bound=BaseModel)
 Key = TypeVar("Key", str, int)
 
-#: Format of a response; a suffix of the path, such as ``.csv``, sets it too.
+#: Format of a response, which a suffix of the path, such as ``.csv``, also sets.
 FormatParameter = Annotated[
     Literal[Format.JSON, Format.CSV, Format.SVG],
     Query(alias="format", description="also as a suffix of the path: .json, .csv, .svg"),
@@ -46,10 +46,10 @@ _Responses = dict[int | str, dict[str, Any]]
 
 
 def describe_array(**others: object) -> _Responses:
-    """Describe the response of an operation that returns an array, for the OpenAPI document.
+    """Return the OpenAPI description of an endpoint that returns an array.
 
     Args:
-        others: the schemas of other formats that the operation can return; responses in these
+        others: the schemas of other formats that the endpoint can return; responses in these
             formats have no array headers.
     """
     schemas = {_MEDIA_TYPES[Format(name)]: {"schema": schema} for name, schema in others.items()}
@@ -65,25 +65,25 @@ def describe_array(**others: object) -> _Responses:
     }
 
 
-#: The response of operations that always return an array.
+#: OpenAPI description of endpoints that always return an array.
 ARRAY_RESPONSE = describe_array()
 
 
 def with_formats(*formats: Format) -> dict[int | str, dict[str, Any]]:
-    """Describe the formats that an operation returns besides JSON, for the OpenAPI document."""
+    """Return the OpenAPI description of an endpoint that returns these formats besides JSON."""
     content = {_MEDIA_TYPES[name]: {"schema": {"type": "string"}} for name in formats}
     return {200: {"description": "the resource", "content": content}}
 
 
 class Page(BaseModel, Generic[Item]):
-    """A part of a listing."""
+    """A page of a listing."""
 
     items: list[Item]
     next: str | None = Field(description="relative URL of the next page; null on the last one")
 
 
 class Paging:
-    """The paging parameters of a listing; a response shows one page.
+    """The paging parameters of a request for a listing; a response has one page.
 
     Args:
         request: the request, whose other parameters are repeated in the URL of the next page.
@@ -126,8 +126,8 @@ class Paging:
                     f"no item of this listing has the key '{self._after}'",
                     hint="begin again without the parameter 'after'",
                 )
-            # A key instead of an offset, so that no item moves to another page when items are
-            # stored or dropped between two requests.
+            # Pages begin after a key, not at an offset, so that items that are stored or dropped
+            # between two requests move no other items to another page.
             start = keys.index(self._after) + 1
         # On a static site a listing is a single file, so it has a single page with all items.
         is_published = bool(self._request.app.state.service.published)
@@ -142,9 +142,9 @@ class Paging:
         return Page(items=shown, next=following)
 
     def respond(self, items: Iterable[Model], key: Callable[[Model], str]) -> Page[Model]:
-        """Return the requested page of a listing of models, as JSON or as CSV, a column per field.
+        """Return the requested page of a listing, as JSON or as CSV with one column per field.
 
-        For CSV the result is a `Response`; the annotation is the one for the OpenAPI document.
+        For CSV the result is a `Response`; the return type is annotated for the OpenAPI document.
         """
         page = self.page(items, key)
         if self.output != Format.CSV:
@@ -158,7 +158,7 @@ PagingParameter = Annotated[Paging, Depends()]
 
 
 def as_json_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Return rows with JSON values, converted as the command line converts them."""
+    """Convert the values of rows to JSON values, as the command line does."""
     plain: list[dict[str, Any]] = json.loads(
         json.dumps(list(rows), default=to_json, ensure_ascii=False)
     )
@@ -166,12 +166,12 @@ def as_json_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
 
 
 def text_response(text: str, output: Format) -> Response:
-    """Return a response with text that is already formatted, such as a listing or a picture."""
+    """Return a response that contains this text, such as a CSV listing or an SVG picture."""
     return Response(text, media_type=_MEDIA_TYPES[output])
 
 
 def array_response(array: NDArray[Any], columns: Sequence[str] = ()) -> Response:
-    """Return an array in binary, little-endian, in C order."""
+    """Return a response with the binary data of an array, little-endian and in C order."""
     little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     headers = {
         "X-Array-Dtype": array.dtype.name,
@@ -184,7 +184,7 @@ def array_response(array: NDArray[Any], columns: Sequence[str] = ()) -> Response
 
 
 def check_format(request: Request) -> None:
-    """Refuse a format that the operation of a request does not declare.
+    """Refuse a request for a format that its endpoint does not declare.
 
     Raises:
         InputError: the resource is not available in this format.

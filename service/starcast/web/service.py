@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 #: Number of requests that can use the stores at the same time.
 LABS = 4
-#: Seconds that a request waits for the stores if all connections are in use.
+#: Maximum time in seconds that a request waits while all connections to the stores are in use.
 WAIT_SECONDS = 4.0
 #: Number of requests that may use the stores or wait for them. Further requests fail at once, so
 #: that server threads remain for pages without stored data.
@@ -39,8 +39,8 @@ class Service:
         settings: the settings that name the servers.
         workers: the processes that compute.
         published: the pages in the navigation of a published site; empty for a server. A site has
-            no forms, its listings have one page, and no claim is verified for a visitor.
-        verdicts: verdicts on claims that have no stored verdict.
+            no forms, its listings have one page, and opening a page verifies no claim.
+        verdicts: computed verdicts on claims that have no stored verdict.
         flags: flags that are added to the commands in hints and on pages: home and plug-ins.
     """
 
@@ -49,7 +49,7 @@ class Service:
     published: Sequence[tuple[str, str]] = ()
     verdicts: Stored = field(default_factory=dict)
     flags: str = ""
-    # Last in, first out, so that few concurrent requests open few connections.
+    # The lab used last is reused first, so that few concurrent requests open few connections.
     _labs: LifoQueue[Lab | None] = field(default_factory=LifoQueue)
     _places: threading.Semaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(MAX_STORE_REQUESTS)
@@ -61,7 +61,7 @@ class Service:
 
     @contextmanager
     def lab(self) -> Iterator[Lab]:
-        """Lend a lab, with its connections to the stores, to one request at a time.
+        """Provide a lab with connections to the stores, which no other request uses meanwhile.
 
         Raises:
             UnavailableError: PostgreSQL is not running.
@@ -86,7 +86,7 @@ class Service:
                 lab = Lab(self.settings)
             yield lab
         except UnavailableError:
-            # The servers may have been restarted on other ports, so the next request opens a lab.
+            # The servers may have restarted on other ports, so the next request opens a new lab.
             if lab is not None:
                 lab.close()
             lab = None
@@ -95,9 +95,9 @@ class Service:
             self._labs.put(lab)
 
     def compute_forest(self, function: Callable[[str | Forest], Result], forest_id: str) -> Result:
-        """Apply a function to a forest, which is built by a worker or read from PostgreSQL.
+        """Apply a function to a forest that a worker builds or that is read from PostgreSQL.
 
-        The construction ``record`` stands for the witness of a record.
+        An id with the construction ``record`` means the witness of a record.
 
         Raises:
             NotFoundError: no construction builds the forest, and it is not stored.
@@ -110,14 +110,15 @@ class Service:
             return self.workers.run(function, forest_id)
         with self.lab() as lab:
             stored = lab.forest(normalize_id(forest_id))
-        return function(stored)  # in this process, since no plug-in code runs
+        # No worker is needed, since a stored forest is not built by the code of a plug-in.
+        return function(stored)
 
     def library(self) -> Library:
         """Load the query packs from disk."""
         return load_library(*self.settings.packs)
 
     def find_problem(self) -> StarcastError | None:
-        """Return why PostgreSQL cannot be used, or None if it can."""
+        """Return the error that prevents the use of PostgreSQL, or None if it can be used."""
         try:
             with self.lab() as lab:
                 _ = lab.engine
@@ -147,9 +148,9 @@ def _busy() -> BusyError:
 
 
 def get_service(request: Request) -> Service:
-    """Return the service of an application."""
+    """Return the service of the application that handles this request."""
     return cast("Service", request.app.state.service)
 
 
-#: The parameter through which endpoints receive the service.
+#: The type of the parameter in which endpoints receive the service.
 ServiceParameter = Annotated[Service, Depends(get_service)]

@@ -55,12 +55,12 @@ def serve(
             )
         say(f"serving on http://{shown}:{bound}; stop it with Ctrl-C")
         config = configure(create_app(Service(settings, flags=flags), host))
-        # uvicorn prints no log, because starcast's own log has requests and errors.
+        # uvicorn's log is off, because starcast's own log has the requests and errors.
         logging.getLogger("uvicorn").addHandler(logging.NullHandler())
         logging.getLogger("uvicorn").propagate = False
         with sigterm_as_interrupt():
             uvicorn.Server(config).run(sockets=[listener])
-    # uvicorn returns normally after an interrupt; the command must end as interrupted.
+    # uvicorn returns normally after an interrupt, but the command must end as interrupted.
     raise KeyboardInterrupt
 
 
@@ -98,7 +98,7 @@ def _listen(host: str, port: int) -> socket.socket:
             hint="write --host 127.0.0.1, or omit --host",
         ) from None
     listener = socket.socket(family, kind, protocol)
-    # A port can be used again as soon as the server on it has ended.
+    # With this option, a port can be used again as soon as the server on it has ended.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(address)

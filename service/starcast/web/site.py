@@ -1,9 +1,10 @@
 """A static site: the pages of the application as files, collected by following their links.
 
-Addresses of the server become files: ``/claims/TS.L5`` is ``claims/TS.L5.html``, and
-``/api/v1/experiments/e1.csv`` is ``experiments/e1.csv``. Links are relative. Each page contains its
-styles and scripts, because browsers load no modules for a page that is opened from a file. The
-explorer of a topology is a single page with all forests and schedules that other pages link to.
+URL paths of the server become files: ``/claims/TS.L5`` becomes ``claims/TS.L5.html``, and
+``/api/v1/experiments/e1.csv`` becomes ``experiments/e1.csv``. Links are relative. Each page
+contains its styles and scripts, because browsers load no modules for a page that is opened from a
+file. The explorer of a topology is a single page with all forests and schedules that other pages
+link to.
 """
 
 import asyncio
@@ -42,9 +43,9 @@ from starcast.web.app import create_app
 from starcast.web.service import Service
 from starcast.web.workers import P, Result, Workers
 
-#: The file that lists all files of a site, and marks its folder as a site.
+#: The file that lists all files of a site; a folder that contains it is a site.
 MANIFEST = "starcast-site.json"
-#: Number of characters of each page that the search covers, and that its results show.
+#: Number of characters of each page that can be searched, and that a search result shows.
 _SEARCHED, _SHOWN = 1_000, 200
 _API = "/api/v1/"
 _LINK = re.compile(r'(<a\b[^>]*?) href="([^"]*)"')
@@ -63,7 +64,7 @@ class Explorer:
 
     Attributes:
         forests: forests by their ids.
-        schedules: schedules by their ids; built when the page is written.
+        schedules: parameters of schedules by their ids; they are built when the page is written.
     """
 
     topology: Topology
@@ -72,7 +73,7 @@ class Explorer:
 
 
 class _ThisProcess(Workers):
-    """Computes in this process, without the limits of workers, because no request is waiting."""
+    """Computes in this process, without limits, because publishing keeps no request waiting."""
 
     def run(self, function: Callable[P, Result], *arguments: P.args, **options: P.kwargs) -> Result:
         """Call a function and return its result."""
@@ -80,14 +81,14 @@ class _ThisProcess(Workers):
 
 
 class Site:
-    """The pages and files of a site; a context manager, which closes the connections.
+    """The pages and files of a static site. As a context manager, it closes its connections.
 
     Args:
         settings: the settings that name the servers.
         has_stores: whether PostgreSQL is running; without it no stored data are published.
 
     Attributes:
-        problems: for each address that is not published, the error.
+        problems: the errors that prevented publication, by URL path.
     """
 
     def __init__(self, settings: Settings, *, has_stores: bool) -> None:
@@ -122,10 +123,10 @@ class Site:
         self._service.verdicts = {verdict.claim: (None, verdict) for verdict in verdicts}
 
     def build(self, ids: Iterable[str], comparisons: Iterable[Sequence[str]]) -> dict[str, bytes]:
-        """Return the contents of all files by their paths.
+        """Render the site, and return the contents of all its files by path.
 
         Args:
-            ids: topologies, forests and schedules to show besides those that pages link to.
+            ids: topologies, forests and schedules to show in addition to those that pages link to.
             comparisons: for each comparison page, the names of its experiments or runs.
 
         Raises:
@@ -135,7 +136,7 @@ class Site:
         named += [
             f"/compare?{urlencode([('name', each) for each in names])}" for names in comparisons
         ]
-        linked = [self._read(url) for url in named]  # an error in one of these is raised
+        linked = [self._read(url) for url in named]  # an error in a requested page is raised
         self._collect({"/"}.union(*linked))
         self._pages["/search"] = render_page(
             "search.html.j2",
@@ -153,8 +154,8 @@ class Site:
         return {**files, MANIFEST: json.dumps(listed, indent=1).encode()}
 
     def _collect(self, addresses: set[str]) -> None:
-        """Read pages and files, and follow their links."""
-        # Sorted, so that equal stores give identical files.
+        """Read the pages and files at these URL paths and all that they link to."""
+        # The links are followed in a fixed order, so that equal stores give identical files.
         waiting = deque(sorted(addresses))
         seen: set[str] = set()
         while waiting:
@@ -170,7 +171,7 @@ class Site:
                 self.problems[url] = error
 
     def _read(self, url: str) -> set[str]:
-        """Read the page or file at an address, and return the addresses that it links to.
+        """Read and keep the page or file at a URL path; return the URL paths that it links to.
 
         Raises:
             StarcastError: there is no such page, or it cannot be published.
@@ -178,7 +179,7 @@ class Site:
         if url.startswith("/explore/"):
             self._explored[url] = self._explore(url)
             return set()
-        # Calling the application in this process opens no port.
+        # The application is called in this process, so that no port is opened.
         status, headers, body = asyncio.run(_get(self._app, url))
         if status != 200:
             raise _as_error(url, body.decode())
@@ -190,7 +191,7 @@ class Site:
         return {each for each in linked if "#" not in each and each != "/search"}
 
     def _explore(self, url: str) -> str:
-        """Add the artifacts that an explorer address shows; return the address on the site."""
+        """Add the artifacts that an explorer URL shows; return the address of the site's page."""
         path, _, query = url.partition("?")
         spec = unquote(path.removeprefix("/explore/"))
         network = computations.require_drawable(topology(spec))
@@ -221,7 +222,7 @@ class Site:
             if address.startswith("#") or urlsplit(address).scheme:
                 return match[0]
             target = self._target(urljoin(url, address))
-            if target is None:  # a link to a page that is not published becomes text
+            if target is None:  # a link to a page that is not published becomes plain text
                 return match[1]
             file, hash_sign, fragment = target.partition("#")
             relative = quote(posixpath.relpath(file, folder), safe="/~,=()")
@@ -230,13 +231,13 @@ class Site:
         return inline_files(_LINK.sub(relink, page)).encode()
 
     def _target(self, url: str) -> str | None:
-        """Return the file of an address, with an explorer fragment; None if it is not published."""
+        """Return the site's file (and fragment) for a URL path, or None if it is not published."""
         if url in self._pages or url in self._files:
             return file_of(url)
         return self._explored.get(url)
 
     def _entries(self) -> list[dict[str, str]]:
-        """Return the entries of the search page: titles, addresses and texts."""
+        """Return an entry of the search page for each page: its title, URL and text."""
         entries = []
         for url, page in sorted(self._pages.items()):
             title, text = (_plain_text(part) for part in _HEADING.findall(page)[0])
@@ -257,7 +258,7 @@ class Site:
 
 
 def file_of(url: str) -> str:
-    """Return the path of the site's file for an address of a page or of the API.
+    """Return the path of the site's file for the URL of a page or of an API resource.
 
     Example:
         >>> file_of("/api/v1/compare.csv?name=e1")
@@ -276,10 +277,10 @@ def file_of(url: str) -> str:
 
 
 def file_name(name: str) -> str:
-    """Return a file name for any name that is valid on every file system and in URLs.
+    """Convert any name to a file name that is valid on every file system and in URLs.
 
-    Different names have different file names. A name with characters that ids do not have becomes a
-    digest, followed by the valid characters of the name.
+    Different names have different file names. A name with characters that do not occur in ids is
+    converted to a digest, followed by the valid characters of the name.
     """
     if _PLAIN.fullmatch(name):
         return name.replace(":", "~")
@@ -288,7 +289,7 @@ def file_name(name: str) -> str:
 
 
 def read_manifest(folder: Path) -> set[str]:
-    """Return the files of an earlier site; an empty set if the folder is new or empty.
+    """Return the files that an earlier site lists, or an empty set for a new or empty folder.
 
     Raises:
         InputError: the folder holds other files.
@@ -315,7 +316,7 @@ def read_manifest(folder: Path) -> set[str]:
 
 
 def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write the files of a site to a temporary folder, which then replaces the folder.
+    """Write the files of a site to a temporary folder, which then replaces the site's folder.
 
     Raises:
         InputError: the folder cannot be written, for lack of permission or disk space.
@@ -335,7 +336,7 @@ def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _explorer_url(artifact: str) -> str:
-    """Return the address at which the explorer shows a topology, a forest or a schedule."""
+    """Return the URL path at which the explorer shows a topology, a forest or a schedule."""
     spec, _, rest = artifact.partition(":")
     kind = "schedule" if rest.partition(":")[0] in COLLECTIVES else "forest"
     query = f"?{urlencode({kind: rest}, safe=':,()=')}" if rest else ""
@@ -345,7 +346,7 @@ def _explorer_url(artifact: str) -> str:
 def _render(shown: Explorer) -> bytes:
     schedules = [schedule.build() for schedule in shown.schedules.values()]
     page = explorer.build_page(shown.topology, list(shown.forests.values()), schedules)
-    # If the page is opened from a file, the browser would list the folder, not show index.html.
+    # For a link to a folder on disk, a browser would list the folder instead of its index.html.
     return page.replace('class="home" href="../"', 'class="home" href="../index.html"', 1).encode()
 
 
@@ -357,7 +358,7 @@ async def _get(app: Any, url: str) -> tuple[int, dict[str, str], bytes]:
         "method": "GET",
         "path": unquote(path),
         "query_string": query.encode(),
-        # `Guard` refuses requests without a host that is served.
+        # `Guard` refuses requests without a valid host.
         "headers": [(b"host", b"localhost")],
     }
     sent: list[dict[str, Any]] = []
@@ -380,7 +381,7 @@ def _as_error(url: str, page: str) -> InputError:
 
 
 def _as_array_file(headers: Mapping[str, str], body: bytes) -> bytes | None:
-    """Return an array response of the API as an .npy file; None if it is not an array."""
+    """Convert the body of an array response to an .npy file; None for any other response."""
     if "x-array-dtype" not in headers:
         return None
     shape = [int(size) for size in headers["x-array-shape"].split(",") if size]

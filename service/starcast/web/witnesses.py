@@ -1,4 +1,4 @@
-"""Witnesses of records in the explorer: as forests, schedules, or faults."""
+"""Witnesses of records, which the explorer shows as forests, schedules, or faults."""
 
 from pathlib import Path
 from urllib.parse import quote, urlencode
@@ -16,7 +16,7 @@ from starcast.web.computations import require_drawable
 
 #: The construction name in the ids of witness forests.
 CONSTRUCTION = "record"
-#: By problem, the schedule that executes the witnesses that come with starcast.
+#: For some problems, the algorithm whose schedule executes the witness that comes with starcast.
 _SCHEDULES = {
     "one-port-broadcast": "broadcast:optimal",
     "hamiltonian-decomposition": "allgather:hamiltonian-decomposition",
@@ -67,14 +67,14 @@ def build_witness_forest(home: Path, forest_id: str) -> Forest:
         raise NotFoundError(
             f"the witness of {record.id} is not a forest", hint="see 'starcast records show'"
         )
-    # The file of a record may come from anyone, so its trees are verified before they are shown.
+    # The file of a record may come from anywhere, so its trees are verified before they are shown.
     verify(record)
     rows = np.atleast_2d(record.witness["parent_port"])
     return Forest(graph, rows, 0, CONSTRUCTION, {"problem": problem, **record.arguments})
 
 
 def explorer_url(record: Record) -> str | None:
-    """Return the URL at which the explorer shows a witness, or None if it cannot show it.
+    """Return the URL at which the explorer shows a record's witness, or None if it cannot.
 
     The URL is relative to the root of the server.
     """

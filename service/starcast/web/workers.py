@@ -25,7 +25,7 @@ from starcast.support.processes import ProcessExecutor, WorkerKilledError
 #: Time limit in seconds for the imports of a new process, even on a busy machine.
 START_SECONDS = 60.0
 #: Number of computations that may run or wait. Further computations fail at once, so that server
-#: threads remain for pages which compute nothing.
+#: threads remain for pages that need no computation.
 MAX_COMPUTATIONS = 16
 #: Bytes that a worker may use for computations, in addition to the memory of its imports.
 MAX_BYTES = 400_000_000
@@ -37,7 +37,7 @@ Result = TypeVar("Result")
 
 @dataclass
 class _Slot:
-    """A slot for a worker process, which may have been killed or not started yet."""
+    """A place for a worker process; it is empty if the worker is not started yet or was killed."""
 
     executor: ProcessExecutor | None = None
 
@@ -81,8 +81,8 @@ class Workers:
 
     Args:
         count: number of workers.
-        seconds: the time limit of a request, which waits for an idle worker for at most half of
-            that time, and then computes.
+        seconds: the time limit of a request, including the wait for an idle worker, which may
+            take at most half of that time.
     """
 
     count: int = 2
@@ -125,7 +125,7 @@ class Workers:
             slot = self._idle.get(timeout=patience)
         except Empty:
             raise self._busy() from None
-        # The waiting time is subtracted, so that every response comes within the limit.
+        # The waiting time is subtracted, so that every request ends within the limit.
         waited = 0.0 if is_starting else time.monotonic() - began
         try:
             return self._perform(slot, function, self.seconds - waited)
@@ -136,11 +136,11 @@ class Workers:
         return BusyError(f"all {self.count} workers are busy", hint="try again in a few seconds")
 
     def _put_back(self, slot: _Slot) -> None:
-        """Make a worker available again; if it was killed, only after another has started."""
+        """Make a worker available again; if it was killed, start another worker first."""
         if slot.executor is not None or self._closed.is_set():
             self._idle.put(slot)
             return
-        # In the background, because the request whose worker was killed need not wait for it.
+        # The request whose worker was killed need not wait until another worker has started.
         threading.Thread(target=self._restart, args=(slot,), daemon=True).start()
 
     def _restart(self, slot: _Slot) -> None:
@@ -151,7 +151,7 @@ class Workers:
             self._idle.put(slot)
 
     def start(self) -> None:
-        """Start all processes in the background, so that the first requests find them ready."""
+        """Start all processes in the background, so that the first requests need not wait."""
         for _ in range(self.count):
             threading.Thread(target=self._warm_up, daemon=True).start()
 
@@ -194,7 +194,7 @@ def _perform(
         return function(*arguments)
     except MemoryError:
         computations.forget()
-    # Try again with the memory that the results of earlier requests took.
+    # Try again with the memory that cached results of earlier requests took.
     return function(*arguments)
 
 
@@ -212,7 +212,7 @@ def _limit_memory() -> None:
     status = Path("/proc/self/status").read_text(encoding="ascii")
     used = next(line for line in status.splitlines() if line.startswith("VmData:"))
     most = int(used.split()[1]) * _KIBIBYTE + MAX_BYTES
-    # RLIMIT_AS would also count address space that is reserved and never used.
+    # RLIMIT_AS would also count address space that is reserved but never used.
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if hard == resource.RLIM_INFINITY or hard > most:
         resource.setrlimit(resource.RLIMIT_DATA, (most, hard))

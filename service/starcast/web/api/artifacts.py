@@ -45,7 +45,10 @@ def list_forests(
     paging: PagingParameter,
     topology: TopologyParameter = None,
 ) -> Page[models.StoredForest]:
-    """List the stored forests, by id; any forest of a construction can be requested by its id."""
+    """List the stored forests, sorted by id.
+
+    A forest that a construction builds can be requested by its id even if it is not stored.
+    """
     with service.lab() as lab:
         rows = lab.forests(topology).rows
     items = [models.StoredForest(**row, url=f"forests/{quote(row['id'])}") for row in rows]
@@ -95,7 +98,7 @@ def list_schedules(
     paging: PagingParameter,
     topology: TopologyParameter = None,
 ) -> Page[models.StoredSchedule]:
-    """List the stored schedules, by id; any other schedule can be requested by its id."""
+    """List the stored schedules, sorted by id. Other schedules can be requested by their ids."""
     with service.lab() as lab:
         rows = lab.schedules(topology).rows
     items = [models.StoredSchedule(**row, url=f"schedules/{quote(row['id'])}") for row in rows]
@@ -150,7 +153,7 @@ def get_rows(
 def list_steps(
     schedule_id: ScheduleParameter, service: ServiceParameter, output: FormatParameter = Format.JSON
 ) -> list[models.Step]:
-    """List the links used and the largest packet of each step, as the simulator counts them."""
+    """List the number of links used and the largest packet of each step of the simulation."""
     listed = service.workers.run(computations.list_steps, schedule_id, output)
     return text_response(listed, output)  # type: ignore[return-value]
 
@@ -161,13 +164,13 @@ def simulate(
     schedule: Annotated[str, Query(description="id of the schedule", max_length=500)],
     fault: FaultParameter = [],  # noqa: B006 - FastAPI copies it
 ) -> models.SimulationResource:
-    """Execute a schedule under faults: units that each node received, and missing units."""
+    """Execute a schedule under faults; return the units that nodes received and did not receive."""
     facts = service.workers.run(computations.simulate_schedule, schedule, fault)
     return models.SimulationResource(**facts)
 
 
 def list_stored(service: Service) -> dict[str, Table]:
-    """Return the listings of stored topologies, forests and schedules, for a page."""
+    """Return tables of the stored topologies, forests and schedules, by kind."""
     with service.lab() as lab:
         return {
             "topologies": lab.topologies(),

@@ -1,4 +1,4 @@
-"""Resources of the papers' claims, with their newest stored verdicts and counterexamples."""
+"""Resources for the papers' claims, with their newest stored verdicts and counterexamples."""
 
 from typing import Annotated
 from urllib.parse import quote, urlencode
@@ -35,7 +35,7 @@ def list_claims(
     paper: PaperParameter = None,
     verdict: VerdictParameter = None,
 ) -> Page[models.ClaimResource]:
-    """List the claims, in the order of the papers; verdicts are null without PostgreSQL."""
+    """List the claims in the order of the papers. Without PostgreSQL, verdicts are null."""
     claims = select_claims([paper] if paper else [])
     table = report.list_claims(claims, stored_verdicts(service), verdict)
     items = [models.ClaimResource(**claim_fields(row)) for row in table]
@@ -44,10 +44,10 @@ def list_claims(
 
 @router.get("/claims/{claim_id}")
 def show_claim(claim_id: IdParameter, service: ServiceParameter) -> models.ClaimDetail:
-    """Show a claim; if it has no stored verdict, verify it now, at its quick sizes."""
+    """Show a claim. If it has no stored verdict, it is verified now, at its quick sizes."""
     claim = find(claim_id)
     run, verdict = stored_verdicts(service).get(claim.id, (None, None))
-    # Publishing verifies no claim here; `publish --check-claims` verifies them in advance.
+    # A published site never verifies claims here: `publish --check-claims` does so in advance.
     if verdict is None and claim.check is not None and not service.published:
         verdict = service.workers.run(computations.verify_claim, claim.id)
     row = {**report.claim_row(claim), **report.verdict_row(verdict)}
@@ -75,13 +75,13 @@ def find(claim_id: str) -> Claim:
     """
     try:
         return find_claim(claim_id)
-    # In a URL an id names a resource, so an unknown id is 404, not 422.
+    # In a URL an id names a resource, so the status of an unknown id is 404, not 422.
     except InputError as error:
         raise NotFoundError(error.message, hint=error.hint) from None
 
 
 def stored_verdicts(service: Service) -> Stored:
-    """Return the newest stored verdicts; an empty dictionary if PostgreSQL is not running."""
+    """Return the newest verdicts by claim; stored verdicts are omitted without PostgreSQL."""
     try:
         with service.lab() as lab, open_session(lab.engine) as session:
             return {**service.verdicts, **storage.newest_verdicts(session)}
@@ -90,7 +90,7 @@ def stored_verdicts(service: Service) -> Stored:
 
 
 def explorer_url(verdict: Verdict) -> str | None:
-    """Return the URL at which the explorer shows a counterexample, or None without a location.
+    """Return the explorer URL that shows a counterexample, or None if it cannot be located.
 
     The URL is relative to the root of the server.
     """

@@ -1,4 +1,4 @@
-"""Resources of experiments, runs, and comparisons with the data of their curves."""
+"""Resources for experiments, runs, and comparisons with the data of their curves."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -51,7 +51,7 @@ def list_experiments(
     service: ServiceParameter,
     paging: PagingParameter,
 ) -> Page[models.ExperimentResource]:
-    """List the stored experiments, by name."""
+    """List the stored experiments, sorted by name."""
     with service.lab() as lab:
         rows = as_json_rows(lab.experiments().rows)
     items = [_experiment(row) for row in sorted(rows, key=lambda row: str(row["experiment"]))]
@@ -75,12 +75,12 @@ def show_experiment(
 
 @router.get("/experiments/{name}/curves")
 def get_curves(name: NameParameter, service: ServiceParameter) -> models.Curves:
-    """Return the curves of an experiment, time against message size, and their crossovers."""
+    """Return the curves of an experiment (time against message size) and their crossovers."""
     return models.Curves(panels=describe_experiment(service, name))  # type: ignore[arg-type]
 
 
 def describe_experiment(service: Service, name: str) -> list[dict[str, Any]]:
-    """Return the panels of curves of an experiment, in the form that comparisons use."""
+    """Return the curves of an experiment, grouped into panels, in the form used by comparisons."""
     with service.lab() as lab, open_session(lab.engine) as session:
         _check_size(lab, [name])
         alone = Comparison((load_side(session, name),), ())
@@ -100,7 +100,7 @@ def compare(
 ) -> models.ComparisonResource:
     """Compare experiments or runs; a single experiment is split by algorithm.
 
-    The comparison page and the file of ``starcast compare --format html`` show this object.
+    The comparison page and ``starcast compare --format html`` show the same data.
     """
     table, profiles = build_comparison(service, names, across, conditions, baseline)
     if output == Format.CSV:
@@ -115,7 +115,7 @@ def build_comparison(
     conditions: Sequence[str] = (),
     baseline: str | None = None,
 ) -> tuple[ComparisonTable, Profiles]:
-    """Return a comparison of experiments, and its step profiles; refuse too many runs."""
+    """Compare experiments, unless they have too many runs; also return the step profiles."""
     with service.lab() as lab:
         _check_size(lab, names)
         table = lab.compare(*names, across=across, conditions=conditions, baseline=baseline)
@@ -128,7 +128,7 @@ def _check_size(lab: Lab, names: Sequence[str]) -> None:
     Raises:
         LimitError: the experiments have more than `MAX_RUNS` runs in total.
     """
-    # The database counts the runs, because reading them all would take too long.
+    # The database counts the runs, because loading them to count them would take too long.
     count = (
         select(func.count())
         .select_from(Run)

@@ -1,4 +1,4 @@
-"""The resource with the state of the servers, and the limits of requests."""
+"""The resource that shows the state of the servers and the limits of requests."""
 
 from importlib.metadata import version
 

@@ -1,4 +1,4 @@
-"""Resources of the queries in the packs, and of their results."""
+"""Resources for the queries in the packs and for their results."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -30,7 +30,7 @@ SearchParameter = Annotated[
 ]
 PackParameter = Annotated[str, Path(max_length=100, examples=["overlap"])]
 NameParameter = Annotated[str, Path(max_length=100, examples=["load-histogram"])]
-#: Names of URL parameters that are not parameters of a query.
+#: Names of URL parameters that are not parameters of a Cypher query.
 _RESERVED = ("format", "picture_layout")
 _FREE = {
     "name": "parameters",
@@ -94,7 +94,7 @@ def get_answer(
 
 
 def read_parameters(request: Request) -> dict[str, str]:
-    """Return the values of a query's parameters in a URL; an empty value counts as omitted.
+    """Read the parameter values of a query from the URL; an empty value counts as omitted.
 
     Raises:
         InputError: a parameter is given twice.
@@ -103,7 +103,7 @@ def read_parameters(request: Request) -> dict[str, str]:
     for name, value in request.query_params.multi_items():
         if name in _RESERVED or not value:
             continue
-        # A mapping of the URL's parameters would silently keep only the last value.
+        # Otherwise all values but the last would be ignored silently.
         if name in values:
             raise InputError(f"the parameter '{name}' is given twice", hint="remove one of them")
         values[name] = value
@@ -114,7 +114,7 @@ def ask(
     service: Service, query: str, values: Mapping[str, Any], *, drawable: bool = False
 ) -> Answer:
     """Run a query of a pack."""
-    service.library().find(query)  # refuses anything but a name, such as a file or a statement
+    service.library().find(query)  # refuses files and statements, which are not names of queries
     with service.lab() as lab:
         return lab.query(query, values, drawable=drawable)
 
@@ -162,7 +162,7 @@ def is_drawable(query: PackQuery, values: Mapping[str, Any]) -> bool:
 
 
 def default_text(parameter: Parameter) -> str:
-    """Return the default of a parameter as text for a form field."""
+    """Return the default value of a parameter as the text of a form field."""
     if parameter.required or parameter.default is None:
         return ""
     default = parameter.default
@@ -170,7 +170,7 @@ def default_text(parameter: Parameter) -> str:
 
 
 def name_query(query: PackQuery) -> models.QueryName:
-    """Return the entry of a query in a listing."""
+    """Return the entry for a query in a listing."""
     return models.QueryName(
         query=query.name,
         title=query.header.title,

@@ -1,4 +1,4 @@
-"""Resources of records: the best known objects of the search problems, with their witnesses."""
+"""Resources for records: the best known objects of the search problems, with their witnesses."""
 
 from typing import Annotated
 from urllib.parse import quote
@@ -36,7 +36,7 @@ def list_records(
     paging: PagingParameter,
     problem: ProblemParameter = None,
 ) -> Page[models.RecordResource]:
-    """List the best known objects, by problem and topology; no server is needed."""
+    """List the best known object of each problem and topology. No server is needed."""
     items = [models.RecordResource(**record_fields(each)) for each in load(service, problem)]
     return paging.respond(items, lambda item: item.id)
 

@@ -1,4 +1,4 @@
-"""Resources of topologies: facts, labels, neighbours, layouts, drawings, forests, schedules."""
+"""Resources for topologies: facts, labels, neighbours, layouts, drawings, forests, schedules."""
 
 from typing import Annotated
 from urllib.parse import quote
@@ -29,7 +29,7 @@ def list_topologies(
     service: ServiceParameter,
     paging: PagingParameter,
 ) -> Page[models.StoredTopology]:
-    """List the stored topologies, by spec; any other topology can be requested by its spec."""
+    """List the stored topologies, sorted by spec. Others can be requested by their specs."""
     with service.lab() as lab:
         rows = lab.topologies().rows
     items = [models.StoredTopology(**row, url=f"topologies/{quote(row['id'])}") for row in rows]
@@ -77,7 +77,7 @@ def get_layout(
 def list_forests_on(
     spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
 ) -> Page[models.ListedArtifact]:
-    """List the forests of a topology: one of each construction, and other stored forests."""
+    """List the forests on a topology: one for each construction, and other stored forests."""
     computed = service.workers.run(computations.list_forests, spec)
     items = _with_stored(service, "forests", spec, computed)
     return paging.respond(items, lambda item: item.id)
@@ -87,7 +87,7 @@ def list_forests_on(
 def list_schedules_on(
     spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
 ) -> Page[models.ListedArtifact]:
-    """List the schedules of a topology: one of each algorithm, and other stored schedules."""
+    """List the schedules on a topology: one for each algorithm, and other stored schedules."""
     computed = service.workers.run(computations.list_schedules, spec)
     items = _with_stored(service, "schedules", spec, computed)
     return paging.respond(items, lambda item: item.id)
@@ -96,7 +96,7 @@ def list_schedules_on(
 def _with_stored(
     service: Service, kind: str, spec: SpecParameter, computed: list[tuple[str, str]]
 ) -> list[models.ListedArtifact]:
-    """Return the computed artifacts and, if PostgreSQL is running, other stored artifacts."""
+    """Return the computed artifacts and, if PostgreSQL is running, all others that are stored."""
     stored: set[str] = set()
     try:
         with service.lab() as lab:
