@@ -231,7 +231,7 @@ def _construction(forest: Forest) -> str:
 
 
 def _name_apart(schedules: dict[str, Any]) -> None:
-    """Where schedules share a short name, name each by its id without the topology instead."""
+    """If several schedules share a short name, use their ids without the topology instead."""
     names = [entry["name"] for entry in schedules.values()]
     for schedule_id, entry in schedules.items():
         if names.count(entry["name"]) > 1:

@@ -151,7 +151,7 @@ class Frame:
         first, second = self._periods
         shifts = [i * first + j * second for i in (0, -1, 1) for j in (0, -1, 1)]
         along = self._points[receiver] - self._points[sender]
-        # Distances are rounded, so that rounding errors do not decide between equal ones.
+        # Distances are rounded, so that rounding errors do not decide between equal distances.
         return complex(min(shifts, key=lambda shift: round(abs(along + shift), 3)))
 
     def _bend(self, sender: int, receiver: int) -> float:

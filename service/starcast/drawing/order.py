@@ -103,7 +103,7 @@ def _move_to_neighbours(rows: Sequence[NDArray[np.integer]], weight: Floats, x: 
 
 
 def _space_out(wanted: Floats) -> Floats:
-    """Return positions close to the wanted ones, in the same order and at least 1 apart.
+    """Return positions close to the wanted positions, in the same order and at least 1 apart.
 
     This is a least-squares fit by the pool-adjacent-violators algorithm.
     """

@@ -120,7 +120,7 @@ class Panel(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """A whole picture: title, legend and panels.
+    """A complete picture: title, legend and panels.
 
     Attributes:
         topology: the topology of the nodes.

@@ -27,9 +27,9 @@ MAX_INTERFACES = 256
 def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Iterator[str]:
     """Yield the parts of a GOAL file.
 
-    A send requires the receives of its units and the previous packet on its link. In the one-port
-    model, it requires the previous packet that its node sent instead. In the all-port model, nodes
-    have a network interface per port, so that ports do not wait for each other.
+    A send requires the receives of its units and the previous packet on its link; in the one-port
+    model, it requires the previous packet of its node instead. In the all-port model, nodes have a
+    network interface per port, so that ports do not wait for each other.
 
     For LogGOPSim, nodes have one CPU: LogGOPSim keeps a clock per CPU, so a send would not wait for
     a required receive on another CPU. For ATLAHS, nodes have a CPU per port and direction, so that

@@ -26,7 +26,7 @@ from starcast.judges.simulator.rows import Indices, Rows
 from starcast.support.errors import LimitError
 from starcast.support.vocabulary import Collective
 
-#: Limits of MSCCL. Every rank parses the whole file, and keeps only the elements of its own GPU.
+#: Limits of MSCCL. Every rank parses the file, and keeps only the elements of its own GPU.
 MAX_CHANNELS = 32
 MAX_STEPS = 256
 MAX_BLOCKS = 216

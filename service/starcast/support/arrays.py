@@ -20,6 +20,6 @@ def frozen_copy(array: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Make an array read-only in place and return it. No other code may need to write to it."""
+    """Make an array that no other code writes to read-only, in place, and return it."""
     array.flags.writeable = False
     return array

@@ -66,7 +66,7 @@ def read_count(value: str | float, axis: str, words: Sequence[str] = ()) -> int 
     """Return a whole number from user input, or one of the allowed words.
 
     Raises:
-        InputError: the input is neither.
+        InputError: the input is neither a whole number nor an allowed word.
     """
     if value in words:
         return str(value)
@@ -191,7 +191,8 @@ def check_execution(name: str) -> None:
 class Axis:
     """The declaration of a parameter of a run.
 
-    The attributes from ``name`` on follow from the axis's field in `Parameters`; `AXES` has them.
+    The attributes from ``name`` on are set only in `AXES`; they follow from the axis's field in
+    `Parameters`.
 
     Attributes:
         help: the help text of the axis's option.
@@ -207,8 +208,8 @@ class Axis:
         bits: the size of the database column in bits, if the values are integers.
         is_argument: whether the axis is an argument of some algorithms; other algorithms ignore it.
         is_structural: whether the axis affects a synchronous execution itself, not only its costs.
-        matching: ``question`` if comparable runs have equal values, ``choice`` if they may differ,
-            None if comparisons ignore the axis.
+        matching: ``question`` if comparable runs must have equal values, ``choice`` if their values
+            may differ, None if comparisons ignore the axis.
         not_crossed: why ``compare --across`` does not allow the axis; empty if it does.
         spare: rank among the columns that a narrow table omits, the highest first; 0 if it is never
             omitted.
@@ -216,7 +217,8 @@ class Axis:
         type: the type of the values in a `starcast.experiments.point.Point`.
         has_usual: whether there is a usual value, which tables and commands omit.
         usual: the usual value.
-        is_derived: whether the value follows from other axes, so that points do not specify it.
+        is_derived: whether the value follows from other axes, so that experiment points do not
+            specify it.
     """
 
     help: str
@@ -474,7 +476,7 @@ def _read_declaration() -> dict[str, Axis]:
 
 #: The axes by name, in the order of `Parameters`.
 AXES: Mapping[str, Axis] = _read_declaration()
-#: The axes that a point specifies; the values of all other axes follow from these.
+#: The axes that an experiment point specifies; the values of all other axes follow from these.
 POINT_AXES = tuple(name for name, axis in AXES.items() if not axis.is_derived)
 #: The axes in which comparable runs must agree (``QUESTION``), and those in which they may differ
 #: (``CHOICE``), in the order of matching. The best number of segments depends on all other choices,

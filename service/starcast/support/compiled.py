@@ -23,9 +23,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def jit(function: Function) -> Function:
     """Compile a function at its first call; later processes load the result from the cache.
 
-    Functions are inlined, so that calls of small functions cost nothing. In functions to compile,
-    copy arrays with loops, not with slice assignments: numba compiles these together with their
-    error messages, which takes seconds.
+    Functions are inlined, so that calls of small functions cost nothing. Functions should copy
+    arrays with loops instead of slice assignments, which numba compiles together with their error
+    messages; this takes seconds.
     """
     compiler = partial(numba.njit, nogil=True, forceinline=True)
     try:

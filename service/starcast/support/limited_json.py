@@ -104,7 +104,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 _SPECIAL = re.compile(r"(?<!\\)(?:\\\\)*\\u(0000|[dD][89a-fA-F])")
 _INCOMPLETE = "its text is incomplete or damaged"
 _BLANKS = re.compile(rb"[ \t\n\r]*")
-#: Numbers of characters from which a value is parsed; the small sizes suffice for most values.
+#: Sizes of the text windows in which a value is parsed; the smallest suffices for most values.
 _WINDOWS = (2**14, 2**18, 2**23)
 
 

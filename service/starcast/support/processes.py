@@ -26,7 +26,7 @@ from starcast.support import log
 from starcast.support.errors import InputError, LimitError
 from starcast.support.signals import block_signals, start_blocked
 
-#: How many times a task runs again after its worker was killed.
+#: Maximum number of times that a task runs again after its worker was killed.
 RERUNS = 3
 
 

@@ -50,7 +50,7 @@ ListingFormat = Literal[Format.TABLE, Format.JSON, Format.CSV, Format.MARKDOWN, 
 
 
 class LoadMethod(StrEnum):
-    """How rows are loaded into Neo4j: over Bolt, by offline import, or by the faster of the two."""
+    """Method of loading rows into Neo4j: over Bolt, by offline import, or by the faster of both."""
 
     AUTO = "auto"
     BOLT = "bolt"
@@ -75,7 +75,7 @@ ENGINES: tuple[Engine, ...] = get_args(Engine)
 #: Minimum level of the records in starcast's log; ``off`` disables the log.
 LogLevel = Literal["debug", "info", "warning", "error", "off"]
 
-#: How many sizes a claim is verified for; each level includes the sizes of the levels before it.
+#: Levels of verifying claims; each level includes the sizes of the levels before it.
 Level = Literal["quick", "full", "deep"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 
