@@ -1,14 +1,14 @@
 """The positions of nodes in each layout; `starcast.drawing.layouts` chooses among them.
 
 * Recursive substars: nodes with the same last symbol lie together, and each such group is arranged
-  in the same way by the symbol before.
+  in the same way by its next-to-last symbol.
 * Levels: the nodes at each distance from the identity form a row.
 * Rings of necklaces: the nodes of a necklace, which rotations of the star graph map to one another
   (`starcast.topologies.necklaces`), are equally spaced on a ring.
 * S_4 on the torus: its 24 nodes and 36 links bound 12 hexagons, four for each of the three pairs of
   dimensions. The dimensions 2, 3, 4 follow each other clockwise around even permutations and
-  counterclockwise around odd permutations, so the hexagons are the faces. Unrolled into the plane,
-  they form a honeycomb, in which every node occurs once per period.
+  counterclockwise around odd permutations, so the hexagons are the faces of the torus. Unrolled
+  into the plane, they form a honeycomb, in which every node occurs once per period.
 * Projection of a hypercube: every bit has its own direction, in which setting the bit moves a node.
 """
 

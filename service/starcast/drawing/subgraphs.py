@@ -1,4 +1,4 @@
-"""Pictures of the nodes and links in a query result, with all other links drawn faintly."""
+"""Pictures of the nodes and links in a query result; other links between them are drawn faintly."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -210,7 +210,7 @@ def _summarize(subgraph: Subgraph, *, by_levels: bool) -> str:
 def _strokes(subgraph: Subgraph, boxes: Mapping[int, Node], *, by_levels: bool) -> Iterator[Stroke]:
     """Yield the strokes of the links, beginning with the faint links, which are painted below.
 
-    Links that occur in no row are faint, unless no link occurs in a row.
+    The faint links are those that occur in no row. If no row has a link, no link is faint.
     """
     faint_width, opacity = (1.0, 0.3) if subgraph.links else (1.5, 1.0)
     opposite = {(link.receiver, link.sender) for link in subgraph.links}

@@ -243,7 +243,7 @@ def _number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-#: The formats of pictures.
+#: The file formats of pictures.
 PictureFormat = Literal["svg", "png", "pdf"]
 
 _DOTS_PER_INCH = 192.0

@@ -274,7 +274,7 @@ class _Worker:
         self._process = process
 
     def receive(self) -> tuple[Any, BaseException | None]:
-        """Return the result of the call and its error; one of them is None.
+        """Return the result of the call, and its error or None.
 
         Raises:
             EOFError, OSError: the process has ended.
